@@ -1,0 +1,1 @@
+"""Platforms and the calls that start from an address."""

@@ -1,0 +1,77 @@
+"""Channels: one bot account on a platform, with the rules of its conversations."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SessionMode
+from memories.conf import conf
+from memories.models import Recorded, Workspace, record_changes
+from memories.models.ids import uuid7
+from memories.scoping import ChannelRules
+
+
+class Channel(Recorded):
+    """A bot account on a platform; it appears by itself when a bot first speaks from there.
+
+    An empty rule means the platform's default.
+    """
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="channels")
+    platform = models.CharField(_("platform"), max_length=40)
+    account = models.CharField(_("account"), max_length=200, blank=True, default="")
+    label = models.CharField(_("label"), max_length=200, blank=True, default="")
+    dm_scope = models.CharField(_("memory of direct chats"), max_length=30, choices=DmScope, blank=True, default="")
+    session_mode = models.CharField(_("sessions"), max_length=10, choices=SessionMode, default=SessionMode.STABLE)
+    session_prefix = models.CharField(_("session prefix"), max_length=30, blank=True, default="")
+    group_sessions = models.CharField(
+        _("group sessions"), max_length=12, choices=GroupSessions, default=GroupSessions.SHARED
+    )
+    group_prefix = models.CharField(_("group prefix"), max_length=30, default="group_")
+    capture_group_memory = models.BooleanField(_("remember for the group"), null=True, blank=True)
+    group_user_recall = models.CharField(
+        _("what a group may hear of a person"), max_length=10, choices=GroupUserRecall, blank=True, default=""
+    )
+    need = models.CharField(_("ask whether memory is needed"), max_length=4, choices=NeedMode, default=NeedMode.AUTO)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("channel")
+        verbose_name_plural = _("channels")
+        triggers = record_changes()
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "platform", "account"], name="channel_account_once"),
+            models.UniqueConstraint(fields=["id", "workspace"], name="channel_in_workspace"),
+            models.CheckConstraint(condition=~Q(platform=""), name="channel_has_a_platform"),
+            models.CheckConstraint(condition=Q(dm_scope__in=["", *DmScope.values]), name="channel_dm_scope_known"),
+            models.CheckConstraint(
+                condition=Q(group_user_recall__in=["", *GroupUserRecall.values]), name="channel_group_recall_known"
+            ),
+            models.CheckConstraint(condition=Q(session_mode__in=SessionMode.values), name="channel_session_mode_known"),
+            models.CheckConstraint(
+                condition=Q(group_sessions__in=GroupSessions.values), name="channel_group_sessions_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(group_prefix="") & ~Q(group_prefix__startswith="direct_"),
+                name="channel_group_prefix_not_that_of_direct_chats",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label or f"{self.platform}:{self.account}"
+
+    def rules(self) -> ChannelRules:
+        """The rules as they travel with a request."""
+        return ChannelRules(
+            dm_scope=self.dm_scope or "",
+            session_mode=self.session_mode,
+            session_prefix=self.session_prefix,
+            group_sessions=self.group_sessions,
+            group_prefix=self.group_prefix,
+            capture_group_memory=(
+                conf.CAPTURE_GROUP_MEMORY if self.capture_group_memory is None else self.capture_group_memory
+            ),
+            group_user_recall=self.group_user_recall or conf.GROUP_USER_RECALL,
+            need=self.need,
+        )

@@ -1,0 +1,1 @@
+"""What is remembered: workspaces, bots, scopes, entries, and every verb on them."""

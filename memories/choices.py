@@ -1,0 +1,171 @@
+"""Closed vocabularies, each with the behaviour that depends on it alone."""
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+
+class ScopeKind(TextChoices):
+    """Whose memory a scope is."""
+
+    USER = "user", _("User")
+    CHAT = "chat", _("Chat")
+
+
+class EntryType(TextChoices):
+    """What kind of memory an entry is; it decides how long it lives and how many are served."""
+
+    CHAT_TURN = "chat_turn", _("Chat turn")
+    AUTO_CAPTURE = "auto_capture", _("Auto capture")
+    WORKFLOW_TRACE = "workflow_trace", _("Workflow trace")
+    USER_EXPLICIT = "user_explicit", _("User explicit")
+    FACT = "fact", _("Fact")
+    NOTE = "note", _("Note")
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether near-duplicates become one; lines of files never do (C2)."""
+        return self is not EntryType.NOTE
+
+
+class Source(TextChoices):
+    """What wrote an entry."""
+
+    CONVERSATION_CAPTURE = "conversation_capture", _("Conversation capture")
+    MEMORY_CAPTURE = "memory_capture", _("Memory capture")
+    TOOL = "tool", _("Tool")
+    EXTRACTION = "extraction", _("Extraction")
+    COMPRESSION = "compression", _("Compression")
+    MANUAL = "manual", _("Manual")
+    MIGRATION = "migration", _("Migration")
+    FILE = "file", _("File")
+
+
+class Category(TextChoices):
+    """What a memory is about, which sets how fast it fades."""
+
+    IDENTITY = "identity", _("Identity")
+    CONFIG = "config", _("Configuration")
+    CREDENTIAL = "credential", _("Credential")
+    DECISION = "decision", _("Decision")
+    SOLUTION = "solution", _("Solution")
+    EVENT = "event", _("Event")
+    CONVERSATION = "conversation", _("Conversation")
+    TEMP = "temp", _("Temporary")
+    DEBUG = "debug", _("Debug")
+
+
+class Outcome(TextChoices):
+    """What became of a draft at the door (A10)."""
+
+    CREATED = "created", _("Created")
+    MERGED = "merged", _("Merged")
+    SKIPPED = "skipped", _("Skipped")
+
+
+class LinkKind(TextChoices):
+    """How one entry relates to another; read «from is … of to»."""
+
+    SOURCE_OF = "source_of", _("Source of")
+    SUPERSEDES = "supersedes", _("Supersedes")
+    ALIKE = "alike", _("Alike")
+    MERGED_FROM = "merged_from", _("Merged from")
+
+
+class DmScope(TextChoices):
+    """How far memories of direct chats are kept apart (E1)."""
+
+    MAIN = "main", _("One memory for all direct chats")
+    PER_PEER = "per-peer", _("One per person")
+    PER_CHANNEL_PEER = "per-channel-peer", _("One per platform and person")
+    PER_ACCOUNT_CHANNEL_PEER = "per-account-channel-peer", _("One per platform, account and person")
+
+
+class GroupUserRecall(TextChoices):
+    """What a group may hear of a person's own memories (A3)."""
+
+    NONE = "none", _("Nothing")
+    SAME_CHAT = "same_chat", _("Only what was said in that chat")
+    ALL = "all", _("Everything")
+
+
+class SessionMode(TextChoices):
+    """Whether a chat keeps its session (B1)."""
+
+    STABLE = "stable", _("One session a chat")
+    FRESH = "fresh", _("A new session every message")
+
+
+class GroupSessions(TextChoices):
+    """Who shares a session in a group (B8)."""
+
+    SHARED = "shared", _("All members")
+    PER_MEMBER = "per_member", _("One per member")
+
+
+class Permission(TextChoices):
+    """What a bot key may do."""
+
+    READ = "read", _("Read")
+    WRITE = "write", _("Write")
+    ADMIN = "admin", _("Administer")
+
+
+class BatchState(TextChoices):
+    """The life of a bundle of changes (F3)."""
+
+    PROPOSED = "proposed", _("Proposed")
+    APPLYING = "applying", _("Applying")
+    APPLIED = "applied", _("Applied")
+    UNDONE = "undone", _("Undone")
+    REFUSED = "refused", _("Refused")
+
+
+class BatchVerb(TextChoices):
+    """What one row of a batch does to its entry."""
+
+    CREATE = "create", _("Create")
+    CHANGE = "change", _("Change")
+    MERGE = "merge", _("Merge")
+    EXPIRE = "expire", _("Expire")
+    ARCHIVE = "archive", _("Archive")
+    RESTORE = "restore", _("Restore")
+    SUPERSEDE = "supersede", _("Supersede")
+
+
+class ChangeState(TextChoices):
+    """Where one row of a batch stands."""
+
+    PLANNED = "planned", _("Planned")
+    APPLIED = "applied", _("Applied")
+    LEFT = "left", _("Left alone")
+    UNDONE = "undone", _("Undone")
+
+
+class Operation(TextChoices):
+    """What happened to a row, as its history says."""
+
+    INSERT = "I", _("Added")
+    UPDATE = "U", _("Changed")
+    DELETE = "D", _("Removed")
+
+
+class PolicyKind(TextChoices):
+    """What a policy row sets."""
+
+    TTL = "ttl", _("Time to live, days")
+    QUOTA = "quota", _("Quota of a recall")
+    WEIGHT = "weight", _("Weight of the ranking")
+
+
+class Fusion(TextChoices):
+    """How the legs' scores become one (A7)."""
+
+    RELATIVE = "relative", _("Relative scores")
+    RRF = "rrf", _("Reciprocal ranks")
+
+
+class NeedMode(TextChoices):
+    """Whether a message is asked if it needs memory at all (D3)."""
+
+    AUTO = "auto", _("By rules")
+    OFF = "off", _("Always recall")

@@ -1,0 +1,45 @@
+"""What can go wrong, said once: the docstring is the message people and clients read."""
+
+from django.utils.translation import gettext as _
+
+
+class PlatformError(Exception):
+    """Something went wrong."""
+
+    #: The request field the error is about; None when it is about no single field.
+    field: str | None = None
+    #: The word a client can act on.
+    code: str = "invalid"
+
+    def __init__(self, message: str = "", *, field: str | None = None) -> None:
+        super().__init__(message or _(str(type(self).__doc__).splitlines()[0]))
+        if field is not None:
+            self.field = field
+
+
+class InvalidDraft(PlatformError):
+    """This cannot be stored as a memory."""
+
+
+class InvalidAddress(PlatformError):
+    """This address does not say whose memory it is."""
+
+    field = "address"
+
+
+class ScopeNotFound(PlatformError):
+    """No such scope."""
+
+    field = "scope"
+    code = "not_found"
+
+
+class ScopeFrozen(PlatformError):
+    """This scope is frozen: it can be read, but nothing new is written to it."""
+
+    field = "scope"
+    code = "scope_frozen"
+
+
+class EmbedderFailed(PlatformError):
+    """The embedder gave no usable answer."""

@@ -1,0 +1,38 @@
+"""The tables, a file for each idea."""
+
+from memories.models.batch import Batch, BatchChange
+from memories.models.change import Change, Recorded, record_changes
+from memories.models.embedding import EmbeddingCache, EmbeddingModel
+from memories.models.entry import Entry, EntryAccess, Link, Slot
+from memories.models.index import EntryIndex, EntryVector, ScopeTerm, StaleEntry
+from memories.models.policy import Policy
+from memories.models.process import Heartbeat
+from memories.models.receipt import Receipt
+from memories.models.scope import Scope
+from memories.models.tenancy import Bot, BotKey, Member, Workspace
+
+__all__ = [
+    "Batch",
+    "BatchChange",
+    "Bot",
+    "BotKey",
+    "Change",
+    "EmbeddingCache",
+    "EmbeddingModel",
+    "Entry",
+    "EntryAccess",
+    "EntryIndex",
+    "EntryVector",
+    "Heartbeat",
+    "Link",
+    "Member",
+    "Policy",
+    "Receipt",
+    "Recorded",
+    "Scope",
+    "ScopeTerm",
+    "Slot",
+    "StaleEntry",
+    "Workspace",
+    "record_changes",
+]

@@ -1,0 +1,73 @@
+"""Batches: a bundle of changes made by one run or one action of an operator (F3)."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.models.entry import Entry
+from memories.models.ids import uuid7
+from memories.models.scope import Scope
+from memories.models.tenancy import Workspace
+
+
+class Batch(models.Model):
+    """One run of a job on one scope, or one bulk action: what it plans, what it did, and how to take it back."""
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="batches")
+    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, null=True, blank=True, related_name="batches")
+    name = models.CharField(_("name"), max_length=60, help_text=_("The job or action that made it."))
+    run = models.CharField(_("run"), max_length=64)
+    actor = models.CharField(_("by"), max_length=200)
+    reason = models.TextField(_("reason"), blank=True, default="")
+    state = models.CharField(_("state"), max_length=10, choices=BatchState, default=BatchState.PROPOSED)
+    held_because = models.TextField(_("held because"), blank=True, default="")
+    counts = models.JSONField(_("counts"), default=dict, blank=True)
+    cost = models.JSONField(_("cost"), default=dict, blank=True)
+    undoes = models.ForeignKey("self", models.DO_NOTHING, null=True, blank=True, related_name="undone_by")
+    created_at = models.DateTimeField(_("created"))
+    applied_at = models.DateTimeField(_("applied"), null=True, blank=True)
+    closed_at = models.DateTimeField(_("undone or refused"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("batch")
+        verbose_name_plural = _("batches")
+        constraints = [
+            models.UniqueConstraint(fields=["id", "workspace"], name="batch_in_workspace"),
+            models.UniqueConstraint(fields=["run", "scope"], nulls_distinct=False, name="batch_once_a_run_and_scope"),
+            models.CheckConstraint(condition=Q(state__in=BatchState.values), name="batch_state_known"),
+        ]
+        indexes = [models.Index(fields=["workspace", "-created_at", "-id"], name="batch_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class BatchChange(models.Model):
+    """One row of a batch's plan: what is to happen to which entry, as it was when the plan was made."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    batch = models.ForeignKey(Batch, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="changes")
+    position = models.PositiveIntegerField(_("position"))
+    verb = models.CharField(_("verb"), max_length=10, choices=BatchVerb)
+    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, null=True, related_name="+")
+    expected_version = models.PositiveIntegerField(_("expected version"), null=True)
+    draft = models.JSONField(_("draft"), default=dict)
+    state = models.CharField(_("state"), max_length=10, choices=ChangeState, default=ChangeState.PLANNED)
+    note = models.TextField(_("note"), blank=True, default="")
+
+    class Meta:
+        verbose_name = _("planned change")
+        verbose_name_plural = _("planned changes")
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "position"], name="batchchange_position_once"),
+            models.CheckConstraint(condition=Q(verb__in=BatchVerb.values), name="batchchange_verb_known"),
+            models.CheckConstraint(condition=Q(state__in=ChangeState.values), name="batchchange_state_known"),
+            models.CheckConstraint(
+                condition=Q(verb=BatchVerb.CREATE) | Q(entry__isnull=False), name="batchchange_names_its_entry"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.entry_id or ''}"

@@ -1,0 +1,137 @@
+"""History: triggers that write down every change, whoever makes it (F2).
+
+Counters, access times and other columns named in `ignored` are neither recorded nor do they raise a row's version.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pgtrigger
+from django.db import connection, models, transaction
+from django.utils.translation import gettext_lazy as _
+
+from memories.choices import Operation
+
+_WHO = """
+    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),
+    nullif(current_setting('memplatform.batch', true), '')::bigint,
+    coalesce(current_setting('memplatform.run', true), ''),
+    clock_timestamp()
+"""
+_INTO = "INSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)"
+_INSERTED = f"""
+{_INTO}
+SELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'I', '{{}}'::jsonb, {_WHO} FROM new_rows n;
+RETURN NULL;
+"""  # noqa: S608 (every part is a constant of this file)
+_UPDATED = f"""
+{_INTO}
+SELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'U', before.columns, {_WHO}
+FROM old_rows o
+JOIN new_rows n ON n.id = o.id AND n.version <> o.version
+CROSS JOIN LATERAL (SELECT to_jsonb(o) AS was, to_jsonb(n) AS now OFFSET 0) row
+CROSS JOIN LATERAL (
+    SELECT jsonb_object_agg(key, value) AS columns FROM jsonb_each(row.was)
+    WHERE key <> ALL ({{unrecorded}}) AND value IS DISTINCT FROM row.now -> key
+) before;
+RETURN NULL;
+"""  # noqa: S608
+_DELETED = f"""
+{_INTO}
+SELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), {_WHO} FROM old_rows o;
+RETURN NULL;
+"""  # noqa: S608
+
+
+def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()) -> list[pgtrigger.Trigger]:
+    """The triggers of a recorded table: one raises `version`, three write Change rows, a statement at a time.
+
+    Columns in `ignored` are never recorded; those in `along` only together with others, as an updated-at is.
+    """
+    unrecorded = "ARRAY[{}]".format(", ".join(f"'{column}'" for column in ("version", *ignored)))
+    return [
+        pgtrigger.Trigger(
+            name="raise_version", when=pgtrigger.Before, operation=pgtrigger.Update,
+            condition=pgtrigger.AnyChange(exclude=["version", *ignored, *along]),
+            func="NEW.version = OLD.version + 1; RETURN NEW;",
+        ),
+        pgtrigger.Trigger(
+            name="record_insert", level=pgtrigger.Statement, when=pgtrigger.After, operation=pgtrigger.Insert,
+            referencing=pgtrigger.Referencing(new="new_rows"), func=_INSERTED,
+        ),
+        pgtrigger.Trigger(
+            name="record_update", level=pgtrigger.Statement, when=pgtrigger.After, operation=pgtrigger.Update,
+            referencing=pgtrigger.Referencing(old="old_rows", new="new_rows"),
+            func=_UPDATED.replace("{unrecorded}", unrecorded),
+        ),
+        pgtrigger.Trigger(
+            name="record_delete", level=pgtrigger.Statement, when=pgtrigger.After, operation=pgtrigger.Delete,
+            referencing=pgtrigger.Referencing(old="old_rows"), func=_DELETED,
+        ),
+    ]
+
+
+class Recorded(models.Model):
+    """A row whose changes are all kept, with a version that rises with each."""
+
+    version = models.PositiveIntegerField(_("version"), default=1, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class Change(models.Model):
+    """One change of one row: what the changed columns held before, and who changed them.
+
+    No foreign keys: history outlives what it tells of, and costs as little as possible to write.
+    """
+
+    workspace_id = models.BigIntegerField()
+    table_name = models.CharField(_("table"), max_length=63)
+    row_id = models.BigIntegerField(_("row"))
+    version = models.PositiveIntegerField(_("version"), help_text=_("Of the row after the change."))
+    op = models.CharField(_("operation"), max_length=1, choices=Operation)
+    old = models.JSONField(_("before"), help_text=_("Old values of the changed columns; the whole row when removed."))
+    actor = models.CharField(_("by"), max_length=200)
+    batch_id = models.BigIntegerField(_("batch"), null=True)
+    run = models.CharField(_("run"), max_length=64, blank=True, default="")
+    at = models.DateTimeField(_("at"))
+
+    class Meta:
+        verbose_name = _("change")
+        verbose_name_plural = _("history")
+        constraints = [
+            models.CheckConstraint(condition=models.Q(op__in=Operation.values), name="change_operation_known"),
+        ]
+        indexes = [
+            models.Index(fields=["table_name", "row_id", "version"], name="change_by_row"),
+            models.Index(fields=["workspace_id", "at"], name="change_by_time"),
+            models.Index(fields=["batch_id"], condition=models.Q(batch_id__isnull=False), name="change_by_batch"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.table_name} {self.row_id} v{self.version}"
+
+
+@contextmanager
+def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[None]:
+    """A transaction whose changes are recorded as this actor's.
+
+    The settings end with the transaction, or with the block when it stands inside another one.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('memplatform.actor', true), current_setting('memplatform.batch', true),"
+            " current_setting('memplatform.run', true),"
+            " set_config('memplatform.actor', %s, true), set_config('memplatform.batch', %s, true),"
+            " set_config('memplatform.run', %s, true)",
+            [actor, "" if batch is None else str(batch), run],
+        )
+        before = cursor.fetchone()[:3]
+        yield
+        if before[0]:  # an outer block goes on under its own name
+            cursor.execute(
+                "SELECT set_config('memplatform.actor', %s, true), set_config('memplatform.batch', %s, true),"
+                " set_config('memplatform.run', %s, true)",
+                [value or "" for value in before],
+            )

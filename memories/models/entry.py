@@ -1,0 +1,211 @@
+"""Entries: what is remembered, with their slots, links and counters."""
+
+from typing import Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from memories.choices import Category, EntryType, LinkKind, Source
+from memories.models.change import Recorded, record_changes
+from memories.models.ids import uuid7
+from memories.models.scope import Scope
+from memories.models.tenancy import Workspace
+
+#: Not taken out of use by a person or a machine. Whether its time is up is asked beside it, at the moment of asking.
+LIVE = Q(expired_at__isnull=True, archived_at__isnull=True, superseded_by__isnull=True, suppressed_at__isnull=True)
+
+
+class EntryQuerySet(models.QuerySet["Entry"]):
+    def live(self) -> Self:
+        """Entries still in use, whether or not their time to live is up."""
+        return self.filter(LIVE)
+
+    def in_scope(self, scope: Scope) -> Self:
+        return self.filter(scope=scope, workspace_id=scope.workspace_id)
+
+    def expired(self) -> Self:
+        return self.filter(expired_at__isnull=False)
+
+    def archived(self) -> Self:
+        return self.filter(archived_at__isnull=False)
+
+    def neighbours_in(self, chat_id: str, session_id: str) -> Self:
+        """Live entries of one session of one chat, in the order they were said."""
+        return self.live().filter(chat_id=chat_id, session_id=session_id).order_by("created_at", "id")
+
+
+class Entry(Recorded):
+    """One memory.
+
+    An entry is written through memories.store and by no other code. It is *live* until it is expired, archived,
+    superseded or suppressed, and served until its time to live is up; it is kept, unseen, until it is purged.
+    """
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="entries")
+    type = models.CharField(_("type"), max_length=20, choices=EntryType)
+    subtype = models.CharField(_("subtype"), max_length=40, blank=True, default="")
+    tier = models.PositiveSmallIntegerField(_("tier"), null=True, blank=True)
+    category = models.CharField(_("category"), max_length=20, choices=Category, blank=True, default="")
+    project = models.CharField(_("project"), max_length=100, blank=True, default="")
+    topic = models.CharField(_("topic"), max_length=100, blank=True, default="")
+    content = models.TextField(_("content"))
+    terms = ArrayField(models.IntegerField(), default=list, editable=False, help_text=_("Own words, hashed."))
+    length = models.PositiveIntegerField(default=0, editable=False, help_text=_("Own words, with repeats."))
+    fingerprint = models.CharField(max_length=32, editable=False, help_text=_("Hash of the normalised content."))
+    importance = models.FloatField(_("importance"), default=0.5)
+    source = models.CharField(_("source"), max_length=30, choices=Source)
+
+    # where it was said: the slots that are hot enough to be columns
+    channel = models.CharField(_("channel"), max_length=40, blank=True, default="")
+    chat_id = models.CharField(_("chat"), max_length=200, blank=True, default="")
+    session_id = models.CharField(_("session"), max_length=200, blank=True, default="")
+    sender_id = models.CharField(_("sender"), max_length=200, blank=True, default="")
+    speaker = models.CharField(_("speaker"), max_length=200, blank=True, default="")
+    thread_id = models.CharField(_("thread"), max_length=200, blank=True, default="")
+    chats = ArrayField(
+        models.CharField(max_length=200), default=list, blank=True, verbose_name=_("chats"),
+        help_text=_("Every chat any part of it came from (A3)."),
+    )
+    origins = ArrayField(
+        models.CharField(max_length=300), default=list, blank=True, verbose_name=_("sources of origin"),
+        help_text=_("The messages it rests on."),
+    )
+
+    created_at = models.DateTimeField(_("created"))
+    stated_at = models.DateTimeField(_("last stated"), help_text=_("Created, merged or repeated; time to live runs from here."))
+    updated_at = models.DateTimeField(_("updated"))
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True, help_text=_("Wins over the policy."))
+    expired_at = models.DateTimeField(_("expired"), null=True, blank=True)
+    archived_at = models.DateTimeField(_("archived"), null=True, blank=True)
+    superseded_by = models.ForeignKey(
+        "self", models.DO_NOTHING, db_constraint=False, null=True, blank=True, related_name="supersedes"
+    )
+    suppressed_at = models.DateTimeField(_("suppressed"), null=True, blank=True)
+    pinned = models.BooleanField(_("pinned"), default=False)
+    verified_at = models.DateTimeField(_("verified"), null=True, blank=True)
+    verified_by = models.CharField(_("verified by"), max_length=200, blank=True, default="")
+    path = models.CharField(_("path"), max_length=500, blank=True, default="")
+    line_from = models.PositiveIntegerField(_("from line"), null=True, blank=True)
+    line_to = models.PositiveIntegerField(_("to line"), null=True, blank=True)
+
+    objects = EntryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("entry")
+        verbose_name_plural = _("entries")
+        triggers = record_changes(along=("updated_at",))
+        constraints = [
+            models.UniqueConstraint(fields=["id", "workspace"], name="entry_in_workspace"),
+            models.CheckConstraint(condition=Q(type__in=EntryType.values), name="entry_type_known"),
+            models.CheckConstraint(condition=Q(source__in=Source.values), name="entry_source_known"),
+            models.CheckConstraint(condition=Q(category__in=["", *Category.values]), name="entry_category_known"),
+            models.CheckConstraint(condition=~Q(content=""), name="entry_content_not_empty"),
+            models.CheckConstraint(
+                condition=Q(importance__gte=0) & Q(importance__lte=1), name="entry_importance_between_0_and_1"
+            ),
+            models.CheckConstraint(
+                condition=Q(type=EntryType.FACT, tier__in=[1, 2]) | (~Q(type=EntryType.FACT) & Q(tier__isnull=True)),
+                name="entry_tier_of_facts_only",
+            ),
+            models.CheckConstraint(
+                condition=Q(superseded_by__isnull=True) | ~Q(superseded_by=F("id")), name="entry_not_its_own_successor"
+            ),
+            models.CheckConstraint(
+                condition=Q(line_from__isnull=True, line_to__isnull=True) | Q(line_from__lte=F("line_to")),
+                name="entry_lines_in_order",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "-created_at", "-id"], name="entry_by_time"),
+            models.Index(fields=["scope", "-created_at", "-id"], name="entry_of_scope_by_time"),
+            models.Index(
+                fields=["scope", "session_id", "chat_id", "created_at", "id"],
+                condition=LIVE & ~Q(session_id=""), name="entry_neighbours",
+            ),
+            models.Index(fields=["scope", "fingerprint"], condition=LIVE, name="entry_live_fingerprint"),
+            models.Index(fields=["type", "stated_at"], condition=LIVE, name="entry_live_by_age"),
+            models.Index(
+                fields=["expires_at"], condition=LIVE & Q(expires_at__isnull=False), name="entry_live_by_expiry"
+            ),
+            models.Index(
+                fields=["superseded_by"], condition=Q(superseded_by__isnull=False), name="entry_by_successor"
+            ),
+            GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
+        ]
+
+    def __str__(self) -> str:
+        return self.content[:80]
+
+    def is_live(self) -> bool:
+        """Whether nobody has taken it out of use; its time to live may be up all the same."""
+        return not (self.expired_at or self.archived_at or self.superseded_by_id or self.suppressed_at)
+
+
+class EntryAccess(models.Model):
+    """How often an entry was served and said again: counters, kept out of its history (D2)."""
+
+    entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="access")
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    access_count = models.PositiveIntegerField(_("times recalled"), default=0)
+    last_accessed = models.DateTimeField(_("last recalled"), null=True)
+    repeat_count = models.PositiveIntegerField(_("times said again"), default=0)
+    last_seen = models.DateTimeField(_("last said"), null=True)
+
+    class Meta:
+        verbose_name = _("access")
+        verbose_name_plural = _("accesses")
+
+    def __str__(self) -> str:
+        return f"{self.entry_id}: {self.access_count}"
+
+
+class Slot(Recorded):
+    """A named value on an entry, free for the bot to choose and to filter by."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="slots")
+    name = models.CharField(_("name"), max_length=64)
+    value = models.CharField(_("value"), max_length=500)
+
+    class Meta:
+        verbose_name = _("slot")
+        verbose_name_plural = _("slots")
+        triggers = record_changes()
+        constraints = [
+            models.UniqueConstraint(fields=["entry", "name"], name="slot_name_once_on_entry"),
+            models.CheckConstraint(condition=~Q(name=""), name="slot_has_a_name"),
+        ]
+        indexes = [models.Index(fields=["workspace", "name", "value"], name="slot_by_value")]
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value}"
+
+
+class Link(Recorded):
+    """How one entry came from, replaces or resembles another."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    from_entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="links_out")
+    to_entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, related_name="links_in")
+    kind = models.CharField(_("kind"), max_length=20, choices=LinkKind)
+    created_at = models.DateTimeField(_("created"))
+
+    class Meta:
+        verbose_name = _("link")
+        verbose_name_plural = _("links")
+        triggers = record_changes()
+        constraints = [
+            models.UniqueConstraint(fields=["from_entry", "to_entry", "kind"], name="link_once_of_a_kind"),
+            models.CheckConstraint(condition=Q(kind__in=LinkKind.values), name="link_kind_known"),
+            models.CheckConstraint(condition=~Q(from_entry=F("to_entry")), name="link_between_two_entries"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.from_entry_id} {self.kind} {self.to_entry_id}"
+
+

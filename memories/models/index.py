@@ -1,0 +1,94 @@
+"""What recall searches: derived rows that can be dropped and rebuilt at any time with the same answers."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+from pgvector.django import HalfVectorField, SparseVectorField
+
+from memories.models.embedding import EmbeddingModel
+from memories.models.entry import Entry
+from memories.models.scope import Scope
+from memories.models.tenancy import Workspace
+
+
+class EntryVector(models.Model):
+    """The raw embedding of an entry's own text, kept so that re-blending never needs the embedder."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="vectors")
+    model = models.ForeignKey(EmbeddingModel, models.DO_NOTHING, related_name="+")
+    fingerprint = models.CharField(max_length=32, help_text=_("Of the text that was embedded."))
+    embedding = HalfVectorField()
+
+    class Meta:
+        verbose_name = _("vector")
+        verbose_name_plural = _("vectors")
+        constraints = [models.UniqueConstraint(fields=["entry", "model"], name="entryvector_once_a_model")]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} · {self.model_id}"
+
+
+class EntryIndex(models.Model):
+    """The narrow search row: an entry blended with its neighbours in the conversation.
+
+    No state in it: whether an entry is live is decided on Entry, in the statement that searches.
+    """
+
+    entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="index")
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, related_name="+")
+    model = models.ForeignKey(EmbeddingModel, models.DO_NOTHING, null=True, db_index=False, related_name="+")
+    embedding = HalfVectorField(null=True)
+    keywords = SparseVectorField()
+
+    class Meta:
+        verbose_name = _("search row")
+        verbose_name_plural = _("search rows")
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(model__isnull=True, embedding__isnull=True)
+                | models.Q(model__isnull=False, embedding__isnull=False),
+                name="entryindex_embedding_has_a_model",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.entry_id)
+
+
+class StaleEntry(models.Model):
+    """The embedder's work list: entries whose search row no longer matches what they say.
+
+    A table of its own, so that marking neither rewrites entries nor shows in their history.
+    """
+
+    entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="+")
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    since = models.DateTimeField(_("since"))
+    failures = models.PositiveSmallIntegerField(_("failures"), default=0)
+    retry_at = models.DateTimeField(_("next try"), null=True)
+
+    class Meta:
+        verbose_name = _("stale entry")
+        verbose_name_plural = _("stale entries")
+        indexes = [models.Index(fields=["since", "entry"], name="staleentry_in_order_of_arrival")]
+
+    def __str__(self) -> str:
+        return str(self.entry_id)
+
+
+class ScopeTerm(models.Model):
+    """In how many entries of a scope a term occurs: upserted with each write, rebuilt nightly."""
+
+    pk = models.CompositePrimaryKey("scope_id", "term")
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    term = models.IntegerField()
+    entries = models.IntegerField()
+
+    class Meta:
+        verbose_name = _("scope term")
+        verbose_name_plural = _("scope terms")
+
+    def __str__(self) -> str:
+        return f"{self.scope_id}: {self.term}"

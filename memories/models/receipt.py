@@ -1,0 +1,38 @@
+"""Receipts: the record of one recall, which answers «why did the bot say that?» (F5)."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from memories.models.ids import uuid7
+from memories.models.tenancy import Bot, Workspace
+
+
+class Receipt(models.Model):
+    """What was asked, what was served and how long it took; the candidates beside it when sampled."""
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    bot = models.ForeignKey(Bot, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+")
+    scopes = ArrayField(models.BigIntegerField(), verbose_name=_("scopes"))
+    session_key = models.CharField(_("session"), max_length=200, blank=True, default="")
+    message = models.TextField(_("message"))
+    query = models.JSONField(_("query"), default=dict, help_text=_("What was asked for besides the message."))
+    rule = models.CharField(_("need"), max_length=40, blank=True, default="")
+    served = ArrayField(models.BigIntegerField(), verbose_name=_("served"), help_text=_("Entries, best first."))
+    candidates = models.JSONField(_("candidates"), null=True, help_text=_("Rows of entry, scores and what became of it."))
+    degraded = ArrayField(models.CharField(max_length=20), default=list, verbose_name=_("degraded"))
+    timings = models.JSONField(_("timings"), default=dict, help_text=_("Milliseconds by step."))
+    tokens = models.PositiveIntegerField(_("tokens"), default=0)
+    created_at = models.DateTimeField(_("at"))
+
+    class Meta:
+        verbose_name = _("receipt")
+        verbose_name_plural = _("receipts")
+        indexes = [
+            models.Index(fields=["workspace", "-created_at", "-id"], name="receipt_by_time"),
+            models.Index(fields=["created_at"], name="receipt_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.message[:80]

@@ -1,0 +1,49 @@
+"""Scopes: whose memory it is, the wall nothing crosses."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memories.choices import ScopeKind
+from memories.models.ids import uuid7
+from memories.models.tenancy import Workspace
+
+
+class ScopeQuerySet(models.QuerySet["Scope"]):
+    def in_workspace(self, workspace_id: int) -> Self:
+        return self.filter(workspace_id=workspace_id)
+
+
+class Scope(models.Model):
+    """One memory: a person's, or a chat's.
+
+    `version` rises with every write, so that whatever was computed from the scope can tell whether it still holds.
+    """
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="scopes")
+    key = models.CharField(_("key"), max_length=255)
+    kind = models.CharField(_("kind"), max_length=10, choices=ScopeKind)
+    label = models.CharField(_("label"), max_length=200, blank=True, default="")
+    frozen = models.BooleanField(_("frozen"), default=False)
+    version = models.PositiveBigIntegerField(_("version"), default=0, editable=False)
+    entry_count = models.PositiveIntegerField(_("entries"), default=0, editable=False)
+    average_length = models.FloatField(_("average length"), default=0, editable=False, help_text=_("Terms an entry."))
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = ScopeQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("scope")
+        verbose_name_plural = _("scopes")
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "key"], name="scope_key_once_in_workspace"),
+            models.UniqueConstraint(fields=["id", "workspace"], name="scope_in_workspace"),
+            models.CheckConstraint(condition=Q(kind__in=ScopeKind.values), name="scope_kind_known"),
+            models.CheckConstraint(condition=~Q(key=""), name="scope_has_a_key"),
+        ]
+
+    def __str__(self) -> str:
+        return self.label or self.key

@@ -1,0 +1,157 @@
+"""Workspaces, the people who operate them, and the bots that call."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import Self
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memories.choices import Permission
+from memories.models.ids import uuid7
+
+
+class Workspace(models.Model):
+    """A tenant: nothing of one workspace is ever seen from another."""
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    language = models.CharField(_("language"), max_length=10, default="en", choices=[("en", "English"), ("zh-hans", "简体中文")])
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("workspace")
+        verbose_name_plural = _("workspaces")
+        constraints = [
+            models.CheckConstraint(condition=~Q(name=""), name="workspace_has_a_name"),
+            models.CheckConstraint(condition=Q(language__in=["en", "zh-hans"]), name="workspace_language_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Member(models.Model):
+    """A person of the staff who may operate a workspace."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="members")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("member")
+        verbose_name_plural = _("members")
+        constraints = [models.UniqueConstraint(fields=["workspace", "user"], name="member_once_in_workspace")]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.workspace}"
+
+
+class Bot(models.Model):
+    """A client of the API."""
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="bots")
+    name = models.CharField(_("name"), max_length=100)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("bot")
+        verbose_name_plural = _("bots")
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="bot_name_once_in_workspace"),
+            models.UniqueConstraint(fields=["id", "workspace"], name="bot_in_workspace"),
+            models.CheckConstraint(condition=~Q(name=""), name="bot_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BotKeyQuerySet(models.QuerySet["BotKey"]):
+    def matching(self, token: str, now: datetime) -> Self:
+        """The usable key with this token, if there is one."""
+        return self.usable(now).filter(digest=BotKey.digest_of(token))
+
+    def usable(self, now: datetime) -> Self:
+        unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=now)
+        return self.filter(unexpired, revoked_at__isnull=True, bot__disabled_at__isnull=True)
+
+
+class BotKey(models.Model):
+    """What a bot shows to be let in; only its hash is kept."""
+
+    #: Last use is written at most this often, so that a busy bot does not rewrite its key all day.
+    USE_RECORDED_EVERY = timedelta(minutes=1)
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
+    bot = models.ForeignKey(Bot, models.CASCADE, related_name="keys", db_constraint=False)
+    label = models.CharField(_("label"), max_length=100, blank=True, default="")
+    prefix = models.CharField(_("prefix"), max_length=12)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    permissions = ArrayField(models.CharField(max_length=10, choices=Permission), verbose_name=_("permissions"))
+    scope_patterns = ArrayField(
+        models.CharField(max_length=200), verbose_name=_("scope patterns"), default=list, blank=True,
+        help_text=_("Such as telegram:*; none means every scope of the workspace."),
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+
+    objects = BotKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("bot key")
+        verbose_name_plural = _("bot keys")
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(permissions__contained_by=Permission.values) & ~Q(permissions=[]),
+                name="botkey_permissions_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+    @classmethod
+    def issue(
+        cls,
+        bot: Bot,
+        *,
+        permissions: list[str],
+        scope_patterns: list[str] | None = None,
+        expires_at: datetime | None = None,
+        label: str = "",
+    ) -> tuple["BotKey", str]:
+        """A new key and its token; the token is not kept and cannot be shown again."""
+        token = f"mp_{secrets.token_urlsafe(32)}"
+        key = cls.objects.create(
+            workspace_id=bot.workspace_id, bot=bot, label=label, prefix=token[:10], digest=cls.digest_of(token),
+            permissions=permissions, scope_patterns=scope_patterns or [], expires_at=expires_at,
+        )
+        return key, token
+
+    @staticmethod
+    def digest_of(token: str) -> str:
+        """The hash a token is found by; tokens are random, so that no salt is needed."""
+        return hashlib.sha256(token.encode()).hexdigest()
+
+    def permits(self, permission: str) -> bool:
+        return permission in self.permissions
+
+    def may_reach(self, scope_key: str) -> bool:
+        """Whether the key's patterns admit this scope."""
+        return not self.scope_patterns or any(fnmatchcase(scope_key, p) for p in self.scope_patterns)
+
+    def record_use(self, now: datetime) -> None:
+        """Remember that the key was used, unless that is already known closely enough."""
+        if self.last_used_at is None or now - self.last_used_at > self.USE_RECORDED_EVERY:
+            BotKey.objects.filter(pk=self.pk).update(last_used_at=now)

@@ -1,0 +1,134 @@
+"""What text is made of: lengths, tokens, words and bigrams of Chinese and English, and what makes two texts the same."""
+
+import hashlib
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from functools import lru_cache
+
+import rjieba
+import snowballstemmer
+
+from memories import stopwords
+
+ELLIPSIS = " ... "
+#: Dimensions of a keyword vector: terms are hashed into 1 … DIMENSIONS (the most pgvector's sparsevec takes).
+DIMENSIONS = 1_000_000_000
+_PRIME = 999_999_937
+
+_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
+_RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}_]+(?:['’][a-z]+)?")
+_CJK_CHAR = re.compile(rf"[{_CJK}]")
+_LABEL = re.compile(r"^(?:User|Assistant): ", re.MULTILINE)
+_stem_english = snowballstemmer.stemmer("english").stemWord
+
+
+def smart_truncate(text: str, limit: int) -> str:
+    """A text of at most `limit` characters: as it is, or its first 60 %, an ellipsis, and its end (A1)."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    head = limit * 6 // 10
+    tail = limit - head - len(ELLIPSIS)
+    return text[:head] + ELLIPSIS + text[len(text) - tail :]
+
+
+def count_tokens(text: str) -> int:
+    """Roughly the tokens a language model sees: 0.75 a CJK character, one for 3.6 others."""
+    cjk = len(_CJK_CHAR.findall(text))
+    return round(cjk * 0.75 + (len(text) - cjk) / 3.6)
+
+
+def last_tokens(text: str, limit: int) -> str:
+    """The end of a text, about `limit` tokens long, from the beginning of a word on."""
+    if count_tokens(text) <= limit:
+        return text
+    used = 0.0
+    for start in range(len(text) - 1, -1, -1):
+        used += 0.75 if _CJK_CHAR.match(text[start]) else 1 / 3.6
+        if used > limit:
+            cut = text[start + 1 :]
+            return cut if _CJK_CHAR.match(cut) else cut.partition(" ")[2] or cut
+    return text
+
+
+def first_tokens(text: str, limit: int) -> str:
+    """The beginning of a text, about `limit` tokens long."""
+    used = 0.0
+    for position, char in enumerate(text):
+        used += 0.75 if _CJK_CHAR.match(char) else 1 / 3.6
+        if used > limit:
+            return text[:position].rstrip()
+    return text
+
+
+def normalise(text: str) -> str:
+    """A text without what does not count: width, case, punctuation, spacing and the labels of a turn."""
+    runs = _RUN.findall(unicodedata.normalize("NFKC", _LABEL.sub("", text)).casefold())
+    return " ".join(runs)
+
+
+def fingerprint(text: str) -> str:
+    """Equal for texts that say the same in the same words; 32 hex digits."""
+    normal = normalise(text) or text.strip()
+    return hashlib.sha256(normal.encode()).hexdigest()[:32]
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, Chinese ones as segmented, nothing left out; for comparing texts."""
+    out: list[str] = []
+    for run in normalise(text).split():
+        out.extend(rjieba.cut(run) if _CJK_CHAR.match(run) else [run])
+    return out
+
+
+def shingles(text: str) -> set[str]:
+    """What two texts are compared by: words, and bigrams of Chinese (A10)."""
+    out: set[str] = set()
+    for run in normalise(text).split():
+        if _CJK_CHAR.match(run):
+            out.update(run[i : i + 2] for i in range(max(len(run) - 1, 1)))
+        else:
+            out.add(run)
+    return out
+
+
+def jaccard(one: set[str], other: set[str]) -> float:
+    """The share two sets have in common, 0–1; two empty sets have nothing in common."""
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def terms(text: str) -> Counter[int]:
+    """The hashed index terms of a text and how often each occurs (E5): stems, Chinese words and their bigrams."""
+    counted: Counter[int] = Counter()
+    for run in normalise(text).split():
+        for term in _chinese_terms(run) if _CJK_CHAR.match(run) else _other_terms(run):
+            counted[hashed(term)] += 1
+    return counted
+
+
+def _other_terms(run: str) -> list[str]:
+    bare = run.replace("’", "'")
+    if bare in stopwords.ENGLISH:
+        return []
+    return [stem(bare.removesuffix("'s"))]
+
+
+def _chinese_terms(run: str) -> list[str]:
+    segmented = [word for word in rjieba.cut(run) if word not in stopwords.CHINESE]
+    bigrams = [run[i : i + 2] for i in range(len(run) - 1)]
+    known = set(segmented)
+    return segmented + [pair for pair in bigrams if pair not in known]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The English stem of a word; the word itself when it is not English."""
+    return str(_stem_english(word)) if word.isascii() else word
+
+
+@lru_cache(maxsize=262_144)
+def hashed(term: str) -> int:
+    """The dimension of a term in keyword vectors, 1 … DIMENSIONS."""
+    return zlib.crc32(term.encode()) % _PRIME + 1

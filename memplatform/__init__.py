@@ -1,0 +1,1 @@
+"""The wires: settings, urls, processes. Nobody imports this package."""

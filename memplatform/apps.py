@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class MemplatformConfig(AppConfig):
+    name = "memplatform"
+    verbose_name = "Platform"

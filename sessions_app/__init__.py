@@ -1,0 +1,1 @@
+"""Conversations: sessions and their events."""
