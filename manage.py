@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Every command of the platform. Without DATABASE_URL it holds the embedded PostgreSQL while the command runs."""
+"""Every command; without DATABASE_URL, the embedded PostgreSQL runs as long as the command does."""
 
 import os
 import signal
@@ -24,8 +24,10 @@ WITHOUT_DATABASE = {
 
 def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+    data = Path(os.environ.get("MEMPLATFORM_DATA") or Path(__file__).resolve().parent / ".data").absolute()
     try:
-        with database(arguments):
+        postgres.require(data)
+        with database(arguments, data):
             announce()
             from django.core.management import execute_from_command_line
 
@@ -35,13 +37,13 @@ def main(arguments: list[str]) -> None:
 
 
 @contextmanager
-def database(arguments: list[str]) -> Iterator[None]:
+def database(arguments: list[str], data: Path) -> Iterator[None]:
     if os.environ.get("DATABASE_URL") or not needs_database(arguments):
         yield
         return
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))  # so that the lease is given back
-    default = Path(__file__).resolve().parent / ".data"
-    with postgres.lease(Path(os.environ.get("MEMPLATFORM_DATA") or default).absolute()):
+    # An exception, so that the lease is given back.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    with postgres.lease(data):
         yield
 
 

@@ -1,0 +1,13 @@
+# Every word is one call of bootstrap.py, which installs what is missing; `python3 bootstrap.py run` works without make.
+PYTHON ?= python3
+ARGS ?=
+
+.PHONY: run test check install bench messages clean
+
+run:       ; @$(PYTHON) bootstrap.py run $(ARGS)
+test:      ; @$(PYTHON) bootstrap.py test $(ARGS)
+check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
+install:   ; @$(PYTHON) bootstrap.py install
+bench:     ; @$(PYTHON) bootstrap.py python benchmarks/run.py $(ARGS)
+messages:  ; @$(PYTHON) bootstrap.py manage compilemessages
+clean:     ; rm -rf .venv

@@ -1,0 +1,161 @@
+"""`manage.py up`: everything that `make run` promises."""
+
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import Error, OperationalError, connection
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memplatform import address, first_run, postgres
+from memplatform.children import Child, programs
+from memplatform.single import AlreadyRunning, only_one
+from memplatform.supervisor import Supervisor
+
+READY_WITHIN = 90.0
+DATABASE_WITHIN = 30.0
+_PREDECESSOR_SECONDS = 15.0  # how long the children of a killed supervisor may hold the port
+_MIGRATION_LOCK = 7_305_115  # any number nobody else uses: two machines may start at once
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Command(BaseCommand):
+    help = _("Start everything, watch over it, and stop it all on Ctrl-C.")
+    requires_system_checks: list[str] = []  # the web processes check; a second start is quick
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Each step first makes sure that the next can work; leaving undoes them in reverse."""
+        data = Path(settings.DATA_DIR)
+        for number in _SIGNALS:
+            signal.signal(number, _leave)
+        try:
+            with ExitStack() as stack:
+                was_killed = stack.enter_context(only_one(data))
+                self._require_address(_PREDECESSOR_SECONDS if was_killed else 0)
+                own = stack.enter_context(_database(data))
+                self._migrate()
+                made = first_run.ensure(data, now=timezone.now())
+                supervisor = self._supervisor(data, own)
+                stack.callback(supervisor.stop)
+                supervisor.start()
+                self._wait(supervisor)
+                self._greet(made)
+                supervisor.watch(until=lambda: False)
+        except (AlreadyRunning, postgres.PostgresError) as problem:
+            sys.exit(str(problem))
+
+    def say(self, line: str) -> None:
+        try:
+            self.stdout.write(line)
+            self.stdout.flush()
+        except OSError:  # the terminal was closed; the work goes on until the signal comes
+            return
+
+    def _require_address(self, patience: float) -> None:
+        if problem := address.obstacle(settings.HOST, settings.PORT, patience=patience):
+            sys.exit(problem)
+
+    def _migrate(self) -> None:
+        _await_database()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+                call_command("migrate", interactive=False, verbosity=0)
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+        except Error as problem:
+            sys.exit(_("The tables could not be brought up to date: %s") % str(problem).strip())
+
+    def _supervisor(self, data: Path, own: str | None) -> Supervisor:
+        logs = data / "logs"
+        logs.mkdir(exist_ok=True)
+        return Supervisor(
+            children=[
+                Child(name, program, logs / f"{name}.log")
+                for name, program in programs(settings.HOST, settings.PORT).items()
+            ],
+            environment={"DATABASE_URL": own or os.environ["DATABASE_URL"]},
+            data=data if own else None,
+            say=self.say,
+        )
+
+    def _wait(self, supervisor: Supervisor) -> None:
+        end = time.monotonic() + READY_WITHIN
+
+        def is_over() -> bool:
+            return address.answers(settings.HOST, settings.PORT, "/readyz") or time.monotonic() > end
+
+        supervisor.watch(until=is_over)
+        if time.monotonic() > end:
+            words = [f"{child.name}: {child.last_words()}" for child in supervisor.children]
+            sys.exit(
+                _("It was not ready within %(seconds)d seconds (%(words)s).")
+                % {
+                    "seconds": READY_WITHIN,
+                    "words": "; ".join(words),
+                }
+            )
+
+    def _greet(self, made: first_run.FirstRun) -> None:
+        base = address.base_url(settings.HOST, settings.PORT)
+        password = made.new_password or _("the one in %s") % made.password_file
+        key = made.new_key or _("the one in %s") % made.key_file
+        call = (
+            f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json'"
+            f""" -H "Authorization: Bearer $(cat {shlex.quote(str(made.key_file))})" """
+            f"-d {shlex.quote(first_run.QUESTION)}"
+        )
+        lines = [
+            "",
+            _("memplatform is running."),
+            _("  API:      %s") % f"{base}/api/v1/",
+            _("  Admin:    %s") % f"{base}/admin/",
+            _("  Login:    %(name)s, password: %(word)s") % {"name": first_run.OPERATOR, "word": password},
+            _("  Bot key:  %s") % key,
+        ]
+        if made.new_password or made.new_key:
+            lines.append(_("  Both are shown this once and kept in %s.") % made.key_file.parent)
+        lines += [_("Ask it something:"), f"  {call}", _("Ctrl-C stops everything.")]
+        self.say("\n".join(lines))
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    for signum in _SIGNALS:
+        signal.signal(signum, signal.SIG_IGN)  # once is enough: stopping has begun
+    sys.exit(0 if number == signal.SIGINT else 128 + number)
+
+
+@contextmanager
+def _database(data: Path) -> Iterator[str | None]:
+    """The address of the embedded one, held while inside; None when it is somebody else's."""
+    if os.environ.get("DATABASE_URL"):
+        yield None
+        return
+    with postgres.lease(data) as url:
+        try:
+            yield url
+        finally:
+            connection.close()
+
+
+def _await_database() -> None:
+    end = time.monotonic() + DATABASE_WITHIN
+    while True:
+        try:
+            connection.ensure_connection()
+        except OperationalError as problem:
+            if time.monotonic() > end:
+                sys.exit(_("The database does not answer: %s") % str(problem).strip())
+            time.sleep(0.5)
+        else:
+            return

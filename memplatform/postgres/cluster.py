@@ -1,0 +1,97 @@
+"""Making a cluster, and the configuration it starts with."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from memplatform.postgres import programs
+from memplatform.postgres.errors import DiskFull, StartFailed, told_plainly
+from memplatform.postgres.place import PORT, Place
+
+Conf = Mapping[str, str | int]
+
+#: For a laptop. Lines in <cluster>/local.conf win over these.
+CONF: Conf = {
+    "shared_buffers": "128MB",
+    "max_connections": 100,
+    "work_mem": "16MB",
+    "maintenance_work_mem": "128MB",
+    "max_wal_size": "1GB",
+    "random_page_cost": "1.1",
+    "jit": "off",  # compiling costs more than the short queries of a recall
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_line_prefix": "%m [%p] ",
+}
+#: For a cluster that may be thrown away (tests): a crash of the machine may lose it.
+THROWAWAY: Conf = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "max_wal_size": "256MB",
+    "shared_buffers": "64MB",
+}
+_ROOM_TO_MAKE = 200_000_000  # bytes: a fresh cluster with its first WAL segments
+_ROOM_TO_START = 32_000_000  # two WAL segments
+
+
+def ensure(place: Place, folder: Path) -> None:
+    """A whole cluster or none: initdb works aside, and the result is renamed."""
+    exists = (place.cluster / "PG_VERSION").exists()
+    if shutil.disk_usage(place.home).free < (_ROOM_TO_START if exists else _ROOM_TO_MAKE):
+        raise DiskFull(f"The disk that holds {place.home} is full.")
+    if exists:
+        return
+    with told_plainly(place.home):
+        for unfinished in place.home.glob("postgres.new-*"):
+            shutil.rmtree(unfinished, ignore_errors=True)  # a killed start's initdb may still write into it
+        draft = place.home / f"postgres.new-{secrets.token_hex(4)}"
+        draft.mkdir(mode=0o700)
+        place.give(draft)
+        _initdb(place, folder, draft)
+        draft.rename(place.cluster)
+
+
+def _initdb(place: Place, folder: Path, draft: Path) -> None:
+    made = programs.run(
+        place,
+        [folder / "initdb", "-D", draft, "-U", "postgres", "-E", "UTF8"]
+        + ["--locale=C", "--locale-provider=builtin", "--builtin-locale=PG_UNICODE_FAST"]
+        + ["--auth-local=trust", "--auth-host=reject"],  # the socket's folder is the lock
+    )
+    if made.returncode:
+        shutil.rmtree(draft, ignore_errors=True)
+        last = made.stdout.strip().splitlines()[-1:] or [f"exit code {made.returncode}"]
+        if "No space left" in made.stdout:
+            raise DiskFull(f"The disk that holds {place.home} is full.")
+        raise StartFailed(f"The database could not be made in {place.home}: {last[0]}")
+    with (draft / "postgresql.conf").open("a") as conf:
+        conf.write("\ninclude_if_exists = 'memplatform.conf'\ninclude_if_exists = 'local.conf'\n")
+
+
+def configure(place: Place, conf: Conf | None) -> None:
+    """Written anew at every start; the addresses depend on where the folder lies today."""
+    sockets = str(place.sockets).replace('"', '""')
+    settings = {
+        **CONF,
+        **(conf or {}),
+        "listen_addresses": "",
+        "port": PORT,
+        "unix_socket_directories": f'"{sockets}"',
+        "unix_socket_permissions": "0700",
+    }
+    lines = ["# Written at every start; put your own lines into local.conf."]
+    lines += [f"{name} = {_quoted(str(value))}" for name, value in settings.items()]
+    draft = place.cluster / f"memplatform.conf.{os.getpid()}"
+    with told_plainly(place.cluster):
+        draft.write_text("\n".join(lines) + "\n")
+        place.give(draft)
+        draft.replace(place.cluster / "memplatform.conf")
+
+
+def _quoted(value: str) -> str:
+    doubled = value.replace("\\", "\\\\").replace("'", "''")
+    return f"'{doubled}'"

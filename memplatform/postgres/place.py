@@ -1,0 +1,174 @@
+"""Where the embedded cluster lives and which account runs it.
+
+PostgreSQL refuses to run as root. An ordinary user runs it as themselves, inside the data folder. Root hands
+it to an unprivileged account; where that one cannot enter the data folder (a clone below root's home), the
+cluster and a copy of the programs lie in /var/lib/memplatform instead, and a note in the data folder says so.
+"""
+
+import hashlib
+import os
+import pwd
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from memplatform.postgres.errors import (
+    AccountMissing,
+    FolderNotWritable,
+    PostgresError,
+    SocketFolderRefused,
+    told_plainly,
+)
+
+ELSEWHERE = Path("/var/lib/memplatform")
+PORT = 5432  # names the socket file only: nothing listens on the network
+_SOCKET_FOLDER_MAX = 88  # bytes; with the file's name it must fit 104, the smallest sun_path
+
+
+@dataclass(frozen=True)
+class Account:
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True)
+class Place:
+    data: Path
+    home: Path  # the data folder, or its stand-in that the account can enter
+    account: Account | None  # None: the server runs as whoever calls
+
+    @property
+    def cluster(self) -> Path:
+        return self.home / "postgres"
+
+    @property
+    def log(self) -> Path:
+        return self.home / "logs" / "postgres.log"
+
+    @property
+    def sockets(self) -> Path:
+        inside = self.home / "run"
+        if len(os.fsencode(inside)) <= _SOCKET_FOLDER_MAX:
+            return inside
+        digest = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
+        return Path("/tmp") / f"memplatform-{self.uid}-{digest}"  # noqa: S108 - owner and mode are checked
+
+    @property
+    def socket(self) -> Path:
+        return self.sockets / f".s.PGSQL.{PORT}"
+
+    @property
+    def uid(self) -> int:
+        return self.account.uid if self.account else os.geteuid()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@/postgres?host={quote(str(self.sockets), safe='')}&port={PORT}"
+
+    def give(self, path: Path) -> None:
+        """Make the server's account the owner, where that is not the caller."""
+        if self.account:
+            os.chown(path, self.account.uid, self.account.gid, follow_symlinks=False)
+
+
+def locate(data: Path) -> Place:
+    """The same answer before and after the first start, without touching anything."""
+    data = Path(os.path.realpath(data))
+    if os.geteuid():
+        return Place(data, data, None)
+    home = _noted(data) or (data if (data / "postgres").exists() else None)
+    if home:
+        return Place(data, home, _owner(home / "postgres") or _unprivileged())
+    account = _unprivileged()
+    return Place(data, data if can_enter(account, data) else _elsewhere(data), account)
+
+
+def prepare(place: Place) -> None:
+    """Make the folders. Idempotent, and safe to be killed at any line."""
+    require(place.data)
+    with told_plainly(place.home):
+        if place.home != place.data:
+            _folder(place.home)
+            (place.data / "LOCATION").write_text(f"{place.home}\n")
+        _folder(place.log.parent)
+        _socket_folder(place)
+
+
+def require(data: Path) -> None:
+    """The data folder exists and can be written, or a sentence says that it does not."""
+    with told_plainly(data):
+        _folder(data)
+    if not os.access(data, os.W_OK | os.X_OK):
+        raise FolderNotWritable(f"Nothing can be kept in {data}: it is not writable.")
+
+
+def can_enter(account: Account, folder: Path) -> bool:
+    """By the permission bits of the folder and of everything above it (those that exist)."""
+    return all(_searchable(account, step.stat()) for step in (folder, *folder.parents) if step.exists())
+
+
+def _searchable(account: Account, about: os.stat_result) -> bool:
+    if about.st_uid == account.uid:
+        return bool(about.st_mode & stat.S_IXUSR)
+    if about.st_gid == account.gid:
+        return bool(about.st_mode & stat.S_IXGRP)
+    return bool(about.st_mode & stat.S_IXOTH)
+
+
+def _noted(data: Path) -> Path | None:
+    try:
+        home = Path((data / "LOCATION").read_text().strip())
+    except FileNotFoundError:
+        return None
+    if home.parent != ELSEWHERE:
+        raise PostgresError(f"{data / 'LOCATION'} names {home}, which is not a folder in {ELSEWHERE}.")
+    return home
+
+
+def _elsewhere(data: Path) -> Path:
+    return ELSEWHERE / hashlib.sha256(os.fsencode(data)).hexdigest()[:16]
+
+
+def _owner(cluster: Path) -> Account | None:
+    """A cluster is always run by the account it belongs to."""
+    try:
+        about = cluster.stat()
+    except FileNotFoundError:
+        return None
+    return Account(about.st_uid, about.st_gid) if about.st_uid else None
+
+
+def _unprivileged() -> Account:
+    for name in ("postgres", "_postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(entry.pw_uid, entry.pw_gid)
+    raise AccountMissing(
+        "PostgreSQL does not run as root, and there is no account 'postgres' or 'nobody' to run it as;"
+        " create one or start as an ordinary user."
+    )
+
+
+def _folder(path: Path) -> None:
+    """Enterable by the server's account whatever root's umask is."""
+    if not path.exists():
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o755)
+
+
+def _socket_folder(place: Place) -> None:
+    """Whoever can enter it can use the database: it must be ours alone."""
+    folder = place.sockets
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        about = folder.lstat()
+        ours = about.st_uid in (place.uid, os.geteuid()) and stat.S_IMODE(about.st_mode) == 0o700
+        if not stat.S_ISDIR(about.st_mode) or not ours:
+            raise SocketFolderRefused(
+                f"{folder} is not a private folder of the database's account; remove it and start again."
+            ) from None
+    place.give(folder)

@@ -1,0 +1,151 @@
+"""Starting and stopping the server of a data folder; callers come, and are killed, at any moment."""
+
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from memplatform import processor
+from memplatform.postgres import cluster, postmaster, programs
+from memplatform.postgres.errors import (
+    DiskFull,
+    FolderNotWritable,
+    StartFailed,
+    StopFailed,
+    UnsupportedProcessor,
+    told_plainly,
+)
+from memplatform.postgres.place import Place, can_enter, locate, prepare
+
+_RECOVERY_SECONDS = 300  # after a crash the server replays its log before it answers
+_ATTEMPTS = 20  # a killed server's children may hold its memory for a moment
+_FAST_SECONDS = 18
+_IMMEDIATE_SECONDS = 4
+_LOG_MAX = 10_000_000
+
+
+def url(data: Path) -> str:
+    """The address of the server at home in this data folder, running or not."""
+    return locate(data).url
+
+
+def up(data: Path, conf: cluster.Conf | None = None) -> str:
+    """Make it run and answer; returns the address. A running server keeps the configuration it has."""
+    place = locate(data)
+    if complaint := processor.complaint():
+        raise UnsupportedProcessor(complaint)
+    with _alone(place):
+        folder = programs.folder(place)
+        cluster.ensure(place, folder)
+        if place.account and not can_enter(place.account, place.cluster):
+            raise FolderNotWritable(f"The database's account can no longer enter {place.cluster}.")
+        _bring_up(place, folder, conf)
+    return place.url
+
+
+def down(data: Path) -> None:
+    """Stop it, whoever started it, with everything committed on disk; nothing happens when none runs."""
+    place = locate(data)
+    if not place.cluster.exists():
+        return
+    with _alone(place), told_plainly(place.home):
+        server = postmaster.find(place.cluster)
+        if server is None:
+            return
+        for number, seconds in (
+            (signal.SIGINT, _FAST_SECONDS),
+            (signal.SIGQUIT, _IMMEDIATE_SECONDS),
+            (signal.SIGKILL, _IMMEDIATE_SECONDS),
+        ):
+            postmaster.send(server, number)
+            if postmaster.is_gone_within(server, place.cluster, seconds):
+                return
+        raise StopFailed(f"The database server (process {server.pid}) does not stop.")
+
+
+def is_up(data: Path) -> bool:
+    """A cheap look at the process, for watching; it may still be recovering."""
+    return postmaster.find(locate(data).cluster) is not None
+
+
+@contextmanager
+def lock_file(place: Place, name: str) -> Iterator[IO[str]]:
+    """Opened for flock; not inherited by programs started meanwhile."""
+    prepare(place)
+    with told_plainly(place.home), (place.home / name).open("a") as file:
+        place.give(place.home / name)
+        yield file
+
+
+@contextmanager
+def _alone(place: Place) -> Iterator[None]:
+    with lock_file(place, "start.lock") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _bring_up(place: Place, folder: Path, conf: cluster.Conf | None) -> None:
+    end = time.monotonic() + _RECOVERY_SECONDS
+    started: int | None = None
+    attempts = 0
+    while not _answers(place, folder):
+        if time.monotonic() > end:
+            raise StartFailed(f"The database server does not answer; see {place.log}.")
+        server = postmaster.find(place.cluster)
+        if server:
+            _hurry(server, place)
+        elif started is None or not postmaster.is_alive(started):
+            if started and not _may_pass(place, attempts):
+                raise StartFailed(f"The database did not start: {_last_words(place)} (see {place.log})")
+            attempts += 1
+            started = _spawn(place, folder, conf)
+        time.sleep(0.05 if attempts < 2 else 0.5)
+
+
+def _answers(place: Place, folder: Path) -> bool:
+    if not place.socket.exists():
+        return False
+    asked = programs.run(place, [folder / "pg_isready", "-q", "-h", place.sockets, "-p", "5432"])
+    return asked.returncode == 0
+
+
+def _hurry(server: postmaster.Postmaster, place: Place) -> None:
+    """One that is stopping, or whose socket was swept away, has to end before a new one can start."""
+    if server.status == "stopping" or (server.status == "ready" and not place.socket.exists()):
+        postmaster.send(server, signal.SIGINT)
+
+
+def _spawn(place: Place, folder: Path, conf: cluster.Conf | None) -> int:
+    """Start a server that outlives the caller; returns its pid."""
+    cluster.configure(place, conf)
+    for left in (place.cluster / "postmaster.pid", place.socket, Path(f"{place.socket}.lock")):
+        left.unlink(missing_ok=True)  # their pid may belong to another process by now
+    with told_plainly(place.log.parent):
+        if place.log.exists() and place.log.stat().st_size > _LOG_MAX:
+            place.log.replace(place.log.with_suffix(".log.1"))
+        os.close(os.open(place.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        place.give(place.log)
+    script = 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!'  # words, never text, so that any path is safe
+    server = [folder / "postgres", "-D", place.cluster]
+    begun = programs.run(place, ["/bin/sh", "-c", script, "sh", place.log, *server])
+    if not begun.stdout.strip().isdigit():
+        raise StartFailed(f"The database server did not start: {begun.stdout.strip()}")
+    return int(begun.stdout)
+
+
+def _may_pass(place: Place, attempts: int) -> bool:
+    """Does trying again help? Yes while a killed server's children end."""
+    words = _last_words(place)
+    if "No space left" in words:
+        raise DiskFull(f"The disk that holds {place.home} is full.")
+    return attempts < _ATTEMPTS and ("shared memory block" in words or "lock file" in words)
+
+
+def _last_words(place: Place) -> str:
+    lines = place.log.read_text(errors="replace").splitlines()
+    fatal = [line for line in lines[-40:] if "FATAL" in line or "PANIC" in line or "error" in line]
+    return (fatal or lines or ["nothing in its log"])[-1]

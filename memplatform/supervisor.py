@@ -1,0 +1,118 @@
+"""Watching over the children: one that ends is started again, one that falls silent is killed first."""
+
+import signal
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.db import Error, connection
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memories.models import Heartbeat
+from memplatform import postgres
+from memplatform.children import Child, stop
+
+SILENT_AFTER = timedelta(seconds=30)
+FIRST_BEAT_WITHIN = timedelta(seconds=60)
+_TICK = 0.2
+_LOOK_EVERY = 5.0
+_JUMP = timedelta(seconds=15)  # between two looks: the machine slept, or its clock was moved
+STOP_SECONDS = 22.0
+
+
+@dataclass
+class Supervisor:
+    children: list[Child]
+    environment: dict[str, str]
+    data: Path | None  # of the embedded database; None: it is somebody else's
+    say: Callable[[str], None]
+    trusted_since: datetime = field(default_factory=timezone.now)
+    looked_at: datetime = field(default_factory=timezone.now)
+    pids: dict[str, set[int]] = field(default_factory=dict)
+
+    def start(self) -> None:
+        forget(before=timezone.now() - SILENT_AFTER)
+        for child in self.children:
+            child.start(self.environment)
+
+    def stop(self) -> None:
+        stop(self.children, STOP_SECONDS)
+
+    def watch(self, until: Callable[[], bool]) -> None:
+        """Until the question is answered with yes; a signal ends it by an exception."""
+        next_look = 0.0
+        while not until():
+            self.revive_database()
+            for child in self.children:
+                self.revive(child)
+            if time.monotonic() >= next_look:
+                self.listen(now=timezone.now())
+                next_look = time.monotonic() + _LOOK_EVERY
+            time.sleep(_TICK)
+
+    def revive_database(self) -> None:
+        if self.data and not postgres.is_up(self.data):
+            self.say(_("The database has stopped; starting it again."))
+            try:
+                postgres.up(self.data)
+            except postgres.PostgresError as problem:
+                self.say(str(problem))
+                time.sleep(_LOOK_EVERY)
+
+    def revive(self, child: Child) -> None:
+        if child.has_exited():
+            self.bury(child, _("%(name)s has ended") % {"name": child.name})
+        elif child.process is None and time.monotonic() >= child.due_at:
+            child.start(self.environment)
+
+    def bury(self, child: Child, what: str) -> None:
+        words = child.last_words()
+        child.send(signal.SIGKILL)  # the rest of its group
+        if child.process:
+            child.process.wait()
+        wait = child.put_off()
+        self.say(
+            _("%(what)s and starts again in %(wait).1f s: %(words)s (see %(log)s)")
+            % {"what": what, "wait": wait, "words": words, "log": child.log}
+        )
+        try:
+            Heartbeat.objects.filter(name=child.name, pid__in=self.pids.pop(child.name, set())).delete()
+        except Error:  # the database is away: these rows grow old, which says the same
+            connection.close()
+
+    def listen(self, *, now: datetime) -> None:
+        """Nobody is called silent for a time in which the database was away or the machine slept."""
+        try:
+            beats = list(Heartbeat.objects.all())
+        except Error:
+            connection.close()
+            self.trusted_since = now
+            return
+        if abs(now - self.looked_at) > _JUMP:
+            self.trusted_since = now
+        self.looked_at = now
+        for child in self.children:
+            mine = [beat for beat in beats if beat.name == child.name and child.owns(beat.pid)]
+            self.pids.setdefault(child.name, set()).update(beat.pid for beat in mine)
+            if child.process and is_silent(mine, now=now, since=self._since(child, now)):
+                self.bury(child, _("%(name)s gives no sign of life") % {"name": child.name})
+
+    def _since(self, child: Child, now: datetime) -> datetime:
+        started = now - timedelta(seconds=time.monotonic() - child.started_at)
+        return max(self.trusted_since, started)
+
+
+def is_silent(beats: Iterable[Heartbeat], *, now: datetime, since: datetime) -> bool:
+    """Has any of the child's processes missed its time? `since` is when listening to it began."""
+    moments = [max(beat.beat_at, since) for beat in beats]
+    if not moments:
+        return now - since > FIRST_BEAT_WITHIN
+    return now - min(moments) > SILENT_AFTER
+
+
+def forget(*, before: datetime) -> None:
+    """Rows of processes that ended without anybody watching; a living one writes its row again."""
+    Heartbeat.objects.filter(beat_at__lt=before).delete()

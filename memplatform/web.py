@@ -1,0 +1,30 @@
+"""`python -m memplatform.web HOST PORT`: leads the web workers, which load Django and beat."""
+
+import sys
+
+from granian import Granian
+from granian.constants import Interfaces
+
+from memplatform.parent import end_with_parent
+
+WORKERS = 2
+THREADS = 4
+_REQUEST_MAX_SECONDS = 15  # how long a stopping worker may finish what it has begun
+
+
+def main(host: str, port: int) -> None:
+    end_with_parent()
+    Granian(
+        "memplatform.wsgi:application",
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=WORKERS,
+        blocking_threads=THREADS,
+        respawn_failed_workers=True,
+        workers_kill_timeout=_REQUEST_MAX_SECONDS,
+    ).serve()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,58 @@
+"""A PostgreSQL for the tests: the embedded one in .data/test, unless DATABASE_URL names another.
+
+Loaded before Django's settings (`-p tests.postgres_server`). Two runs at once share the server, each with a
+database of its own.
+"""
+
+import fcntl
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from memplatform import postgres
+
+DATA = Path(__file__).resolve().parent.parent / ".data" / "test"
+_held = ExitStack()
+os.environ["MEMPLATFORM_DATA"] = str(DATA)
+os.environ.pop("MEMPLATFORM_PROCESS", None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    try:
+        postgres.require(DATA)
+        if not os.environ.get("DATABASE_URL"):
+            _held.enter_context(postgres.lease(DATA, postgres.THROWAWAY))
+    except postgres.PostgresError as problem:
+        raise pytest.UsageError(str(problem)) from problem
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    _held.close()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """The first free number names this run's database."""
+    from django.conf import settings
+
+    name = f"test_memplatform_{_number()}"
+    settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = name
+
+
+def _number() -> int:
+    number = 1
+    while not _take(DATA / f"database-{number}.lock"):
+        number += 1
+    return number
+
+
+def _take(path: Path) -> IO[str] | None:
+    file = _held.enter_context(path.open("a"))
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    return file
