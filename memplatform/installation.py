@@ -129,6 +129,8 @@ class Venv:
         is_installed = self._run("-m", "pip", "install", *_PIP, "-r", str(self.root / file)) == 0
         if not is_installed:
             problem = self._complaint("The packages could not be installed")
+            if "no network" in problem:
+                self.unfinished.unlink()  # pip fetches everything before it changes anything
             if file != EMBEDDER or "disk" in problem:
                 raise CannotInstall(problem)
             print(
@@ -138,7 +140,7 @@ class Venv:
             )
         digest = self._digest(file)
         self._write({**self._noted(), file: digest if is_installed else f"failed:{digest}"})
-        self.unfinished.unlink()
+        self.unfinished.unlink(missing_ok=True)
 
     def forget_failures(self) -> None:
         if noted := self._noted():
@@ -168,7 +170,7 @@ class Venv:
     def _run(self, *arguments: str, python: str | None = None) -> int:
         dropped = ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__")
         environment = {name: text for name, text in os.environ.items() if name not in dropped}
-        with self.log.open("ab") as output:
+        with self.log.open("wb") as output:
             try:
                 return subprocess.call(
                     [python or str(self.python), *arguments],

@@ -28,7 +28,6 @@ CONF: Conf = {
 #: For a cluster that may be thrown away (tests): a crash of the machine may lose it.
 THROWAWAY: Conf = {
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
     "autovacuum": "off",
     "max_wal_size": "256MB",
@@ -38,7 +37,7 @@ _ROOM_TO_MAKE = 200_000_000  # bytes: a fresh cluster with its first WAL segment
 _ROOM_TO_START = 32_000_000  # two WAL segments
 
 
-def ensure(place: Place, folder: Path) -> None:
+def ensure(place: Place, folder: Path, conf: Conf | None) -> None:
     """A whole cluster or none: initdb works aside, and the result is renamed."""
     exists = (place.cluster / "PG_VERSION").exists()
     if shutil.disk_usage(place.home).free < (_ROOM_TO_START if exists else _ROOM_TO_MAKE):
@@ -51,16 +50,17 @@ def ensure(place: Place, folder: Path) -> None:
         draft = place.home / f"postgres.new-{secrets.token_hex(4)}"
         draft.mkdir(mode=0o700)
         place.give(draft)
-        _initdb(place, folder, draft)
+        _initdb(place, folder, draft, conf or {})
         draft.rename(place.cluster)
 
 
-def _initdb(place: Place, folder: Path, draft: Path) -> None:
+def _initdb(place: Place, folder: Path, draft: Path, conf: Conf) -> None:
     made = programs.run(
         place,
         [folder / "initdb", "-D", draft, "-U", "postgres", "-E", "UTF8"]
         + ["--locale=C", "--locale-provider=builtin", "--builtin-locale=PG_UNICODE_FAST"]
-        + ["--auth-local=trust", "--auth-host=reject"],  # the socket's folder is the lock
+        + ["--auth-local=trust", "--auth-host=reject"]  # the socket's folder is the lock
+        + (["--no-sync"] if conf.get("fsync") == "off" else []),
     )
     if made.returncode:
         shutil.rmtree(draft, ignore_errors=True)

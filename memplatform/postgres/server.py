@@ -40,7 +40,7 @@ def up(data: Path, conf: cluster.Conf | None = None) -> str:
         raise UnsupportedProcessor(complaint)
     with _alone(place):
         folder = programs.folder(place)
-        cluster.ensure(place, folder)
+        cluster.ensure(place, folder, conf)
         if place.account and not can_enter(place.account, place.cluster):
             raise FolderNotWritable(f"The database's account can no longer enter {place.cluster}.")
         _bring_up(place, folder, conf)
