@@ -57,9 +57,9 @@ def announce() -> None:
     if name := os.environ.get("MEMPLATFORM_PROCESS"):
         import django
 
+        django.setup()
         from memplatform import heartbeat
 
-        django.setup()
         heartbeat.start(name)
 
 

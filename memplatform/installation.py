@@ -74,7 +74,7 @@ def ensure(root: Path, files: tuple[str, ...], *, again: bool = False) -> None:
     venv = Venv(root)
     if not again and venv.has(files):
         return
-    with _told_plainly(root), _alone(root):
+    with _told_plainly(root), _alone(root) as venv.lock:
         if again:
             venv.forget_failures()
         if venv.has(files):  # somebody else has just done it
@@ -94,6 +94,9 @@ class Venv:
         self.note = self.folder / "installed.json"
         self.unfinished = self.folder / "unfinished"
         self.log = self.folder / "install.log"
+        self.lock = (
+            -1
+        )  # given to what we start, so that the lock outlives a killed start as long as its pip does
 
     def has(self, files: tuple[str, ...]) -> bool:
         if self.unfinished.exists() or not self.python.exists():
@@ -177,6 +180,7 @@ class Venv:
                     cwd=self.root,
                     env={**environment, "PIP_USER": "0"},
                     stdin=subprocess.DEVNULL,
+                    pass_fds=[self.lock],
                     stdout=output,
                     stderr=subprocess.STDOUT,
                 )
@@ -234,14 +238,14 @@ def _told_plainly(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(root: Path) -> Iterator[None]:
+def _alone(root: Path) -> Iterator[int]:
     with (root / ".bootstrap.lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             print("Another start is installing the packages; waiting for it …", flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield file.fileno()
 
 
 def _follow(word: Word, more: list[str]) -> int:
