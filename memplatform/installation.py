@@ -94,9 +94,7 @@ class Venv:
         self.note = self.folder / "installed.json"
         self.unfinished = self.folder / "unfinished"
         self.log = self.folder / "install.log"
-        self.lock = (
-            -1
-        )  # given to what we start, so that the lock outlives a killed start as long as its pip does
+        self.lock = -1  # handed to what we start: after a kill it is held until its pip has ended too
 
     def has(self, files: tuple[str, ...]) -> bool:
         if self.unfinished.exists() or not self.python.exists():
