@@ -1,0 +1,248 @@
+"""`manage.py up` with real processes: what it starts it keeps alive, and it leaves nothing behind."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from memories.models import Heartbeat
+from memplatform import postgres
+from memplatform.children import programs
+from memplatform.postgres import place, postmaster
+from memplatform.supervisor import is_silent
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class House:
+    """One running `manage.py up` with data and a port of its own."""
+
+    def __init__(self, data: Path, port: int) -> None:
+        self.data, self.port = data, port
+        self.said: list[str] = []
+        environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "up"],
+            cwd=ROOT,
+            env={**environment, "MEMPLATFORM_DATA": str(data), "MEMPLATFORM_PORT": str(port)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        with self.process.stdout as lines:
+            self.said.extend(line.rstrip("\n") for line in lines)
+
+    def greets(self) -> "House":
+        until(lambda: self.process.poll() is not None or any("Ctrl-C" in line for line in self.said), 60)
+        assert self.process.poll() is None, self.said
+        return self
+
+    def status_of(self, path: str) -> int:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:  # noqa: S310
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+        except OSError:
+            return 0
+
+    def pids(self, name: str) -> set[int]:
+        """The living processes of this name that have told the database so."""
+        with psycopg.connect(postgres.url(self.data)) as connection:
+            rows = connection.execute("SELECT pid FROM memories_heartbeat WHERE name = %s", [name]).fetchall()
+        return {pid for (pid,) in rows if postmaster.is_alive(pid)}
+
+    def end(self, number: signal.Signals) -> float:
+        """How many seconds it took."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(timeout=60)
+        self.reader.join()
+        return time.monotonic() - began
+
+
+def until(question: Callable[[], object], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not question():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return int(trial.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[Path]:
+    """A database made once, and quickly."""
+    top = Path(tempfile.mkdtemp(prefix="a house "))
+    top.chmod(0o755)
+    data = Path(os.path.realpath(top)) / ".data"
+    postgres.up(data, postgres.THROWAWAY)
+    postgres.down(data)
+    yield data
+    postgres.down(data)
+    shutil.rmtree(top)
+
+
+@pytest.fixture(scope="module")
+def house(data: Path) -> Iterator[House]:
+    house = House(data, free_port()).greets()
+    yield house
+    if house.process.poll() is None:
+        house.end(signal.SIGTERM)
+
+
+def test_it_is_ready_when_it_greets(house: House) -> None:
+    assert house.status_of("/readyz") == 200
+    assert house.status_of("/livez") == 200
+    assert any(f"http://127.0.0.1:{house.port}/admin/" in line for line in house.said)
+
+
+def test_secrets_are_shown_once_and_kept_in_files_of_their_owner_alone(house: House) -> None:
+    for name in ("operator-password", "bot-key"):
+        file = house.data / "credentials" / name
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert any(file.read_text() in line for line in house.said)
+
+
+def test_the_curl_line_works_as_pasted(house: House) -> None:
+    line = next(line for line in house.said if "curl" in line)
+    answer = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True)
+    assert '"recall_id"' in answer.stdout, answer
+    assert '"memories":[]' not in answer.stdout.replace(" ", "")
+
+
+def test_every_child_beats_computes_with_one_thread_and_the_embedder_steps_back(house: House) -> None:
+    for name, program in programs("", 0).items():
+        until(lambda name=name: house.pids(name), 20)
+        for pid in house.pids(name):
+            process = psutil.Process(pid)
+            assert process.environ()["OMP_NUM_THREADS"] == "1"
+            assert process.nice() == program.nice
+
+
+def test_a_killed_embedder_is_started_again(house: House) -> None:
+    (before,) = house.pids("embedder")
+    os.kill(before, signal.SIGKILL)
+    until(lambda: house.pids("embedder") - {before}, 20)
+    assert any("embedder has ended and starts again" in line for line in house.said)
+
+
+def test_a_killed_web_leader_takes_its_workers_along_and_comes_back(house: House) -> None:
+    before = house.pids("web")
+    leader = psutil.Process(next(iter(before))).ppid()
+    os.kill(leader, signal.SIGKILL)
+    until(lambda: house.status_of("/livez") == 200 and house.pids("web") - before, 20)
+    assert not any(map(postmaster.is_alive, before))
+
+
+def test_a_killed_database_is_started_again_with_every_row(house: House) -> None:
+    server = postmaster.find(place.locate(house.data).cluster)
+    assert server
+    before = _entries(house)
+    os.kill(server.pid, signal.SIGKILL)
+    until(lambda: postmaster.find(place.locate(house.data).cluster) not in (None, server), 20)
+    until(lambda: house.status_of("/readyz") == 200, 30)
+    assert _entries(house) == before > 0
+
+
+def _entries(house: House) -> int:
+    with psycopg.connect(postgres.url(house.data)) as connection:
+        found = connection.execute("SELECT count(*) FROM memories_entry").fetchone()
+    assert found
+    return int(found[0])
+
+
+def test_a_second_one_in_the_same_folder_is_turned_away(house: House) -> None:
+    second = House(house.data, free_port())
+    second.process.wait(timeout=20)
+    second.reader.join()
+    assert second.process.returncode == 1
+    assert second.said == [f"It is already running from this folder (process {house.process.pid})."]
+
+
+def test_a_port_in_use_is_told_before_anything_starts(house: House, tmp_path: Path) -> None:
+    other = House(tmp_path / "data", house.port)
+    other.process.wait(timeout=20)
+    other.reader.join()
+    assert other.process.returncode == 1
+    (line,) = other.said
+    assert line == f"Port {house.port} is in use by another program; set MEMPLATFORM_PORT to a free one."
+    assert not (tmp_path / "data" / "postgres").exists()
+
+
+def test_children_of_a_killed_supervisor_end_and_the_next_start_takes_over(house: House) -> None:
+    """A second start: quick, without showing secrets again, on the same port."""
+    alive = house.pids("web") | house.pids("embedder")
+    house.end(signal.SIGKILL)
+    again = House(house.data, house.port).greets()
+    try:
+        assert not any(map(postmaster.is_alive, alive))
+        assert again.status_of("/readyz") == 200
+        secret = (house.data / "credentials" / "bot-key").read_text()
+        assert not any(secret in line for line in again.said)
+    finally:
+        took = again.end(signal.SIGTERM)
+    assert took < 30
+    assert not postgres.is_up(house.data)
+    assert again.status_of("/livez") == 0
+
+
+def test_a_second_start_is_quick_and_ctrl_c_stops_it(data: Path, house: House) -> None:
+    if house.process.poll() is None:
+        house.end(signal.SIGTERM)
+    began = time.monotonic()
+    again = House(data, free_port()).greets()
+    started = time.monotonic() - began
+    children = again.pids("web") | again.pids("embedder")
+    assert again.end(signal.SIGINT) < 30
+    assert started < 8
+    assert again.process.returncode == 0
+    assert not any(map(postmaster.is_alive, children))
+    assert not postgres.is_up(data)
+
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def beat(seconds_ago: float) -> Heartbeat:
+    return Heartbeat(name="web", pid=1, started_at=NOW, beat_at=NOW - timedelta(seconds=seconds_ago))
+
+
+@pytest.mark.parametrize(
+    ("beats", "listening", "silent"),
+    [
+        ([4.0, 2.0], 600, False),
+        ([31.0, 2.0], 600, True),  # one of two workers hangs
+        ([300.0], 20, False),  # the database has only just come back
+        ([300.0], 31, True),
+        ([], 50, False),  # still starting
+        ([], 61, True),  # never came up
+    ],
+)
+def test_silence_counts_from_when_listening_began(beats: list[float], listening: float, silent: bool) -> None:
+    since = NOW - timedelta(seconds=listening)
+    assert is_silent([beat(seconds) for seconds in beats], now=NOW, since=since) == silent
