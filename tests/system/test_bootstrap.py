@@ -3,6 +3,7 @@
 import ast
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -115,11 +116,13 @@ def test_a_changed_list_is_installed_again(installed: Path) -> None:
 
 def test_one_killed_half_way_is_repaired_by_the_next(clone: Path) -> None:
     broken = subprocess.Popen(
-        [sys.executable, str(clone / "bootstrap.py"), "install"], stdout=subprocess.DEVNULL
+        [sys.executable, str(clone / "bootstrap.py"), "install"],
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
     while not (clone / ".venv" / "bin").exists():
         time.sleep(0.01)
-    broken.kill()
+    os.killpg(broken.pid, signal.SIGKILL)
     broken.wait()
     assert not Venv(clone).has((PACKAGES,))
     assert bootstrap(clone, "manage").stdout.splitlines()[-1] == f"managed {clone}/.venv"
