@@ -37,20 +37,19 @@ class MemorySettings:
     # recall (A7, A8)
     MAX_RECALLS: int = 8
     FUSION: str = Fusion.RELATIVE
-    ALPHA: float = 2 / 3  # weight of the vector leg; measured in docs/reference/retrieval-quality.md
+    ALPHA: float = 0.57  # weight of the vector leg; measured in docs/reference/retrieval-quality.md
     MIN_SIMILARITY: float = 0.3  # of a candidate only the vector leg found; 0 = unrelated, 1 = same text
     RRF_K: int = 60
     RECALL_CANDIDATES: int = 50  # ranked in the database, then weighed by decay and quotas
-    SPEAKER_BOOST: float = 0.1  # added when the question names who said it
+    SPEAKER_BOOST: float = 0.055  # added when the question names who said it
     CONTEXT_TOKENS: int = 1_000
 
     # the index (E5)
     BM25_K1: float = 1.2
-    BM25_B: float = 0.75
+    BM25_B: float = 0.5
     INDEX_TERMS: int = 128  # heaviest terms of a row that are kept; own terms first
     BLEND_REACH: int = 2  # neighbours on each side that lend a row their context
-    BLEND_KEYWORDS: float = 1.0  # weight of the neighbours' keywords beside the row's own
-    BLEND_VECTOR: float = 1.0  # weight of the neighbours' mean embedding beside the row's own
+    BLEND_VECTOR: float = 0.5  # weight of the neighbours' mean embedding beside the row's own
 
     # embedding (A12, A13)
     EMBED_RECALL_SECONDS: float = 0.150  # all providers together; then keywords answer alone

@@ -157,3 +157,5 @@ MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")
 MEMORY_EMBEDDING_API_KEY = env("MEMORY_EMBEDDING_API_KEY", default="")
 MEMORY_EMBEDDING_MODEL = env("MEMORY_EMBEDDING_MODEL", default="")
 MEMORY_EMBEDDING_DIMENSION = env.int("MEMORY_EMBEDDING_DIMENSION", default=0)
+#: Cosine of unrelated texts by that model; measure it, a wrong one only shifts the floor of similarity.
+MEMORY_EMBEDDING_FLOOR = env.float("MEMORY_EMBEDDING_FLOOR", default=0.0)

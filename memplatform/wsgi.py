@@ -9,6 +9,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
 application = get_wsgi_application()
 
 if settings.PROCESS == "web":
+    from memories import embeddings
     from memplatform import heartbeat
 
     heartbeat.start("web")
+    embeddings.warm_up()  # in this worker, after the fork: the first question should not wait for the model

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('memories', '0002_tables'),
+        ('memories', '0003_walls_between_workspaces'),
     ]
 
     operations = [

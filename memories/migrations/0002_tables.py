@@ -46,6 +46,7 @@ class Migration(migrations.Migration):
                 ('version', models.PositiveBigIntegerField(default=0, editable=False, verbose_name='version')),
                 ('entry_count', models.PositiveIntegerField(default=0, editable=False, verbose_name='entries')),
                 ('average_length', models.FloatField(default=0, editable=False, help_text='Terms an entry.', verbose_name='average length')),
+                ('speakers', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=200), blank=True, default=list, editable=False, help_text='Who has said something here, as people call them; a question that names one prefers their words.', size=None, verbose_name='speakers')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
             ],
             options={

@@ -1,12 +1,54 @@
 """Policies: what operators set per workspace; no row means the built-in default."""
 
+from datetime import timedelta
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from memories import decay
 from memories.choices import EntryType, PolicyKind, ScopeKind
+from memories.conf import conf
 from memories.models.change import Recorded, record_changes
 from memories.models.tenancy import Workspace
+
+
+#: Weights an operator may set for a workspace, by the setting that holds their default.
+WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "MAX_RECALLS")
+
+
+class Policies:
+    """What holds in a workspace at this moment: its policy rows over the built-in defaults."""
+
+    def __init__(self, rows: "list[Policy]") -> None:
+        self._rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row.value for row in rows}
+
+    def ttl(self, entry_type: str, scope_kind: str) -> timedelta | None:
+        """Time to live of a kind of entry; None: never ends by itself (A9)."""
+        key = (PolicyKind.TTL, entry_type, scope_kind, "")
+        if key in self._rows:
+            days = self._rows[key]
+            return None if days is None else timedelta(days=days)
+        return decay.TTLS.get((entry_type, scope_kind))
+
+    def quota(self, entry_type: str, scope_kind: str) -> int | None:
+        """How many of a kind one recall serves before the fill; None: as many as there are (A8)."""
+        key = (PolicyKind.QUOTA, entry_type, scope_kind, "")
+        if key in self._rows:
+            limit = self._rows[key]
+            return None if limit is None else int(limit)
+        return decay.QUOTAS.get((entry_type, scope_kind))
+
+    def weight(self, name: str) -> float:
+        """A weight of the ranking, by the name of its setting."""
+        value = self._rows.get((PolicyKind.WEIGHT, "", "", name.lower()))
+        return float(getattr(conf, name)) if value is None else value
+
+
+class PolicyQuerySet(models.QuerySet["Policy"]):
+    def of(self, workspace_id: int) -> Policies:
+        """Read anew at every use, so that a change holds from the next call on."""
+        return Policies(list(self.filter(workspace_id=workspace_id)))
 
 
 class Policy(Recorded):
@@ -19,6 +61,8 @@ class Policy(Recorded):
     name = models.CharField(_("weight"), max_length=40, blank=True, default="")
     value = models.FloatField(_("value"), null=True, blank=True)
     updated_at = models.DateTimeField(_("updated"), auto_now=True)
+
+    objects = PolicyQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("policy")

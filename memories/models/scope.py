@@ -2,6 +2,7 @@
 
 from typing import Self
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -31,6 +32,10 @@ class Scope(models.Model):
     version = models.PositiveBigIntegerField(_("version"), default=0, editable=False)
     entry_count = models.PositiveIntegerField(_("entries"), default=0, editable=False)
     average_length = models.FloatField(_("average length"), default=0, editable=False, help_text=_("Terms an entry."))
+    speakers = ArrayField(
+        models.CharField(max_length=200), default=list, blank=True, editable=False, verbose_name=_("speakers"),
+        help_text=_("Who has said something here, as people call them; a question that names one prefers their words."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = ScopeQuerySet.as_manager()

@@ -5,10 +5,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,27 +16,10 @@ import pytest
 from memplatform import postgres
 from memplatform.postgres import place, postmaster
 from memplatform.postgres.errors import SocketFolderRefused
+from tests.system.conftest import remove
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 IS_ROOT = os.geteuid() == 0
-
-
-@pytest.fixture
-def data() -> Iterator[Path]:
-    """A folder whose name needs quoting everywhere; the server's account can enter it."""
-    top = Path(tempfile.mkdtemp(prefix="it's a $HOME "))
-    top.chmod(0o755)
-    data = Path(os.path.realpath(top)) / ".data"
-    yield data
-    _remove(data)
-    shutil.rmtree(top)
-
-
-def _remove(data: Path) -> None:
-    postgres.down(data)
-    where = place.locate(data)
-    for folder in {where.home, where.sockets} - {data}:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def up(data: Path) -> str:
@@ -217,7 +198,7 @@ def test_a_long_path_gets_a_private_socket_folder_in_tmp(data: Path) -> None:
     deep = data.parent / ("d" * 100) / ".data"
     write_three_rows(up(deep))
     assert place.locate(deep).sockets.parent == Path("/tmp")
-    _remove(deep)
+    remove(deep)
 
 
 @pytest.mark.parametrize("trap", ["open to others", "a link"])

@@ -68,9 +68,19 @@ class House:
 
     def pids(self, name: str) -> set[int]:
         """The living processes of this name that have told the database so."""
-        with psycopg.connect(postgres.url(self.data)) as connection:
-            rows = connection.execute("SELECT pid FROM memories_heartbeat WHERE name = %s", [name]).fetchall()
-        return {pid for (pid,) in rows if postmaster.is_alive(pid)}
+        rows = self.ask("SELECT pid FROM memories_heartbeat WHERE name = %s", name)
+        return {pid for pid in rows if postmaster.is_alive(pid)}
+
+    def ask(self, question: str, *values: str) -> list[int]:
+        """The first column; while the database is starting, it is asked again."""
+        end = time.monotonic() + 20
+        while True:
+            try:
+                with psycopg.connect(postgres.url(self.data)) as connection:
+                    return [row[0] for row in connection.execute(question, values or None).fetchall()]
+            except psycopg.OperationalError:
+                assert time.monotonic() < end, "the database does not answer"
+                time.sleep(0.1)
 
     def end(self, number: signal.Signals) -> float:
         """How many seconds it took."""
@@ -170,10 +180,7 @@ def test_a_killed_database_is_started_again_with_every_row(house: House) -> None
 
 
 def _entries(house: House) -> int:
-    with psycopg.connect(postgres.url(house.data)) as connection:
-        found = connection.execute("SELECT count(*) FROM memories_entry").fetchone()
-    assert found
-    return int(found[0])
+    return house.ask("SELECT count(*) FROM memories_entry")[0]
 
 
 def test_a_second_one_in_the_same_folder_is_turned_away(house: House) -> None:

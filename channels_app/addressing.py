@@ -1,0 +1,54 @@
+"""From an address on the wire to the channel's rules, the resolver's answer and the scopes behind it (E2)."""
+
+from memories.api.scopes import begin_scope
+from memories.conf import conf
+from memories.models import BotKey, Scope
+from memories.exceptions import ScopeNotFound
+from memories.retrieval import Place
+from memories.scoping import Address, ChannelRules, Resolved, resolve
+from channels_app.models import Channel
+
+
+def resolve_address(workspace_id: int, address: Address) -> Resolved:
+    """What an address means under the rules of its channel; reads only."""
+    channel = Channel.objects.filter(
+        workspace_id=workspace_id, platform=address.platform, account=address.account
+    ).first()
+    return resolve(address, channel.rules() if channel else default_rules(), default_dm_scope=conf.DM_SCOPE)
+
+
+def default_rules() -> ChannelRules:
+    """The rules of a channel nobody has configured."""
+    return ChannelRules(
+        capture_group_memory=conf.CAPTURE_GROUP_MEMORY, group_user_recall=conf.GROUP_USER_RECALL
+    )
+
+
+def begin_channel(workspace_id: int, address: Address) -> None:
+    """Let the channel appear in the admin the first time a bot speaks from there."""
+    Channel.objects.get_or_create(workspace_id=workspace_id, platform=address.platform, account=address.account)
+
+
+def scopes_to_write(key: BotKey, resolved: Resolved) -> dict[str, Scope]:
+    """The scopes a message of this address is written to, by key, begun where needed.
+
+    Raises ScopeNotFound when the bot's key does not reach one of them.
+    """
+    wanted = {scope: kind_of(resolved, scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope}
+    if not all(key.may_reach(scope) for scope in wanted):
+        raise ScopeNotFound
+    return {scope: begin_scope(key.workspace_id, scope, kind) for scope, kind in wanted.items()}
+
+
+def kind_of(resolved: Resolved, scope_key: str) -> str:
+    return "chat" if scope_key == resolved.chat_scope else "user"
+
+
+def places_to_recall(key: BotKey, resolved: Resolved) -> list[Place]:
+    """The scopes an address may recall from, as far as they exist and the bot's key reaches them."""
+    refs = {ref.key: ref for ref in resolved.recall if key.may_reach(ref.key)}
+    if not refs:
+        raise ScopeNotFound
+    scopes = Scope.objects.in_workspace(key.workspace_id).filter(key__in=list(refs))
+    order = list(refs)
+    return sorted((Place(scope, refs[scope.key]) for scope in scopes), key=lambda place: order.index(place.ref.key))

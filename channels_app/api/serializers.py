@@ -1,0 +1,94 @@
+"""What the calls that start from an address take."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from memories.api import fields
+from memories.choices import EntryType, NeedMode
+from memories.scoping import Address
+
+TURN_BYTES = 65_536
+MODES = ("hybrid", "keyword", "vector")
+
+
+class AddressField(fields.StrictSerializer):
+    """Where a message comes from, as the bot's platform names it."""
+
+    platform = fields.Text(max_length=40)
+    account = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
+    peer = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
+    chat = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
+    is_group = fields.YesNo(default=False)
+    thread = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
+
+    def to_internal_value(self, data: Any) -> Address:  # type: ignore[override]
+        read = super().to_internal_value(data)
+        return Address(**{name: "" if value is None else value for name, value in read.items()})
+
+
+class TurnText(fields.Text):
+    """One side of a turn: at most 64 KB before it is cut."""
+
+    default_error_messages = {"bytes": _("This text is larger than {limit} bytes.")}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if len(text.encode()) > TURN_BYTES:
+            self.fail("bytes", limit=TURN_BYTES)
+        return text
+
+
+class ToolCall(fields.StrictSerializer):
+    """A tool the bot used to answer."""
+
+    name = fields.Text(max_length=100)
+    arguments = serializers.JSONField(default=dict)
+    result = serializers.JSONField(allow_null=True, default=None)
+
+
+class NewTurn(fields.StrictSerializer):
+    """A finished turn."""
+
+    address = AddressField()
+    user = TurnText(allow_blank=True, default="")
+    assistant = TurnText(allow_blank=True, default="")
+    at = fields.Moment(allow_null=True, default=None)
+    tool_calls = ToolCall(many=True, allow_null=True, default=None)
+    outcome = fields.Text(max_length=2_000, allow_null=True, allow_blank=True, default=None)
+    recall_id = serializers.UUIDField(allow_null=True, default=None)
+    slots = fields.Slots(default=dict)
+
+
+class AskedAddress(fields.StrictSerializer):
+    """An address to be resolved."""
+
+    address = AddressField()
+
+
+class Asked(fields.StrictSerializer):
+    """A question to memory: from an address, or about one scope."""
+
+    address = AddressField(required=False)
+    scope = fields.Text(required=False, max_length=255)
+    message = TurnText(allow_blank=True)
+    limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
+    mode = fields.Word(choices=MODES, default="hybrid")
+    types = serializers.ListField(child=fields.Word(choices=EntryType.choices), allow_null=True, default=None, max_length=10)
+    filters = fields.Slots(allow_null=True, default=dict)
+    project = fields.Text(max_length=100, allow_null=True, default=None)
+    since = fields.Moment(allow_null=True, default=None)
+    until = fields.Moment(allow_null=True, default=None)
+    as_of = fields.Moment(allow_null=True, default=None)
+    need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
+    quotas = fields.YesNo(default=True)
+    token_budget = fields.Whole(min_value=0, max_value=100_000, default=1_000)
+    explain = fields.YesNo(default=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("address" in attrs) == ("scope" in attrs):
+            raise serializers.ValidationError({"address": [_("Either an address or a scope is needed, not both.")]})
+        if attrs["as_of"] is not None:
+            raise serializers.ValidationError({"as_of": [_("Recall as of a past moment is not available yet.")]})
+        return attrs

@@ -1,0 +1,11 @@
+"""Calls that start from an address."""
+
+from django.urls import path
+
+from channels_app.api.views import RecallView, ResolveView, TurnsView
+
+urlpatterns = [
+    path("turns", TurnsView.as_view(), name="turns"),
+    path("recall", RecallView.as_view(), name="recall"),
+    path("scopes/resolve", ResolveView.as_view(), name="scopes-resolve"),
+]

@@ -1,0 +1,143 @@
+"""POST /turns, /recall and /scopes/resolve."""
+
+from datetime import datetime
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from channels_app import addressing
+from channels_app.api.serializers import Asked, AskedAddress, NewTurn
+from channels_app.turns import Said, take_turn
+from memories.api.authentication import actor_of, key_of, workspace_of
+from memories.api.clock import now_of
+from memories.api.scopes import scope_for
+from memories.choices import NeedMode, Permission
+from memories.models import BotKey, Policy
+from memories.retrieval import Place, Query, Recall, recall
+from memories.retrieval.quotas import Ranked
+from memories.scoping import ScopeRef
+
+
+class TurnsView(APIView):
+    """A bot reports a finished turn; it is remembered when this returns."""
+
+    required = {"POST": Permission.WRITE}
+
+    def post(self, request: Request) -> Response:
+        asked = NewTurn(data=request.data)
+        asked.is_valid(raise_exception=True)
+        data = asked.validated_data
+        now = now_of(request)
+        said = Said(
+            address=data["address"], user=data["user"], assistant=data["assistant"], at=data["at"] or now,
+            slots=data["slots"], data=_reported(data),
+        )
+        taken = take_turn(key_of(request), said, now=now, actor=actor_of(request))
+        session = taken.session
+        return Response(
+            {
+                "session": {"key": session.key, "conversation": session.conversation, "tokens": session.tokens},
+                "entries": [
+                    {
+                        "id": str(result.entry.uid), "type": result.entry.type, "scope": result.entry.scope.key,
+                        "outcome": result.outcome,
+                    }
+                    for result in taken.remembered
+                ],
+                "directives": [],
+                "degraded": [],
+            },
+            status=201,
+        )
+
+
+def _reported(data: dict[str, Any]) -> dict[str, Any]:
+    """What else a bot told about a turn, as far as it did."""
+    told = {"tool_calls": data["tool_calls"], "outcome": data["outcome"]}
+    told["recall_id"] = str(data["recall_id"]) if data["recall_id"] else None
+    return {name: value for name, value in told.items() if value}
+
+
+class ResolveView(APIView):
+    """What an address means: its session, its scopes, and what is recalled there."""
+
+    required = {"POST": Permission.READ}
+
+    def post(self, request: Request) -> Response:
+        asked = AskedAddress(data=request.data)
+        asked.is_valid(raise_exception=True)
+        resolved = addressing.resolve_address(workspace_of(request).pk, asked.validated_data["address"])
+        return Response(
+            {
+                "session_key": resolved.session_key, "user_scope": resolved.user_scope,
+                "chat_scope": resolved.chat_scope, "recall": [ref.key for ref in resolved.recall],
+            }
+        )
+
+
+class RecallView(APIView):
+    """The memories that bear on a message."""
+
+    required = {"POST": Permission.READ}
+
+    def post(self, request: Request) -> Response:
+        asked = Asked(data=request.data)
+        asked.is_valid(raise_exception=True)
+        key = key_of(request)
+        query = _query(key, asked.validated_data)
+        result = recall(query, now=now_of(request), zone=key.workspace.time_zone)
+        return Response(_answer(result, explain=asked.validated_data["explain"]))
+
+
+def _query(key: BotKey, asked: dict[str, Any]) -> Query:
+    need, session_key = asked["need"], ""
+    if "address" in asked:
+        resolved = addressing.resolve_address(key.workspace_id, asked["address"])
+        places, session_key = addressing.places_to_recall(key, resolved), resolved.session_key
+        need = NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need
+    else:
+        scope = scope_for(key, asked["scope"])
+        places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    limit = asked["limit"] or int(Policy.objects.of(key.workspace_id).weight("MAX_RECALLS"))
+    return Query(
+        workspace_id=key.workspace_id, bot_id=key.bot_id, session_key=session_key, places=places, limit=limit, need=need,
+        filters=asked["filters"] or {},
+        **{name: asked[name] for name in (
+            "message", "mode", "types", "project", "since", "until", "quotas", "token_budget"
+        )},
+    )
+
+
+def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
+    receipt = result.receipt
+    body: dict[str, Any] = {
+        "recall_id": str(receipt.uid) if receipt else None,
+        "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
+        "evidence": result.evidence,
+        "memories": [_memory(item) for item in result.served],
+        "context": result.context,
+        "tokens": result.tokens,
+        "degraded": result.degraded,
+    }
+    if explain:
+        body["left_out"] = [_memory(item) | {"reason": item.fate} for item in result.ranked if item.fate != "served"]
+    return body
+
+
+def _memory(item: Ranked) -> dict[str, Any]:
+    entry, found = item.entry, item.candidate
+    similarity = None if found.similarity is None else round(found.similarity, 4)
+    return {
+        "id": str(entry.uid), "type": entry.type, "scope": entry.scope.key, "content": entry.content,
+        "created_at": _iso(entry.created_at), "score": round(item.score, 4),
+        "why": {
+            "keyword": round(found.keyword, 4), "vector": similarity, "speaker_named": found.named,
+            "fused": round(found.fused, 4), "decay": round(item.decay, 4),
+        },
+    }
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

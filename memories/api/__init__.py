@@ -1,0 +1,1 @@
+"""The wire: parse, call one verb, answer."""

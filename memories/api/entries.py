@@ -1,0 +1,152 @@
+"""POST and GET /entries."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import store
+from memories.api import fields
+from memories.api.authentication import actor_of, key_of, workspace_of
+from memories.api.clock import now_of
+from memories.api.pages import EntryPages
+from memories.api.scopes import scope_for, scope_to_write, visible_scopes
+from memories.choices import Category, EntryType, Permission, Source
+from memories.drafts import COLUMN_SLOTS, Draft
+from memories.models import Entry, Policy
+from memories.models.policy import Policies
+
+STATES = ("live", "due", "expired", "archived")
+
+
+class NewEntry(fields.StrictSerializer):
+    """A memory a bot saves on purpose."""
+
+    scope = fields.Text(max_length=255)
+    type = fields.Word(choices=EntryType.choices, default=EntryType.USER_EXPLICIT)
+    content = fields.Text(max_length=8_000)
+    slots = fields.Slots(default=dict)
+    importance = fields.Number(min_value=0, max_value=1, allow_null=True, default=None)
+    category = fields.Word(choices=Category.choices, allow_blank=True, default="")
+    tier = fields.Whole(min_value=1, max_value=2, allow_null=True, default=None)
+    project = fields.Text(max_length=100, allow_blank=True, default="")
+    topic = fields.Text(max_length=100, allow_blank=True, default="")
+    source = fields.Word(choices=Source.choices, default=Source.TOOL)
+    pinned = fields.YesNo(default=False)
+    expires_at = fields.Moment(allow_null=True, default=None)
+    at = fields.Moment(allow_null=True, default=None)
+
+
+class EntryFilter(fields.StrictSerializer):
+    """What a list of entries may be narrowed by."""
+
+    scope = serializers.CharField(required=False, max_length=255)
+    type = serializers.ChoiceField(required=False, choices=EntryType.choices)
+    state = serializers.ChoiceField(required=False, choices=STATES)
+    q = serializers.CharField(required=False, max_length=500)
+    cursor = serializers.CharField(required=False, max_length=500)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=EntryPages.max_page_size)
+
+
+class EntriesView(APIView):
+    """Save a memory on purpose; list what is remembered."""
+
+    required = {"GET": Permission.READ, "POST": Permission.WRITE}
+
+    def post(self, request: Request) -> Response:
+        asked = NewEntry(data=request.data)
+        asked.is_valid(raise_exception=True)
+        data = asked.validated_data
+        now = now_of(request)
+        scope = scope_to_write(key_of(request), data.pop("scope"))
+        draft = Draft(scope=scope, at=data.pop("at") or now, **data)
+        result = store.remember(draft, now=now, actor=actor_of(request))
+        linked = Entry.objects.filter(pk__in=result.linked).values_list("uid", flat=True)
+        body = entry_json(result.entry, Policy.objects.of(scope.workspace_id), now)
+        return Response({**body, "outcome": result.outcome, "linked": [str(uid) for uid in linked]}, status=201)
+
+    def get(self, request: Request) -> Response:
+        slots = {name[5:]: value for name, value in request.query_params.items() if name.startswith("slot.")}
+        rest = {name: value for name, value in request.query_params.items() if not name.startswith("slot.")}
+        asked = EntryFilter(data=rest)
+        asked.is_valid(raise_exception=True)
+        now = now_of(request)
+        policies = Policy.objects.of(workspace_of(request).pk)
+        entries = _listed(request, asked.validated_data, slots, policies, now)
+        pages = EntryPages()
+        page = pages.paginate_queryset(entries, request, view=self) or []
+        return pages.get_paginated_response([entry_json(entry, policies, now) for entry in page])
+
+
+def _listed(
+    request: Request, asked: dict[str, Any], slots: dict[str, str], policies: Policies, now: datetime
+) -> QuerySet[Entry]:
+    key = key_of(request)
+    if "scope" in asked:
+        entries = Entry.objects.in_scope(scope_for(key, asked["scope"]))
+    else:
+        entries = Entry.objects.filter(workspace_id=key.workspace_id)
+        if key.scope_patterns:
+            entries = entries.filter(scope__in=visible_scopes(key))
+    if "type" in asked:
+        entries = entries.filter(type=asked["type"])
+    if "state" in asked:
+        entries = in_state(entries, asked["state"], policies, now)
+    for word in asked.get("q", "").split():
+        entries = entries.filter(content__icontains=word)
+    for name, value in slots.items():
+        entries = entries.filter(**({name: value} if name in COLUMN_SLOTS else _slot(name, value)))
+    return entries.select_related("scope").prefetch_related("slots")
+
+
+def _slot(name: str, value: str) -> dict[str, Any]:
+    if name in ("type", "source"):
+        return {name: value}
+    return {"scope__kind": value} if name == "scope" else {"slots__name": name, "slots__value": value}
+
+
+def in_state(entries: QuerySet[Entry], state: str, policies: Policies, now: datetime) -> QuerySet[Entry]:
+    """Entries in one of STATES; «due» is live but past its time, waiting for the nightly job."""
+    if state == "expired":
+        return entries.filter(expired_at__isnull=False)
+    if state == "archived":
+        return entries.filter(archived_at__isnull=False)
+    due = Q(expires_at__lte=now)
+    for entry_type in EntryType:
+        for kind in ("user", "chat"):
+            if (ttl := policies.ttl(entry_type, kind)) is not None:
+                due |= Q(expires_at__isnull=True, type=entry_type, scope__kind=kind, stated_at__lte=now - ttl)
+    live = entries.live()  # type: ignore[attr-defined]
+    return live.filter(due) if state == "due" else live.exclude(due)
+
+
+def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any]:
+    """An entry as clients see it."""
+    slots = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
+    slots |= {slot.name: slot.value for slot in entry.slots.all()}
+    return {
+        "id": str(entry.uid), "scope": entry.scope.key, "type": entry.type, "subtype": entry.subtype,
+        "tier": entry.tier, "category": entry.category, "project": entry.project, "topic": entry.topic,
+        "content": entry.content, "slots": slots, "importance": entry.importance, "source": entry.source,
+        "state": state_of(entry, policies, now), "pinned": entry.pinned, "version": entry.version,
+        "created_at": entry.created_at, "stated_at": entry.stated_at, "updated_at": entry.updated_at,
+        "expires_at": entry.expires_at, "expired_at": entry.expired_at, "archived_at": entry.archived_at,
+    }
+
+
+def state_of(entry: Entry, policies: Policies, now: datetime) -> str:
+    """The state of one entry at a moment: one of STATES, superseded or suppressed."""
+    marks = (
+        ("expired", entry.expired_at), ("archived", entry.archived_at), ("superseded", entry.superseded_by_id),
+        ("suppressed", entry.suppressed_at),
+    )
+    for state, mark in marks:
+        if mark:
+            return state
+    ttl = policies.ttl(entry.type, entry.scope.kind)
+    ends_at = entry.expires_at or (ttl and entry.stated_at + ttl)
+    return "due" if ends_at and ends_at <= now else "live"

@@ -1,0 +1,100 @@
+"""Strict fields: a value of the wrong type is an error, not something to be guessed at."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+YEARS = range(1970, 2200)
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """A serializer that names every field it does not know."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            unknown = sorted(str(name) for name in set(data) - set(self.fields))
+            if unknown:
+                raise serializers.ValidationError(
+                    {name: [serializers.ErrorDetail(_("Unknown field."), code="unknown")] for name in unknown}
+                )
+        return super().to_internal_value(data)
+
+
+class Text(serializers.CharField):
+    """A string as it is, spaces included; a number is not a string."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("trim_whitespace", False)
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Whole(serializers.IntegerField):
+    """A whole number; neither a string nor true."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if not isinstance(data, int) or isinstance(data, bool):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Number(serializers.FloatField):
+    """A number; neither a string nor true."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if not isinstance(data, int | float) or isinstance(data, bool):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class YesNo(serializers.BooleanField):
+    """true or false, nothing that looks like it."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Word(serializers.ChoiceField):
+    """One of a closed vocabulary, as a string."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid_choice", input=data)
+        return str(super().to_internal_value(data))
+
+
+class Moment(serializers.DateTimeField):
+    """A time with its zone."""
+
+    default_error_messages = {
+        "zone": _("A time needs its zone, such as 2026-03-01T09:00:00+08:00."),
+        "range": _("A time lies between 1970 and 2199."),
+    }
+
+    def to_internal_value(self, value: Any) -> datetime:
+        if not isinstance(value, str):
+            self.fail("invalid", format="ISO 8601")
+        try:
+            read = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail("invalid", format="ISO 8601")
+        if read.tzinfo is None:
+            self.fail("zone")
+        if read.year not in YEARS:
+            self.fail("range")
+        return read.astimezone(timezone.get_fixed_timezone(timedelta(0)))
+
+
+class Slots(serializers.DictField):
+    """Names and their values, both strings."""
+
+    child = Text(max_length=500, allow_blank=True)

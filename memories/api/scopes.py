@@ -1,0 +1,48 @@
+"""Scopes as a caller may see them; what it may not see does not exist for it."""
+
+from django.db.models import QuerySet
+
+from memories.choices import ScopeKind
+from memories.exceptions import ScopeNotFound
+from memories.models import BotKey, Scope
+from memories.scoping import kind_of_key
+
+
+def scope_for(key: BotKey, scope_key: str) -> Scope:
+    """The scope with this key. Unknown and forbidden are the same: ScopeNotFound."""
+    if not key.may_reach(scope_key):
+        raise ScopeNotFound
+    try:
+        return Scope.objects.in_workspace(key.workspace_id).get(key=scope_key)
+    except Scope.DoesNotExist as error:
+        raise ScopeNotFound from error
+
+
+def scope_to_write(key: BotKey, scope_key: str) -> Scope:
+    """The scope with this key, begun if nobody wrote to it yet.
+
+    Only a key the resolver could have made begins a scope; any other unknown key is ScopeNotFound.
+    """
+    kind = kind_of_key(scope_key)
+    if not key.may_reach(scope_key):
+        raise ScopeNotFound
+    if kind is None:
+        return scope_for(key, scope_key)
+    return begin_scope(key.workspace_id, scope_key, kind)
+
+
+def begin_scope(workspace_id: int, scope_key: str, kind: str) -> Scope:
+    """The scope with this key, made if it is not there."""
+    scope, _made = Scope.objects.get_or_create(
+        workspace_id=workspace_id, key=scope_key, defaults={"kind": ScopeKind(kind)}
+    )
+    return scope
+
+
+def visible_scopes(key: BotKey) -> QuerySet[Scope]:
+    """All scopes a key may see."""
+    scopes = Scope.objects.in_workspace(key.workspace_id)
+    if not key.scope_patterns:
+        return scopes
+    reachable = [pk for pk, name in scopes.values_list("pk", "key") if key.may_reach(name)]
+    return scopes.filter(pk__in=reachable)

@@ -1,0 +1,106 @@
+"""What is known of a memory before it is stored, and the checks every writer's draft goes through."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+
+from memories.choices import Category, EntryType, ScopeKind, Source
+from memories.conf import conf
+from memories.decay import importance_of
+from memories.exceptions import InvalidDraft
+from memories.models import Scope
+
+#: Slots that are columns of Entry; every other name is a row of Slot (A2).
+COLUMN_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id")
+#: Slots that say what the entry itself already says.
+RESERVED_SLOTS = ("type", "scope", "source")
+_COLUMN_CHARS = {"channel": 40}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A memory on its way to the door."""
+
+    scope: Scope
+    type: str
+    content: str
+    source: str
+    at: datetime  # when it was said
+    subtype: str = ""
+    tier: int | None = None
+    category: str = ""
+    project: str = ""
+    topic: str = ""
+    importance: float | None = None
+    pinned: bool = False
+    expires_at: datetime | None = None
+    slots: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    chats: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> float:
+        """The importance given, or that of the category (D2)."""
+        return importance_of(self.category) if self.importance is None else self.importance
+
+    def column(self, name: str) -> str:
+        return self.slots.get(name, "")
+
+    def free_slots(self) -> dict[str, str]:
+        """The slots that become rows of their own."""
+        return {
+            name: value
+            for name, value in self.slots.items()
+            if name not in COLUMN_SLOTS and name not in RESERVED_SLOTS and value != ""
+        }
+
+
+def check(draft: Draft) -> None:
+    """Raise InvalidDraft, naming the field, unless the draft can be stored."""
+    _check_words(draft)
+    _check_content(draft)
+    _check_slots(draft)
+
+
+def _check_words(draft: Draft) -> None:
+    for name, value, known in (
+        ("type", draft.type, EntryType.values),
+        ("source", draft.source, Source.values),
+        ("category", draft.category, ["", *Category.values]),
+    ):
+        if value not in known:
+            raise InvalidDraft(f"“{value}” is not a {name}; it is one of {', '.join(filter(None, known))}.", field=name)
+    if (draft.type == EntryType.FACT) != (draft.tier in (1, 2)):
+        raise InvalidDraft("A fact has tier 1 or 2; other entries have none.", field="tier")
+    if not (math.isfinite(draft.weight) and 0 <= draft.weight <= 1):
+        raise InvalidDraft("Importance lies between 0 and 1.", field="importance")
+
+
+def _check_content(draft: Draft) -> None:
+    if not draft.content.strip():
+        raise InvalidDraft("An empty memory says nothing.", field="content")
+    if len(draft.content) > conf.CONTENT_MAX_CHARS:
+        raise InvalidDraft(
+            f"{len(draft.content)} characters; at most {conf.CONTENT_MAX_CHARS} fit.", field="content"
+        )
+    for name, value in (("content", draft.content), ("project", draft.project), ("topic", draft.topic)):
+        if "\0" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
+            raise InvalidDraft("NUL and lone surrogates cannot be stored.", field=name)
+
+
+def _check_slots(draft: Draft) -> None:
+    if len(draft.slots) > conf.SLOT_LIMIT:
+        raise InvalidDraft(f"{len(draft.slots)} slots; at most {conf.SLOT_LIMIT} fit.", field="slots")
+    for name, value in draft.slots.items():
+        if not name or len(name) > conf.SLOT_NAME_CHARS:
+            raise InvalidDraft(f"A slot's name has 1 to {conf.SLOT_NAME_CHARS} characters.", field=f"slots.{name[:64]}")
+        if len(value) > (_COLUMN_CHARS.get(name) or (200 if name in COLUMN_SLOTS else conf.SLOT_VALUE_CHARS)):
+            raise InvalidDraft("This value is too long.", field=f"slots.{name}")
+    expected = {"type": draft.type, "scope": draft.scope.kind, "source": draft.source}
+    for name, value in expected.items():
+        if draft.slots.get(name, value) != value:
+            raise InvalidDraft(f"This slot says “{draft.slots[name]}”, the entry “{value}”.", field=f"slots.{name}")
+    if draft.scope.kind == ScopeKind.USER and draft.type == EntryType.CHAT_TURN and not draft.column("sender_id"):
+        raise InvalidDraft("A turn in a user's scope needs its sender.", field="slots.sender_id")

@@ -1,0 +1,151 @@
+"""The embedder's work: give stale entries their vectors, and blend their search rows anew (A13).
+
+A claim is a lease: it is taken in one short transaction, the texts are embedded outside any, and the result is written
+in another. A process killed in between leaves the lease to run out, and the next one does the work again.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, connection, transaction
+
+from memories import embeddings, indexing
+from memories.blending import dense_literal
+from memories.conf import conf
+from memories.embeddings.base import Provider
+from memories.models import EmbeddingModel
+
+log = logging.getLogger(__name__)
+LEASE = timedelta(minutes=2)
+RETRY_FIRST = timedelta(seconds=5)
+RETRY_LONGEST = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A stale entry this process is about to index."""
+
+    entry_id: int
+    workspace_id: int
+    since: datetime
+    fingerprint: str
+    content: str
+    has_vector: bool
+
+
+def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = True) -> int:
+    """Index the entries that have waited longest; how many were claimed, 0 when nothing waits.
+
+    When the embedder does not answer, keywords are blended all the same and the entries wait for their vectors.
+    """
+    provider = embeddings.main_model()
+    model = model_of(provider) if provider else None
+    claims = _claim(model, now, limit or conf.EMBED_BATCH)
+    if not claims:
+        return 0
+    missing = [claim for claim in claims if not claim.has_vector] if model else []
+    embedded = _embed(missing, model, use_cache) if missing and model else True
+    done = [claim for claim in claims if embedded or claim.has_vector]
+    _blend(claims, missing if embedded else [], model, now)
+    _release(done)
+    if not embedded:
+        _postpone([claim for claim in missing], now)
+    return len(claims)
+
+
+def drain(*, now: datetime, use_cache: bool = True) -> int:
+    """Index until nothing waits that can be indexed now; how many entries."""
+    total = 0
+    while claimed := index_stale(now=now, use_cache=use_cache):
+        total += claimed
+    return total
+
+
+def model_of(provider: Provider) -> EmbeddingModel:
+    """The row of a provider's model, made when it is first used and kept to what the provider says of it."""
+    told = {"dimension": provider.dimension, "floor": provider.floor, "ceiling": provider.ceiling}
+    model, made = EmbeddingModel.objects.get_or_create(name=provider.model, defaults=told)
+    if not made and any(getattr(model, name) != value for name, value in told.items()):
+        EmbeddingModel.objects.filter(pk=model.pk).update(**told)
+        model.refresh_from_db()
+    return model
+
+
+def _claim(model: EmbeddingModel | None, now: datetime, limit: int) -> list[Claim]:
+    """The oldest entries nobody else is at work on, leased to this process."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE memories_staleentry stale SET retry_at = %(until)s FROM ("
+            " SELECT entry_id FROM memories_staleentry WHERE retry_at IS NULL OR retry_at <= %(now)s"
+            " ORDER BY since, entry_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED"
+            ") next WHERE stale.entry_id = next.entry_id RETURNING stale.entry_id, stale.since",
+            {"until": now + LEASE, "now": now, "limit": limit},
+        )
+        since = dict(cursor.fetchall())
+        cursor.execute(
+            "SELECT e.id, e.workspace_id, e.fingerprint, e.content, EXISTS (SELECT 1 FROM memories_entryvector v"
+            " WHERE v.entry_id = e.id AND v.model_id = %s AND v.fingerprint = e.fingerprint)"
+            " FROM memories_entry e WHERE e.id = ANY(%s) ORDER BY e.id",
+            [model.pk if model else None, list(since)],
+        )
+        return [
+            Claim(entry, workspace, since[entry], fingerprint, content, has_vector)
+            for entry, workspace, fingerprint, content, has_vector in cursor.fetchall()
+        ]
+
+
+def _embed(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> bool:
+    """Store the raw vectors of these texts; False when no provider answered."""
+    texts = [claim.content for claim in claims]
+    answer = embeddings.embed_passages(texts, seconds=conf.EMBED_WRITE_SECONDS * len(texts), use_cache=use_cache)
+    if answer is None:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_entryvector (workspace_id, entry_id, model_id, fingerprint, embedding)"
+            " SELECT e.workspace_id, e.id, %s, new.fingerprint, new.embedding::halfvec"
+            " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new (entry, fingerprint, embedding)"
+            " JOIN memories_entry e ON e.id = new.entry"
+            " ON CONFLICT (entry_id, model_id) DO UPDATE"
+            " SET fingerprint = excluded.fingerprint, embedding = excluded.embedding",
+            [
+                model.pk,
+                [claim.entry_id for claim in claims],
+                [claim.fingerprint for claim in claims],
+                [dense_literal(vector) for vector in answer.vectors],
+            ],
+        )
+    return True
+
+
+def _blend(claims: Sequence[Claim], embedded: Sequence[Claim], model: EmbeddingModel | None, now: datetime) -> None:
+    """Blend what was claimed, and the neighbours of what has a new vector."""
+    near = indexing.neighbours(claim.entry_id for claim in embedded)
+    entries = {claim.entry_id for claim in claims}.union(*near.values())
+    try:
+        indexing.blend(entries, model_id=model.pk if model else None)
+    except IntegrityError:  # an entry was erased meanwhile; the others are claimed again when the lease is over
+        log.info("entries vanished while their search rows were made")
+
+
+def _release(claims: Sequence[Claim]) -> None:
+    """Take the work off the list, unless it became stale again while it was done."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM memories_staleentry stale USING unnest(%s::bigint[], %s::timestamptz[]) AS done (entry, since)"
+            " WHERE stale.entry_id = done.entry AND stale.since = done.since",
+            [[claim.entry_id for claim in claims], [claim.since for claim in claims]],
+        )
+
+
+def _postpone(claims: Sequence[Claim], now: datetime) -> None:
+    """Have these wait longer after every failure."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE memories_staleentry SET failures = failures + 1,"
+            " retry_at = %s + least(%s, %s * power(2, least(failures, 10)))"
+            " WHERE entry_id = ANY(%s)",
+            [now, RETRY_LONGEST, RETRY_FIRST, [claim.entry_id for claim in claims]],
+        )

@@ -1,0 +1,31 @@
+"""What providers answered before, by the text's hash: a text is embedded once (C12)."""
+
+import hashlib
+from collections.abc import Sequence
+
+from memories.embeddings.base import Provider
+from memories.models import EmbeddingCache
+
+
+def text_hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def cached(provider: Provider, texts: Sequence[str]) -> dict[str, list[float]]:
+    """The vectors already known, by text."""
+    hashes = {text_hash(text): text for text in texts}
+    rows = EmbeddingCache.objects.filter(
+        provider=provider.name, model=provider.model, text_hash__in=list(hashes)
+    ).values_list("text_hash", "embedding")
+    return {hashes[digest]: embedding for digest, embedding in rows}
+
+
+def keep(provider: Provider, vectors: dict[str, list[float]]) -> None:
+    """Remember what the provider answered."""
+    EmbeddingCache.objects.bulk_create(
+        [
+            EmbeddingCache(provider=provider.name, model=provider.model, text_hash=text_hash(text), embedding=vector)
+            for text, vector in vectors.items()
+        ],
+        ignore_conflicts=True,
+    )

@@ -1,0 +1,53 @@
+"""The embedder process: waits for entries to become stale, and indexes them."""
+
+import logging
+import signal
+import time
+from types import FrameType
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from memories import embeddings
+from memories.embedder import index_stale
+from memories.indexing import CHANNEL
+
+log = logging.getLogger(__name__)
+PAUSE_SECONDS = 5.0  # between looks when nobody notifies: leases and retries come due
+RECONNECT_SECONDS = 1.0
+
+
+class Command(BaseCommand):
+    help = "Embeds what was written and keeps the search rows up to date, until it is stopped."
+
+    def handle(self, **options: Any) -> None:
+        self._stopping = False
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, self._stop)
+        if not embeddings.warm_up():
+            log.warning("no embedder answers: recall is by keywords only, until one does")
+        while not self._stopping:
+            try:
+                self._work()
+            except OperationalError as error:
+                log.warning("the database is away: %s", str(error).strip())
+                connection.close()
+                time.sleep(RECONNECT_SECONDS)
+
+    def _work(self) -> None:
+        """Index until nothing waits, then sleep until somebody writes."""
+        connection.ensure_connection()
+        with connection.cursor() as cursor:
+            cursor.execute(f"LISTEN {CHANNEL}")
+        while not self._stopping:
+            if not index_stale(now=timezone.now()):
+                self._wait()
+
+    def _wait(self) -> None:
+        for _ in connection.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1):
+            return
+
+    def _stop(self, signum: int, frame: FrameType | None) -> None:
+        self._stopping = True

@@ -1,0 +1,125 @@
+"""From a message to the memories that help to answer it: the one ranking of the platform.
+
+need → words and vector → both legs in one statement → decay → quotas → context → receipt
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from memories import embeddings, text
+from memories.choices import EntryType, NeedMode
+from memories.conf import conf
+from memories.decay import decay
+from memories.models import EmbeddingModel, Entry, Policy, Receipt
+from memories.models.policy import Policies
+from memories.retrieval import receipts
+from memories.retrieval.context import context_text
+from memories.retrieval.need import Need, need_of
+from memories.retrieval.query import Place, Query, words_of
+from memories.retrieval.quotas import Ranked, serve
+from memories.retrieval.statement import Candidate, candidates
+
+__all__ = ["Place", "Query", "Recall", "recall"]
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass
+class Recall:
+    """What a recall answers, and what its receipt tells."""
+
+    need: Need
+    served: list[Ranked] = field(default_factory=list)
+    ranked: list[Ranked] = field(default_factory=list)
+    context: str = ""
+    tokens: int = 0
+    degraded: list[str] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)
+    receipt: Receipt | None = None
+
+    @property
+    def evidence(self) -> str:
+        return "found" if self.served else "none"
+
+    def timed(self, step: str, call: Callable[[], T]) -> T:
+        """Run a step and note the milliseconds it took."""
+        begun = time.perf_counter()
+        try:
+            return call()
+        finally:
+            self.timings[step] = round((time.perf_counter() - begun) * 1000, 3)
+
+
+def recall(query: Query, *, now: datetime, zone: str = "UTC", embed_seconds: float | None = None) -> Recall:
+    """The memories that bear on a message, best first, with a receipt of the search.
+
+    `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured.
+    """
+    begun = time.perf_counter()
+    need = Need(True, "off") if query.need == NeedMode.OFF else need_of(query.message, projects=())
+    result = Recall(need)
+    if need.retrieve and query.places:
+        policies = result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
+        found = _search(query, policies, result, now, embed_seconds)
+        result.ranked = _rank(found, query, now)
+        result.served = serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
+        result.context, result.tokens = context_text(result.served, budget=query.token_budget, zone=ZoneInfo(zone))
+    result.timings["total"] = round((time.perf_counter() - begun) * 1000, 3)
+    result.receipt = receipts.write(query, result, now)
+    _log(query, result)
+    return result
+
+
+def _search(
+    query: Query, policies: Policies, result: Recall, now: datetime, embed_seconds: float | None
+) -> list[Candidate]:
+    words = result.timed("words", lambda: words_of(query))
+    vector = model = None
+    if query.mode != "keyword":
+        asked = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
+        seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
+        embedded = result.timed("embedding", lambda: embeddings.embed_query(asked, seconds=seconds))
+        if embedded is None:
+            result.degraded.append("embedding")
+        else:
+            vector = embedded.vectors[0]
+            model = EmbeddingModel.objects.filter(name=embedded.provider.model).first()
+    return result.timed("search", lambda: candidates(query, words, vector if model else None, model, policies, now))
+
+
+def _rank(found: Sequence[Candidate], query: Query, now: datetime) -> list[Ranked]:
+    """Candidates with their entries; facts weighed by their importance and by how long nobody used them (D4)."""
+    entries = Entry.objects.select_related("access").in_bulk([candidate.entry_id for candidate in found])
+    kinds = {place.scope.pk: place.scope.kind for place in query.places}
+    ranked = []
+    for candidate in found:
+        entry = entries.get(candidate.entry_id)
+        if entry is None:
+            continue  # purged since the statement ran
+        weight = _relevance(entry, now)
+        ranked.append(Ranked(candidate, entry, kinds[candidate.scope_id], weight, candidate.fused * weight))
+    return sorted(ranked, key=lambda item: (-item.score, -item.entry.pk))
+
+
+def _relevance(entry: Entry, now: datetime) -> float:
+    if entry.type != EntryType.FACT:
+        return 1.0
+    access = getattr(entry, "access", None)
+    used_at = max(filter(None, [entry.stated_at, access and access.last_accessed]))
+    return entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
+
+
+def _log(query: Query, result: Recall) -> None:
+    """The line operators count recalls by; words of users only when the owner wants them (A14)."""
+    asked = query.message if conf.LOG_CONTENT else len(text.terms(query.message))
+    log.info(
+        "memory_recall user_id=%s keywords=%s results_count=%d latency_ms=%.1f store_type=%s degraded=%s",
+        query.places[0].scope.key if query.places else "", asked, len(result.served), result.timings["total"],
+        "keyword" if "embedding" in result.degraded or query.mode == "keyword" else "hybrid", bool(result.degraded),
+    )

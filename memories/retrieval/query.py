@@ -1,0 +1,124 @@
+"""What is asked: the message, where it may look, and what the search makes of it."""
+
+import math
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memories import text
+from memories.blending import full_match
+from memories.choices import NeedMode
+from memories.models import Scope
+from memories.scoping import ScopeRef
+from memories.store import statistics
+
+SCOPES_CACHED = 512
+_CJK = re.compile(r"[\u3400-\u9fff]")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A scope the caller may see, and what of it may be heard where it is asked for."""
+
+    scope: Scope
+    ref: ScopeRef
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A question to memory. Everything but the message narrows what may be served."""
+
+    workspace_id: int
+    places: Sequence[Place]
+    message: str
+    limit: int
+    mode: str = "hybrid"
+    types: Sequence[str] | None = None
+    filters: Mapping[str, str] = field(default_factory=dict)
+    project: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    need: str = NeedMode.AUTO
+    quotas: bool = True
+    token_budget: int = 1_000
+    before_entry: int | None = None  # only entries older than this one (evaluation)
+    session_key: str = ""
+    bot_id: int | None = None
+
+    @property
+    def scopes(self) -> list[Scope]:
+        return [place.scope for place in self.places]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The keyword side of a query: each term's share of a full match, and who of the scopes' speakers is named."""
+
+    shares: dict[int, float]
+    named: list[str]
+
+
+def words_of(query: Query) -> Words:
+    """Terms weighed by how rare they are in the scopes; names of speakers stand aside and boost what they said."""
+    named = [name for name in _speakers(query.scopes) if _mentions(query.message, name)]
+    terms = set(text.terms(query.message)).difference(*(text.terms(name) for name in named))
+    idf = _idf(query.scopes, sorted(terms))
+    full = full_match(sum(idf.values()))
+    return Words({term: weight / full for term, weight in idf.items()}, named)
+
+
+def _idf(scopes: Sequence[Scope], terms: Sequence[int]) -> dict[int, float]:
+    """How rare each term is in the scopes; terms that do not occur there say nothing and are left out."""
+    total = sum(scope.entry_count for scope in scopes)
+    known = _frequencies.of(scopes, terms)
+    rare = {}
+    for term in terms:
+        entries = min(sum(known[scope.pk, term] for scope in scopes), total)
+        if entries > 0:
+            rare[term] = math.log(1 + (total - entries + 0.5) / (entries + 0.5))
+    return rare
+
+
+def _speakers(scopes: Iterable[Scope]) -> list[str]:
+    return list(dict.fromkeys(name for scope in scopes for name in scope.speakers))
+
+
+def _mentions(message: str, name: str) -> bool:
+    """Whether a name occurs in a message: as a word of its own, in Chinese anywhere."""
+    if _CJK.search(name):
+        return name in message
+    return re.search(rf"\b{re.escape(name)}\b", message, re.IGNORECASE) is not None
+
+
+class _Frequencies:
+    """Document frequencies this process has read, kept as long as their scope has not changed."""
+
+    def __init__(self) -> None:
+        self._scopes: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, scopes: Sequence[Scope], terms: Sequence[int]) -> dict[tuple[int, int], int]:
+        with self._lock:
+            known = {scope.pk: self._known(scope) for scope in scopes}
+        unknown = {term for term in terms for counts in known.values() if term not in counts}
+        if unknown:
+            read = statistics.frequencies(known, unknown)
+            for scope_id, counts in known.items():
+                counts.update({term: read.get((scope_id, term), 0) for term in unknown})
+        return {(scope_id, term): counts.get(term, 0) for scope_id, counts in known.items() for term in terms}
+
+    def _known(self, scope: Scope) -> dict[int, int]:
+        version, counts = self._scopes.get(scope.pk, (-1, {}))
+        if version != scope.version:
+            counts = {}
+        self._scopes[scope.pk] = (scope.version, counts)
+        self._scopes.move_to_end(scope.pk)
+        if len(self._scopes) > SCOPES_CACHED:
+            self._scopes.popitem(last=False)
+        return counts
+
+
+_frequencies = _Frequencies()

@@ -1,0 +1,73 @@
+"""Writing down what a recall did, before it is answered (F5)."""
+
+import secrets
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection, transaction
+
+from memories.conf import conf
+from memories.models import Receipt
+from memories.retrieval.query import Query
+
+if TYPE_CHECKING:
+    from memories.retrieval import Recall
+
+
+def write(query: Query, result: "Recall", now: datetime) -> Receipt:
+    """The receipt of a recall. It does not wait for the disk: a crash may lose the last ones, never a memory."""
+    receipt = Receipt(
+        workspace_id=query.workspace_id,
+        bot_id=query.bot_id,
+        scopes=[scope.pk for scope in query.scopes],
+        session_key=query.session_key,
+        message=query.message,
+        query=_asked(query),
+        rule=result.need.rule,
+        served=[item.entry.pk for item in result.served],
+        candidates=_compact(result) if _sampled() else None,
+        degraded=result.degraded,
+        timings=result.timings,
+        tokens=result.tokens,
+        created_at=now,
+    )
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit = off")
+        receipt.save(force_insert=True)
+    return receipt
+
+
+def _sampled() -> bool:
+    return conf.RECEIPT_SAMPLE >= 1 or secrets.randbelow(10_000) < conf.RECEIPT_SAMPLE * 10_000
+
+
+def _asked(query: Query) -> dict[str, Any]:
+    """What was asked besides the message; nothing that was left at its default."""
+    asked = {
+        "limit": query.limit,
+        "mode": query.mode,
+        "types": query.types and list(query.types),
+        "filters": dict(query.filters),
+        "project": query.project,
+        "since": query.since and query.since.isoformat(),
+        "until": query.until and query.until.isoformat(),
+        "need": query.need,
+        "quotas": query.quotas,
+    }
+    return {name: value for name, value in asked.items() if value not in (None, {}, [])}
+
+
+def _compact(result: "Recall") -> list[list[Any]]:
+    """Candidates as short rows: entry, keyword, similarity, named, decay, score, fate."""
+    return [
+        [
+            item.entry.pk,
+            round(item.candidate.keyword, 4),
+            None if item.candidate.similarity is None else round(item.candidate.similarity, 4),
+            int(item.candidate.named),
+            round(item.decay, 4),
+            round(item.score, 4),
+            item.fate,
+        ]
+        for item in result.ranked
+    ]

@@ -1,0 +1,192 @@
+"""The one statement of recall: both legs over the scopes, what may be served, and the fused score (A7, A9, E5).
+
+Exact within the scope: an approximate index over all scopes loses most answers of a small one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from memories.blending import dense_literal, sparse_literal
+from memories.choices import Category, EntryType, Fusion, ScopeKind
+from memories.conf import conf
+from memories.drafts import COLUMN_SLOTS
+from memories.models import EmbeddingModel
+from memories.models.policy import Policies
+from memories.retrieval.query import Query, Words
+
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry the legs found, with every part of its score."""
+
+    entry_id: int
+    scope_id: int
+    keyword: float  # 0–1: how much of the question's words a text has
+    similarity: float | None  # 0 = unrelated, 1 = same text; None: no vector yet
+    named: bool
+    fused: float
+
+
+_LIVE = (
+    "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
+)
+
+_SCORED = """
+WITH scored AS (
+    SELECT i.entry_id, i.scope_id,
+        greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0) AS keyword,
+        {similarity} AS similarity,
+        e.speaker = ANY(%(named)s::text[]) AS named
+    FROM memories_entryindex i
+    JOIN memories_entry e ON e.id = i.entry_id
+    WHERE i.workspace_id = %(workspace)s AND i.scope_id = ANY(%(scopes)s::bigint[]) AND {conditions}
+)
+"""
+_SIMILARITY = (
+    "CASE WHEN i.model_id = %(model)s THEN (1 - (i.embedding::halfvec({dimension})"
+    " <=> %(vector)s::halfvec({dimension})) - %(floor)s) / (%(ceiling)s - %(floor)s) END"
+)
+_RELATIVE = """
+SELECT entry_id, scope_id, keyword, similarity, named,
+    (1 - %(alpha)s) * keyword + %(alpha)s * coalesce(similarity, 0) + %(boost)s * named::int AS fused
+FROM scored WHERE (keyword > 0 AND %(alpha)s < 1) OR (similarity >= %(min_similarity)s AND %(alpha)s > 0)
+ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s
+"""
+_RRF = """
+, ranked AS (
+    SELECT *, rank() OVER (ORDER BY keyword DESC) AS keyword_rank,
+        rank() OVER (ORDER BY similarity DESC NULLS LAST) AS vector_rank
+    FROM scored WHERE keyword > 0 OR similarity >= %(min_similarity)s
+)
+SELECT entry_id, scope_id, keyword, similarity, named,
+    (CASE WHEN keyword > 0 THEN (1 - %(alpha)s) / (%(k)s + keyword_rank) ELSE 0 END
+     + CASE WHEN similarity >= %(min_similarity)s THEN %(alpha)s / (%(k)s + vector_rank) ELSE 0 END) * (%(k)s + 1)
+    + %(boost)s * named::int AS fused
+FROM ranked ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s
+"""
+
+
+def candidates(
+    query: Query,
+    words: Words,
+    vector: Sequence[float] | None,
+    model: EmbeddingModel | None,
+    policies: Policies,
+    now: datetime,
+) -> list[Candidate]:
+    """The best entries of the query's scopes that may be served at this moment, best first."""
+    conditions, parameters = _eligible(query, policies, now)
+    similarity = "NULL::float8"
+    if vector is not None and model is not None:
+        similarity = _SIMILARITY.replace("{dimension}", str(int(model.dimension)))
+        parameters |= {
+            "model": model.pk, "vector": dense_literal(vector), "floor": model.floor, "ceiling": model.ceiling,
+        }
+    parameters |= {
+        "keywords": sparse_literal(words.shares),
+        "named": words.named,
+        "alpha": _alpha(query, policies, has_vector=vector is not None),
+        "min_similarity": policies.weight("MIN_SIMILARITY"),
+        "boost": policies.weight("SPEAKER_BOOST"),
+        "k": conf.RRF_K,
+        "limit": max(conf.RECALL_CANDIDATES, query.limit * 2),
+    }
+    head = _SCORED.replace("{similarity}", similarity).replace("{conditions}", " AND ".join(conditions))
+    tail = _RRF if conf.FUSION == Fusion.RRF else _RELATIVE
+    with connection.cursor() as cursor:
+        cursor.execute(head + tail, parameters)
+        return [Candidate(*row) for row in cursor.fetchall()]
+
+
+def _alpha(query: Query, policies: Policies, *, has_vector: bool) -> float:
+    """The weight of the vector leg; a leg that cannot run weighs nothing."""
+    if query.mode == "keyword" or not has_vector:
+        return 0.0
+    return 1.0 if query.mode == "vector" else policies.weight("ALPHA")
+
+
+def _eligible(query: Query, policies: Policies, now: datetime) -> tuple[list[str], dict[str, object]]:
+    """What may be served: live, in time, heard where it is asked for, and within the filters."""
+    conditions = [_LIVE]
+    parameters: dict[str, object] = {
+        "workspace": query.workspace_id,
+        "scopes": [scope.pk for scope in query.scopes],
+        "now": now,
+    }
+    for part in (_in_time(query, policies, now), _heard_here(query), _filtered(query)):
+        conditions += part[0]
+        parameters |= part[1]
+    return conditions, parameters
+
+
+_Part = tuple[list[str], dict[str, object]]
+
+
+def _in_time(query: Query, policies: Policies, now: datetime) -> _Part:
+    """Past its time to live nothing is served, even before any job ran (A9)."""
+    user = [place.scope.pk for place in query.places if place.scope.kind == ScopeKind.USER]
+    cases, parameters = [], {"user_scopes": user}
+    for n, (entry_type, kind) in enumerate((t, k) for t in EntryType for k in ScopeKind):
+        ttl = policies.ttl(entry_type, kind)
+        if ttl is not None:
+            side = "" if kind == ScopeKind.USER else "NOT "
+            cases.append(f"WHEN e.type = '{entry_type}' AND {side}i.scope_id = ANY(%(user_scopes)s::bigint[]) THEN %(cut{n})s")
+            parameters[f"cut{n}"] = now - ttl
+    cutoff = f"CASE {' '.join(cases)} END" if cases else "NULL::timestamptz"
+    return [
+        "CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s"
+        f" ELSE coalesce(e.stated_at > ({cutoff}), true) END"
+    ], parameters
+
+
+def _heard_here(query: Query) -> _Part:
+    """In a group a person's own memories are served only as far as the group may hear them (A3)."""
+    conditions: list[str] = []
+    parameters: dict[str, object] = {}
+    for n, place in enumerate(query.places):
+        if not (place.ref.in_group and place.ref.kind == ScopeKind.USER):
+            continue
+        parameters[f"guarded{n}"] = place.scope.pk
+        heard = [f"e.category <> '{Category.CREDENTIAL}'"]
+        if place.ref.only_chat is not None:
+            heard.append(f"e.chats <> '{{}}' AND e.chats <@ ARRAY[%(only{n})s::varchar]")
+            heard.append("e.tier IS DISTINCT FROM 1")
+            parameters[f"only{n}"] = place.ref.only_chat
+        conditions.append(f"(i.scope_id <> %(guarded{n})s OR ({' AND '.join(heard)}))")
+    return conditions, parameters
+
+
+def _filtered(query: Query) -> _Part:
+    """The request's own filters, applied before anything is ranked (A2)."""
+    conditions: list[str] = []
+    parameters: dict[str, object] = {}
+    if query.types is not None:
+        conditions.append("e.type = ANY(%(types)s::text[])")
+        parameters["types"] = list(query.types)
+    for column, operator, value in (
+        ("e.project", "=", query.project), ("e.created_at", ">=", query.since), ("e.created_at", "<", query.until),
+        ("e.id", "<", query.before_entry),
+    ):
+        if value is not None:
+            name = f"f{len(parameters)}"
+            conditions.append(f"{column} {operator} %({name})s")
+            parameters[name] = value
+    for n, (slot, value) in enumerate(query.filters.items()):
+        conditions.append(_slot_filter(slot, n))
+        parameters |= {f"slot{n}": slot, f"value{n}": value}
+    return conditions, parameters
+
+
+def _slot_filter(slot: str, n: int) -> str:
+    if slot in COLUMN_SLOTS or slot in ("type", "source"):
+        return f"e.{slot} = %(value{n})s"
+    if slot == "scope":
+        return f"(%(value{n})s = 'user') = (i.scope_id = ANY(%(user_scopes)s::bigint[]))"
+    return (
+        "EXISTS (SELECT 1 FROM memories_slot s WHERE s.entry_id = e.id"
+        f" AND s.name = %(slot{n})s AND s.value = %(value{n})s)"
+    )

@@ -1,0 +1,26 @@
+"""Who writes to a scope writes alone."""
+
+from collections.abc import Iterable
+
+from django.db import connection
+
+from memories.exceptions import ScopeFrozen
+from memories.models import Scope
+
+#: Advisory locks are told apart by their highest byte.
+SCOPE_LOCK = 1 << 56
+
+
+def lock_scopes(scopes: Iterable[Scope]) -> dict[int, Scope]:
+    """Hold these scopes until the transaction ends, in ascending order so that no two writers wait for each other.
+
+    Returns them as they are now, by id. Raises ScopeFrozen.
+    """
+    wanted = sorted({scope.pk for scope in scopes})
+    with connection.cursor() as cursor:
+        for scope_id in wanted:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCOPE_LOCK + scope_id])
+    held = Scope.objects.in_bulk(wanted)
+    if any(scope.frozen for scope in held.values()):
+        raise ScopeFrozen
+    return held

@@ -1,0 +1,51 @@
+"""What a scope knows of its own words: how many entries hold a term, how long entries are, who speaks."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from django.db import connection
+from django.db.models import F
+
+from memories.models import Entry, Scope
+
+SPEAKERS_KEPT = 200
+
+
+def frequencies(scope_ids: Iterable[int], terms: Iterable[int]) -> dict[tuple[int, int], int]:
+    """In how many entries of each scope each term occurs; terms that do not occur are missing."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT scope_id, term, entries FROM memories_scopeterm WHERE scope_id = ANY(%s) AND term = ANY(%s)",
+            [list(scope_ids), list(terms)],
+        )
+        return {(scope, term): entries for scope, term, entries in cursor.fetchall()}
+
+
+def count_terms(workspace_id: int, changes: dict[int, Counter[int]]) -> None:
+    """Add to the term counts of scopes; a negative count takes away."""
+    rows = [(scope, term, by) for scope, terms in changes.items() for term, by in sorted(terms.items()) if by]
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_scopeterm (workspace_id, scope_id, term, entries)"
+            " SELECT %s, scope, term, by FROM unnest(%s::bigint[], %s::int[], %s::int[]) AS change (scope, term, by)"
+            " ON CONFLICT (scope_id, term) DO UPDATE SET entries = memories_scopeterm.entries + excluded.entries",
+            [workspace_id, [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]],
+        )
+
+
+def grow(scope: Scope, entries: Sequence[Entry]) -> None:
+    """Count new entries into their scope: how many, how long, by whom; and raise its version."""
+    total = scope.average_length * scope.entry_count + sum(entry.length for entry in entries)
+    scope.entry_count += len(entries)
+    scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
+    known = dict.fromkeys(scope.speakers)
+    known.update(dict.fromkeys(entry.speaker for entry in entries if entry.speaker))
+    scope.speakers = list(known)[:SPEAKERS_KEPT]
+    touch(scope, entry_count=scope.entry_count, average_length=scope.average_length, speakers=scope.speakers)
+
+
+def touch(scope: Scope, **values: object) -> None:
+    """Raise the version of a scope: whatever was computed from it no longer holds."""
+    Scope.objects.filter(pk=scope.pk).update(version=F("version") + 1, **values)

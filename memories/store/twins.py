@@ -1,0 +1,158 @@
+"""Finding the entry that already says what a draft says (A10)."""
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import connection
+
+from memories.choices import EntryType
+from memories.conf import conf
+from memories.drafts import Draft
+from memories.likeness import Likeness, compare
+from memories.models import Entry
+from memories.models.policy import Policies
+
+#: Of a draft's terms so many are looked up, rarest first: two texts that share most words share one of these.
+PROBE_SHARE = 0.4
+
+
+@dataclass(kw_only=True, eq=False)
+class Arrival:
+    """A draft at the door with what was computed of it, and the entry it becomes once it is written."""
+
+    draft: Draft
+    counts: Counter[int]
+    fingerprint: str
+    probe: list[int] = field(default_factory=list)
+    repeats: int = 0
+    entry: Entry | None = None
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """Where a twin would have to be: only there two texts can be one memory."""
+        draft = self.draft
+        partition = (draft.project, draft.topic) if draft.type == EntryType.FACT else ()
+        return (draft.scope.pk, draft.type, draft.column("chat_id"), _who(draft), *partition)
+
+
+@dataclass(kw_only=True, eq=False)
+class Twin:
+    """An entry, stored or on its way, that may say the same as a draft."""
+
+    place: tuple[object, ...]
+    content: str
+    fingerprint: str
+    stated_at: datetime
+    pinned: bool = False
+    entry_id: int | None = None
+    arrival: Arrival | None = None
+
+
+def _who(draft: Draft) -> tuple[str, str]:
+    return draft.column("sender_id"), draft.column("speaker")
+
+
+def choose_probes(arrivals: Sequence[Arrival], frequency: dict[tuple[int, int], int]) -> None:
+    """Give every arrival the rarest of its terms to look for twins by."""
+    for arrival in arrivals:
+        scope = arrival.draft.scope.pk
+        rarest = sorted(arrival.counts, key=lambda term: (frequency.get((scope, term), 0), term))
+        arrival.probe = rarest[: math.ceil(len(rarest) * PROBE_SHARE) + 1]
+
+
+_CANDIDATES = """
+    SELECT d.n, e.id, e.content, e.fingerprint, e.stated_at, e.expires_at, e.pinned
+    FROM jsonb_to_recordset(%s::jsonb) AS d (
+        n int, scope bigint, type text, chat text, sender text, speaker text, project text, topic text,
+        fingerprint text, probe int[]
+    )
+    CROSS JOIN LATERAL (
+        SELECT f.* FROM memories_entry f WHERE f.scope_id = d.scope AND f.fingerprint = d.fingerprint
+        AND f.expired_at IS NULL AND f.archived_at IS NULL AND f.superseded_by_id IS NULL AND f.suppressed_at IS NULL
+        UNION
+        (SELECT t.* FROM memories_entry t WHERE t.scope_id = d.scope AND t.terms && d.probe AND t.type = d.type
+         AND t.expired_at IS NULL AND t.archived_at IS NULL AND t.superseded_by_id IS NULL AND t.suppressed_at IS NULL
+         ORDER BY t.id DESC LIMIT %s)
+    ) e
+    WHERE e.type = d.type AND e.chat_id = d.chat AND e.sender_id = d.sender AND e.speaker = d.speaker
+      AND (d.type <> 'fact' OR (e.project = d.project AND e.topic = d.topic))
+    ORDER BY d.n, e.id
+"""
+
+
+def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime) -> dict[int, list[Twin]]:
+    """Live entries that may say the same, by the position of the arrival."""
+    wanted = [_probe_row(n, arrival) for n, arrival in enumerate(arrivals) if arrival.draft.type != EntryType.NOTE]
+    found: dict[int, list[Twin]] = defaultdict(list)
+    if not wanted:
+        return found
+    with connection.cursor() as cursor:
+        cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
+        for n, entry, content, fingerprint, stated_at, expires_at, pinned in cursor.fetchall():
+            draft = arrivals[n].draft
+            ttl = policies.ttl(draft.type, draft.scope.kind)
+            ends_at = expires_at or (ttl and stated_at + ttl)
+            if ends_at is None or ends_at > now:
+                found[n].append(
+                    Twin(place=arrivals[n].place, content=content, fingerprint=fingerprint, stated_at=stated_at,
+                         pinned=pinned, entry_id=entry)
+                )
+    return found
+
+
+def _probe_row(n: int, arrival: Arrival) -> dict[str, object]:
+    draft = arrival.draft
+    sender, speaker = _who(draft)
+    return {
+        "n": n, "scope": draft.scope.pk, "type": draft.type, "chat": draft.column("chat_id"), "sender": sender,
+        "speaker": speaker, "project": draft.project, "topic": draft.topic, "fingerprint": arrival.fingerprint,
+        "probe": arrival.probe,
+    }
+
+
+class Newcomers:
+    """The arrivals of this call that will be entries of their own, to be found by those after them."""
+
+    def __init__(self) -> None:
+        self._by_fingerprint: dict[tuple[object, ...], Twin] = {}
+        self._by_term: dict[tuple[object, ...], list[Twin]] = defaultdict(list)
+
+    def add(self, arrival: Arrival) -> None:
+        twin = Twin(place=arrival.place, content=arrival.draft.content, fingerprint=arrival.fingerprint,
+                    stated_at=arrival.draft.at, pinned=arrival.draft.pinned, arrival=arrival)
+        self._by_fingerprint[*arrival.place, arrival.fingerprint] = twin
+        for term in arrival.counts:
+            self._by_term[*arrival.place, term].append(twin)
+
+    def like(self, arrival: Arrival) -> list[Twin]:
+        found = dict.fromkeys(
+            twin for term in arrival.probe for twin in self._by_term.get((*arrival.place, term), [])
+        )
+        if same := self._by_fingerprint.get((*arrival.place, arrival.fingerprint)):
+            found[same] = None
+        return list(found)
+
+
+def best_twin(arrival: Arrival, twins: Iterable[Twin]) -> tuple[Twin | None, Likeness, list[Twin]]:
+    """The twin a draft repeats or rewords, how alike they are, and those it only resembles."""
+    apart: list[Twin] = []
+    best: tuple[float, Twin] | None = None
+    for twin in twins:
+        if twin.fingerprint == arrival.fingerprint:
+            return twin, Likeness.SAME, []
+        threshold = _threshold(arrival.draft, twin)
+        likeness, alike = compare(twin.content, arrival.draft.content, threshold=threshold)
+        if likeness is Likeness.ALIKE and not twin.pinned:
+            best = max(best or (0.0, twin), (alike, twin), key=lambda pair: pair[0])
+        elif likeness is not Likeness.OTHER:
+            apart.append(twin)
+    return (best[1], Likeness.ALIKE, apart) if best else (None, Likeness.OTHER, apart)
+
+
+def _threshold(draft: Draft, twin: Twin) -> float:
+    recent = abs(draft.at - twin.stated_at) <= conf.DEDUPE_TURN_WINDOW
+    return conf.DEDUPE_TURN_THRESHOLD if draft.type == EntryType.CHAT_TURN and recent else conf.DEDUPE_THRESHOLD

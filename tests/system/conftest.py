@@ -1,0 +1,30 @@
+"""Folders for embedded databases that go away again, wherever the database was put."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memplatform import postgres
+from memplatform.postgres import place
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """A folder whose name needs quoting everywhere; the server's account can enter it."""
+    top = Path(tempfile.mkdtemp(prefix="it's a $HOME "))
+    top.chmod(0o755)
+    data = Path(os.path.realpath(top)) / ".data"
+    yield data
+    remove(data)
+    shutil.rmtree(top)
+
+
+def remove(data: Path) -> None:
+    postgres.down(data)
+    where = place.locate(data)
+    for folder in {where.home, where.sockets} - {data}:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,152 @@
+"""Commands and the embedded database: started for those that need it, with one sentence when it cannot be."""
+
+import errno
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from memplatform import postgres, processor
+from memplatform.postgres import place
+from memplatform.postgres.errors import (
+    AccountMissing,
+    DiskFull,
+    FolderNotWritable,
+    PackageMissing,
+    PostgresError,
+    UnsupportedProcessor,
+    told_plainly,
+)
+from memplatform.postgres.place import Account, can_enter
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env={**kept, "MEMPLATFORM_DATA": str(data), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_a_command_has_the_database_while_it_runs_and_no_longer(data: Path) -> None:
+    postgres.up(data, postgres.THROWAWAY)
+    postgres.down(data)
+    told = manage(
+        data, "shell", "-v", "0", "-c", "from django.db import connection as c; print(c.cursor().connection)"
+    )
+    assert "IDLE" in told.stdout, told.stderr
+    assert not postgres.is_up(data)
+
+
+@pytest.mark.parametrize("word", ["help", "version", "check", "--help", "--version"])
+def test_commands_that_ask_nothing_start_nothing(tmp_path: Path, word: str) -> None:
+    told = manage(tmp_path / "data", word)
+    assert told.returncode == 0, told.stderr
+    assert not (tmp_path / "data" / "postgres").exists()
+
+
+def test_with_a_database_of_ones_own_the_embedded_one_is_never_touched(tmp_path: Path) -> None:
+    told = manage(tmp_path / "data", "showmigrations", DATABASE_URL="postgresql://nobody@127.0.0.1:9/none")
+    assert "port 9 failed" in told.stderr
+    assert not (tmp_path / "data" / "postgres").exists()
+
+
+def test_a_problem_of_the_database_is_one_sentence(data: Path) -> None:
+    postgres.up(data, postgres.THROWAWAY)
+    postgres.down(data)
+    (data / "postgres" / "local.conf").write_text("port = nonsense\n")
+    told = manage(data, "showmigrations")
+    assert told.returncode == 1
+    assert told.stderr.count("\n") == 1
+    assert told.stderr.startswith("The database did not start: ")
+
+
+def refuse(problem: Exception) -> Callable[..., NoReturn]:
+    def refused(*_values: object, **_more: object) -> NoReturn:
+        raise problem
+
+    return refused
+
+
+def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage._replace(free=100_000_000))
+    with pytest.raises(DiskFull, match=r"^The disk that holds .* is full\.$"):
+        postgres.up(tmp_path / "data")
+    assert not (tmp_path / "data" / "postgres").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [(errno.ENOSPC, DiskFull), (errno.EDQUOT, DiskFull), (errno.EROFS, FolderNotWritable)],
+)
+def test_what_the_system_refuses_is_a_sentence(number: int, sentence: type[PostgresError]) -> None:
+    with pytest.raises(sentence, match=r"\.$"), told_plainly(Path("/data")):
+        raise OSError(number, os.strerror(number), "/data/file")
+
+
+def test_other_trouble_of_the_system_is_not_hidden() -> None:
+    with pytest.raises(BlockingIOError), told_plainly(Path("/data")):
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file stands in its place")
+    told = manage(tmp_path / "data" / "deeper", "showmigrations")
+    assert told.returncode == 1
+    assert told.stderr == f"Nothing can be kept in {tmp_path / 'data' / 'deeper'}: it is not a folder.\n"
+
+
+def test_a_missing_package_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(PackageMissing, match="bootstrap.py install"):
+        postgres.up(tmp_path / "data")
+
+
+def test_root_without_an_account_to_give_it_to_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(pwd, "getpwnam", refuse(KeyError()))
+    with pytest.raises(AccountMissing, match="start as an ordinary user"):
+        postgres.url(tmp_path / "data")
+
+
+def test_a_processor_too_old_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "complaint", lambda: "This processor lacks AVX2.")
+    with pytest.raises(UnsupportedProcessor, match="lacks AVX2"):
+        postgres.up(tmp_path / "data")
+
+
+def test_an_account_enters_only_where_every_folder_above_lets_it(tmp_path: Path) -> None:
+    inner = tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+    stranger = Account(uid=12345, gid=12345)
+    assert can_enter(stranger, inner / "not made yet")
+    (tmp_path / "outer").chmod(0o700)
+    assert not can_enter(stranger, inner)
+    assert can_enter(Account(uid=os.geteuid(), gid=0), inner)
+
+
+def test_a_note_that_names_a_strange_place_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    (tmp_path / "LOCATION").write_text("/etc\n")
+    with pytest.raises(PostgresError, match="is not a folder in"):
+        place.locate(tmp_path)
