@@ -2,7 +2,13 @@
 
 import json
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from channels_app.turns import Said, take_turn
+from memories.models import BotKey, Entry
+from memories.scoping import Address
 
 ADDRESS = {"platform": "cli"}
 #: What the first curl asks; the ninth turn answers it.
@@ -14,6 +20,18 @@ class Turn:
     ago: timedelta
     user: str
     assistant: str
+
+
+def tell(key: BotKey, *, now: datetime) -> None:
+    """All of it or nothing, as a bot with this key reports turns; only where nothing is remembered."""
+    with transaction.atomic():
+        if Entry.objects.exists():
+            return
+        for turn in TURNS:
+            said = Said(
+                address=Address(**ADDRESS), user=turn.user, assistant=turn.assistant, at=now - turn.ago
+            )
+            take_turn(key, said, now=now, actor=f"bot:{key.bot.name}")
 
 
 def _turn(hours: float, user: str, assistant: str) -> Turn:

@@ -23,8 +23,10 @@ def only_one(data: Path) -> Iterator[bool]:
         file.seek(0)
         was_killed = bool(file.read())
         _write(file.fileno(), str(os.getpid()))
-        yield was_killed
-        _write(file.fileno(), "")
+        try:
+            yield was_killed
+        finally:
+            _write(file.fileno(), "")
 
 
 def _write(file: int, text: str) -> None:

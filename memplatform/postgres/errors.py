@@ -43,6 +43,7 @@ class StopFailed(PostgresError):
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_NO_FOLDER = {errno.EEXIST, errno.ENOTDIR}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -57,4 +58,6 @@ def told_plainly(folder: Path) -> Iterator[None]:
         if problem.errno in _REFUSED:
             place = problem.filename or folder
             raise FolderNotWritable(f"Nothing can be kept in {folder}: {place} is not writable.") from problem
+        if problem.errno in _NO_FOLDER:
+            raise FolderNotWritable(f"Nothing can be kept in {folder}: it is not a folder.") from problem
         raise

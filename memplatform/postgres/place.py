@@ -8,6 +8,7 @@ cluster and a copy of the programs lie in /var/lib/memplatform instead, and a no
 import hashlib
 import os
 import pwd
+import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from urllib.parse import quote
 
 from memplatform.postgres.errors import (
     AccountMissing,
+    DiskFull,
     FolderNotWritable,
     PostgresError,
     SocketFolderRefused,
@@ -23,6 +25,7 @@ from memplatform.postgres.errors import (
 
 ELSEWHERE = Path("/var/lib/memplatform")
 PORT = 5432  # names the socket file only: nothing listens on the network
+_ROOM = 8_000_000  # bytes, for credentials and logs
 _SOCKET_FOLDER_MAX = 88  # bytes; with the file's name it must fit 104, the smallest sun_path
 
 
@@ -101,6 +104,8 @@ def require(data: Path) -> None:
         _folder(data)
     if not os.access(data, os.W_OK | os.X_OK):
         raise FolderNotWritable(f"Nothing can be kept in {data}: it is not writable.")
+    if shutil.disk_usage(data).free < _ROOM:
+        raise DiskFull(f"The disk that holds {data} is full.")
 
 
 def can_enter(account: Account, folder: Path) -> bool:

@@ -81,12 +81,12 @@ def refuse(problem: Exception) -> Callable[..., NoReturn]:
     return refused
 
 
-def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = shutil.disk_usage(tmp_path)
+def test_a_full_disk_is_told_before_anything_is_made(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(data.parent)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage._replace(free=100_000_000))
     with pytest.raises(DiskFull, match=r"^The disk that holds .* is full\.$"):
-        postgres.up(tmp_path / "data")
-    assert not (tmp_path / "data" / "postgres").exists()
+        postgres.up(data)
+    assert not (data / "postgres").exists()
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     assert told.stderr == f"Nothing can be kept in {tmp_path / 'data' / 'deeper'}: it is not a folder.\n"
 
 
-def test_a_missing_package_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(PackageMissing, match="bootstrap.py install"):
-        postgres.up(tmp_path / "data")
+        postgres.up(data)
 
 
 def test_root_without_an_account_to_give_it_to_is_a_sentence(
@@ -125,10 +125,10 @@ def test_root_without_an_account_to_give_it_to_is_a_sentence(
         postgres.url(tmp_path / "data")
 
 
-def test_a_processor_too_old_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_processor_too_old_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "complaint", lambda: "This processor lacks AVX2.")
     with pytest.raises(UnsupportedProcessor, match="lacks AVX2"):
-        postgres.up(tmp_path / "data")
+        postgres.up(data)
 
 
 def test_an_account_enters_only_where_every_folder_above_lets_it(tmp_path: Path) -> None:

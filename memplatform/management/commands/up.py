@@ -18,15 +18,16 @@ from django.db import Error, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memplatform import address, first_run, postgres
+from memplatform import address, demo, first_run, postgres
 from memplatform.children import Child, programs
+from memplatform.first_run import OPERATOR, FirstRun
 from memplatform.single import AlreadyRunning, only_one
 from memplatform.supervisor import Supervisor
 
 READY_WITHIN = 90.0
 DATABASE_WITHIN = 30.0
 _PREDECESSOR_SECONDS = 15.0  # how long the children of a killed supervisor may hold the port
-_MIGRATION_LOCK = 7_305_115  # any number nobody else uses: two machines may start at once
+_FURNISHING = 7_305_115  # a lock; any number nobody else uses
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -44,8 +45,7 @@ class Command(BaseCommand):
                 was_killed = stack.enter_context(only_one(data))
                 self._require_address(_PREDECESSOR_SECONDS if was_killed else 0)
                 own = stack.enter_context(_database(data))
-                self._migrate()
-                made = first_run.ensure(data, now=timezone.now())
+                made = self._furnish(data)
                 supervisor = self._supervisor(data, own)
                 stack.callback(supervisor.stop)
                 supervisor.start()
@@ -66,15 +66,18 @@ class Command(BaseCommand):
         if problem := address.obstacle(settings.HOST, settings.PORT, patience=patience):
             sys.exit(problem)
 
-    def _migrate(self) -> None:
+    def _furnish(self, data: Path) -> FirstRun:
+        """The tables, and what a fresh database needs; one machine at a time."""
         _await_database()
         try:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+                cursor.execute("SELECT pg_advisory_lock(%s)", [_FURNISHING])
                 call_command("migrate", interactive=False, verbosity=0)
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+                made = first_run.ensure(data, now=timezone.now())
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_FURNISHING])
         except Error as problem:
             sys.exit(_("The tables could not be brought up to date: %s") % str(problem).strip())
+        return made
 
     def _supervisor(self, data: Path, own: str | None) -> Supervisor:
         logs = data / "logs"
@@ -106,27 +109,35 @@ class Command(BaseCommand):
                 }
             )
 
-    def _greet(self, made: first_run.FirstRun) -> None:
+    def _greet(self, made: FirstRun) -> None:
         base = address.base_url(settings.HOST, settings.PORT)
-        password = made.new_password or _("the one in %s") % made.password_file
-        key = made.new_key or _("the one in %s") % made.key_file
-        call = (
-            f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json'"
-            f""" -H "Authorization: Bearer $(cat {shlex.quote(str(made.key_file))})" """
-            f"-d {shlex.quote(first_run.QUESTION)}"
-        )
         lines = [
             "",
             _("memplatform is running."),
             _("  API:      %s") % f"{base}/api/v1/",
             _("  Admin:    %s") % f"{base}/admin/",
-            _("  Login:    %(name)s, password: %(word)s") % {"name": first_run.OPERATOR, "word": password},
-            _("  Bot key:  %s") % key,
+            _("  Login:    %(name)s, password: %(word)s")
+            % {"name": OPERATOR, "word": made.new_password or _kept(made.password_file)},
+            _("  Bot key:  %s") % (made.new_key or _kept(made.key_file)),
         ]
         if made.new_password or made.new_key:
-            lines.append(_("  Both are shown this once and kept in %s.") % made.key_file.parent)
-        lines += [_("Ask it something:"), f"  {call}", _("Ctrl-C stops everything.")]
-        self.say("\n".join(lines))
+            lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
+        if made.key_file:
+            lines += [_("Ask it something:"), f"  {_call(base, made.key_file)}"]
+        self.say("\n".join([*lines, _("Ctrl-C stops everything.")]))
+
+
+def _kept(file: Path | None) -> str:
+    return _("kept in %s") % file if file else _("not kept on this machine")
+
+
+def _call(base: str, key: Path) -> str:
+    """Works as pasted, whatever the folder is called."""
+    return (
+        f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json'"
+        f""" -H "Authorization: Bearer $(cat {shlex.quote(str(key))})" """
+        f"-d {shlex.quote(demo.QUESTION)}"
+    )
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
