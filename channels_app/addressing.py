@@ -1,12 +1,12 @@
 """From an address on the wire to the channel's rules, the resolver's answer and the scopes behind it (E2)."""
 
+from channels_app.models import Channel
 from memories.api.scopes import begin_scope
 from memories.conf import conf
-from memories.models import BotKey, Scope
 from memories.exceptions import ScopeNotFound
+from memories.models import BotKey, Scope
 from memories.retrieval import Place
 from memories.scoping import Address, ChannelRules, Resolved, resolve
-from channels_app.models import Channel
 
 
 def resolve_address(workspace_id: int, address: Address) -> Resolved:
@@ -19,9 +19,7 @@ def resolve_address(workspace_id: int, address: Address) -> Resolved:
 
 def default_rules() -> ChannelRules:
     """The rules of a channel nobody has configured."""
-    return ChannelRules(
-        capture_group_memory=conf.CAPTURE_GROUP_MEMORY, group_user_recall=conf.GROUP_USER_RECALL
-    )
+    return ChannelRules(capture_group_memory=conf.CAPTURE_GROUP_MEMORY, group_user_recall=conf.GROUP_USER_RECALL)
 
 
 def begin_channel(workspace_id: int, address: Address) -> None:

@@ -46,7 +46,8 @@ class Channel(Recorded):
             models.CheckConstraint(condition=~Q(platform=""), name="channel_has_a_platform"),
             models.CheckConstraint(condition=Q(dm_scope__in=["", *DmScope.values]), name="channel_dm_scope_known"),
             models.CheckConstraint(
-                condition=Q(group_user_recall__in=["", *GroupUserRecall.values]), name="channel_group_recall_known"
+                condition=Q(group_user_recall__in=["", *GroupUserRecall.values]),
+                name="channel_group_recall_known",
             ),
             models.CheckConstraint(condition=Q(session_mode__in=SessionMode.values), name="channel_session_mode_known"),
             models.CheckConstraint(

@@ -45,7 +45,10 @@ def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
         session = conversations.meet(key.workspace_id, resolved, scopes, now=now)
         events = _append(session, said, sender, now)
         turn = Turn(
-            user=said.user, assistant=said.assistant, at=said.at, slots=said.slots,
+            user=said.user,
+            assistant=said.assistant,
+            at=said.at,
+            slots=said.slots,
             origins=tuple(conversations.origin_of(session, event) for event in events),
         )
         remembered = capture_turn(turn, resolved, scopes, sender=sender, now=now, actor=actor)

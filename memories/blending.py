@@ -12,7 +12,6 @@ from memories.conf import conf
 from memories.text import DIMENSIONS
 
 
-
 def bm25_weights(counts: Counter[int], length: float, average: float) -> dict[int, float]:
     """The document side of BM25: how much each term says about a text of this length (Robertson, Zaragoza 2009)."""
     k1, b = conf.BM25_K1, conf.BM25_B

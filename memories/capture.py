@@ -55,11 +55,19 @@ def capture_turn(
 def _draft(turn: Turn, resolved: Resolved, scope: Scope, sender: str) -> Draft:
     address = resolved.address
     said_in = {
-        "channel": address.platform, "chat_id": address.chat, "session_id": resolved.session_key,
-        "sender_id": sender, "thread_id": address.thread,
+        "channel": address.platform,
+        "chat_id": address.chat,
+        "session_id": resolved.session_key,
+        "sender_id": sender,
+        "thread_id": address.thread,
     }
     return Draft(
-        scope=scope, type=EntryType.CHAT_TURN, content=turn_text(turn.user, turn.assistant),
-        source=Source.CONVERSATION_CAPTURE, at=turn.at, slots={**turn.slots, **said_in},
-        chats=(resolved.chat,) if scope.kind == ScopeKind.USER else (), origins=turn.origins,
+        scope=scope,
+        type=EntryType.CHAT_TURN,
+        content=turn_text(turn.user, turn.assistant),
+        source=Source.CONVERSATION_CAPTURE,
+        at=turn.at,
+        slots={**turn.slots, **said_in},
+        chats=(resolved.chat,) if scope.kind == ScopeKind.USER else (),
+        origins=turn.origins,
     )

@@ -82,9 +82,7 @@ def _check_content(draft: Draft) -> None:
     if not draft.content.strip():
         raise InvalidDraft("An empty memory says nothing.", field="content")
     if len(draft.content) > conf.CONTENT_MAX_CHARS:
-        raise InvalidDraft(
-            f"{len(draft.content)} characters; at most {conf.CONTENT_MAX_CHARS} fit.", field="content"
-        )
+        raise InvalidDraft(f"{len(draft.content)} characters; at most {conf.CONTENT_MAX_CHARS} fit.", field="content")
     for name, value in (("content", draft.content), ("project", draft.project), ("topic", draft.topic)):
         if "\0" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
             raise InvalidDraft("NUL and lone surrogates cannot be stored.", field=name)

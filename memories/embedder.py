@@ -51,7 +51,7 @@ def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = Tr
     _blend(claims, missing if embedded else [], model, now)
     _release(done)
     if not embedded:
-        _postpone([claim for claim in missing], now)
+        _postpone(list(missing), now)
     return len(claims)
 
 

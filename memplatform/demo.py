@@ -28,9 +28,7 @@ def tell(key: BotKey, *, now: datetime) -> None:
         if Entry.objects.exists():
             return
         for turn in TURNS:
-            said = Said(
-                address=Address(**ADDRESS), user=turn.user, assistant=turn.assistant, at=now - turn.ago
-            )
+            said = Said(address=Address(**ADDRESS), user=turn.user, assistant=turn.assistant, at=now - turn.ago)
             take_turn(key, said, now=now, actor=f"bot:{key.bot.name}")
 
 

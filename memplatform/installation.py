@@ -229,9 +229,7 @@ def _told_plainly(root: Path) -> Iterator[None]:
         if problem.errno in (errno.ENOSPC, errno.EDQUOT):
             raise CannotInstall(f"The disk that holds {root} is full.") from problem
         if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise CannotInstall(
-                f"Nothing can be installed in {root}: the folder is not writable."
-            ) from problem
+            raise CannotInstall(f"Nothing can be installed in {root}: the folder is not writable.") from problem
         raise
 
 

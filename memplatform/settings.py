@@ -138,8 +138,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
-WHITENOISE_USE_FINDERS = True
+WHITENOISE_USE_FINDERS = True  # served from where the packages keep them: nothing to collect
 SILENCED_SYSTEM_CHECKS: list[str] = []
 
 LOGGING = {

@@ -69,14 +69,13 @@ class Supervisor:
             child.start(self.environment)
 
     def bury(self, child: Child, what: str) -> None:
-        words = child.last_words()
         child.send(signal.SIGKILL)  # the rest of its group
         if child.process:
             child.process.wait()
         wait = child.put_off()
         self.say(
-            _("%(what)s and starts again in %(wait).1f s: %(words)s (see %(log)s)")
-            % {"what": what, "wait": wait, "words": words, "log": child.log}
+            _("%(what)s and starts again in %(wait).1f s; its last words in %(log)s: %(words)s")
+            % {"what": what, "wait": wait, "log": child.log, "words": child.last_words() or "–"}
         )
         try:
             Heartbeat.objects.filter(name=child.name, pid__in=self.pids.pop(child.name, set())).delete()

@@ -57,9 +57,16 @@ def append(session: Session, messages: Sequence[Message], *, now: datetime) -> l
     session.refresh_from_db(fields=["conversation", "next_position", "tokens"])
     events = SessionEvent.objects.bulk_create(
         SessionEvent(
-            workspace_id=session.workspace_id, session=session, conversation=session.conversation,
-            position=session.next_position + n, kind=message.kind, sender_id=message.sender_id,
-            content=message.content, data=message.data, tokens=count_tokens(message.content), at=message.at,
+            workspace_id=session.workspace_id,
+            session=session,
+            conversation=session.conversation,
+            position=session.next_position + n,
+            kind=message.kind,
+            sender_id=message.sender_id,
+            content=message.content,
+            data=message.data,
+            tokens=count_tokens(message.content),
+            at=message.at,
         )
         for n, message in enumerate(messages)
     )

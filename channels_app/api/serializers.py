@@ -75,7 +75,9 @@ class Asked(fields.StrictSerializer):
     message = TurnText(allow_blank=True)
     limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
     mode = fields.Word(choices=MODES, default="hybrid")
-    types = serializers.ListField(child=fields.Word(choices=EntryType.choices), allow_null=True, default=None, max_length=10)
+    types = serializers.ListField(
+        child=fields.Word(choices=EntryType.choices), allow_null=True, default=None, max_length=10
+    )
     filters = fields.Slots(allow_null=True, default=dict)
     project = fields.Text(max_length=100, allow_null=True, default=None)
     since = fields.Moment(allow_null=True, default=None)

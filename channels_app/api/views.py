@@ -31,17 +31,27 @@ class TurnsView(APIView):
         data = asked.validated_data
         now = now_of(request)
         said = Said(
-            address=data["address"], user=data["user"], assistant=data["assistant"], at=data["at"] or now,
-            slots=data["slots"], data=_reported(data),
+            address=data["address"],
+            user=data["user"],
+            assistant=data["assistant"],
+            at=data["at"] or now,
+            slots=data["slots"],
+            data=_reported(data),
         )
         taken = take_turn(key_of(request), said, now=now, actor=actor_of(request))
         session = taken.session
         return Response(
             {
-                "session": {"key": session.key, "conversation": session.conversation, "tokens": session.tokens},
+                "session": {
+                    "key": session.key,
+                    "conversation": session.conversation,
+                    "tokens": session.tokens,
+                },
                 "entries": [
                     {
-                        "id": str(result.entry.uid), "type": result.entry.type, "scope": result.entry.scope.key,
+                        "id": str(result.entry.uid),
+                        "type": result.entry.type,
+                        "scope": result.entry.scope.key,
                         "outcome": result.outcome,
                     }
                     for result in taken.remembered
@@ -71,8 +81,10 @@ class ResolveView(APIView):
         resolved = addressing.resolve_address(workspace_of(request).pk, asked.validated_data["address"])
         return Response(
             {
-                "session_key": resolved.session_key, "user_scope": resolved.user_scope,
-                "chat_scope": resolved.chat_scope, "recall": [ref.key for ref in resolved.recall],
+                "session_key": resolved.session_key,
+                "user_scope": resolved.user_scope,
+                "chat_scope": resolved.chat_scope,
+                "recall": [ref.key for ref in resolved.recall],
             }
         )
 
@@ -102,11 +114,17 @@ def _query(key: BotKey, asked: dict[str, Any]) -> Query:
         places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     limit = asked["limit"] or int(Policy.objects.of(key.workspace_id).weight("MAX_RECALLS"))
     return Query(
-        workspace_id=key.workspace_id, bot_id=key.bot_id, session_key=session_key, places=places, limit=limit, need=need,
+        workspace_id=key.workspace_id,
+        bot_id=key.bot_id,
+        session_key=session_key,
+        places=places,
+        limit=limit,
+        need=need,
         filters=asked["filters"] or {},
-        **{name: asked[name] for name in (
-            "message", "mode", "types", "project", "since", "until", "quotas", "token_budget"
-        )},
+        **{
+            name: asked[name]
+            for name in ("message", "mode", "types", "project", "since", "until", "quotas", "token_budget")
+        },
     )
 
 
@@ -130,11 +148,18 @@ def _memory(item: Ranked) -> dict[str, Any]:
     entry, found = item.entry, item.candidate
     similarity = None if found.similarity is None else round(found.similarity, 4)
     return {
-        "id": str(entry.uid), "type": entry.type, "scope": entry.scope.key, "content": entry.content,
-        "created_at": _iso(entry.created_at), "score": round(item.score, 4),
+        "id": str(entry.uid),
+        "type": entry.type,
+        "scope": entry.scope.key,
+        "content": entry.content,
+        "created_at": _iso(entry.created_at),
+        "score": round(item.score, 4),
         "why": {
-            "keyword": round(found.keyword, 4), "vector": similarity, "speaker_named": found.named,
-            "fused": round(found.fused, 4), "decay": round(item.decay, 4),
+            "keyword": round(found.keyword, 4),
+            "vector": similarity,
+            "speaker_named": found.named,
+            "fused": round(found.fused, 4),
+            "decay": round(item.decay, 4),
         },
     }
 

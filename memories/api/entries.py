@@ -129,19 +129,36 @@ def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any
     slots = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
     slots |= {slot.name: slot.value for slot in entry.slots.all()}
     return {
-        "id": str(entry.uid), "scope": entry.scope.key, "type": entry.type, "subtype": entry.subtype,
-        "tier": entry.tier, "category": entry.category, "project": entry.project, "topic": entry.topic,
-        "content": entry.content, "slots": slots, "importance": entry.importance, "source": entry.source,
-        "state": state_of(entry, policies, now), "pinned": entry.pinned, "version": entry.version,
-        "created_at": entry.created_at, "stated_at": entry.stated_at, "updated_at": entry.updated_at,
-        "expires_at": entry.expires_at, "expired_at": entry.expired_at, "archived_at": entry.archived_at,
+        "id": str(entry.uid),
+        "scope": entry.scope.key,
+        "type": entry.type,
+        "subtype": entry.subtype,
+        "tier": entry.tier,
+        "category": entry.category,
+        "project": entry.project,
+        "topic": entry.topic,
+        "content": entry.content,
+        "slots": slots,
+        "importance": entry.importance,
+        "source": entry.source,
+        "state": state_of(entry, policies, now),
+        "pinned": entry.pinned,
+        "version": entry.version,
+        "created_at": entry.created_at,
+        "stated_at": entry.stated_at,
+        "updated_at": entry.updated_at,
+        "expires_at": entry.expires_at,
+        "expired_at": entry.expired_at,
+        "archived_at": entry.archived_at,
     }
 
 
 def state_of(entry: Entry, policies: Policies, now: datetime) -> str:
     """The state of one entry at a moment: one of STATES, superseded or suppressed."""
     marks = (
-        ("expired", entry.expired_at), ("archived", entry.archived_at), ("superseded", entry.superseded_by_id),
+        ("expired", entry.expired_at),
+        ("archived", entry.archived_at),
+        ("superseded", entry.superseded_by_id),
         ("suppressed", entry.suppressed_at),
     )
     for state, mark in marks:

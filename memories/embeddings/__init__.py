@@ -87,7 +87,10 @@ def embed_passages(texts: Sequence[str], *, seconds: float, use_cache: bool = Tr
         if missing:
             deadline = time.monotonic() + seconds
             vectors = _ask(
-                provider, lambda left, p=provider, m=missing: p.embed_passages(m, seconds=left), len(missing), deadline
+                provider,
+                lambda left, p=provider, m=missing: p.embed_passages(m, seconds=left),
+                len(missing),
+                deadline,
             )
             if vectors is None:
                 continue

@@ -54,8 +54,13 @@ def load(folder: Path) -> Dataset:
     scopes: dict[str, list[Row]] = {}
     for raw in _lines(folder / "corpus.jsonl.gz"):
         row = Row(
-            doc_id=raw["doc_id"], scope=raw["scope"], session_id=raw.get("session_id") or "",
-            speaker=raw.get("speaker") or "", text=raw["text"], seq=raw["seq"], at=moment(raw.get("created_at")),
+            doc_id=raw["doc_id"],
+            scope=raw["scope"],
+            session_id=raw.get("session_id") or "",
+            speaker=raw.get("speaker") or "",
+            text=raw["text"],
+            seq=raw["seq"],
+            at=moment(raw.get("created_at")),
         )
         scopes.setdefault(row.scope, []).append(row)
     for rows in scopes.values():
@@ -65,10 +70,14 @@ def load(folder: Path) -> Dataset:
 
 def _question(raw: dict[str, Any]) -> Question:
     return Question(
-        query_id=raw["query_id"], scope=raw["scope"], query=raw["query"], category=raw.get("category") or "all",
+        query_id=raw["query_id"],
+        scope=raw["scope"],
+        query=raw["query"],
+        category=raw.get("category") or "all",
         gold=frozenset(raw.get("gold") or ()),
         groups=tuple(frozenset(group) for group in raw.get("gold_groups") or ()),
-        asked_at=moment(raw.get("asked_at")), before_seq=raw.get("before_seq"),
+        asked_at=moment(raw.get("asked_at")),
+        before_seq=raw.get("before_seq"),
     )
 
 

@@ -40,7 +40,12 @@ class Memory:
 
 
 def evaluate(
-    dataset: Dataset, workspace: Workspace, *, now: datetime, use_cache: bool = True, say: Progress = lambda line: None
+    dataset: Dataset,
+    workspace: Workspace,
+    *,
+    now: datetime,
+    use_cache: bool = True,
+    say: Progress = lambda line: None,
 ) -> list[Answer]:
     """Every question of the set answered from this workspace, which is empty before."""
     memories = {name: _remember(workspace, name, rows, now) for name, rows in dataset.scopes.items()}
@@ -73,10 +78,18 @@ def _remember(workspace: Workspace, name: str, rows: list[Row], now: datetime) -
 
 
 def _draft(scope: Scope, row: Row, at: datetime) -> Draft:
-    slots = {"doc_id": row.doc_id[: conf.SLOT_VALUE_CHARS], "session_id": row.session_id[:200], "speaker": row.speaker}
+    slots = {
+        "doc_id": row.doc_id[: conf.SLOT_VALUE_CHARS],
+        "session_id": row.session_id[:200],
+        "speaker": row.speaker,
+    }
     return Draft(
-        scope=scope, type=EntryType.USER_EXPLICIT, content=row.text[: conf.CONTENT_MAX_CHARS], source=Source.MIGRATION,
-        at=at, slots={name: value for name, value in slots.items() if value} | {"time": at.isoformat()},
+        scope=scope,
+        type=EntryType.USER_EXPLICIT,
+        content=row.text[: conf.CONTENT_MAX_CHARS],
+        source=Source.MIGRATION,
+        at=at,
+        slots={name: value for name, value in slots.items() if value} | {"time": at.isoformat()},
     )
 
 

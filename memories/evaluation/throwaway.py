@@ -10,8 +10,15 @@ from memories.models import Workspace
 
 #: Children first; what hangs on an entry goes with it.
 _TABLES = (
-    "memories_receipt", "memories_staleentry", "memories_batchchange", "memories_batch", "memories_entry",
-    "memories_scopeterm", "memories_scope", "memories_policy", "memories_change",
+    "memories_receipt",
+    "memories_staleentry",
+    "memories_batchchange",
+    "memories_batch",
+    "memories_entry",
+    "memories_scopeterm",
+    "memories_scope",
+    "memories_policy",
+    "memories_change",
 )
 
 

@@ -16,7 +16,9 @@ class Batch(models.Model):
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="batches")
-    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, null=True, blank=True, related_name="batches")
+    scope = models.ForeignKey(
+        Scope, models.DO_NOTHING, db_constraint=False, null=True, blank=True, related_name="batches"
+    )
     name = models.CharField(_("name"), max_length=60, help_text=_("The job or action that made it."))
     run = models.CharField(_("run"), max_length=64)
     actor = models.CharField(_("by"), max_length=200)
@@ -65,7 +67,8 @@ class BatchChange(models.Model):
             models.CheckConstraint(condition=Q(verb__in=BatchVerb.values), name="batchchange_verb_known"),
             models.CheckConstraint(condition=Q(state__in=ChangeState.values), name="batchchange_state_known"),
             models.CheckConstraint(
-                condition=Q(verb=BatchVerb.CREATE) | Q(entry__isnull=False), name="batchchange_names_its_entry"
+                condition=Q(verb=BatchVerb.CREATE) | Q(entry__isnull=False),
+                name="batchchange_names_its_entry",
             ),
         ]
 

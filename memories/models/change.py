@@ -51,22 +51,35 @@ def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()
     unrecorded = "ARRAY[{}]".format(", ".join(f"'{column}'" for column in ("version", *ignored)))
     return [
         pgtrigger.Trigger(
-            name="raise_version", when=pgtrigger.Before, operation=pgtrigger.Update,
+            name="raise_version",
+            when=pgtrigger.Before,
+            operation=pgtrigger.Update,
             condition=pgtrigger.AnyChange(exclude=["version", *ignored, *along]),
             func="NEW.version = OLD.version + 1; RETURN NEW;",
         ),
         pgtrigger.Trigger(
-            name="record_insert", level=pgtrigger.Statement, when=pgtrigger.After, operation=pgtrigger.Insert,
-            referencing=pgtrigger.Referencing(new="new_rows"), func=_INSERTED,
+            name="record_insert",
+            level=pgtrigger.Statement,
+            when=pgtrigger.After,
+            operation=pgtrigger.Insert,
+            referencing=pgtrigger.Referencing(new="new_rows"),
+            func=_INSERTED,
         ),
         pgtrigger.Trigger(
-            name="record_update", level=pgtrigger.Statement, when=pgtrigger.After, operation=pgtrigger.Update,
+            name="record_update",
+            level=pgtrigger.Statement,
+            when=pgtrigger.After,
+            operation=pgtrigger.Update,
             referencing=pgtrigger.Referencing(old="old_rows", new="new_rows"),
             func=_UPDATED.replace("{unrecorded}", unrecorded),
         ),
         pgtrigger.Trigger(
-            name="record_delete", level=pgtrigger.Statement, when=pgtrigger.After, operation=pgtrigger.Delete,
-            referencing=pgtrigger.Referencing(old="old_rows"), func=_DELETED,
+            name="record_delete",
+            level=pgtrigger.Statement,
+            when=pgtrigger.After,
+            operation=pgtrigger.Delete,
+            referencing=pgtrigger.Referencing(old="old_rows"),
+            func=_DELETED,
         ),
     ]
 

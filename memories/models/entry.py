@@ -68,16 +68,24 @@ class Entry(Recorded):
     speaker = models.CharField(_("speaker"), max_length=200, blank=True, default="")
     thread_id = models.CharField(_("thread"), max_length=200, blank=True, default="")
     chats = ArrayField(
-        models.CharField(max_length=200), default=list, blank=True, verbose_name=_("chats"),
+        models.CharField(max_length=200),
+        default=list,
+        blank=True,
+        verbose_name=_("chats"),
         help_text=_("Every chat any part of it came from (A3)."),
     )
     origins = ArrayField(
-        models.CharField(max_length=300), default=list, blank=True, verbose_name=_("sources of origin"),
+        models.CharField(max_length=300),
+        default=list,
+        blank=True,
+        verbose_name=_("sources of origin"),
         help_text=_("The messages it rests on."),
     )
 
     created_at = models.DateTimeField(_("created"))
-    stated_at = models.DateTimeField(_("last stated"), help_text=_("Created, merged or repeated; time to live runs from here."))
+    stated_at = models.DateTimeField(
+        _("last stated"), help_text=_("Created, merged or repeated; time to live runs from here.")
+    )
     updated_at = models.DateTimeField(_("updated"))
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True, help_text=_("Wins over the policy."))
     expired_at = models.DateTimeField(_("expired"), null=True, blank=True)
@@ -113,7 +121,8 @@ class Entry(Recorded):
                 name="entry_tier_of_facts_only",
             ),
             models.CheckConstraint(
-                condition=Q(superseded_by__isnull=True) | ~Q(superseded_by=F("id")), name="entry_not_its_own_successor"
+                condition=Q(superseded_by__isnull=True) | ~Q(superseded_by=F("id")),
+                name="entry_not_its_own_successor",
             ),
             models.CheckConstraint(
                 condition=Q(line_from__isnull=True, line_to__isnull=True) | Q(line_from__lte=F("line_to")),
@@ -125,16 +134,17 @@ class Entry(Recorded):
             models.Index(fields=["scope", "-created_at", "-id"], name="entry_of_scope_by_time"),
             models.Index(
                 fields=["scope", "session_id", "chat_id", "created_at", "id"],
-                condition=LIVE & ~Q(session_id=""), name="entry_neighbours",
+                condition=LIVE & ~Q(session_id=""),
+                name="entry_neighbours",
             ),
             models.Index(fields=["scope", "fingerprint"], condition=LIVE, name="entry_live_fingerprint"),
             models.Index(fields=["type", "stated_at"], condition=LIVE, name="entry_live_by_age"),
             models.Index(
-                fields=["expires_at"], condition=LIVE & Q(expires_at__isnull=False), name="entry_live_by_expiry"
+                fields=["expires_at"],
+                condition=LIVE & Q(expires_at__isnull=False),
+                name="entry_live_by_expiry",
             ),
-            models.Index(
-                fields=["superseded_by"], condition=Q(superseded_by__isnull=False), name="entry_by_successor"
-            ),
+            models.Index(fields=["superseded_by"], condition=Q(superseded_by__isnull=False), name="entry_by_successor"),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
         ]
 
@@ -190,7 +200,9 @@ class Link(Recorded):
     """How one entry came from, replaces or resembles another."""
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    from_entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="links_out")
+    from_entry = models.ForeignKey(
+        Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="links_out"
+    )
     to_entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, related_name="links_in")
     kind = models.CharField(_("kind"), max_length=20, choices=LinkKind)
     created_at = models.DateTimeField(_("created"))
@@ -207,5 +219,3 @@ class Link(Recorded):
 
     def __str__(self) -> str:
         return f"{self.from_entry_id} {self.kind} {self.to_entry_id}"
-
-

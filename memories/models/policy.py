@@ -12,7 +12,6 @@ from memories.conf import conf
 from memories.models.change import Recorded, record_changes
 from memories.models.tenancy import Workspace
 
-
 #: Weights an operator may set for a workspace, by the setting that holds their default.
 WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "MAX_RECALLS")
 

@@ -20,7 +20,9 @@ class Receipt(models.Model):
     query = models.JSONField(_("query"), default=dict, help_text=_("What was asked for besides the message."))
     rule = models.CharField(_("need"), max_length=40, blank=True, default="")
     served = ArrayField(models.BigIntegerField(), verbose_name=_("served"), help_text=_("Entries, best first."))
-    candidates = models.JSONField(_("candidates"), null=True, help_text=_("Rows of entry, scores and what became of it."))
+    candidates = models.JSONField(
+        _("candidates"), null=True, help_text=_("Rows of entry, scores and what became of it.")
+    )
     degraded = ArrayField(models.CharField(max_length=20), default=list, verbose_name=_("degraded"))
     timings = models.JSONField(_("timings"), default=dict, help_text=_("Milliseconds by step."))
     tokens = models.PositiveIntegerField(_("tokens"), default=0)

@@ -33,7 +33,11 @@ class Scope(models.Model):
     entry_count = models.PositiveIntegerField(_("entries"), default=0, editable=False)
     average_length = models.FloatField(_("average length"), default=0, editable=False, help_text=_("Terms an entry."))
     speakers = ArrayField(
-        models.CharField(max_length=200), default=list, blank=True, editable=False, verbose_name=_("speakers"),
+        models.CharField(max_length=200),
+        default=list,
+        blank=True,
+        editable=False,
+        verbose_name=_("speakers"),
         help_text=_("Who has said something here, as people call them; a question that names one prefers their words."),
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)

@@ -21,7 +21,9 @@ class Workspace(models.Model):
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     name = models.CharField(_("name"), max_length=100, unique=True)
-    language = models.CharField(_("language"), max_length=10, default="en", choices=[("en", "English"), ("zh-hans", "简体中文")])
+    language = models.CharField(
+        _("language"), max_length=10, default="en", choices=[("en", "English"), ("zh-hans", "简体中文")]
+    )
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -98,7 +100,10 @@ class BotKey(models.Model):
     digest = models.CharField(max_length=64, unique=True, editable=False)
     permissions = ArrayField(models.CharField(max_length=10, choices=Permission), verbose_name=_("permissions"))
     scope_patterns = ArrayField(
-        models.CharField(max_length=200), verbose_name=_("scope patterns"), default=list, blank=True,
+        models.CharField(max_length=200),
+        verbose_name=_("scope patterns"),
+        default=list,
+        blank=True,
         help_text=_("Such as telegram:*; none means every scope of the workspace."),
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
@@ -134,8 +139,14 @@ class BotKey(models.Model):
         """A new key and its token; the token is not kept and cannot be shown again."""
         token = f"mp_{secrets.token_urlsafe(32)}"
         key = cls.objects.create(
-            workspace_id=bot.workspace_id, bot=bot, label=label, prefix=token[:10], digest=cls.digest_of(token),
-            permissions=permissions, scope_patterns=scope_patterns or [], expires_at=expires_at,
+            workspace_id=bot.workspace_id,
+            bot=bot,
+            label=label,
+            prefix=token[:10],
+            digest=cls.digest_of(token),
+            permissions=permissions,
+            scope_patterns=scope_patterns or [],
+            expires_at=expires_at,
         )
         return key, token
 

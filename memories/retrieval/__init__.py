@@ -120,6 +120,10 @@ def _log(query: Query, result: Recall) -> None:
     asked = query.message if conf.LOG_CONTENT else len(text.terms(query.message))
     log.info(
         "memory_recall user_id=%s keywords=%s results_count=%d latency_ms=%.1f store_type=%s degraded=%s",
-        query.places[0].scope.key if query.places else "", asked, len(result.served), result.timings["total"],
-        "keyword" if "embedding" in result.degraded or query.mode == "keyword" else "hybrid", bool(result.degraded),
+        query.places[0].scope.key if query.places else "",
+        asked,
+        len(result.served),
+        result.timings["total"],
+        "keyword" if "embedding" in result.degraded or query.mode == "keyword" else "hybrid",
+        bool(result.degraded),
     )

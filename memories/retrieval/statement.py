@@ -18,7 +18,6 @@ from memories.models.policy import Policies
 from memories.retrieval.query import Query, Words
 
 
-
 @dataclass(frozen=True)
 class Candidate:
     """An entry the legs found, with every part of its score."""
@@ -31,9 +30,7 @@ class Candidate:
     fused: float
 
 
-_LIVE = (
-    "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
-)
+_LIVE = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
 
 _SCORED = """
 WITH scored AS (
@@ -84,7 +81,10 @@ def candidates(
     if vector is not None and model is not None:
         similarity = _SIMILARITY.replace("{dimension}", str(int(model.dimension)))
         parameters |= {
-            "model": model.pk, "vector": dense_literal(vector), "floor": model.floor, "ceiling": model.ceiling,
+            "model": model.pk,
+            "vector": dense_literal(vector),
+            "floor": model.floor,
+            "ceiling": model.ceiling,
         }
     parameters |= {
         "keywords": sparse_literal(words.shares),
@@ -134,7 +134,9 @@ def _in_time(query: Query, policies: Policies, now: datetime) -> _Part:
         ttl = policies.ttl(entry_type, kind)
         if ttl is not None:
             side = "" if kind == ScopeKind.USER else "NOT "
-            cases.append(f"WHEN e.type = '{entry_type}' AND {side}i.scope_id = ANY(%(user_scopes)s::bigint[]) THEN %(cut{n})s")
+            cases.append(
+                f"WHEN e.type = '{entry_type}' AND {side}i.scope_id = ANY(%(user_scopes)s::bigint[]) THEN %(cut{n})s"
+            )
             parameters[f"cut{n}"] = now - ttl
     cutoff = f"CASE {' '.join(cases)} END" if cases else "NULL::timestamptz"
     return [
@@ -168,7 +170,9 @@ def _filtered(query: Query) -> _Part:
         conditions.append("e.type = ANY(%(types)s::text[])")
         parameters["types"] = list(query.types)
     for column, operator, value in (
-        ("e.project", "=", query.project), ("e.created_at", ">=", query.since), ("e.created_at", "<", query.until),
+        ("e.project", "=", query.project),
+        ("e.created_at", ">=", query.since),
+        ("e.created_at", "<", query.until),
         ("e.id", "<", query.before_entry),
     ):
         if value is not None:

@@ -67,7 +67,10 @@ def _log(answer: Remembered) -> None:
     entry = answer.entry
     log.info(
         "memory_capture user_id=%s entry_key=%s content_len=%d dedup_skipped=%s",
-        entry.sender_id, entry.uid, len(entry.content), answer.outcome == Outcome.SKIPPED,
+        entry.sender_id,
+        entry.uid,
+        len(entry.content),
+        answer.outcome == Outcome.SKIPPED,
     )
 
 
@@ -127,7 +130,8 @@ class _Intake:
             statistics.count_terms(entry.workspace_id, {entry.scope_id: before})
             scope = self.scopes[entry.scope_id]
             indexing.write_keywords(
-                [(entry.pk, entry.workspace_id, entry.scope_id, arrival.counts)], {scope.pk: scope.average_length}
+                [(entry.pk, entry.workspace_id, entry.scope_id, arrival.counts)],
+                {scope.pk: scope.average_length},
             )
             self.stale.append(entry.pk)
             twin.content, twin.fingerprint = draft.content, arrival.fingerprint
@@ -156,7 +160,15 @@ class _Intake:
         entry.updated_at = self.now
         entry.save(
             update_fields=[
-                "content", "fingerprint", "terms", "length", "chats", "origins", "importance", "stated_at", "updated_at",
+                "content",
+                "fingerprint",
+                "terms",
+                "length",
+                "chats",
+                "origins",
+                "importance",
+                "stated_at",
+                "updated_at",
             ]
         )
         for name, value in draft.free_slots().items():
@@ -206,8 +218,13 @@ class _Intake:
             other = twin.entry_id or (twin.arrival and twin.arrival.entry and twin.arrival.entry.pk)
             if arrival.entry is not None and other and other != arrival.entry.pk:
                 links.append(
-                    Link(workspace_id=arrival.entry.workspace_id, from_entry_id=arrival.entry.pk, to_entry_id=other,
-                         kind=LinkKind.ALIKE, created_at=self.now)
+                    Link(
+                        workspace_id=arrival.entry.workspace_id,
+                        from_entry_id=arrival.entry.pk,
+                        to_entry_id=other,
+                        kind=LinkKind.ALIKE,
+                        created_at=self.now,
+                    )
                 )
                 linked[id(arrival)].append(other)
         Link.objects.bulk_create(links, ignore_conflicts=True)
@@ -220,11 +237,27 @@ class _Intake:
 def _entry_of(arrival: Arrival, now: datetime) -> Entry:
     draft = arrival.draft
     return Entry(
-        workspace_id=draft.scope.workspace_id, scope=draft.scope, type=draft.type, subtype=draft.subtype,
-        tier=draft.tier, category=draft.category, project=draft.project, topic=draft.topic, content=draft.content,
-        terms=sorted(arrival.counts), length=arrival.counts.total(), fingerprint=arrival.fingerprint,
-        importance=draft.weight, source=draft.source, chats=list(draft.chats), origins=list(draft.origins),
-        created_at=draft.at, stated_at=draft.at, updated_at=now, expires_at=draft.expires_at, pinned=draft.pinned,
+        workspace_id=draft.scope.workspace_id,
+        scope=draft.scope,
+        type=draft.type,
+        subtype=draft.subtype,
+        tier=draft.tier,
+        category=draft.category,
+        project=draft.project,
+        topic=draft.topic,
+        content=draft.content,
+        terms=sorted(arrival.counts),
+        length=arrival.counts.total(),
+        fingerprint=arrival.fingerprint,
+        importance=draft.weight,
+        source=draft.source,
+        chats=list(draft.chats),
+        origins=list(draft.origins),
+        created_at=draft.at,
+        stated_at=draft.at,
+        updated_at=now,
+        expires_at=draft.expires_at,
+        pinned=draft.pinned,
         **{name: draft.column(name) for name in COLUMN_SLOTS},
     )
 

@@ -98,8 +98,14 @@ def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime)
             ends_at = expires_at or (ttl and stated_at + ttl)
             if ends_at is None or ends_at > now:
                 found[n].append(
-                    Twin(place=arrivals[n].place, content=content, fingerprint=fingerprint, stated_at=stated_at,
-                         pinned=pinned, entry_id=entry)
+                    Twin(
+                        place=arrivals[n].place,
+                        content=content,
+                        fingerprint=fingerprint,
+                        stated_at=stated_at,
+                        pinned=pinned,
+                        entry_id=entry,
+                    )
                 )
     return found
 
@@ -108,8 +114,15 @@ def _probe_row(n: int, arrival: Arrival) -> dict[str, object]:
     draft = arrival.draft
     sender, speaker = _who(draft)
     return {
-        "n": n, "scope": draft.scope.pk, "type": draft.type, "chat": draft.column("chat_id"), "sender": sender,
-        "speaker": speaker, "project": draft.project, "topic": draft.topic, "fingerprint": arrival.fingerprint,
+        "n": n,
+        "scope": draft.scope.pk,
+        "type": draft.type,
+        "chat": draft.column("chat_id"),
+        "sender": sender,
+        "speaker": speaker,
+        "project": draft.project,
+        "topic": draft.topic,
+        "fingerprint": arrival.fingerprint,
         "probe": arrival.probe,
     }
 
@@ -122,16 +135,20 @@ class Newcomers:
         self._by_term: dict[tuple[object, ...], list[Twin]] = defaultdict(list)
 
     def add(self, arrival: Arrival) -> None:
-        twin = Twin(place=arrival.place, content=arrival.draft.content, fingerprint=arrival.fingerprint,
-                    stated_at=arrival.draft.at, pinned=arrival.draft.pinned, arrival=arrival)
+        twin = Twin(
+            place=arrival.place,
+            content=arrival.draft.content,
+            fingerprint=arrival.fingerprint,
+            stated_at=arrival.draft.at,
+            pinned=arrival.draft.pinned,
+            arrival=arrival,
+        )
         self._by_fingerprint[*arrival.place, arrival.fingerprint] = twin
         for term in arrival.counts:
             self._by_term[*arrival.place, term].append(twin)
 
     def like(self, arrival: Arrival) -> list[Twin]:
-        found = dict.fromkeys(
-            twin for term in arrival.probe for twin in self._by_term.get((*arrival.place, term), [])
-        )
+        found = dict.fromkeys(twin for term in arrival.probe for twin in self._by_term.get((*arrival.place, term), []))
         if same := self._by_fingerprint.get((*arrival.place, arrival.fingerprint)):
             found[same] = None
         return list(found)

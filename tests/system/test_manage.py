@@ -44,9 +44,7 @@ def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedP
 def test_a_command_has_the_database_while_it_runs_and_no_longer(data: Path) -> None:
     postgres.up(data, postgres.THROWAWAY)
     postgres.down(data)
-    told = manage(
-        data, "shell", "-v", "0", "-c", "from django.db import connection as c; print(c.cursor().connection)"
-    )
+    told = manage(data, "shell", "-v", "0", "-c", "from django.db import connection as c; print(c.cursor().connection)")
     assert "IDLE" in told.stdout, told.stderr
     assert not postgres.is_up(data)
 
@@ -116,9 +114,7 @@ def test_a_missing_package_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyP
         postgres.up(data)
 
 
-def test_root_without_an_account_to_give_it_to_is_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_root_without_an_account_to_give_it_to_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(pwd, "getpwnam", refuse(KeyError()))
     with pytest.raises(AccountMissing, match="start as an ordinary user"):
@@ -143,9 +139,7 @@ def test_an_account_enters_only_where_every_folder_above_lets_it(tmp_path: Path)
     assert can_enter(Account(uid=os.geteuid(), gid=0), inner)
 
 
-def test_a_note_that_names_a_strange_place_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_note_that_names_a_strange_place_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     (tmp_path / "LOCATION").write_text("/etc\n")
     with pytest.raises(PostgresError, match="is not a folder in"):

@@ -43,7 +43,11 @@ def _table(report: dict[str, Any]) -> str:
     measures = list(report["mean"])
     lines = [f"{report['dataset']}: {report['questions']} questions", ""]
     lines.append(f"{'':28}" + "".join(f"{name:>12}" for name in measures))
-    rows = {**report["categories"], "mean of categories": report["mean_of_categories"], "mean": report["mean"]}
+    rows = {
+        **report["categories"],
+        "mean of categories": report["mean_of_categories"],
+        "mean": report["mean"],
+    }
     for name, row in rows.items():
         lines.append(f"{name:28}" + "".join(f"{row[measure]:12.4f}" for measure in measures))
     lines.append("")

@@ -1,0 +1,96 @@
+"""Who appears in the tests: Alice's workspace with its bot, and a stranger's beside it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memories import embeddings
+from memories.choices import EntryType, Permission, ScopeKind, Source
+from memories.drafts import Draft
+from memories.models import Bot, BotKey, Scope, Workspace
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def deterministic_embedder(settings: Any) -> None:
+    """Tests embed by hashing words: no model, no network, the same vectors everywhere."""
+    settings.MEMORY_EMBEDDERS = ["memories.embeddings.deterministic.Deterministic"]
+    settings.MEMORY_EMBED_RECALL_SECONDS = 5.0  # a busy machine must not degrade a test by accident
+    embeddings.forget()
+
+
+@pytest.fixture
+def now() -> datetime:
+    return NOW
+
+
+@pytest.fixture
+def workspace(db: None) -> Workspace:
+    return Workspace.objects.create(name="Alice's")
+
+
+@pytest.fixture
+def stranger(db: None) -> Workspace:
+    return Workspace.objects.create(name="Charlie's")
+
+
+def make_scope(workspace: Workspace, key: str = "telegram:direct_u42", kind: str = ScopeKind.USER) -> Scope:
+    return Scope.objects.create(workspace=workspace, key=key, kind=kind)
+
+
+@pytest.fixture
+def scope(workspace: Workspace) -> Scope:
+    return make_scope(workspace)
+
+
+def make_draft(scope: Scope, content: str, **kwargs: Any) -> Draft:
+    """A memory saved on purpose, unless told otherwise."""
+    defaults: dict[str, Any] = {"type": EntryType.USER_EXPLICIT, "source": Source.TOOL, "at": NOW}
+    return Draft(scope=scope, content=content, **(defaults | kwargs))
+
+
+def make_key(workspace: Workspace, *, name: str = "bot", permissions: list[str] | None = None, **kwargs: Any) -> str:
+    """The token of a new key with every permission, unless told otherwise."""
+    bot, _made = Bot.objects.get_or_create(workspace=workspace, name=name)
+    _key, token = BotKey.issue(bot, permissions=permissions or list(Permission.values), **kwargs)
+    return token
+
+
+class Api:
+    """A bot at the wire: JSON in, JSON out."""
+
+    def __init__(self, token: str | None) -> None:
+        self._client = Client(raise_request_exception=False)
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Any:
+        return self._client.post(
+            f"/api/v1/{path}",
+            body if body is not None else {},
+            content_type="application/json",
+            headers={**self._headers, **headers},
+        )
+
+    def get(self, path: str, **params: Any) -> Any:
+        return self._client.get(f"/api/v1/{path}", params, headers=self._headers)
+
+    def request(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        return self._client.generic(
+            method,
+            f"/api/v1/{path}",
+            body if body is not None else "",
+            content_type="application/json",
+            headers={**self._headers, **headers},
+        )
+
+
+@pytest.fixture
+def api(workspace: Workspace) -> Api:
+    return Api(make_key(workspace))
+
+
+TELEGRAM = {"platform": "telegram", "account": "mybot", "peer": "u42", "chat": "c7"}
+GROUP = {"platform": "telegram", "account": "mybot", "peer": "u42", "chat": "g1", "is_group": True}
