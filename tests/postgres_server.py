@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from django.db import connections
 
 from memplatform import postgres
 
@@ -27,19 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
             _held.enter_context(postgres.lease(DATA, postgres.THROWAWAY))
     except postgres.PostgresError as problem:
         raise pytest.UsageError(str(problem)) from problem
+    # The first free number names this run's database.
+    connections.databases["default"]["TEST"]["NAME"] = f"test_memplatform_{_number()}"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     _held.close()
-
-
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """The first free number names this run's database."""
-    from django.conf import settings
-
-    name = f"test_memplatform_{_number()}"
-    settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = name
 
 
 def _number() -> int:

@@ -226,7 +226,7 @@ def test_a_second_start_is_quick_and_ctrl_c_stops_it(data: Path, house: House) -
     started = time.monotonic() - began
     children = again.pids("web") | again.pids("embedder")
     assert again.end(signal.SIGINT) < 30
-    assert started < 8
+    assert started < 20  # 4 s on an idle machine of two cores
     assert again.process.returncode == 0
     assert not any(map(postmaster.is_alive, children))
     assert not postgres.is_up(data)
