@@ -145,7 +145,7 @@ def _postpone(claims: Sequence[Claim], now: datetime) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE memories_staleentry SET failures = failures + 1,"
-            " retry_at = %s + least(%s, %s * power(2, least(failures, 10)))"
+            " retry_at = %s + least(%s, %s * power(2, least(failures, 10))) * interval '1 second'"
             " WHERE entry_id = ANY(%s)",
-            [now, RETRY_LONGEST, RETRY_FIRST, [claim.entry_id for claim in claims]],
+            [now, RETRY_LONGEST.total_seconds(), RETRY_FIRST.total_seconds(), [claim.entry_id for claim in claims]],
         )

@@ -1,4 +1,4 @@
-"""What text is made of: lengths, tokens, words and bigrams of Chinese and English, and what makes two texts the same."""
+"""What text is made of: lengths, tokens, words and bigrams of Chinese and English; when two texts are the same."""
 
 import hashlib
 import re

@@ -21,7 +21,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when the database answers, is migrated, and the other processes are alive; otherwise 503 naming what is not."""
+    """200 when the database answers, is migrated, and the other processes live; otherwise 503 naming what is not."""
     missing = not_ready()
     body = {"status": "unavailable", "not_ready": missing} if missing else {"status": "ok"}
     return JsonResponse(body, status=503 if missing else 200)

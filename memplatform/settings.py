@@ -23,7 +23,7 @@ PROCESS = env("MEMPLATFORM_PROCESS", default="")
 def _secret_key() -> str:
     """The key from the environment, else one made once and kept in a file only its owner reads."""
     if given := env("SECRET_KEY", default=""):
-        return given
+        return str(given)
     path = DATA_DIR / "credentials" / "secret-key"
     if not path.exists():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -23,9 +23,11 @@ class AddressField(fields.StrictSerializer):
     is_group = fields.YesNo(default=False)
     thread = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
 
-    def to_internal_value(self, data: Any) -> Address:  # type: ignore[override]
-        read = super().to_internal_value(data)
-        return Address(**{name: "" if value is None else value for name, value in read.items()})
+    def to_internal_value(self, data: Any) -> Address:
+        given: dict[str, Any] = {
+            name: value for name, value in super().to_internal_value(data).items() if value is not None
+        }
+        return Address(**given)
 
 
 class TurnText(fields.Text):

@@ -16,6 +16,6 @@ def now_of(request: Request) -> datetime:
     if not (told and settings.TEST_CLOCK):
         return timezone.now()
     try:
-        return Moment().run_validation(told)
+        return Moment().to_internal_value(told)
     except ValidationError as error:
         raise ValidationError({"X-Memplatform-Now": error.detail}) from error

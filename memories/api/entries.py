@@ -18,6 +18,7 @@ from memories.api.scopes import scope_for, scope_to_write, visible_scopes
 from memories.choices import Category, EntryType, Permission, Source
 from memories.drafts import COLUMN_SLOTS, Draft
 from memories.models import Entry, Policy
+from memories.models.entry import LIVE
 from memories.models.policy import Policies
 
 STATES = ("live", "due", "expired", "archived")
@@ -35,7 +36,7 @@ class NewEntry(fields.StrictSerializer):
     tier = fields.Whole(min_value=1, max_value=2, allow_null=True, default=None)
     project = fields.Text(max_length=100, allow_blank=True, default="")
     topic = fields.Text(max_length=100, allow_blank=True, default="")
-    source = fields.Word(choices=Source.choices, default=Source.TOOL)
+    source = fields.Word(choices=Source.choices, default=Source.TOOL)  # type: ignore[assignment]
     pinned = fields.YesNo(default=False)
     expires_at = fields.Moment(allow_null=True, default=None)
     at = fields.Moment(allow_null=True, default=None)
@@ -70,7 +71,7 @@ class EntriesView(APIView):
         return Response({**body, "outcome": result.outcome, "linked": [str(uid) for uid in linked]}, status=201)
 
     def get(self, request: Request) -> Response:
-        slots = {name[5:]: value for name, value in request.query_params.items() if name.startswith("slot.")}
+        slots = {name[5:]: str(value) for name, value in request.query_params.items() if name.startswith("slot.")}
         rest = {name: value for name, value in request.query_params.items() if not name.startswith("slot.")}
         asked = EntryFilter(data=rest)
         asked.is_valid(raise_exception=True)
@@ -86,6 +87,7 @@ def _listed(
     request: Request, asked: dict[str, Any], slots: dict[str, str], policies: Policies, now: datetime
 ) -> QuerySet[Entry]:
     key = key_of(request)
+    entries: QuerySet[Entry]
     if "scope" in asked:
         entries = Entry.objects.in_scope(scope_for(key, asked["scope"]))
     else:
@@ -120,7 +122,7 @@ def in_state(entries: QuerySet[Entry], state: str, policies: Policies, now: date
         for kind in ("user", "chat"):
             if (ttl := policies.ttl(entry_type, kind)) is not None:
                 due |= Q(expires_at__isnull=True, type=entry_type, scope__kind=kind, stated_at__lte=now - ttl)
-    live = entries.live()  # type: ignore[attr-defined]
+    live = entries.filter(LIVE)
     return live.filter(due) if state == "due" else live.exclude(due)
 
 
@@ -164,6 +166,5 @@ def state_of(entry: Entry, policies: Policies, now: datetime) -> str:
     for state, mark in marks:
         if mark:
             return state
-    ttl = policies.ttl(entry.type, entry.scope.kind)
-    ends_at = entry.expires_at or (ttl and entry.stated_at + ttl)
+    ends_at = entry.expires_at or policies.ends_at(entry.stated_at, entry.type, entry.scope.kind)
     return "due" if ends_at and ends_at <= now else "live"

@@ -18,7 +18,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             unknown = sorted(str(name) for name in set(data) - set(self.fields))
             if unknown:
                 raise serializers.ValidationError(
-                    {name: [serializers.ErrorDetail(_("Unknown field."), code="unknown")] for name in unknown}
+                    {name: [serializers.ErrorDetail(str(_("Unknown field.")), code="unknown")] for name in unknown}
                 )
         return super().to_internal_value(data)
 

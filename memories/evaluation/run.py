@@ -52,11 +52,11 @@ def evaluate(
     merged = sum(len(memory.entries) - len(memory.texts) for memory in memories.values())
     say(f"{sum(map(len, dataset.scopes.values()))} texts remembered, {merged} of them merged; embedding …")
     _drain(workspace, now, use_cache, say)
-    answers = []
-    for question in dataset.questions:
-        if question.scope in memories:
-            answers.append(_ask(workspace, memories[question.scope], question))
-    return answers
+    return [
+        _ask(workspace, memories[question.scope], question)
+        for question in dataset.questions
+        if question.scope in memories
+    ]
 
 
 def _remember(workspace: Workspace, name: str, rows: list[Row], now: datetime) -> Memory:

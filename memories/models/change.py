@@ -5,6 +5,7 @@ Counters, access times and other columns named in `ignored` are neither recorded
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pgtrigger
 from django.db import connection, models, transaction
@@ -43,6 +44,11 @@ RETURN NULL;
 """  # noqa: S608
 
 
+def _seen(**tables: str) -> Any:
+    """What a statement's trigger sees of the rows before and after it."""
+    return pgtrigger.Referencing(**tables)  # type: ignore[no-untyped-call]
+
+
 def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()) -> list[pgtrigger.Trigger]:
     """The triggers of a recorded table: one raises `version`, three write Change rows, a statement at a time.
 
@@ -62,7 +68,7 @@ def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()
             level=pgtrigger.Statement,
             when=pgtrigger.After,
             operation=pgtrigger.Insert,
-            referencing=pgtrigger.Referencing(new="new_rows"),
+            referencing=_seen(new="new_rows"),
             func=_INSERTED,
         ),
         pgtrigger.Trigger(
@@ -70,7 +76,7 @@ def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()
             level=pgtrigger.Statement,
             when=pgtrigger.After,
             operation=pgtrigger.Update,
-            referencing=pgtrigger.Referencing(old="old_rows", new="new_rows"),
+            referencing=_seen(old="old_rows", new="new_rows"),
             func=_UPDATED.replace("{unrecorded}", unrecorded),
         ),
         pgtrigger.Trigger(
@@ -78,7 +84,7 @@ def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()
             level=pgtrigger.Statement,
             when=pgtrigger.After,
             operation=pgtrigger.Delete,
-            referencing=pgtrigger.Referencing(old="old_rows"),
+            referencing=_seen(old="old_rows"),
             func=_DELETED,
         ),
     ]

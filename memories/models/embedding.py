@@ -8,7 +8,7 @@ from pgvector.django import HalfVectorField
 class EmbeddingModel(models.Model):
     """A model whose vectors may be compared with each other, and what its cosines mean.
 
-    `floor` is the cosine of unrelated texts, `ceiling` that of the same text: between them a similarity runs from 0 to 1.
+    `floor` is the cosine of unrelated texts, `ceiling` that of the same text: between them similarity runs from 0 to 1.
     """
 
     name = models.CharField(_("name"), max_length=200, unique=True)

@@ -1,6 +1,6 @@
 """Policies: what operators set per workspace; no row means the built-in default."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import models
 from django.db.models import Q
@@ -29,6 +29,11 @@ class Policies:
             days = self._rows[key]
             return None if days is None else timedelta(days=days)
         return decay.TTLS.get((entry_type, scope_kind))
+
+    def ends_at(self, stated_at: datetime, entry_type: str, scope_kind: str) -> datetime | None:
+        """When something stated at that moment is no longer served; None: never."""
+        ttl = self.ttl(entry_type, scope_kind)
+        return None if ttl is None else stated_at + ttl
 
     def quota(self, entry_type: str, scope_kind: str) -> int | None:
         """How many of a kind one recall serves before the fill; None: as many as there are (A8)."""

@@ -6,6 +6,7 @@ Exact within the scope: an approximate index over all scopes loses most answers 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -109,10 +110,10 @@ def _alpha(query: Query, policies: Policies, *, has_vector: bool) -> float:
     return 1.0 if query.mode == "vector" else policies.weight("ALPHA")
 
 
-def _eligible(query: Query, policies: Policies, now: datetime) -> tuple[list[str], dict[str, object]]:
+def _eligible(query: Query, policies: Policies, now: datetime) -> tuple[list[str], dict[str, Any]]:
     """What may be served: live, in time, heard where it is asked for, and within the filters."""
     conditions = [_LIVE]
-    parameters: dict[str, object] = {
+    parameters: dict[str, Any] = {
         "workspace": query.workspace_id,
         "scopes": [scope.pk for scope in query.scopes],
         "now": now,
@@ -123,13 +124,14 @@ def _eligible(query: Query, policies: Policies, now: datetime) -> tuple[list[str
     return conditions, parameters
 
 
-_Part = tuple[list[str], dict[str, object]]
+_Part = tuple[list[str], dict[str, Any]]
 
 
 def _in_time(query: Query, policies: Policies, now: datetime) -> _Part:
     """Past its time to live nothing is served, even before any job ran (A9)."""
     user = [place.scope.pk for place in query.places if place.scope.kind == ScopeKind.USER]
-    cases, parameters = [], {"user_scopes": user}
+    cases: list[str] = []
+    parameters: dict[str, Any] = {"user_scopes": user}
     for n, (entry_type, kind) in enumerate((t, k) for t in EntryType for k in ScopeKind):
         ttl = policies.ttl(entry_type, kind)
         if ttl is not None:
@@ -148,7 +150,7 @@ def _in_time(query: Query, policies: Policies, now: datetime) -> _Part:
 def _heard_here(query: Query) -> _Part:
     """In a group a person's own memories are served only as far as the group may hear them (A3)."""
     conditions: list[str] = []
-    parameters: dict[str, object] = {}
+    parameters: dict[str, Any] = {}
     for n, place in enumerate(query.places):
         if not (place.ref.in_group and place.ref.kind == ScopeKind.USER):
             continue
@@ -165,7 +167,7 @@ def _heard_here(query: Query) -> _Part:
 def _filtered(query: Query) -> _Part:
     """The request's own filters, applied before anything is ranked (A2)."""
     conditions: list[str] = []
-    parameters: dict[str, object] = {}
+    parameters: dict[str, Any] = {}
     if query.types is not None:
         conditions.append("e.type = ANY(%(types)s::text[])")
         parameters["types"] = list(query.types)
@@ -191,6 +193,6 @@ def _slot_filter(slot: str, n: int) -> str:
     if slot == "scope":
         return f"(%(value{n})s = 'user') = (i.scope_id = ANY(%(user_scopes)s::bigint[]))"
     return (
-        "EXISTS (SELECT 1 FROM memories_slot s WHERE s.entry_id = e.id"
+        "EXISTS (SELECT 1 FROM memories_slot s WHERE s.entry_id = e.id"  # noqa: S608 (n is a number of ours)
         f" AND s.name = %(slot{n})s AND s.value = %(value{n})s)"
     )

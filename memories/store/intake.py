@@ -95,8 +95,8 @@ class _Intake:
         links = self._link_resembling()
         self._finish()
         return [
-            Remembered(twin.entry, outcome, tuple(links[id(arrival)]))
-            for arrival, (twin, outcome) in zip(arrivals, decided, strict=True)
+            Remembered(holder.written, outcome, tuple(links[id(arrival)]))
+            for arrival, (holder, outcome) in zip(arrivals, decided, strict=True)
         ]
 
     def _decide(self, arrival: Arrival, stored: list[Twin]) -> tuple[Arrival, Outcome]:
@@ -113,7 +113,7 @@ class _Intake:
 
     def _repeat(self, arrival: Arrival, twin: Twin) -> Arrival:
         holder = self._stored(twin, arrival)
-        entry = holder.entry
+        entry = holder.written
         _count_repeat(entry, arrival.draft.at)
         self._strengthen(entry, arrival.draft)
         return holder
@@ -121,7 +121,7 @@ class _Intake:
     def _reword(self, arrival: Arrival, twin: Twin) -> Arrival:
         """The newer text becomes the content, unless the older says all of it; the older stays in the history."""
         holder = self._stored(twin, arrival)
-        entry, draft = holder.entry, arrival.draft
+        entry, draft = holder.written, arrival.draft
         if not contains(entry.content, draft.content):
             before = Counter(dict.fromkeys(entry.terms, -1))
             entry.content, entry.fingerprint = draft.content, arrival.fingerprint
@@ -152,7 +152,7 @@ class _Intake:
         return holder
 
     def _strengthen(self, entry: Entry, draft: Draft) -> None:
-        """What both said counts for the one that stays: chats, origins, slots, importance and the time it was stated."""
+        """What both said counts for the one that stays: chats, origins, slots, importance, and when it was stated."""
         entry.chats = _union(entry.chats, draft.chats) if entry.chats and draft.chats else []
         entry.origins = _union(entry.origins, draft.origins)
         entry.importance = max(entry.importance, draft.weight)

@@ -32,6 +32,13 @@ class Arrival:
     entry: Entry | None = None
 
     @property
+    def written(self) -> Entry:
+        """The entry, once it is written."""
+        if self.entry is None:
+            raise AssertionError("an arrival is asked for its entry before it was written")
+        return self.entry
+
+    @property
     def place(self) -> tuple[object, ...]:
         """Where a twin would have to be: only there two texts can be one memory."""
         draft = self.draft
@@ -94,8 +101,7 @@ def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime)
         cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
         for n, entry, content, fingerprint, stated_at, expires_at, pinned in cursor.fetchall():
             draft = arrivals[n].draft
-            ttl = policies.ttl(draft.type, draft.scope.kind)
-            ends_at = expires_at or (ttl and stated_at + ttl)
+            ends_at = expires_at or policies.ends_at(stated_at, draft.type, draft.scope.kind)
             if ends_at is None or ends_at > now:
                 found[n].append(
                     Twin(
