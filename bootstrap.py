@@ -12,7 +12,7 @@ NEEDED = (3, 11)
 CANDIDATES = ["python3.11", "python3.12", "python3.13", "python3.14"]
 
 
-def main():
+def main() -> None:
     if sys.version_info[:2] < NEEDED:
         start_again_with(newer_python())
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -21,7 +21,7 @@ def main():
     sys.exit(installation.main(sys.argv[1:]))
 
 
-def newer_python():
+def newer_python() -> str:
     """The first one on the PATH that really runs and is new enough."""
     question = f"import sys; sys.exit(sys.version_info[:2] < {NEEDED!r})"
     for name in CANDIDATES:
@@ -36,7 +36,7 @@ def newer_python():
     )
 
 
-def start_again_with(python):
+def start_again_with(python: str) -> None:
     os.execvp(python, [python, os.path.abspath(__file__), *sys.argv[1:]])  # noqa: S606 - to become it is the point
 
 

@@ -83,7 +83,7 @@ class Child:
         """After it ended: when to try again. Returns the seconds until then."""
         steady = time.monotonic() - self.started_at > STEADY_SECONDS
         self.failures = 1 if steady else self.failures + 1
-        wait = min(_BACK_OFF_MAX, 0.5 * 2 ** (self.failures - 1))
+        wait = min(_BACK_OFF_MAX, 0.5 * 2.0 ** (self.failures - 1))
         self.process = None
         self.due_at = time.monotonic() + wait
         return wait

@@ -10,9 +10,9 @@ from channels_app.turns import Said, take_turn
 from memories.models import BotKey, Entry
 from memories.scoping import Address
 
-ADDRESS = {"platform": "cli"}
+PLATFORM = "cli"
 #: What the first curl asks; the ninth turn answers it.
-QUESTION = json.dumps({"address": ADDRESS, "message": "On which day is my bakery closed?"})
+QUESTION = json.dumps({"address": {"platform": PLATFORM}, "message": "On which day is my bakery closed?"})
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def tell(key: BotKey, *, now: datetime) -> None:
         if Entry.objects.exists():
             return
         for turn in TURNS:
-            said = Said(address=Address(**ADDRESS), user=turn.user, assistant=turn.assistant, at=now - turn.ago)
+            said = Said(address=Address(platform=PLATFORM), user=turn.user, assistant=turn.assistant, at=now - turn.ago)
             take_turn(key, said, now=now, actor=f"bot:{key.bot.name}")
 
 

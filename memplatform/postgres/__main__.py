@@ -1,11 +1,12 @@
 """`python -m memplatform.postgres up|down|url FOLDER`: the server by hand."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from memplatform import postgres
 
-_WORDS = {"up": postgres.up, "down": postgres.down, "url": postgres.url}
+_WORDS: dict[str, Callable[[Path], str | None]] = {"up": postgres.up, "down": postgres.down, "url": postgres.url}
 
 
 def main(arguments: list[str]) -> int:

@@ -55,21 +55,19 @@ def ensure(place: Place, folder: Path, conf: Conf | None) -> None:
 
 
 def _initdb(place: Place, folder: Path, draft: Path, conf: Conf) -> None:
-    made = programs.run(
-        place,
-        [folder / "initdb", "-D", draft, "-U", "postgres", "-E", "UTF8"]
-        + ["--locale=C", "--locale-provider=builtin", "--builtin-locale=PG_UNICODE_FAST"]
-        + ["--auth-local=trust", "--auth-host=reject"]  # the socket's folder is the lock
-        + (["--no-sync"] if conf.get("fsync") == "off" else []),
-    )
+    options = ["-U", "postgres", "-E", "UTF8", "--locale=C"]
+    options += ["--locale-provider=builtin", "--builtin-locale=PG_UNICODE_FAST"]
+    options += ["--auth-local=trust", "--auth-host=reject"]  # the socket's folder is the lock
+    options += ["--no-sync"] if conf.get("fsync") == "off" else []
+    made = programs.run(place, [folder / "initdb", "-D", draft, *options])
     if made.returncode:
         shutil.rmtree(draft, ignore_errors=True)
         last = made.stdout.strip().splitlines()[-1:] or [f"exit code {made.returncode}"]
         if "No space left" in made.stdout:
             raise DiskFull(f"The disk that holds {place.home} is full.")
         raise StartFailed(f"The database could not be made in {place.home}: {last[0]}")
-    with (draft / "postgresql.conf").open("a") as conf:
-        conf.write("\ninclude_if_exists = 'memplatform.conf'\ninclude_if_exists = 'local.conf'\n")
+    with (draft / "postgresql.conf").open("a") as file:
+        file.write("\ninclude_if_exists = 'memplatform.conf'\ninclude_if_exists = 'local.conf'\n")
 
 
 def configure(place: Place, conf: Conf | None) -> None:

@@ -129,9 +129,9 @@ def _spawn(place: Place, folder: Path, conf: cluster.Conf | None) -> int:
             place.log.replace(place.log.with_suffix(".log.1"))
         os.close(os.open(place.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
         place.give(place.log)
-    script = 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!'  # words, never text, so that any path is safe
-    server = [folder / "postgres", "-D", place.cluster]
-    begun = programs.run(place, ["/bin/sh", "-c", script, "sh", place.log, *server])
+    script = 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!'  # paths are words, never text: any is safe
+    words: list[str | Path] = ["-c", script, "sh", place.log, folder / "postgres", "-D", place.cluster]
+    begun = programs.run(place, ["/bin/sh", *words])
     if not begun.stdout.strip().isdigit():
         raise StartFailed(f"The database server did not start: {begun.stdout.strip()}")
     return int(begun.stdout)

@@ -1,5 +1,6 @@
 """`manage.py up`: everything that `make run` promises."""
 
+import logging
 import os
 import shlex
 import signal
@@ -38,6 +39,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Each step first makes sure that the next can work; leaving undoes them in reverse."""
         data = Path(settings.DATA_DIR)
+        logging.disable(logging.INFO)  # the terminal is for the person who started it
         for number in _SIGNALS:
             signal.signal(number, _leave)
         try:
