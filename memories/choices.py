@@ -40,6 +40,10 @@ class Source(TextChoices):
     FILE = "file", _("File")
 
 
+#: Writers that repeat what was said before; what people took out, these do not bring back (A15).
+MACHINE_SOURCES = frozenset({Source.EXTRACTION, Source.COMPRESSION, Source.MIGRATION, Source.FILE})
+
+
 class Category(TextChoices):
     """What a memory is about, which sets how fast it fades."""
 
@@ -60,6 +64,7 @@ class Outcome(TextChoices):
     CREATED = "created", _("Created")
     MERGED = "merged", _("Merged")
     SKIPPED = "skipped", _("Skipped")
+    SUPPRESSED = "suppressed", _("Suppressed")
 
 
 class LinkKind(TextChoices):
@@ -155,6 +160,14 @@ class PolicyKind(TextChoices):
     TTL = "ttl", _("Time to live, days")
     QUOTA = "quota", _("Quota of a recall")
     WEIGHT = "weight", _("Weight of the ranking")
+
+
+class JobState(TextChoices):
+    """Where a run of a job stands."""
+
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
 
 
 class Fusion(TextChoices):

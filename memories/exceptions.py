@@ -41,5 +41,23 @@ class ScopeFrozen(PlatformError):
     code = "scope_frozen"
 
 
+class EntryNotFound(PlatformError):
+    """No such entry."""
+
+    code = "not_found"
+
+
+class VersionConflict(PlatformError):
+    """The entry was changed since you read it."""
+
+    code = "version_conflict"
+
+
+class VersionNotFound(PlatformError):
+    """The history of this entry has no such version."""
+
+    field = "version"
+
+
 class EmbedderFailed(PlatformError):
     """The embedder gave no usable answer."""

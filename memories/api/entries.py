@@ -68,7 +68,15 @@ class EntriesView(APIView):
         result = store.remember(draft, now=now, actor=actor_of(request))
         linked = Entry.objects.filter(pk__in=result.linked).values_list("uid", flat=True)
         body = entry_json(result.entry, Policy.objects.of(scope.workspace_id), now)
-        return Response({**body, "outcome": result.outcome, "linked": [str(uid) for uid in linked]}, status=201)
+        return Response(
+            {
+                **body,
+                "outcome": result.outcome,
+                "linked": [str(uid) for uid in linked],
+                "brought_back": result.brought_back,
+            },
+            status=201,
+        )
 
     def get(self, request: Request) -> Response:
         slots = {name[5:]: str(value) for name, value in request.query_params.items() if name.startswith("slot.")}

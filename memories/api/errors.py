@@ -8,11 +8,14 @@ from rest_framework import status
 
 from memories.exceptions import (
     EmbedderFailed,
+    EntryNotFound,
     InvalidAddress,
     InvalidDraft,
     PlatformError,
     ScopeFrozen,
     ScopeNotFound,
+    VersionConflict,
+    VersionNotFound,
 )
 
 STATUSES: dict[type[PlatformError], int] = {
@@ -20,6 +23,9 @@ STATUSES: dict[type[PlatformError], int] = {
     InvalidAddress: status.HTTP_400_BAD_REQUEST,
     ScopeNotFound: status.HTTP_404_NOT_FOUND,
     ScopeFrozen: status.HTTP_409_CONFLICT,
+    EntryNotFound: status.HTTP_404_NOT_FOUND,
+    VersionConflict: status.HTTP_412_PRECONDITION_FAILED,
+    VersionNotFound: status.HTTP_400_BAD_REQUEST,
     EmbedderFailed: status.HTTP_503_SERVICE_UNAVAILABLE,
 }
 

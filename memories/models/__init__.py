@@ -8,6 +8,7 @@ from memories.models.index import EntryIndex, EntryVector, ScopeTerm, StaleEntry
 from memories.models.policy import Policy
 from memories.models.process import Heartbeat
 from memories.models.receipt import Receipt
+from memories.models.reliability import IdempotencyKey, JobRun, KeyUsage, Secret, Suppression
 from memories.models.scope import Scope
 from memories.models.tenancy import Bot, BotKey, Member, Workspace
 
@@ -24,6 +25,9 @@ __all__ = [
     "EntryIndex",
     "EntryVector",
     "Heartbeat",
+    "IdempotencyKey",
+    "JobRun",
+    "KeyUsage",
     "Link",
     "Member",
     "Policy",
@@ -31,8 +35,10 @@ __all__ = [
     "Recorded",
     "Scope",
     "ScopeTerm",
+    "Secret",
     "Slot",
     "StaleEntry",
+    "Suppression",
     "Workspace",
     "record_changes",
 ]

@@ -25,6 +25,12 @@ class Receipt(models.Model):
     )
     degraded = ArrayField(models.CharField(max_length=20), default=list, verbose_name=_("degraded"))
     timings = models.JSONField(_("timings"), default=dict, help_text=_("Milliseconds by step."))
+    used = ArrayField(
+        models.BigIntegerField(),
+        null=True,
+        verbose_name=_("used"),
+        help_text=_("Entries the answer rested on; empty until told."),
+    )
     tokens = models.PositiveIntegerField(_("tokens"), default=0)
     created_at = models.DateTimeField(_("at"))
 

@@ -16,6 +16,7 @@ from memories.models import Entry, Link, Policy, Scope, Slot
 from memories.models.change import acting
 from memories.store import statistics
 from memories.store.locks import lock_scopes
+from memories.store.suppressions import Suppressions
 from memories.store.twins import Arrival, Newcomers, Twin, best_twin, choose_probes, stored_twins
 
 log = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ class Remembered:
     entry: Entry
     outcome: Outcome
     linked: tuple[int, ...] = ()  # entries it resembles but was not merged with
+    brought_back: bool = False  # people had taken these words out; saving them on purpose let them in again
 
 
 def remember(draft: Draft, *, now: datetime, actor: str) -> Remembered:
@@ -84,23 +86,30 @@ class _Intake:
     waiting: list[Arrival] = field(default_factory=list)
     resembling: list[tuple[Arrival, Twin]] = field(default_factory=list)
     stale: list[int] = field(default_factory=list)
+    brought_back: set[int] = field(default_factory=set)
 
     def take(self, arrivals: Sequence[Arrival]) -> list[Remembered]:
         workspace = arrivals[0].draft.scope.workspace_id
         wanted = set().union(*(arrival.counts for arrival in arrivals))
         choose_probes(arrivals, statistics.frequencies(self.scopes, wanted))
+        self.out = Suppressions(self.scopes, arrivals)
         stored = stored_twins(arrivals, Policy.objects.of(workspace), self.now)
         decided = [self._decide(arrival, stored[n]) for n, arrival in enumerate(arrivals)]
         self._insert_waiting()
         links = self._link_resembling()
         self._finish()
         return [
-            Remembered(holder.written, outcome, tuple(links[id(arrival)]))
+            Remembered(holder.written, outcome, tuple(links[id(arrival)]), id(arrival) in self.brought_back)
             for arrival, (holder, outcome) in zip(arrivals, decided, strict=True)
         ]
 
     def _decide(self, arrival: Arrival, stored: list[Twin]) -> tuple[Arrival, Outcome]:
         """The arrival that holds the resulting entry, and what happened."""
+        if taken_out := self.out.against(arrival):
+            arrival.entry = taken_out
+            return arrival, Outcome.SUPPRESSED
+        if self.out.lift(arrival):
+            self.brought_back.add(id(arrival))
         twin, likeness, apart = best_twin(arrival, [*stored, *self.newcomers.like(arrival)])
         if twin is None:
             self.newcomers.add(arrival)

@@ -1,0 +1,191 @@
+"""Changing what is there: edit, take out, bring back, revert; each stands in the history (F2, A15)."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from memories import indexing, text
+from memories.drafts import COLUMN_SLOTS, Draft, check
+from memories.exceptions import EntryNotFound, VersionConflict, VersionNotFound
+from memories.models import Change, Entry, Scope, Slot
+from memories.models.change import acting
+from memories.store import statistics, suppressions
+from memories.store.locks import lock_scopes
+
+#: Columns a person or bot may edit; what follows from them is computed here.
+EDITABLE = (
+    "content",
+    "category",
+    "project",
+    "topic",
+    "importance",
+    "pinned",
+    "expires_at",
+    "verified_at",
+    "verified_by",
+)
+#: Columns that a revert brings back; liveness has its own verbs.
+REVERTIBLE = (*EDITABLE, *COLUMN_SLOTS, "type", "subtype", "tier", "source")
+
+
+_COLUMNS = {column.name: column for column in Entry._meta.concrete_fields}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """What is to change: columns by name, and slots by name (None takes the slot away)."""
+
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    slots: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def edit(entry: Entry, wanted: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
+    """Change an entry as a person or bot wants it.
+
+    Raises InvalidDraft, VersionConflict, ScopeFrozen or EntryNotFound.
+    """
+    with _held(entry, actor, expected_version) as (held, scope):
+        _check_edit(held, wanted)
+        for name, value in wanted.columns.items():
+            setattr(held, name, value)
+        for name in COLUMN_SLOTS:
+            if name in wanted.slots:
+                setattr(held, name, wanted.slots[name] or "")
+        _write(held, scope, now, [*wanted.columns, *(set(wanted.slots) & set(COLUMN_SLOTS))])
+        _write_slots(held, {n: v for n, v in wanted.slots.items() if n not in COLUMN_SLOTS})
+    held.refresh_from_db(fields=["version"])
+    return held
+
+
+def expire(
+    entry: Entry, *, now: datetime, actor: str, expected_version: int | None = None, suppress: bool = True
+) -> Entry:
+    """Take an entry out of use, softly. Taken out by a person or bot it stays out: no machine writes it again."""
+    with _held(entry, actor, expected_version) as (held, scope):
+        if held.expired_at is None:
+            held.expired_at = now
+            _write(held, scope, now, ["expired_at"])
+        if suppress:
+            suppressions.suppress(held, now=now, actor=actor)
+    held.refresh_from_db(fields=["version"])
+    return held
+
+
+def restore(
+    entry: Entry,
+    *,
+    now: datetime,
+    actor: str,
+    term: timedelta | None = None,
+    expected_version: int | None = None,
+) -> Entry:
+    """Bring an entry back into use, for `term` from now, or for as long as its policy says from now on."""
+    with _held(entry, actor, expected_version) as (held, scope):
+        held.expired_at = held.archived_at = held.suppressed_at = None
+        held.superseded_by_id = None
+        held.expires_at = None if term is None else now + term
+        held.stated_at = now  # its time to live begins anew
+        _write(
+            held, scope, now, ["expired_at", "archived_at", "suppressed_at", "superseded_by", "expires_at", "stated_at"]
+        )
+        suppressions.release(held, now)
+    held.refresh_from_db(fields=["version"])
+    return held
+
+
+def revert(entry: Entry, version: int, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
+    """Give an entry's words and attributes back the values they had in a version. Raises VersionNotFound."""
+    was = as_of_version(entry, version)
+    wanted = Edit(
+        columns={name: was[name] for name in REVERTIBLE if name in was and name not in COLUMN_SLOTS},
+        slots={name: was[name] for name in COLUMN_SLOTS if name in was},
+    )
+    with _held(entry, actor, expected_version) as (held, scope):
+        for name, value in {**wanted.columns, **wanted.slots}.items():
+            setattr(held, name, _COLUMNS[name].to_python(value))
+        _write(held, scope, now, [*wanted.columns, *wanted.slots])
+    held.refresh_from_db()
+    return held
+
+
+def as_of_version(entry: Entry, version: int) -> dict[str, Any]:
+    """The columns of an entry that differ from today's, as they were in a version."""
+    if not 1 <= version <= entry.version:
+        raise VersionNotFound
+    was: dict[str, Any] = {}
+    for change in Change.objects.filter(
+        workspace_id=entry.workspace_id, table_name=Entry._meta.db_table, row_id=entry.pk, version__gt=version
+    ).order_by("-version", "-id"):
+        was.update(change.old)
+    return was
+
+
+@contextmanager
+def _held(entry: Entry, actor: str, expected_version: int | None) -> Iterator[tuple[Entry, Scope]]:
+    """The entry as it is now, with its scope locked against other writers until the change is made."""
+    with acting(actor):
+        scope = lock_scopes([entry.scope])[entry.scope_id]
+        held = Entry.objects.filter(pk=entry.pk, workspace_id=entry.workspace_id).first()
+        if held is None:
+            raise EntryNotFound
+        if expected_version is not None and held.version != expected_version:
+            raise VersionConflict
+        held.scope = scope
+        yield held, scope
+        statistics.touch(scope)
+
+
+def _check_edit(held: Entry, wanted: Edit) -> None:
+    """The same checks a draft goes through."""
+    free = {slot.name: slot.value for slot in held.slots.all()}
+    slots = {name: getattr(held, name) for name in COLUMN_SLOTS if getattr(held, name)} | free
+    changed = {name: value for name, value in {**slots, **wanted.slots}.items() if value is not None}
+    draft = Draft(
+        scope=held.scope,
+        type=held.type,
+        content=held.content,
+        source=held.source,
+        at=held.created_at,
+        tier=held.tier,
+        category=held.category,
+        project=held.project,
+        topic=held.topic,
+        importance=held.importance,
+        slots=changed,
+    )
+    known = {name: value for name, value in wanted.columns.items() if name in Draft.__dataclass_fields__}
+    check(replace(draft, **known))
+
+
+def _write(held: Entry, scope: Scope, now: datetime, columns: list[str]) -> None:
+    """Save these columns and what follows from them; mark the search rows around it stale."""
+    if "content" in columns:
+        _reword(held, scope)
+        columns = [*columns, "terms", "length", "fingerprint"]
+    held.updated_at = now
+    held.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))
+    indexing.mark_stale([held.pk])
+
+
+def _reword(held: Entry, scope: Scope) -> None:
+    """Compute anew what search knows of the words, so that it is found by them when this returns."""
+    before = Counter(dict.fromkeys(held.terms, -1))
+    counts = text.terms(held.content)
+    held.terms, held.length = sorted(counts), counts.total()
+    held.fingerprint = text.fingerprint(held.content)
+    before.update(dict.fromkeys(held.terms, 1))
+    statistics.count_terms(held.workspace_id, {held.scope_id: before})
+    indexing.write_keywords([(held.pk, held.workspace_id, held.scope_id, counts)], {scope.pk: scope.average_length})
+
+
+def _write_slots(held: Entry, slots: Mapping[str, str | None]) -> None:
+    gone = [name for name, value in slots.items() if value is None]
+    Slot.objects.filter(workspace_id=held.workspace_id, entry=held, name__in=gone).delete()
+    for name, value in slots.items():
+        if value is not None:
+            Slot.objects.update_or_create(
+                workspace_id=held.workspace_id, entry=held, name=name, defaults={"value": value}
+            )
