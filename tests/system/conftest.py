@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,26 @@ def data() -> Iterator[Path]:
     yield data
     remove(data)
     shutil.rmtree(top)
+
+
+@pytest.fixture(scope="session")
+def pattern() -> Iterator[Path]:
+    """A fresh cluster to copy: making one costs more than most tests."""
+    top = Path(tempfile.mkdtemp(prefix="pattern"))
+    top.chmod(0o755)
+    postgres.up(top / "data", postgres.THROWAWAY)
+    postgres.down(top / "data")
+    yield top / "data" / "postgres"
+    shutil.rmtree(top)
+
+
+@pytest.fixture
+def used(data: Path, pattern: Path) -> Path:
+    """A data folder whose server ran before."""
+    data.mkdir()
+    data.chmod(0o755)
+    subprocess.run(["cp", "-a", str(pattern), str(data / "postgres")], check=True)  # with owners and modes
+    return data
 
 
 def remove(data: Path) -> None:

@@ -85,65 +85,63 @@ def test_the_first_start_makes_a_database_that_knows_vectors(data: Path) -> None
         assert connection.execute("SHOW server_encoding").fetchone() == ("UTF8",)
 
 
-def test_it_listens_on_no_network_and_its_folder_is_private(data: Path) -> None:
-    with psycopg.connect(up(data)) as connection:
+def test_it_listens_on_no_network_and_its_folder_is_private(used: Path) -> None:
+    with psycopg.connect(up(used)) as connection:
         assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
-    assert place.locate(data).sockets.stat().st_mode & 0o777 == 0o700
+    assert place.locate(used).sockets.stat().st_mode & 0o777 == 0o700
 
 
-def test_committed_rows_survive_a_killed_server(data: Path) -> None:
-    up(data)
-    postgres.down(data)
-    write_three_rows(postgres.up(data))  # configured as in production
-    os.kill(server_of(data).pid, signal.SIGKILL)
-    assert rows_at(postgres.up(data)) == 3
+def test_committed_rows_survive_a_killed_server(used: Path) -> None:
+    write_three_rows(postgres.up(used))  # configured as in production
+    os.kill(server_of(used).pid, signal.SIGKILL)
+    assert rows_at(postgres.up(used)) == 3
 
 
-def test_a_server_asked_to_stop_while_somebody_is_connected_comes_back(data: Path) -> None:
-    address = up(data)
+def test_a_server_asked_to_stop_while_somebody_is_connected_comes_back(used: Path) -> None:
+    address = up(used)
     write_three_rows(address)
     with closing(psycopg.connect(address)):
-        os.kill(server_of(data).pid, signal.SIGTERM)  # "smart": it waits for the connection to close
+        os.kill(server_of(used).pid, signal.SIGTERM)  # "smart": it waits for the connection to close
         time.sleep(0.3)
-        up(data)
+        up(used)
     assert rows_at(address) == 3
 
 
-def test_a_swept_away_socket_is_made_again(data: Path) -> None:
-    write_three_rows(up(data))
-    place.locate(data).socket.unlink()
-    assert rows_at(up(data)) == 3
+def test_a_swept_away_socket_is_made_again(used: Path) -> None:
+    write_three_rows(up(used))
+    place.locate(used).socket.unlink()
+    assert rows_at(up(used)) == 3
 
 
-def test_a_killed_holder_leaves_a_server_the_next_one_adopts_and_stops(data: Path) -> None:
-    holder = start_in_another_process(data, HOLD)
+def test_a_killed_holder_leaves_a_server_the_next_one_adopts_and_stops(used: Path) -> None:
+    holder = start_in_another_process(used, HOLD)
     assert holder.stdout
     address = holder.stdout.readline().strip()
     write_three_rows(address)
     kill(holder)
-    before = server_of(data)
-    with postgres.lease(data) as again:
-        assert (again, server_of(data).pid) == (address, before.pid)
+    before = server_of(used)
+    with postgres.lease(used) as again:
+        assert (again, server_of(used).pid) == (address, before.pid)
         assert rows_at(again) == 3
-    assert not postgres.is_up(data)
+    assert not postgres.is_up(used)
 
 
-def test_a_server_can_be_stopped_after_its_starter_was_killed(data: Path) -> None:
-    holder = start_in_another_process(data, HOLD)
+def test_a_server_can_be_stopped_after_its_starter_was_killed(used: Path) -> None:
+    holder = start_in_another_process(used, HOLD)
     assert holder.stdout
     holder.stdout.readline()
     kill(holder)
-    postgres.down(data)
-    assert not postgres.is_up(data)
-    postgres.down(data)
+    postgres.down(used)
+    assert not postgres.is_up(used)
+    postgres.down(used)
 
 
-def test_the_last_to_leave_stops_it(data: Path) -> None:
-    with postgres.lease(data, postgres.THROWAWAY) as address:
-        with postgres.lease(data):
+def test_the_last_to_leave_stops_it(used: Path) -> None:
+    with postgres.lease(used, postgres.THROWAWAY) as address:
+        with postgres.lease(used):
             pass
         write_three_rows(address)
-    assert not postgres.is_up(data)
+    assert not postgres.is_up(used)
 
 
 def test_four_starters_at_once_share_one_server(data: Path) -> None:
@@ -164,33 +162,33 @@ def test_a_starter_killed_while_making_the_database_leaves_nothing_half_made(dat
 
 
 @pytest.mark.parametrize("impostor", ["alive", "zombie"])
-def test_a_pid_used_by_another_process_is_not_taken_for_the_server(data: Path, impostor: str) -> None:
-    write_three_rows(up(data))
-    os.kill(server_of(data).pid, signal.SIGKILL)
+def test_a_pid_used_by_another_process_is_not_taken_for_the_server(used: Path, impostor: str) -> None:
+    write_three_rows(up(used))
+    os.kill(server_of(used).pid, signal.SIGKILL)
     other = subprocess.Popen(["sleep", "60"] if impostor == "alive" else ["true"])
-    where = place.locate(data)
+    where = place.locate(used)
     for file in (where.cluster / "postmaster.pid", Path(f"{where.socket}.lock")):
         file.write_text(file.read_text().replace(file.read_text().split("\n")[0], str(other.pid), 1))
     if impostor == "zombie":
         time.sleep(0.1)
-    assert rows_at(up(data)) == 3
-    assert server_of(data).pid != other.pid
+    assert rows_at(up(used)) == 3
+    assert server_of(used).pid != other.pid
     other.kill()
     other.wait()
 
 
-def test_an_empty_pid_file_is_no_obstacle(data: Path) -> None:
-    write_three_rows(up(data))
-    os.kill(server_of(data).pid, signal.SIGKILL)
-    (place.locate(data).cluster / "postmaster.pid").write_text("")
-    assert rows_at(up(data)) == 3
+def test_an_empty_pid_file_is_no_obstacle(used: Path) -> None:
+    write_three_rows(up(used))
+    os.kill(server_of(used).pid, signal.SIGKILL)
+    (place.locate(used).cluster / "postmaster.pid").write_text("")
+    assert rows_at(up(used)) == 3
 
 
-def test_a_server_killed_while_held_comes_back_for_its_holders(data: Path) -> None:
-    with postgres.lease(data, postgres.THROWAWAY) as address:
+def test_a_server_killed_while_held_comes_back_for_its_holders(used: Path) -> None:
+    with postgres.lease(used, postgres.THROWAWAY) as address:
         write_three_rows(address)
-        os.kill(server_of(data).pid, signal.SIGKILL)
-        up(data)
+        os.kill(server_of(used).pid, signal.SIGKILL)
+        up(used)
         assert rows_at(address) == 3
 
 
@@ -214,12 +212,12 @@ def test_a_socket_folder_that_is_not_private_is_refused(data: Path, trap: str) -
     sockets.unlink() if trap == "a link" else sockets.rmdir()
 
 
-def test_starting_and_leaving_at_once_never_leaves_a_server_behind(data: Path) -> None:
-    up(data)
+def test_starting_and_leaving_at_once_never_leaves_a_server_behind(used: Path) -> None:
+    up(used)
 
     def come_and_go() -> None:
         for _ in range(3):
-            with postgres.lease(data, postgres.THROWAWAY) as address, psycopg.connect(address) as connection:
+            with postgres.lease(used, postgres.THROWAWAY) as address, psycopg.connect(address) as connection:
                 connection.execute("SELECT 1")
 
     visitors = [threading.Thread(target=come_and_go) for _ in range(3)]
@@ -227,7 +225,7 @@ def test_starting_and_leaving_at_once_never_leaves_a_server_behind(data: Path) -
         visitor.start()
     for visitor in visitors:
         visitor.join()
-    assert not postgres.is_up(data)
+    assert not postgres.is_up(used)
 
 
 if IS_ROOT:  # only root hands the server to another account
