@@ -73,6 +73,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "memplatform.wall.WorkspaceWall",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -102,6 +103,9 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
+    #: The web acts as a role that row-level security binds; empty only where the database user may not make roles.
+    if WEB_ROLE := env("MEMPLATFORM_WEB_ROLE", default="memplatform_web"):
+        DATABASES["default"]["OPTIONS"]["options"] = f"-c role={WEB_ROLE}"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 Q_CLUSTER = {

@@ -1,0 +1,98 @@
+"""The second wall: should a query forget its workspace, the database still shows nothing of another's."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection, transaction
+from django.db.utils import ProgrammingError
+
+from memories import store, walls
+from memories.models import Entry, Scope, Workspace
+from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key, make_scope
+
+WALLED = """
+    SELECT c.relname, c.relrowsecurity FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relkind = 'r' AND a.attname = 'workspace_id' AND c.relnamespace = 'public'::regnamespace
+"""
+#: Tables with a workspace but without what anybody said: who may log in or call, and work lists.
+OPEN = {
+    "memories_bot",
+    "memories_botkey",
+    "memories_member",
+    "memories_staleentry",
+    "memories_jobrun",
+    "memories_secret",
+}
+
+
+@pytest.fixture
+def as_the_web(db: None) -> Iterator[None]:
+    """This connection acts as the web's role, as every web process does."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")
+        yield
+        walls.leave()
+        cursor.execute("RESET ROLE")
+
+
+@pytest.fixture
+def two_memories(workspace: Workspace, stranger: Workspace) -> tuple[Entry, Entry]:
+    return tuple(  # type: ignore[return-value]
+        store.remember(make_draft(make_scope(owner), f"{owner.name} likes tea"), now=NOW, actor="test").entry
+        for owner in (workspace, stranger)
+    )
+
+
+def test_every_table_with_a_workspace_has_its_wall(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(WALLED)
+        unwalled = {table for table, walled in cursor.fetchall() if not walled}
+    assert unwalled <= OPEN
+
+
+def test_without_a_workspace_nothing_is_seen(two_memories: tuple[Entry, Entry], as_the_web: None) -> None:
+    assert Entry.objects.count() == 0
+    assert Scope.objects.count() == 0
+
+
+def test_a_query_that_forgot_its_workspace_sees_one_only(
+    two_memories: tuple[Entry, Entry], workspace: Workspace, as_the_web: None
+) -> None:
+    walls.enter([workspace.pk])
+    assert list(Entry.objects.all()) == [two_memories[0]]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT content FROM memories_entry WHERE content LIKE '%tea'")
+        assert cursor.fetchall() == [("Alice's likes tea",)]
+
+
+def test_a_row_cannot_be_written_into_another_workspace(
+    stranger: Workspace, workspace: Workspace, as_the_web: None
+) -> None:
+    walls.enter([workspace.pk])
+    with pytest.raises(ProgrammingError, match="row-level security"), transaction.atomic():
+        Scope.objects.create(workspace=stranger, key="main", kind="user")
+
+
+def test_the_wall_closes_when_the_request_ends(
+    two_memories: tuple[Entry, Entry], workspace: Workspace, as_the_web: None
+) -> None:
+    Api(make_key(workspace)).get("entries")
+    assert Entry.objects.count() == 0
+
+
+def test_bots_work_behind_the_wall(workspace: Workspace, as_the_web: None) -> None:
+    api = Api(make_key(workspace))
+    turn = api.post("turns", {"address": TELEGRAM, "user": "I moved to Hangzhou", "assistant": "Noted."})
+    assert turn.status_code == 201, turn.json()
+    answer = api.post("recall", {"address": TELEGRAM, "message": "did I move to Hangzhou?"})
+    assert len(answer.json()["memories"]) == 1
+    assert api.post("entries", {"scope": "main", "content": "tea"}).status_code == 201
+
+
+def test_a_route_without_its_application_filter_still_shows_nothing(
+    two_memories: tuple[Entry, Entry], workspace: Workspace, as_the_web: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Take the application's own limits away and ask for everything."""
+    monkeypatch.setattr("memories.api.entries._listed", lambda *args: Entry.objects.select_related("scope"))
+    listed = Api(make_key(workspace)).get("entries").json()["results"]
+    assert [entry["content"] for entry in listed] == ["Alice's likes tea"]
