@@ -19,18 +19,35 @@ _PRIME = 999_999_937
 
 _CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}_]+(?:['’][a-z]+)?")
+_HALF_WORD = re.compile(rf"[^\W{_CJK}_]{{2,}}")
 _CJK_CHAR = re.compile(rf"[{_CJK}]")
+_BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) | (?=[{_CJK}])")
+#: What punctuation must not be lost of: signs, points and units of numbers, C++ and C#, and a crossed-out answer.
+_MARK = re.compile(
+    r"(?:(?<![a-z\d])-)?[$€£¥]?(?<!\d)\d+(?:[.:/-]\d+)*[%‰°$€£¥]?|(?<![a-z\d])[a-z](?:\+\+|#)|[👎❌✖🚫💔]"
+)
+_UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 _LABEL = re.compile(r"^(?:User|Assistant): ", re.MULTILINE)
 _stem_english = snowballstemmer.stemmer("english").stemWord
 
 
+def is_storable(text: str) -> bool:
+    """Whether PostgreSQL can keep a text: it takes neither NUL nor half a surrogate pair."""
+    return _UNSTORABLE.search(text) is None
+
+
 def smart_truncate(text: str, limit: int) -> str:
-    """A text of at most `limit` characters: as it is, or its first 60 %, an ellipsis, and its end (A1)."""
+    """A text of at most `limit` characters: as it is, or an ellipsis between its head, 60 % of the limit, and its end.
+
+    A limit that has no room for an ellipsis leaves the head alone (A1).
+    """
     text = text.strip()
     if len(text) <= limit:
         return text
     head = limit * 6 // 10
     tail = limit - head - len(ELLIPSIS)
+    if tail < 0:
+        return text[: max(limit, 0)]
     return text[:head] + ELLIPSIS + text[len(text) - tail :]
 
 
@@ -49,7 +66,8 @@ def last_tokens(text: str, limit: int) -> str:
         used += 0.75 if _CJK_CHAR.match(text[start]) else 1 / 3.6
         if used > limit:
             cut = text[start + 1 :]
-            return cut if _CJK_CHAR.match(cut) else cut.partition(" ")[2] or cut
+            begun = _HALF_WORD.match(text, start)
+            return cut[len(begun.group()) - 1 :].lstrip() or cut if begun else cut.lstrip()
     return text
 
 
@@ -71,8 +89,15 @@ def normalise(text: str) -> str:
 
 def fingerprint(text: str) -> str:
     """Equal for texts that say the same in the same words; 32 hex digits."""
-    normal = normalise(text) or text.strip()
-    return hashlib.sha256(normal.encode()).hexdigest()[:32]
+    normal = _BETWEEN_CJK.sub("", normalise(text)) or text.strip()
+    said = "\n".join([normal, *marks(text)])
+    return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def marks(text: str) -> list[str]:
+    """What `normalise` loses and two texts may still differ by: «-5», «3.5», «5%», «C++», «👎»."""
+    found = _MARK.findall(unicodedata.normalize("NFKC", text).casefold())
+    return [mark for mark in found if not mark.isdecimal()]
 
 
 def words(text: str) -> list[str]:
