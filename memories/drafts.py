@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
+from memories import text
 from memories.choices import Category, EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.decay import importance_of
@@ -17,6 +18,7 @@ COLUMN_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "speaker", "thr
 #: Slots that say what the entry itself already says.
 RESERVED_SLOTS = ("type", "scope", "source")
 _COLUMN_CHARS = {"channel": 40}
+_FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,17 +85,27 @@ def _check_content(draft: Draft) -> None:
         raise InvalidDraft("An empty memory says nothing.", field="content")
     if len(draft.content) > conf.CONTENT_MAX_CHARS:
         raise InvalidDraft(f"{len(draft.content)} characters; at most {conf.CONTENT_MAX_CHARS} fit.", field="content")
-    for name, value in (("content", draft.content), ("project", draft.project), ("topic", draft.topic)):
-        if "\0" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
-            raise InvalidDraft("NUL and lone surrogates cannot be stored.", field=name)
+    _check_characters("content", draft.content)
+    for name, limit in _FIELD_CHARS.items():
+        value = getattr(draft, name)
+        _check_characters(name, value)
+        if len(value) > limit:
+            raise InvalidDraft(f"{len(value)} characters; at most {limit} fit.", field=name)
+
+
+def _check_characters(name: str, value: str) -> None:
+    if not text.is_storable(value):
+        raise InvalidDraft("NUL and lone surrogates cannot be stored.", field=name)
 
 
 def _check_slots(draft: Draft) -> None:
-    if len(draft.slots) > conf.SLOT_LIMIT:
-        raise InvalidDraft(f"{len(draft.slots)} slots; at most {conf.SLOT_LIMIT} fit.", field="slots")
+    chosen = [name for name in draft.slots if name not in COLUMN_SLOTS]  # where it was said is no choice
+    if len(chosen) > conf.SLOT_LIMIT:
+        raise InvalidDraft(f"{len(chosen)} slots; at most {conf.SLOT_LIMIT} fit.", field="slots")
     for name, value in draft.slots.items():
         if not name or len(name) > conf.SLOT_NAME_CHARS:
             raise InvalidDraft(f"A slot's name has 1 to {conf.SLOT_NAME_CHARS} characters.", field=f"slots.{name[:64]}")
+        _check_characters(f"slots.{name}", name + value)
         if len(value) > (_COLUMN_CHARS.get(name) or (200 if name in COLUMN_SLOTS else conf.SLOT_VALUE_CHARS)):
             raise InvalidDraft("This value is too long.", field=f"slots.{name}")
     expected = {"type": draft.type, "scope": draft.scope.kind, "source": draft.source}

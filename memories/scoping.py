@@ -7,21 +7,24 @@ import hashlib
 import re
 import secrets
 from dataclasses import dataclass, field
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, ScopeKind, SessionMode
 from memories.exceptions import InvalidAddress
+from memories.text import is_storable
 
 #: Platforms where one person sits at the keyboard: without a peer all of it is one memory.
 LOCAL_PLATFORMS = frozenset({"cli", "web"})
 LOCAL_PEER = "local"
 KEY_MAX = 200
 _HASH_CHARS = 32
+_PLACE_CHARS = 50  # of platform and account in a key that ends in a hash
+_DIRECT = "direct_"
+_NOT_DIRECT = "%64irect_"  # how the last part of a group's key begins that would look like a direct chat's
 _SAFE = re.compile(r"[a-z0-9_@\-\u4e00-\u9fff]")
-_ESCAPED = r"(?:[a-z0-9_@\-\u4e00-\u9fff]|%[0-9a-f]{2})"
-_KEY = re.compile(
-    rf"main|direct_{_ESCAPED}+|{_ESCAPED}+:direct_{_ESCAPED}+|{_ESCAPED}+:{_ESCAPED}*:(?P<last>{_ESCAPED}+)(?:~[0-9a-f]{{32}})?"
-)
+_CUT = re.compile(r"(?:[a-z0-9_@\-\u4e00-\u9fff]|%[0-9a-f]{2})*")
+_DIGEST = re.compile(rf"[0-9a-f]{{{_HASH_CHARS}}}")
+_UNCOLONED = re.compile(r"(?:[^%:]|%25|%3a)+", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +90,8 @@ def resolve(address: Address, rules: ChannelRules, *, default_dm_scope: str = Dm
     """
     if not address.platform:
         raise InvalidAddress("An address needs a platform.")
+    if not all(is_storable(part) for part in vars(address).values() if isinstance(part, str)):
+        raise InvalidAddress("NUL and lone surrogates name nobody.")
     if address.is_group:
         return _resolve_group(address, rules)
     return _resolve_direct(address, rules, _dm_scope(address, rules, default_dm_scope))
@@ -124,23 +129,22 @@ def _direct_key(address: Address, dm_scope: str) -> str:
     if not peer:
         raise InvalidAddress("A direct chat needs a peer: without one nobody can tell whose memory it is.")
     if dm_scope == DmScope.PER_PEER:
-        return _key("direct_" + escape(address.person or f"{address.platform}:{peer}"))
+        return _key(_DIRECT + escape(_uncoloned(address.person) or f"{_uncoloned(address.platform)}:{peer}"))
     if dm_scope == DmScope.PER_CHANNEL_PEER:
-        return _key(escape(address.platform), "direct_" + escape(peer))
-    return _key(escape(address.platform), escape(address.account), "direct_" + escape(peer))
+        return _key(escape(address.platform), _DIRECT + escape(peer))
+    return _key(escape(address.platform), escape(address.account), _DIRECT + escape(peer))
 
 
 def _resolve_group(address: Address, rules: ChannelRules) -> Resolved:
     if not address.chat:
         raise InvalidAddress("A group needs a chat: without one nobody can tell which group it is.")
-    group = escape(rules.group_prefix) + escape(address.chat)
-    chat_scope = _key(escape(address.platform), escape(address.account), group)
+    chat_scope = _key(escape(address.platform), escape(address.account), _group(rules.group_prefix + address.chat))
     user_scope = None
     if address.peer:
-        user_scope = _key(escape(address.platform), "direct_" + escape(address.peer))
+        user_scope = _key(escape(address.platform), _DIRECT + escape(address.peer))
     hashed = address.chat
     if rules.group_sessions == GroupSessions.PER_MEMBER and address.peer:
-        hashed = f"{address.chat}:{address.peer}"
+        hashed = f"{_uncoloned(address.chat)}:{address.peer}"
     return Resolved(
         session_key=_session_key(rules.session_prefix or address.platform, hashed, rules),
         session_platform=address.platform,
@@ -160,7 +164,7 @@ def _heard_in_group(
     chat = ScopeRef(key=chat_scope, kind=ScopeKind.CHAT, in_group=True)
     if user_scope is None or rules.group_user_recall == GroupUserRecall.NONE:
         return (chat,)
-    only_chat = chat_scope if rules.group_user_recall == GroupUserRecall.SAME_CHAT else None
+    only_chat = None if rules.group_user_recall == GroupUserRecall.ALL else chat_scope
     return (ScopeRef(key=user_scope, kind=ScopeKind.USER, only_chat=only_chat, in_group=True), chat)
 
 
@@ -179,19 +183,68 @@ def escape(part: str) -> str:
     )
 
 
+def _uncoloned(part: str) -> str:
+    """A part without colons of its own, so that the first colon after it is where it ends."""
+    return part.replace("%", "%25").replace(":", "%3a")
+
+
+def _group(name: str) -> str:
+    """The last part of a group's key; never that of a direct chat, whatever prefix is configured."""
+    part = escape(name)
+    return _NOT_DIRECT + part.removeprefix(_DIRECT) if part.startswith(_DIRECT) else part
+
+
 def _key(*parts: str) -> str:
+    """Parts joined by colons. A key that would be too long ends in its hash, and still tells its kind."""
     key = ":".join(parts)
     if len(key) <= KEY_MAX:
         return key
+    *places, last = parts
     digest = hashlib.sha256(key.encode()).hexdigest()[:_HASH_CHARS]
-    head = re.sub("%[0-9a-f]?$", "", key[: KEY_MAX - _HASH_CHARS - 1])  # no half escape before the hash
-    return f"{head}~{digest}"
+    head = "".join(_cut(place, _PLACE_CHARS) + ":" for place in places)
+    return f"{head}{_cut(last, KEY_MAX - _HASH_CHARS - 1 - len(head))}~{digest}"
+
+
+def _cut(part: str, limit: int) -> str:
+    return re.sub("%[0-9a-f]?$", "", part[:limit])  # no half escape before the hash
 
 
 def kind_of_key(key: str) -> str | None:
-    """The kind of scope a key stands for; None when the resolver could not have made it."""
-    match = _KEY.fullmatch(key)
-    if match is None or len(key) > KEY_MAX:
+    """The kind of scope a key stands for; None when the resolver could not have made it.
+
+    Of a key that ends in a hash only the form can be told.
+    """
+    if key == "main":
+        return ScopeKind.USER
+    body, shortened, digest = key.partition("~")
+    if len(key) > KEY_MAX or (shortened and not _DIGEST.fullmatch(digest)):
         return None
-    last = match.group("last")
-    return ScopeKind.USER if last is None or last.startswith("direct_") else ScopeKind.CHAT
+    *places, last = body.split(":")
+    if last.startswith(_NOT_DIRECT):
+        last = last.replace(_NOT_DIRECT, "group_" + _DIRECT, 1)
+    is_made = _is_cut if shortened else _is_escaped
+    if len(places) > 2 or not all(map(is_made, [*places, last])) or "" in (*places[:1], last):
+        return None
+    if not last.startswith(_DIRECT):
+        return ScopeKind.CHAT if len(places) == 2 else None
+    peer = last.removeprefix(_DIRECT)
+    return ScopeKind.USER if peer and (places or shortened or _is_person(unquote(peer))) else None
+
+
+def _is_escaped(part: str) -> bool:
+    """Whether `escape` could have made a part."""
+    try:
+        return escape(unquote(part, errors="strict")) == part
+    except UnicodeError:
+        return False
+
+
+def _is_cut(part: str) -> bool:
+    """Whether a part is the beginning of one that `escape` could have made."""
+    return _CUT.fullmatch(part) is not None
+
+
+def _is_person(name: str) -> bool:
+    """Whether a name is that of a linked person, or of a platform's peer that stands for itself."""
+    person, colon, peer = name.partition(":")
+    return _UNCOLONED.fullmatch(person) is not None and bool(peer) == bool(colon)
