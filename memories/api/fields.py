@@ -7,6 +7,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from memories.conf import conf
+from memories.drafts import COLUMN_SLOTS
+
 YEARS = range(1970, 2200)
 
 
@@ -95,6 +98,27 @@ class Moment(serializers.DateTimeField):
 
 
 class Slots(serializers.DictField):
-    """Names and their values, both strings."""
+    """Names and their values, both strings; as many and as long as an entry can hold."""
 
     child = Text(max_length=500, allow_blank=True)
+    default_error_messages = {
+        "many": _("{count} slots; at most {limit} fit."),
+        "name": _("A slot's name has 1 to {limit} characters."),
+        "nul": _("Names and values of slots hold no NUL."),
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        read: dict[str, str] = super().to_internal_value(data)
+        chosen = [name for name in read if name not in COLUMN_SLOTS]
+        if len(chosen) > conf.SLOT_LIMIT:
+            self.fail("many", count=len(chosen), limit=conf.SLOT_LIMIT)
+        for name in read:
+            if not 0 < len(name) <= conf.SLOT_NAME_CHARS:
+                self._refuse(name, "name", limit=conf.SLOT_NAME_CHARS)
+            if "\0" in name:  # bodies hold none; addresses may
+                self._refuse("", "nul")
+        return read
+
+    def _refuse(self, name: str, code: str, **words: Any) -> None:
+        detail = serializers.ErrorDetail(str(self.error_messages[code]).format(**words), code="invalid")
+        raise serializers.ValidationError({name[: conf.SLOT_NAME_CHARS]: [detail]})
