@@ -30,6 +30,10 @@ class PackageMissing(PostgresError):
     pass
 
 
+class PathUnusable(PostgresError):
+    pass
+
+
 class SocketFolderRefused(PostgresError):
     pass
 

