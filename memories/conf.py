@@ -1,10 +1,13 @@
 """Numbers an operator may tune: typed, with their reasons, read when they are used.
 
 A Django setting `MEMORY_<NAME>` overrides the default; tests use override_settings and see the new value at once.
+A text, as the environment gives it, is read as the type that is declared here: yes/no, 0.5, 90 days as `90d`.
 """
 
+import re
 from datetime import timedelta
-from typing import Any
+from functools import cache
+from typing import Any, get_type_hints
 
 from django.conf import settings
 
@@ -59,12 +62,83 @@ class MemorySettings:
     BREAKER_FAILURES: int = 3  # in a row; then the provider rests
     BREAKER_REST: timedelta = timedelta(seconds=30)
 
+    # jobs: the off switch of each (memplatform.schedules), and how long records are kept
+    JOB_TICK: bool = True  # off: none of the nightly jobs run
+    JOB_EXPIRE: bool = True
+    JOB_COUNT_TERMS: bool = True
+    JOB_REPAIR_INDEX: bool = True
+    JOB_CLEAN_UP: bool = True
+    RECEIPT_TTL: timedelta = timedelta(days=30)
+    IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
+    KEY_USAGE_TTL: timedelta = timedelta(hours=24)
+    EMBEDDING_CACHE_TTL: timedelta = timedelta(days=90)  # since it was last of use
+
+    # the wire
+    CALLS_PER_MINUTE: int = 1_200  # of one key, counted for all web processes together
+    REFERENCE_SHARE: float = 0.2  # an answer used a memory that explains so much of its new words (A14)
+
     # records
     RECEIPT_SAMPLE: float = 1.0  # share of recalls whose candidates are kept beside the head
     LOG_CONTENT: bool = False  # whether log lines may hold words of users
 
     def __getattribute__(self, name: str) -> Any:
-        return getattr(settings, f"MEMORY_{name}", super().__getattribute__(name))
+        default = super().__getattribute__(name)
+        value = getattr(settings, f"MEMORY_{name}", default)
+        return default if value is default else typed(name, value)
+
+
+class SettingMistyped(ValueError):
+    """A setting holds something that is not of its type."""
+
+
+def typed(name: str, value: Any) -> Any:
+    """The value as the type a setting is declared with. Raises SettingMistyped."""
+    kind = kinds()[name]
+    if isinstance(value, str) and kind is not str:
+        value = _parsed(name, value.strip(), kind)
+    if kind is float and type(value) is int:
+        return float(value)
+    if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+        raise SettingMistyped(f"MEMORY_{name} is to be {_EXAMPLES[kind]}, not {value!r}.")
+    return value
+
+
+@cache
+def kinds() -> dict[str, type]:
+    """The declared type of every setting."""
+    return {name: kind for name, kind in get_type_hints(MemorySettings).items() if name.isupper()}
+
+
+_EXAMPLES: dict[type, str] = {
+    bool: "yes or no",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    timedelta: "a time such as 90d, 48h, 3m or 20s",
+}
+_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
+
+
+def _parsed(name: str, text: str, kind: type) -> Any:
+    try:
+        if kind is bool:
+            return _WORDS[text.lower()]
+        if kind is timedelta:
+            return _duration(text)
+        return kind(text)
+    except (ValueError, KeyError):
+        raise SettingMistyped(f"MEMORY_{name} is to be {_EXAMPLES[kind]}, not {text!r}.") from None
+
+
+def _duration(text: str) -> timedelta:
+    """`90d`, `1h30m`, `20s`; a bare number is seconds."""
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return timedelta(seconds=float(text))
+    parts = re.findall(r"(\d+)([dhms])", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(text)
+    return timedelta(**{_UNITS[unit]: int(number) for number, unit in parts})
 
 
 conf = MemorySettings()

@@ -1,18 +1,41 @@
-"""Is the platform alive, and ready to answer? For load balancers and the supervisor; without details (F5)."""
+"""Is the platform alive, and ready to answer? For load balancers and the supervisor."""
 
-from datetime import timedelta
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Count, Max, Min
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
+from django_q.models import OrmQ, Schedule
 
-from memories.models import Heartbeat
+from memories.choices import JobState
+from memories.models import Heartbeat, JobRun, StaleEntry
+from memplatform.callers import may_see_details
 
 #: A process that has not written its heartbeat for so long is taken for dead.
 SILENCE = timedelta(seconds=30)
-#: Processes without which a request is not answered as promised.
-NEEDED = ("embedder",)
+#: Processes without which the platform does not do what it promises.
+NEEDED = ("embedder", "worker")
+#: From here on it is said that work is behind; it is done all the same, and requests are answered.
+QUEUE_BEHIND = timedelta(minutes=2)
+EMBEDDING_BEHIND = timedelta(minutes=1)
+SCHEDULES_BEHIND = timedelta(minutes=5)
+
+
+@dataclass
+class Standing:
+    """How things stand, in seconds and rows."""
+
+    lag: float
+    stale: int
+    queue_age: float
+    queued: int
+    schedules_late: float
+    failed_jobs: int
+    silence: dict[str, float] = field(default_factory=dict)  # by process: seconds since the last sign of life
 
 
 def livez(request: HttpRequest) -> JsonResponse:
@@ -21,18 +44,49 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when the database answers, is migrated, and the other processes live; otherwise 503 naming what is not."""
-    missing = not_ready()
-    body = {"status": "unavailable", "not_ready": missing} if missing else {"status": "ok"}
+    """503 with what is missing; 200 when requests are answered as promised, with what is behind its time.
+
+    `not_ready`: database, migrations, or a process. `behind`: queue, schedules, embedding.
+    """
+    now = timezone.now()
+    body: dict[str, Any] = {"status": "ok"}
+    missing, behind = [], []
+    try:
+        missing = _unmigrated()
+        if not missing:
+            how = standing(now)
+            missing, behind = _silent(how), _behind(how)
+            if may_see_details(request, now=now):
+                body["details"] = asdict(how)
+    except Error:
+        missing = ["database"]
+    if behind:
+        body |= {"status": "behind", "behind": behind}
+    if missing:
+        body |= {"status": "unavailable", "not_ready": missing}
     return JsonResponse(body, status=503 if missing else 200)
 
 
-def not_ready() -> list[str]:
-    """The parts that are not as they should be."""
-    try:
-        return [*_unmigrated(), *_silent()]
-    except Error:
-        return ["database"]
+def standing(now: datetime) -> Standing:
+    """Raises django.db.Error when the database is away, or has no tables yet."""
+    waiting = StaleEntry.objects.aggregate(rows=Count("*"), since=Min("since"))
+    due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
+    late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
+    failed = JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - timedelta(days=1))
+    heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
+    return Standing(
+        lag=_age(waiting["since"], now),
+        stale=waiting["rows"],
+        queue_age=_age(due["since"], now),
+        queued=due["rows"],
+        schedules_late=_age(late["since"], now),
+        failed_jobs=failed.count(),
+        silence={name: _age(beat_at, now) for name, beat_at in heard},
+    )
+
+
+def _age(since: datetime | None, now: datetime) -> float:
+    return round(max((now - since).total_seconds(), 0.0), 1) if since else 0.0
 
 
 def _unmigrated() -> list[str]:
@@ -40,7 +94,15 @@ def _unmigrated() -> list[str]:
     return ["migrations"] if executor.migration_plan(executor.loader.graph.leaf_nodes()) else []
 
 
-def _silent() -> list[str]:
-    beating = Heartbeat.objects.filter(beat_at__gt=timezone.now() - SILENCE)
-    alive = set(beating.values_list("name", flat=True))
-    return [name for name in NEEDED if name not in alive]
+def _silent(how: Standing) -> list[str]:
+    never = float("inf")
+    return [name for name in NEEDED if how.silence.get(name, never) > SILENCE.total_seconds()]
+
+
+def _behind(how: Standing) -> list[str]:
+    measured = (
+        ("queue", how.queue_age, QUEUE_BEHIND),
+        ("schedules", how.schedules_late, SCHEDULES_BEHIND),
+        ("embedding", how.lag, EMBEDDING_BEHIND),
+    )
+    return [word for word, age, limit in measured if age > limit.total_seconds()]

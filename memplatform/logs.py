@@ -1,0 +1,94 @@
+"""How the platform logs: events with fields, as plain lines or as JSON, and never a key or a word of a user.
+
+Imported by the settings: nothing of Django in here.
+"""
+
+import re
+from typing import Any
+
+import structlog
+from structlog.types import EventDict, Processor, WrappedLogger
+
+#: Keys of bots, and whatever stands behind «Bearer».
+_KEYS = re.compile(r"\bmp_[A-Za-z0-9_-]{8,}|(?<=[Bb]earer )[^\s\"']+")
+#: PostgreSQL's detail lines quote the row that was refused; what people said is not for the log.
+_DETAIL = re.compile(r"^(DETAIL|CONTEXT):.*(\n(?![A-Z]+:|Traceback|\S+Error).*)*", re.MULTILINE)
+#: Of what other libraries attach to their lines, only this: Django attaches whole requests.
+_EXTRA = ("status_code",)
+
+
+def configuration(form: str, level: str) -> dict[str, Any]:
+    """For logging.config.dictConfig; structlog is told at the same time."""
+    shared = _shared()
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.PositionalArgumentsFormatter(),
+            structlog.processors.format_exc_info,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    formatter = {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "foreign_pre_chain": [*shared, structlog.stdlib.ExtraAdder(_EXTRA), structlog.processors.format_exc_info],
+        "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(form)],
+    }
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"event": formatter},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "event"}},
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": {
+            "django-q": {"level": "WARNING"},  # it tells of every pulse
+            "httpx": {"level": "WARNING"},
+            "openai": {"level": "WARNING"},
+        },
+    }
+
+
+def _shared() -> list[Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+
+
+def _rendering(form: str) -> list[Processor]:
+    if form == "json":
+        return [keep_silent, structlog.processors.JSONRenderer(ensure_ascii=False, default=str)]
+    return [keep_silent, plain_line]
+
+
+def keep_silent(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Take keys and quoted rows out of whatever is about to be written."""
+    return {name: _without_secrets(value) for name, value in event.items()}
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, str):
+        return _DETAIL.sub("", _KEYS.sub("***", value))
+    if isinstance(value, dict):
+        return {name: _without_secrets(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_secrets(inner) for inner in value]
+    return value
+
+
+def plain_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    """`2026-03-01T09:00:00Z INFO memories.retrieval memory_recall user_id=main results_count=2`."""
+    moment, level, logger = (event.pop(name, "") for name in ("timestamp", "level", "logger"))
+    words, trace = event.pop("event", ""), event.pop("exception", "")
+    fields = "".join(f" {name}={_shown(value)}" for name, value in event.items())
+    return f"{moment} {str(level).upper()} {logger} {words}{fields}" + (f"\n{trace}" if trace else "")
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return repr(text) if isinstance(value, str) and (not text or re.search(r"[\s=\"]", text)) else text
