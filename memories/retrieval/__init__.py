@@ -96,7 +96,7 @@ def _search(
 
 def _rank(found: Sequence[Candidate], query: Query, now: datetime) -> list[Ranked]:
     """Candidates with their entries; facts weighed by their importance and by how long nobody used them (D4)."""
-    entries = Entry.objects.select_related("access").in_bulk([candidate.entry_id for candidate in found])
+    entries = Entry.objects.select_related("access", "scope").in_bulk([candidate.entry_id for candidate in found])
     kinds = {place.scope.pk: place.scope.kind for place in query.places}
     ranked = []
     for candidate in found:

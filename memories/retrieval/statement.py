@@ -61,9 +61,9 @@ _RRF = """
     FROM scored WHERE keyword > 0 OR similarity >= %(min_similarity)s
 )
 SELECT entry_id, scope_id, keyword, similarity, named,
-    (CASE WHEN keyword > 0 THEN (1 - %(alpha)s) / (%(k)s + keyword_rank) ELSE 0 END
-     + CASE WHEN similarity >= %(min_similarity)s THEN %(alpha)s / (%(k)s + vector_rank) ELSE 0 END) * (%(k)s + 1)
-    + %(boost)s * named::int AS fused
+    (CASE WHEN keyword > 0 THEN (1 - %(alpha)s::float8) / (%(k)s + keyword_rank) ELSE 0 END
+     + CASE WHEN similarity >= %(min_similarity)s THEN %(alpha)s::float8 / (%(k)s + vector_rank) ELSE 0 END)
+    * (%(k)s + 1) + %(boost)s * named::int AS fused
 FROM ranked ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s
 """
 
