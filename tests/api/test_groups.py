@@ -1,0 +1,159 @@
+"""What a group may hear of a person (A3), and that people are told apart (A5)."""
+
+from typing import Any
+
+import pytest
+
+from channels_app.models import Channel
+from memories.models import Entry, Workspace
+from tests.conftest import GROUP, TELEGRAM, Api, make_key
+
+pytestmark = pytest.mark.django_db
+USER, CHAT = "telegram:direct_u42", "telegram:mybot:group_g1"
+
+
+def say(api: Api, text: str, address: dict[str, Any], answer: str = "ok") -> None:
+    response = api.post("turns", {"address": address, "user": text, "assistant": answer})
+    assert response.status_code == 201, response.json()
+
+
+def heard(api: Api, message: str, address: dict[str, Any], **kwargs: Any) -> set[tuple[str, str]]:
+    """(scope, what the user had said) of every memory served."""
+    answer = api.post("recall", {"address": address, "message": message, "need": "off", **kwargs}).json()
+    return {(memory["scope"], memory["content"].split("\n")[0].removeprefix("User: ")) for memory in answer["memories"]}
+
+
+@pytest.fixture
+def channel(workspace: Workspace) -> Channel:
+    channel, _made = Channel.objects.get_or_create(workspace=workspace, platform="telegram", account="mybot")
+    return channel
+
+
+@pytest.fixture
+def told(api: Api) -> None:
+    say(api, "privately I like jazz music", TELEGRAM)
+    say(api, "in here I like folk music", GROUP)
+    say(api, "elsewhere I like rock music", {**GROUP, "chat": "g2"})
+
+
+@pytest.mark.usefixtures("told")
+def test_a_group_hears_only_what_was_said_in_it(api: Api) -> None:
+    assert {text for _scope, text in heard(api, "which music do I like?", GROUP)} == {"in here I like folk music"}
+
+
+@pytest.mark.usefixtures("told")
+def test_a_group_may_hear_nothing_of_a_person(api: Api, channel: Channel) -> None:
+    Channel.objects.update(group_user_recall="none")
+    assert heard(api, "which music do I like?", GROUP) == {(CHAT, "in here I like folk music")}
+
+
+@pytest.mark.usefixtures("told")
+def test_a_group_may_hear_everything_of_a_person(api: Api, channel: Channel) -> None:
+    Channel.objects.update(group_user_recall="all")
+    assert heard(api, "which music do I like?", GROUP) == {
+        (USER, "privately I like jazz music"),
+        (USER, "in here I like folk music"),
+        (USER, "elsewhere I like rock music"),
+    }
+
+
+@pytest.mark.usefixtures("told")
+def test_the_deployment_decides_what_channels_leave_open(api: Api, channel: Channel, settings: Any) -> None:
+    settings.MEMORY_GROUP_USER_RECALL = "none"
+    assert {scope for scope, _text in heard(api, "which music do I like?", GROUP)} == {CHAT}
+    Channel.objects.update(group_user_recall="all")
+    assert len(heard(api, "which music do I like?", GROUP)) == 3
+
+
+@pytest.mark.usefixtures("told")
+def test_in_private_a_person_hears_all_they_said(api: Api) -> None:
+    assert heard(api, "which music do I like?", TELEGRAM) == {
+        (USER, "privately I like jazz music"),
+        (USER, "in here I like folk music"),
+        (USER, "elsewhere I like rock music"),
+    }
+
+
+@pytest.mark.usefixtures("told")
+def test_a_group_without_a_speaker_hears_only_its_own(api: Api) -> None:
+    assert heard(api, "which music do I like?", {**GROUP, "peer": ""}) == {(CHAT, "in here I like folk music")}
+
+
+@pytest.mark.parametrize("recall", ["none", "same_chat"])
+def test_what_was_saved_without_a_chat_is_not_heard_in_groups(api: Api, channel: Channel, recall: str) -> None:
+    Channel.objects.update(group_user_recall=recall)
+    api.post("entries", {"scope": USER, "content": "I like swing music"})
+    assert heard(api, "which music do I like?", GROUP) == set()
+
+
+def test_what_two_chats_said_together_is_heard_in_neither(api: Api) -> None:
+    """The same channel and chat id under two bot accounts: merged in the user's scope, so it came from two chats."""
+    other = {**GROUP, "account": "otherbot"}
+    words = "the songs I like best are the quiet slow ones about rivers and harvest and old houses"
+    say(api, words, GROUP)
+    say(api, words + " too", other)
+    merged = Entry.objects.get(scope__key=USER)
+    assert sorted(merged.chats) == [CHAT, "telegram:otherbot:group_g1"]
+    for address in (GROUP, other):
+        assert USER not in {scope for scope, _text in heard(api, "which songs do I like best?", address)}
+
+
+def test_a_repeat_in_another_chat_makes_it_the_memory_of_two(api: Api) -> None:
+    say(api, "I like old songs", GROUP)
+    say(api, "I like old songs", {**GROUP, "account": "otherbot"})
+    assert len(Entry.objects.get(scope__key=USER).chats) == 2
+    assert {scope for scope, _text in heard(api, "which songs do I like?", GROUP)} == {CHAT}
+
+
+@pytest.mark.parametrize("recall", ["same_chat", "all"])
+def test_a_credential_is_never_read_out_in_a_group(api: Api, channel: Channel, recall: str) -> None:
+    Channel.objects.update(group_user_recall=recall)
+    api.post("entries", {"scope": USER, "content": "the vault password is swordfish", "category": "credential"})
+    Entry.objects.update(chats=[CHAT])
+    assert heard(api, "what is the vault password?", GROUP) == set()
+    assert len(heard(api, "what is the vault password?", TELEGRAM)) == 1
+
+
+def test_a_profile_is_read_out_only_where_all_is(api: Api, channel: Channel) -> None:
+    api.post("entries", {"scope": USER, "type": "fact", "tier": 1, "content": "I am called Mei"})
+    Entry.objects.update(chats=[CHAT])
+    assert heard(api, "what am I called?", GROUP) == set()
+    Channel.objects.update(group_user_recall="all")
+    assert heard(api, "what am I called?", GROUP) == {(USER, "I am called Mei")}
+
+
+def test_two_people_in_turn_never_hear_each_others_memories(api: Api, channel: Channel) -> None:
+    Channel.objects.update(group_user_recall="all", capture_group_memory=False)
+    for n in range(4):
+        say(api, f"Ann's secret number {n} is a{n}", {**GROUP, "peer": "ann"})
+        say(api, f"Bob's secret number {n} is b{n}", {**GROUP, "peer": "bob"})
+        for peer, other in (("ann", "bob"), ("bob", "ann")):
+            scopes = {scope for scope, _text in heard(api, "the secret number?", {**GROUP, "peer": peer}, quotas=False)}
+            assert scopes == {f"telegram:direct_{peer}"}
+            assert f"telegram:direct_{other}" not in scopes
+
+
+def test_the_chats_copy_of_ones_own_turn_is_left_out(api: Api) -> None:
+    say(api, "I like folk music", GROUP)
+    answer = api.post("recall", {"address": GROUP, "message": "which music do I like?", "explain": True}).json()
+    assert [memory["scope"] for memory in answer["memories"]] == [USER]
+    assert [(memory["scope"], memory["reason"]) for memory in answer["left_out"]] == [(CHAT, "duplicate")]
+
+
+def test_the_chats_memories_keep_to_their_quota(api: Api) -> None:
+    for n in range(9):
+        say(api, f"round {n} of folk music " + "la" * n, {**GROUP, "peer": f"u{n}"})
+    answer = api.post("recall", {"address": {**GROUP, "peer": "new"}, "message": "which folk music round?"}).json()
+    assert [memory["scope"] for memory in answer["memories"]] == [CHAT, CHAT]
+
+
+def test_a_group_of_another_account_is_another_group(api: Api) -> None:
+    say(api, "our song is about rivers", GROUP)
+    assert heard(api, "what is our song about?", {**GROUP, "account": "otherbot", "peer": "u9"}) == set()
+
+
+def test_a_group_that_calls_itself_direct_reaches_nobody(workspace: Workspace) -> None:
+    api = Api(make_key(workspace))
+    say(api, "I live in Lisbon", TELEGRAM)
+    for chat in ("direct_u42", "u42", ":direct_u42", "../telegram:direct_u42"):
+        assert heard(api, "where do I live?", {**GROUP, "peer": "", "chat": chat}) == set()
