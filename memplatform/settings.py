@@ -63,6 +63,8 @@ INSTALLED_APPS = [
     "pgtrigger",
     "rest_framework",
     "drf_standardized_errors",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "django_q",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -110,6 +112,9 @@ DATABASES["default"]["OPTIONS"] = {
     # Generic plans misjudge scopes of very different sizes: every recall is planned for its own scope.
     "prepare_threshold": None,
 }
+for place in ("host", "port"):  # a socket's folder stands in the query of the URL; tools look for it here
+    if place in DATABASES["default"]["OPTIONS"]:
+        DATABASES["default"][place.upper()] = DATABASES["default"]["OPTIONS"].pop(place)
 if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
     #: The web acts as a role that row-level security binds; empty only where the database user may not make roles.
@@ -137,12 +142,35 @@ Q_CLUSTER = {
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["memories.api.authentication.BotKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["memories.api.permissions.KeyPermits"],
+    "DEFAULT_THROTTLE_CLASSES": ["memories.api.throttling.KeyThrottle"],
+    "DEFAULT_SCHEMA_CLASS": "memories.api.schema.CallSchema",
+    "URL_FORMAT_OVERRIDE": None,  # «format» is no parameter of any call
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["memories.api.parsing.StrictJSONParser"],
     "EXCEPTION_HANDLER": "drf_standardized_errors.handler.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
 DRF_STANDARDIZED_ERRORS = {"EXCEPTION_HANDLER_CLASS": "memories.api.errors.ExceptionHandler"}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "memplatform",
+    "DESCRIPTION": "The memory an operator can trust: what bots remember, and recall.",
+    "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": ["memories.api.authentication.BotKeyAuthentication"],
+    "SERVE_PERMISSIONS": ["memories.api.permissions.LoopbackOrKey"],
+    "SWAGGER_UI_DIST": "SIDECAR",  # everything from here: no page of ours asks another host
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "ENUM_NAME_OVERRIDES": {
+        "EntryType": "memories.choices.EntryType",
+        "EntryState": "memories.api.answers.ENTRY_STATES",
+        "ListedState": "memories.api.entries.STATES",
+        "BatchState": "memories.choices.BatchState",
+        "ChangeState": "memories.choices.ChangeState",
+        "ErrorType": "memories.api.schema.ERROR_TYPES",
+    },
+}
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576  # a larger body is refused before it is parsed
 
 LANGUAGE_CODE = env("LANGUAGE_CODE", default="en")

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memories import indexing, text
-from memories.drafts import COLUMN_SLOTS, Draft, check
-from memories.exceptions import EntryNotFound, VersionConflict, VersionNotFound
-from memories.models import Change, Entry, Scope, Slot
+from memories.drafts import COLUMN_SLOTS, RESERVED_SLOTS, Draft, check
+from memories.exceptions import EntryNotFound, VersionConflict
+from memories.models import Entry, Scope, Slot
 from memories.models.change import acting
-from memories.store import statistics, suppressions
+from memories.store import past, statistics, suppressions
 from memories.store.locks import lock_scopes
 
 #: Columns a person or bot may edit; what follows from them is computed here.
@@ -54,8 +54,7 @@ def edit(entry: Entry, wanted: Edit, *, now: datetime, actor: str, expected_vers
         for name in COLUMN_SLOTS:
             if name in wanted.slots:
                 setattr(held, name, wanted.slots[name] or "")
-        _write(held, scope, now, [*wanted.columns, *(set(wanted.slots) & set(COLUMN_SLOTS))])
-        _write_slots(held, {n: v for n, v in wanted.slots.items() if n not in COLUMN_SLOTS})
+        _write_with_slots(held, scope, now, [*wanted.columns, *(set(wanted.slots) & set(COLUMN_SLOTS))], wanted.slots)
     held.refresh_from_db(fields=["version"])
     return held
 
@@ -97,30 +96,16 @@ def restore(
 
 
 def revert(entry: Entry, version: int, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
-    """Give an entry's words and attributes back the values they had in a version. Raises VersionNotFound."""
-    was = as_of_version(entry, version)
-    wanted = Edit(
-        columns={name: was[name] for name in REVERTIBLE if name in was and name not in COLUMN_SLOTS},
-        slots={name: was[name] for name in COLUMN_SLOTS if name in was},
-    )
+    """Give an entry's words, attributes and slots back the values they had in a version. Raises VersionNotFound."""
     with _held(entry, actor, expected_version) as (held, scope):
-        for name, value in {**wanted.columns, **wanted.slots}.items():
+        was = {name: value for name, value in past.as_of_version(held, version).items() if name in REVERTIBLE}
+        slots = past.slots_as_of_version(held, version)
+        gone = dict.fromkeys(slot.name for slot in held.slots.all())
+        for name, value in was.items():
             setattr(held, name, _COLUMNS[name].to_python(value))
-        _write(held, scope, now, [*wanted.columns, *wanted.slots])
+        _write_with_slots(held, scope, now, list(was), {**gone, **slots})
     held.refresh_from_db()
     return held
-
-
-def as_of_version(entry: Entry, version: int) -> dict[str, Any]:
-    """The columns of an entry that differ from today's, as they were in a version."""
-    if not 1 <= version <= entry.version:
-        raise VersionNotFound
-    was: dict[str, Any] = {}
-    for change in Change.objects.filter(
-        workspace_id=entry.workspace_id, table_name=Entry._meta.db_table, row_id=entry.pk, version__gt=version
-    ).order_by("-version", "-id"):
-        was.update(change.old)
-    return was
 
 
 @contextmanager
@@ -179,6 +164,20 @@ def _reword(held: Entry, scope: Scope) -> None:
     before.update(dict.fromkeys(held.terms, 1))
     statistics.count_terms(held.workspace_id, {held.scope_id: before})
     indexing.write_keywords([(held.pk, held.workspace_id, held.scope_id, counts)], {scope.pk: scope.average_length})
+
+
+def _write_with_slots(
+    held: Entry, scope: Scope, now: datetime, columns: list[str], slots: Mapping[str, str | None]
+) -> None:
+    """Save columns and slots as one change: whoever holds the version before it can tell that something is new."""
+    had = {slot.name: slot.value for slot in held.slots.all()}
+    free = {name: value or None for name, value in slots.items() if name not in (*COLUMN_SLOTS, *RESERVED_SLOTS)}
+    differing = {name: value for name, value in free.items() if had.get(name) != value}
+    if differing:
+        held.version += 1
+        columns = [*columns, "version"]
+    _write(held, scope, now, columns)
+    _write_slots(held, differing)
 
 
 def _write_slots(held: Entry, slots: Mapping[str, str | None]) -> None:

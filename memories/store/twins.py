@@ -16,8 +16,8 @@ from memories.likeness import Likeness, compare
 from memories.models import Entry
 from memories.models.policy import Policies
 
-#: Of a draft's terms so many are looked up, rarest first: two texts that share most words share one of these.
-PROBE_SHARE = 0.4
+#: Terms leave out what is common, so that texts which share most words may share a little less of their terms.
+TERM_SLACK = 0.25
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,6 +53,7 @@ class Twin:
     place: tuple[object, ...]
     content: str
     fingerprint: str
+    terms: frozenset[int]
     stated_at: datetime
     pinned: bool = False
     entry_id: int | None = None
@@ -64,15 +65,19 @@ def _who(draft: Draft) -> tuple[str, str]:
 
 
 def choose_probes(arrivals: Sequence[Arrival], frequency: dict[tuple[int, int], int]) -> None:
-    """Give every arrival the rarest of its terms to look for twins by."""
+    """Give every arrival the rarest of its terms to look for twins by.
+
+    A text that shares so many of the terms misses only a few: among a few more than those, it has at least one.
+    """
+    least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD)
     for arrival in arrivals:
         scope = arrival.draft.scope.pk
         rarest = sorted(arrival.counts, key=lambda term: (frequency.get((scope, term), 0), term))
-        arrival.probe = rarest[: math.ceil(len(rarest) * PROBE_SHARE) + 1]
+        arrival.probe = rarest[: len(rarest) - math.ceil(len(rarest) * least) + 1]
 
 
 _CANDIDATES = """
-    SELECT d.n, e.id, e.content, e.fingerprint, e.stated_at, e.expires_at, e.pinned
+    SELECT d.n, e.id, e.content, e.fingerprint, e.terms, e.stated_at, e.expires_at, e.pinned
     FROM jsonb_to_recordset(%s::jsonb) AS d (
         n int, scope bigint, type text, chat text, sender text, speaker text, project text, topic text,
         fingerprint text, probe int[]
@@ -83,7 +88,7 @@ _CANDIDATES = """
         UNION
         (SELECT t.* FROM memories_entry t WHERE t.scope_id = d.scope AND t.terms && d.probe AND t.type = d.type
          AND t.expired_at IS NULL AND t.archived_at IS NULL AND t.superseded_by_id IS NULL AND t.suppressed_at IS NULL
-         ORDER BY t.id DESC LIMIT %s)
+         ORDER BY t.id + 0 DESC LIMIT %s)  -- not by the index on id: that would read every entry of everybody
     ) e
     WHERE e.type = d.type AND e.chat_id = d.chat AND e.sender_id = d.sender AND e.speaker = d.speaker
       AND (d.type <> 'fact' OR (e.project = d.project AND e.topic = d.topic))
@@ -99,7 +104,7 @@ def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime)
         return found
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
-        for n, entry, content, fingerprint, stated_at, expires_at, pinned in cursor.fetchall():
+        for n, entry, content, fingerprint, terms, stated_at, expires_at, pinned in cursor.fetchall():
             draft = arrivals[n].draft
             ends_at = expires_at or policies.ends_at(stated_at, draft.type, draft.scope.kind)
             if ends_at is None or ends_at > now:
@@ -108,6 +113,7 @@ def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime)
                         place=arrivals[n].place,
                         content=content,
                         fingerprint=fingerprint,
+                        terms=frozenset(terms),
                         stated_at=stated_at,
                         pinned=pinned,
                         entry_id=entry,
@@ -145,6 +151,7 @@ class Newcomers:
             place=arrival.place,
             content=arrival.draft.content,
             fingerprint=arrival.fingerprint,
+            terms=frozenset(arrival.counts),
             stated_at=arrival.draft.at,
             pinned=arrival.draft.pinned,
             arrival=arrival,
@@ -168,12 +175,20 @@ def best_twin(arrival: Arrival, twins: Iterable[Twin]) -> tuple[Twin | None, Lik
         if twin.fingerprint == arrival.fingerprint:
             return twin, Likeness.SAME, []
         threshold = _threshold(arrival.draft, twin)
+        if _share(twin.terms, arrival.counts) < threshold - TERM_SLACK:
+            continue  # far apart: not worth a look at every word
         likeness, alike = compare(twin.content, arrival.draft.content, threshold=threshold)
         if likeness is Likeness.ALIKE and not twin.pinned:
             best = max(best or (0.0, twin), (alike, twin), key=lambda pair: pair[0])
         elif likeness is not Likeness.OTHER:
             apart.append(twin)
     return (best[1], Likeness.ALIKE, apart) if best else (None, Likeness.OTHER, apart)
+
+
+def _share(ours: frozenset[int], theirs: Counter[int]) -> float:
+    """Jaccard of index terms; 1 where one side has none, since its words are all common ones."""
+    common = len(ours & theirs.keys())
+    return common / (len(ours) + len(theirs) - common) if ours and theirs else 1.0
 
 
 def _threshold(draft: Draft, twin: Twin) -> float:

@@ -6,6 +6,7 @@ import time
 from types import FrameType
 from typing import Any
 
+import psycopg
 from django.core.management.base import BaseCommand
 from django.db import OperationalError, connection
 from django.utils import timezone
@@ -23,7 +24,7 @@ class Command(BaseCommand):
     help = "Embeds what was written and keeps the search rows up to date, until it is stopped."
 
     def handle(self, **options: Any) -> None:
-        self._stopping = False
+        self._stopping = self._waiting = False
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, self._stop)
         if not embeddings.warm_up():
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         while not self._stopping:
             try:
                 self._work()
-            except OperationalError as error:
+            except (OperationalError, psycopg.OperationalError) as error:  # waiting for a notice is not Django's
                 log.warning("the database is away: %s", str(error).strip())
                 connection.close()
                 time.sleep(RECONNECT_SECONDS)
@@ -46,8 +47,13 @@ class Command(BaseCommand):
                 self._wait()
 
     def _wait(self) -> None:
+        self._waiting = True
         for _ in connection.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1):
-            return
+            break
+        self._waiting = False
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
+        """Finish what is being indexed; leave at once when nothing is."""
         self._stopping = True
+        if self._waiting:
+            raise SystemExit
