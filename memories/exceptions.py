@@ -59,5 +59,11 @@ class VersionNotFound(PlatformError):
     field = "version"
 
 
+class NotServed(PlatformError):
+    """This recall did not serve that entry."""
+
+    field = "used"
+
+
 class EmbedderFailed(PlatformError):
     """The embedder gave no usable answer."""

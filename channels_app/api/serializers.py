@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from memories.api import fields
+from memories.api.recalls import USED_MAX
 from memories.choices import EntryType, NeedMode
 from memories.scoping import Address
 
@@ -60,7 +61,19 @@ class NewTurn(fields.StrictSerializer):
     tool_calls = ToolCall(many=True, allow_null=True, default=None)
     outcome = fields.Text(max_length=2_000, allow_null=True, allow_blank=True, default=None)
     recall_id = serializers.UUIDField(allow_null=True, default=None)
+    used = serializers.ListField(
+        child=serializers.UUIDField(),
+        allow_null=True,
+        default=None,
+        max_length=USED_MAX,
+        help_text="Entries of that recall the answer rested on, as in its feedback.",
+    )
     slots = fields.Slots(default=dict)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["used"] is not None and attrs["recall_id"] is None:
+            raise serializers.ValidationError({"recall_id": [_("What was used is told of a recall: which one?")]})
+        return attrs
 
 
 class AskedAddress(fields.StrictSerializer):

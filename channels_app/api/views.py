@@ -3,33 +3,41 @@
 from datetime import datetime
 from typing import Any
 
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from channels_app import addressing
+from channels_app.api import answers
 from channels_app.api.serializers import Asked, AskedAddress, NewTurn
 from channels_app.turns import Said, take_turn
+from memories import feedback
 from memories.api.authentication import actor_of, key_of, workspace_of
+from memories.api.calls import Call
 from memories.api.clock import now_of
+from memories.api.idempotency import repeatable
+from memories.api.recalls import receipt_for
 from memories.api.scopes import scope_for
 from memories.choices import NeedMode, Permission
-from memories.models import BotKey, Policy
+from memories.models import BotKey, Policy, Receipt
 from memories.retrieval import Place, Query, Recall, recall
 from memories.retrieval.quotas import Ranked
 from memories.scoping import ScopeRef
 
 
-class TurnsView(APIView):
+class TurnsView(Call):
     """A bot reports a finished turn; it is remembered when this returns."""
 
     required = {"POST": Permission.WRITE}
 
+    @extend_schema(operation_id="take_turn", request=NewTurn, responses={201: answers.TurnAnswer})
+    @repeatable
     def post(self, request: Request) -> Response:
         asked = NewTurn(data=request.data)
         asked.is_valid(raise_exception=True)
         data = asked.validated_data
         now = now_of(request)
+        receipt = _receipt(key_of(request), data)
         said = Said(
             address=data["address"],
             user=data["user"],
@@ -39,6 +47,8 @@ class TurnsView(APIView):
             data=_reported(data),
         )
         taken = take_turn(key_of(request), said, now=now, actor=actor_of(request))
+        if receipt is not None:
+            _tell(receipt, data)
         session = taken.session
         return Response(
             {
@@ -70,11 +80,29 @@ def _reported(data: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value}
 
 
-class ResolveView(APIView):
+def _receipt(key: BotKey, data: dict[str, Any]) -> Receipt | None:
+    """The recall a turn answers, with what it claims to have used checked before anything is stored.
+
+    A receipt may be gone by then (after a crash, after its time): that is no reason to lose a turn.
+    """
+    receipt = receipt_for(key, data["recall_id"]) if data["recall_id"] else None
+    if receipt is not None and data["used"]:
+        feedback.served_of(receipt, data["used"])
+    return receipt
+
+
+def _tell(receipt: Receipt, data: dict[str, Any]) -> None:
+    if data["used"] is not None:
+        feedback.tell_used(receipt, list(dict.fromkeys(data["used"])))
+    feedback.tell_answer(receipt, question=data["user"], answer=data["assistant"])
+
+
+class ResolveView(Call):
     """What an address means: its session, its scopes, and what is recalled there."""
 
     required = {"POST": Permission.READ}
 
+    @extend_schema(operation_id="resolve_address", request=AskedAddress, responses=answers.ResolvedAnswer)
     def post(self, request: Request) -> Response:
         asked = AskedAddress(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -89,11 +117,12 @@ class ResolveView(APIView):
         )
 
 
-class RecallView(APIView):
+class RecallView(Call):
     """The memories that bear on a message."""
 
     required = {"POST": Permission.READ}
 
+    @extend_schema(operation_id="recall", request=Asked, responses=answers.RecallAnswer)
     def post(self, request: Request) -> Response:
         asked = Asked(data=request.data)
         asked.is_valid(raise_exception=True)

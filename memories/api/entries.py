@@ -4,24 +4,28 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from memories import store
-from memories.api import fields
+from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of, workspace_of
+from memories.api.calls import Call
 from memories.api.clock import now_of
-from memories.api.pages import EntryPages
+from memories.api.idempotency import repeatable
+from memories.api.pages import Paged, page_of
+from memories.api.preconditions import etag
 from memories.api.scopes import scope_for, scope_to_write, visible_scopes
-from memories.choices import Category, EntryType, Permission, Source
+from memories.choices import Category, EntryType, Outcome, Permission, Source
 from memories.drafts import COLUMN_SLOTS, Draft
 from memories.models import Entry, Policy
 from memories.models.entry import LIVE
 from memories.models.policy import Policies
 
 STATES = ("live", "due", "expired", "archived")
+_SLOT = "slot."
 
 
 class NewEntry(fields.StrictSerializer):
@@ -42,22 +46,34 @@ class NewEntry(fields.StrictSerializer):
     at = fields.Moment(allow_null=True, default=None)
 
 
-class EntryFilter(fields.StrictSerializer):
-    """What a list of entries may be narrowed by."""
+class EntryQuery(Paged):
+    """What a list of entries may be narrowed by, beside slots."""
 
     scope = serializers.CharField(required=False, max_length=255)
     type = serializers.ChoiceField(required=False, choices=EntryType.choices)
     state = serializers.ChoiceField(required=False, choices=STATES)
     q = serializers.CharField(required=False, max_length=500)
-    cursor = serializers.CharField(required=False, max_length=500)
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=EntryPages.max_page_size)
 
 
-class EntriesView(APIView):
+class EntryFilter(EntryQuery):
+    """What a list of entries may be narrowed by; slots are written `slot.<name>=<value>`."""
+
+    slot = fields.Slots()
+
+    def to_internal_value(self, data: dict[str, str]) -> Any:
+        slots = {name.removeprefix(_SLOT): value for name, value in data.items() if name.startswith(_SLOT)}
+        rest = {name: value for name, value in data.items() if not name.startswith(_SLOT)}
+        return super().to_internal_value({"slot": slots, **rest})
+
+
+class EntriesView(Call):
     """Save a memory on purpose; list what is remembered."""
 
     required = {"GET": Permission.READ, "POST": Permission.WRITE}
+    queried = {"GET": EntryFilter}
 
+    @extend_schema(operation_id="save_entry", request=NewEntry, responses={201: answers.SavedEntry})
+    @repeatable
     def post(self, request: Request) -> Response:
         asked = NewEntry(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -66,6 +82,8 @@ class EntriesView(APIView):
         scope = scope_to_write(key_of(request), data.pop("scope"))
         draft = Draft(scope=scope, at=data.pop("at") or now, **data)
         result = store.remember(draft, now=now, actor=actor_of(request))
+        if result.outcome != Outcome.CREATED:
+            result.entry.refresh_from_db(fields=["version"])  # it rose when the entry was said again
         linked = Entry.objects.filter(pk__in=result.linked).values_list("uid", flat=True)
         body = entry_json(result.entry, Policy.objects.of(scope.workspace_id), now)
         return Response(
@@ -76,24 +94,23 @@ class EntriesView(APIView):
                 "brought_back": result.brought_back,
             },
             status=201,
+            headers=etag(result.entry),
         )
 
+    @extend_schema(
+        operation_id="list_entries",
+        description="Entries, newest first. Slots narrow the list as `slot.<name>=<value>`.",
+        parameters=[EntryQuery],
+        responses=answers.EntryPage,
+    )
     def get(self, request: Request) -> Response:
-        slots = {name[5:]: str(value) for name, value in request.query_params.items() if name.startswith("slot.")}
-        rest = {name: value for name, value in request.query_params.items() if not name.startswith("slot.")}
-        asked = EntryFilter(data=rest)
-        asked.is_valid(raise_exception=True)
         now = now_of(request)
         policies = Policy.objects.of(workspace_of(request).pk)
-        entries = _listed(request, asked.validated_data, slots, policies, now)
-        pages = EntryPages()
-        page = pages.paginate_queryset(entries, request, view=self) or []
-        return pages.get_paginated_response([entry_json(entry, policies, now) for entry in page])
+        entries = _listed(request, self.asked, policies, now)
+        return page_of(entries, request, self.asked, lambda entry: entry_json(entry, policies, now))
 
 
-def _listed(
-    request: Request, asked: dict[str, Any], slots: dict[str, str], policies: Policies, now: datetime
-) -> QuerySet[Entry]:
+def _listed(request: Request, asked: dict[str, Any], policies: Policies, now: datetime) -> QuerySet[Entry]:
     key = key_of(request)
     entries: QuerySet[Entry]
     if "scope" in asked:
@@ -108,7 +125,7 @@ def _listed(
         entries = in_state(entries, asked["state"], policies, now)
     for word in asked.get("q", "").split():
         entries = entries.filter(content__icontains=word)
-    for name, value in slots.items():
+    for name, value in asked["slot"].items():
         entries = entries.filter(**({name: value} if name in COLUMN_SLOTS else _slot(name, value)))
     return entries.select_related("scope").prefetch_related("slots")
 

@@ -2,7 +2,13 @@
 
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.views import defaults
 from drf_standardized_errors.handler import ExceptionHandler as StandardHandler
+from psycopg_pool import PoolTimeout
 from rest_framework import exceptions as drf
 from rest_framework import status
 
@@ -11,6 +17,7 @@ from memories.exceptions import (
     EntryNotFound,
     InvalidAddress,
     InvalidDraft,
+    NotServed,
     PlatformError,
     ScopeFrozen,
     ScopeNotFound,
@@ -26,8 +33,16 @@ STATUSES: dict[type[PlatformError], int] = {
     EntryNotFound: status.HTTP_404_NOT_FOUND,
     VersionConflict: status.HTTP_412_PRECONDITION_FAILED,
     VersionNotFound: status.HTTP_400_BAD_REQUEST,
+    NotServed: status.HTTP_400_BAD_REQUEST,
     EmbedderFailed: status.HTTP_503_SERVICE_UNAVAILABLE,
 }
+
+
+class DatabaseAway(drf.APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_detail = _("The database does not answer; try again shortly.")
+    default_code = "database_unavailable"
+    wait = 5
 
 
 class ExceptionHandler(StandardHandler):
@@ -36,6 +51,8 @@ class ExceptionHandler(StandardHandler):
     def convert_known_exceptions(self, exc: Exception) -> Exception:
         if isinstance(exc, PlatformError):
             return _as_response(exc)
+        if isinstance(exc, OperationalError | InterfaceError | PoolTimeout):
+            return DatabaseAway()
         return super().convert_known_exceptions(exc)
 
 
@@ -55,3 +72,27 @@ def _named(field: str | None, detail: drf.ErrorDetail) -> Any:
     *outer, last = field.split(".", 1)
     named: Any = {last: [detail]}
     return {outer[0]: named} if outer else named
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _outside(request, 400, "parse_error", _now("This request cannot be read.")) or defaults.bad_request(
+        request, exception
+    )
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _outside(request, 404, "not_found", _now("There is no such call.")) or defaults.page_not_found(
+        request, exception
+    )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return _outside(request, 500, "error", _now("Something went wrong here.")) or defaults.server_error(request)
+
+
+def _outside(request: HttpRequest, code: int, word: str, detail: str) -> HttpResponse | None:
+    """An error before any call was reached, in the shape of all others; None outside the API."""
+    if not request.path.startswith("/api/"):
+        return None
+    kind = "server_error" if code >= status.HTTP_500_INTERNAL_SERVER_ERROR else "client_error"
+    return JsonResponse({"type": kind, "errors": [{"code": word, "detail": detail, "attr": None}]}, status=code)

@@ -122,3 +122,9 @@ class Slots(serializers.DictField):
     def _refuse(self, name: str, code: str, **words: Any) -> None:
         detail = serializers.ErrorDetail(str(self.error_messages[code]).format(**words), code="invalid")
         raise serializers.ValidationError({name[: conf.SLOT_NAME_CHARS]: [detail]})
+
+
+class SlotChanges(Slots):
+    """Slots as they are to be; null takes one away."""
+
+    child = Text(max_length=500, allow_blank=True, allow_null=True)

@@ -1,20 +1,73 @@
-"""Pages of a list, newest first, that do not shift while rows arrive."""
+"""Pages of a list, newest first, that neither shift nor repeat while rows arrive."""
 
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rest_framework.pagination import CursorPagination
+from django.db.models import Model, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+
+from memories.api import fields
+
+PAGE = 50
+PAGE_MAX = 200
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CURSOR = re.compile(r"([0-9a-f]{1,13})-([0-9a-f]{1,15})")
+_BIGGEST_ID = 2**59
 
 
-class EntryPages(CursorPagination):
-    """By time and id; `next` is the address of the following page, `cursor` what to ask it with."""
+class Cursor(serializers.CharField):
+    """Where a page begins: after the row made at that time under that id."""
 
-    ordering = ("-created_at", "-id")
-    page_size = 50
-    page_size_query_param = "limit"
-    max_page_size = 200
+    default_error_messages = {"cursor": _("This is not a cursor of this list.")}
 
-    def get_paginated_response(self, data: Any) -> Response:
-        following = self.get_next_link()
-        cursor = following.partition("cursor=")[2].partition("&")[0] if following else None
-        return Response({"results": data, "next": following, "cursor": cursor})
+    def to_internal_value(self, data: Any) -> tuple[datetime, int]:
+        read = _CURSOR.fullmatch(super().to_internal_value(data))
+        if read is None:
+            self.fail("cursor")
+        micros, row = int(read[1], 16), int(read[2], 16)
+        if row >= _BIGGEST_ID or micros > 250_000_000_000_000_000:
+            self.fail("cursor")
+        try:
+            return _EPOCH + timedelta(microseconds=micros), row
+        except OverflowError:
+            self.fail("cursor")
+
+
+class Paged(fields.StrictSerializer):
+    """Which page of a list is wanted."""
+
+    cursor = Cursor(required=False, max_length=40)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_MAX, default=PAGE)
+
+
+def page_of(
+    rows: QuerySet[Any], request: Request, asked: dict[str, Any], shown: Callable[[Any], dict[str, Any]]
+) -> Response:
+    """One page of rows by time and id; `next` is the address of the following page, `cursor` what to ask it with.
+
+    Rows of a bulk write share their time, so that the id decides between them.
+    """
+    if "cursor" in asked:
+        moment, row = asked["cursor"]
+        earlier = Q(created_at__lt=moment) | Q(created_at=moment, pk__lt=row)
+        rows = rows.filter(earlier, created_at__lte=moment)
+    found = list(rows.order_by("-created_at", "-id")[: asked["limit"] + 1])
+    page = found[: asked["limit"]]
+    return answer(request, [shown(row) for row in page], _after(page[-1]) if len(found) > len(page) else None)
+
+
+def answer(request: Request, results: list[dict[str, Any]], cursor: str | None) -> Response:
+    """A page as every list gives it."""
+    following = cursor and replace_query_param(request.build_absolute_uri(), "cursor", cursor)
+    return Response({"results": results, "next": following, "cursor": cursor})
+
+
+def _after(row: Model) -> str:
+    micros = (row.created_at - _EPOCH) // timedelta(microseconds=1)  # type: ignore[attr-defined]
+    return f"{micros:x}-{row.pk:x}"

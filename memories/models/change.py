@@ -9,6 +9,7 @@ from typing import Any
 
 import pgtrigger
 from django.db import connection, models, transaction
+from django.db.models.fields.json import KeyTransform
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Operation
@@ -125,6 +126,11 @@ class Change(models.Model):
         indexes = [
             models.Index(fields=["table_name", "row_id", "version"], name="change_by_row"),
             models.Index(fields=["workspace_id", "at"], name="change_by_time"),
+            models.Index(
+                KeyTransform("entry_id", "old"),
+                condition=models.Q(table_name="memories_slot", op="D"),
+                name="change_of_removed_slots",
+            ),
             models.Index(fields=["batch_id"], condition=models.Q(batch_id__isnull=False), name="change_by_batch"),
         ]
 

@@ -31,6 +31,13 @@ class Receipt(models.Model):
         verbose_name=_("used"),
         help_text=_("Entries the answer rested on; empty until told."),
     )
+    overlap = ArrayField(
+        models.BigIntegerField(),
+        null=True,
+        verbose_name=_("overlap"),
+        help_text=_("Entries the words of the answer point to; empty until it is known."),
+    )
+    note = models.TextField(_("note"), blank=True, default="", help_text=_("What the bot said about this recall."))
     tokens = models.PositiveIntegerField(_("tokens"), default=0)
     created_at = models.DateTimeField(_("at"))
 

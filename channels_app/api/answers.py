@@ -1,0 +1,97 @@
+"""What calls that start from an address answer, for the schema only."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memories.choices import EntryType, Outcome
+
+
+class SessionAnswer(serializers.Serializer[Any]):
+    """The session a turn went to."""
+
+    key = serializers.CharField()
+    conversation = serializers.IntegerField()
+    tokens = serializers.IntegerField(help_text="Of the conversation that is open.")
+
+
+class CapturedEntry(serializers.Serializer[Any]):
+    """What became of a turn in one scope."""
+
+    id = serializers.UUIDField()
+    type = serializers.ChoiceField(choices=EntryType.choices)
+    scope = serializers.CharField()
+    outcome = serializers.ChoiceField(choices=Outcome.choices)
+
+
+class Directive(serializers.Serializer[Any]):
+    """What the bot is asked to do next."""
+
+    kind = serializers.CharField()
+    instruction = serializers.CharField()
+
+
+class TurnAnswer(serializers.Serializer[Any]):
+    """A turn taken in."""
+
+    session = SessionAnswer()
+    entries = CapturedEntry(many=True)
+    directives = Directive(many=True)
+    degraded = serializers.ListField(child=serializers.CharField())
+
+
+class ResolvedAnswer(serializers.Serializer[Any]):
+    """What an address means."""
+
+    session_key = serializers.CharField()
+    user_scope = serializers.CharField(allow_null=True)
+    chat_scope = serializers.CharField(allow_null=True)
+    recall = serializers.ListField(child=serializers.CharField(), help_text="Scopes, in the order they are asked.")
+
+
+class Why(serializers.Serializer[Any]):
+    """The scores a memory was ranked by."""
+
+    keyword = serializers.FloatField()
+    vector = serializers.FloatField(allow_null=True)
+    speaker_named = serializers.BooleanField()
+    fused = serializers.FloatField()
+    decay = serializers.FloatField()
+
+
+class RecalledMemory(serializers.Serializer[Any]):
+    """A memory that bears on the message."""
+
+    id = serializers.UUIDField()
+    type = serializers.ChoiceField(choices=EntryType.choices)
+    scope = serializers.CharField()
+    content = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    score = serializers.FloatField()
+    why = Why()
+
+
+class LeftOutMemory(RecalledMemory):
+    """A memory that was found and not served, and why."""
+
+    reason = serializers.CharField()
+
+
+class NeedAnswer(serializers.Serializer[Any]):
+    """Whether the message needed memory, and by which rule."""
+
+    retrieve = serializers.BooleanField()
+    rule = serializers.CharField()
+
+
+class RecallAnswer(serializers.Serializer[Any]):
+    """The memories that bear on a message."""
+
+    recall_id = serializers.UUIDField(allow_null=True)
+    need = NeedAnswer()
+    evidence = serializers.ChoiceField(choices=["found", "none"])
+    memories = RecalledMemory(many=True)
+    context = serializers.CharField()
+    tokens = serializers.IntegerField()
+    degraded = serializers.ListField(child=serializers.CharField())
+    left_out = LeftOutMemory(many=True, required=False, help_text="With `explain`.")

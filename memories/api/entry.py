@@ -1,0 +1,138 @@
+"""One entry: read, change, take out, bring back, and its history (F2, A15)."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories import store
+from memories.api import answers, fields
+from memories.api.authentication import actor_of, key_of
+from memories.api.calls import Call
+from memories.api.clock import now_of
+from memories.api.entries import entry_json
+from memories.api.idempotency import repeatable
+from memories.api.preconditions import etag, expected_version
+from memories.choices import Category, Permission
+from memories.exceptions import EntryNotFound
+from memories.models import BotKey, Entry, Policy
+
+COLUMNS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at")
+_DAYS_MAX = 36_500
+
+
+class EntryChange(fields.StrictSerializer):
+    """What is to change; what is not named stays. A slot is taken away by null."""
+
+    content = fields.Text(required=False, max_length=8_000)
+    category = fields.Word(required=False, choices=Category.choices, allow_blank=True)
+    project = fields.Text(required=False, max_length=100, allow_blank=True)
+    topic = fields.Text(required=False, max_length=100, allow_blank=True)
+    importance = fields.Number(required=False, min_value=0, max_value=1)
+    pinned = fields.YesNo(required=False)
+    expires_at = fields.Moment(required=False, allow_null=True)
+    slots = fields.SlotChanges(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise serializers.ValidationError(_("There is nothing to change."))
+        return attrs
+
+
+class Term(fields.StrictSerializer):
+    """For how long an entry is brought back; null: for as long as its policy says."""
+
+    term_days = fields.Whole(min_value=1, max_value=_DAYS_MAX, allow_null=True, default=None)
+
+
+class Wanted(fields.StrictSerializer):
+    """The version whose words, attributes and slots are to hold again."""
+
+    version = fields.Whole(min_value=1, max_value=2**31 - 1)
+
+
+class EntryView(Call):
+    """Read an entry, change it, or take it out of use."""
+
+    required = {"GET": Permission.READ, "PATCH": Permission.WRITE, "DELETE": Permission.WRITE}
+    versioned = ("PATCH", "DELETE")
+
+    @extend_schema(operation_id="read_entry", responses=answers.EntryAnswer)
+    def get(self, request: Request, uid: UUID) -> Response:
+        return shown(request, entry_for(key_of(request), uid))
+
+    @extend_schema(operation_id="change_entry", request=EntryChange, responses=answers.EntryAnswer)
+    @repeatable
+    def patch(self, request: Request, uid: UUID) -> Response:
+        asked = EntryChange(data=request.data)
+        asked.is_valid(raise_exception=True)
+        entry = entry_for(key_of(request), uid)
+        columns = {name: asked.validated_data[name] for name in COLUMNS if name in asked.validated_data}
+        wanted = store.Edit(columns=columns, slots=asked.validated_data.get("slots", {}))
+        return shown(request, store.edit(entry, wanted, **_by(request)))
+
+    @extend_schema(
+        operation_id="delete_entry",
+        description="Take an entry out of use. It stays out until it is restored, and no job writes it again.",
+        request=None,
+        responses=answers.EntryAnswer,
+    )
+    @repeatable
+    def delete(self, request: Request, uid: UUID) -> Response:
+        fields.StrictSerializer(data=request.data).is_valid(raise_exception=True)
+        return shown(request, store.expire(entry_for(key_of(request), uid), **_by(request)))
+
+
+class RestoreView(Call):
+    """Bring an entry back into use."""
+
+    required = {"POST": Permission.WRITE}
+    versioned = ("POST",)
+
+    @extend_schema(operation_id="restore_entry", request=Term, responses=answers.EntryAnswer)
+    @repeatable
+    def post(self, request: Request, uid: UUID) -> Response:
+        asked = Term(data=request.data)
+        asked.is_valid(raise_exception=True)
+        days = asked.validated_data["term_days"]
+        term = None if days is None else timedelta(days=days)
+        return shown(request, store.restore(entry_for(key_of(request), uid), term=term, **_by(request)))
+
+
+class RevertView(Call):
+    """Give an entry back the words, attributes and slots of an earlier version."""
+
+    required = {"POST": Permission.WRITE}
+    versioned = ("POST",)
+
+    @extend_schema(operation_id="revert_entry", request=Wanted, responses=answers.EntryAnswer)
+    @repeatable
+    def post(self, request: Request, uid: UUID) -> Response:
+        asked = Wanted(data=request.data)
+        asked.is_valid(raise_exception=True)
+        entry = entry_for(key_of(request), uid)
+        return shown(request, store.revert(entry, asked.validated_data["version"], **_by(request)))
+
+
+def entry_for(key: BotKey, uid: UUID) -> Entry:
+    """The entry with this id. Unknown, another workspace's and out of the key's reach are the same: EntryNotFound."""
+    entry = Entry.objects.filter(workspace_id=key.workspace_id, uid=uid).select_related("scope").first()
+    if entry is None or not key.may_reach(entry.scope.key):
+        raise EntryNotFound
+    return entry
+
+
+def shown(request: Request, entry: Entry) -> Response:
+    """An entry as an answer, with its version as ETag."""
+    policies = Policy.objects.of(entry.workspace_id)
+    return Response(entry_json(entry, policies, now_of(request)), headers=etag(entry))
+
+
+def _by(request: Request) -> dict[str, Any]:
+    """Who changes it, when, and which version they have seen."""
+    return {"now": now_of(request), "actor": actor_of(request), "expected_version": expected_version(request)}

@@ -1,0 +1,92 @@
+"""GET /entries/{id}/history: who changed what, when, with the words that went and came."""
+
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories import history
+from memories.api import answers, fields, pages
+from memories.api.authentication import key_of
+from memories.api.calls import Call
+from memories.api.entry import entry_for
+from memories.choices import Operation, Permission
+from memories.models import Batch, Entry
+
+_OPERATIONS = {Operation.INSERT: "created", Operation.UPDATE: "changed"}
+
+
+class StepNumber(serializers.CharField):
+    """Where a page begins: before the step with this number, counted from the first one."""
+
+    default_error_messages = {"cursor": _("This is not a cursor of this list.")}
+
+    def to_internal_value(self, data: Any) -> int:
+        read = super().to_internal_value(data)
+        if not (read.isascii() and read.isdecimal()):
+            self.fail("cursor")
+        return int(read)
+
+
+class HistoryQuery(fields.StrictSerializer):
+    """Which page of a history is wanted."""
+
+    cursor = StepNumber(required=False, max_length=9)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=pages.PAGE_MAX, default=pages.PAGE)
+
+
+class HistoryView(Call):
+    """The life of an entry, the last change first."""
+
+    required = {"GET": Permission.READ}
+    queried = {"GET": HistoryQuery}
+
+    @extend_schema(operation_id="entry_history", parameters=[HistoryQuery], responses=answers.HistoryPage)
+    def get(self, request: Request, uid: UUID) -> Response:
+        steps = history.history_of(entry_for(key_of(request), uid))
+        end = min(self.asked.get("cursor", len(steps)), len(steps))
+        begin = max(end - self.asked["limit"], 0)
+        page = steps[begin:end][::-1]
+        return pages.answer(request, _shown(page, key_of(request).workspace_id), str(begin) if begin else None)
+
+
+def _shown(steps: list[history.Step], workspace_id: int) -> list[dict[str, Any]]:
+    batches = dict(
+        Batch.objects.filter(
+            workspace_id=workspace_id, pk__in={step.batch_id for step in steps if step.batch_id}
+        ).values_list("pk", "uid")
+    )
+    successors = _successors(steps, workspace_id)
+    return [
+        {
+            "version": step.version,
+            "at": step.at,
+            "by": step.actor,
+            "operation": _OPERATIONS[step.operation],
+            "batch": batches.get(step.batch_id) if step.batch_id else None,
+            "run": step.run,
+            "changes": [_column(name, old, new, step, successors) for name, (old, new) in step.columns.items()],
+            "slots": [{"name": name, "old": old, "new": new} for name, (old, new) in step.slots.items()],
+        }
+        for step in steps
+    ]
+
+
+def _column(name: str, old: Any, new: Any, step: history.Step, successors: dict[int, str]) -> dict[str, Any]:
+    if name == "superseded_by":
+        old, new = (value and successors.get(value) for value in (old, new))
+    shown = {"column": name, "old": old, "new": new}
+    return shown | {"diff": step.wording} if name == "content" and step.wording else shown
+
+
+def _successors(steps: list[history.Step], workspace_id: int) -> dict[int, str]:
+    """The ids clients know of the entries that took the place of this one."""
+    named = {pk for step in steps for pk in step.columns.get("superseded_by", ()) if pk}
+    if not named:
+        return {}
+    known = Entry.objects.filter(workspace_id=workspace_id, pk__in=named).values_list("pk", "uid")
+    return {pk: str(uid) for pk, uid in known}

@@ -1,0 +1,104 @@
+"""Writes that may be sent again: the same `Idempotency-Key` gets the same answer and changes nothing (24 h)."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils.translation import gettext_lazy as _
+from rest_framework import status
+from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories.api.authentication import key_of
+from memories.api.clock import now_of
+from memories.conf import conf
+from memories.models import IdempotencyKey
+
+HEADER = "Idempotency-Key"
+_PRINTABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?")
+Handler = Callable[..., Response]
+
+
+class KeyTaken(APIException):
+    status_code = status.HTTP_409_CONFLICT
+    default_detail = _("This Idempotency-Key was used for another call.")
+    default_code = "idempotency_key_taken"
+
+
+def repeatable(handler: Handler) -> Handler:
+    """A write that is done once for each Idempotency-Key of a bot.
+
+    The key is claimed in the transaction of the write: a second call under it waits for the first, and takes its place
+    if that one failed. Errors are not kept.
+    """
+
+    @wraps(handler)
+    def once(view: Any, request: Request, **kwargs: Any) -> Response:
+        name = _name(request)
+        if name is None:
+            return handler(view, request, **kwargs)
+        now = now_of(request)
+        with transaction.atomic():
+            if not _claim(request, name, now):
+                return _again(request, name)
+            response = handler(view, request, **kwargs)
+            _keep(request, name, response)
+        return response
+
+    once.is_repeatable = True  # type: ignore[attr-defined]
+    return once
+
+
+def _name(request: Request) -> str | None:
+    name = request.headers.get(HEADER)
+    if name is None or _PRINTABLE.fullmatch(name):
+        return name
+    detail = ErrorDetail(str(_("A key has 1 to 200 printable ASCII characters.")), code="invalid")
+    raise ValidationError({HEADER: [detail]})
+
+
+def _claim(request: Request, name: str, now: datetime) -> bool:
+    """Whether this call is the first under its key; waits for another one that is still at work."""
+    key = key_of(request)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_idempotencykey (workspace_id, bot_id, key, request_hash, created_at)"
+            " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (bot_id, key) DO UPDATE"
+            " SET request_hash = excluded.request_hash, status = NULL, response = NULL,"
+            " created_at = excluded.created_at WHERE memories_idempotencykey.created_at <= %s RETURNING id",
+            [key.workspace_id, key.bot_id, name, _fingerprint(request), now, now - conf.IDEMPOTENCY_TTL],
+        )
+        return cursor.fetchone() is not None
+
+
+def _fingerprint(request: Request) -> str:
+    """Of what is asked, and of how far the asking key sees: a narrower key of the bot must not read the answer."""
+    asked = [request.method, request.path, request.data, sorted(key_of(request).scope_patterns)]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def _keep(request: Request, name: str, response: Response) -> None:
+    """The answer as it was sent: as a text, since a JSON column would reorder it."""
+    kept = {"body": JSONRenderer().render(response.data).decode(), "etag": response.headers.get("ETag")}
+    key = key_of(request)
+    IdempotencyKey.objects.filter(workspace_id=key.workspace_id, bot_id=key.bot_id, key=name).update(
+        status=response.status_code, response=kept
+    )
+
+
+def _again(request: Request, name: str) -> Response:
+    key = key_of(request)
+    earlier = IdempotencyKey.objects.get(workspace_id=key.workspace_id, bot_id=key.bot_id, key=name)
+    if earlier.request_hash != _fingerprint(request):
+        raise KeyTaken
+    headers = {"Idempotent-Replayed": "true"}
+    if earlier.response["etag"]:
+        headers["ETag"] = earlier.response["etag"]
+    return Response(json.loads(earlier.response["body"]), status=earlier.status, headers=headers)
