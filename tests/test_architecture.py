@@ -1,0 +1,245 @@
+"""The arrows, layers, doors and sizes of the code, held by reading it (docs/explanation/architecture.md).
+
+Every rule is a function from a source to what is wrong with it. It is tried on snippets that break it, on snippets that
+only look like it, and then on all there is.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom to top
+LAYERS = {
+    "words": "choices conf exceptions stopwords text decay scoping likeness blending measures",
+    "tables": "models walls",
+    "outside": "embeddings llm prompts secrets",
+    "drafts": "drafts",  # what comes to the door: it names a scope, and is checked before any door opens
+    "doors": "indexing store buffer batch",
+    "verbs": "capture compression curation embedder erase expiry extraction feedback history markdown retrieval undo"
+    " upkeep",
+    "faces": "admin api apps dashboards evaluation management mcp_tools tasks",
+}
+FACES = set(LAYERS["faces"].split())
+NAMELESS = {"util", "utils", "helper", "helpers", "service", "services", "common", "core", "managers", "constants"}
+FILE_LINES, FUNCTION_LINES = 300, 50
+
+CLOCKS = {
+    *("timezone.now", "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "timezone.localdate"),
+    *("time.time", "time.time_ns", "time.localtime", "time.gmtime", "functions.Now"),
+}
+MAY_READ_THE_CLOCK = {
+    "memories.models.ids",  # an id sorts by when it was made; nothing ever reads that as a time
+}
+WRITES = {"create", "bulk_create", "get_or_create", "update_or_create", "update", "bulk_update", "save"}
+ENTRY_SQL = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|MERGE\s+INTO|COPY)\s+memories_entry\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A module, by its dotted name."""
+
+    name: str
+    text: str
+    is_package: bool = False
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(ast.parse(self.text)))
+
+    @property
+    def package(self) -> str:
+        return self.name.split(".")[0]
+
+    @property
+    def unit(self) -> str:
+        """The part of its package a module belongs to."""
+        return unit_of(self.name)
+
+    @property
+    def is_face(self) -> bool:
+        """Whether it meets the world; all of memplatform does: it starts, watches and wires."""
+        return self.package == "memplatform" or self.unit in FACES
+
+    def imports(self) -> Iterator[str]:
+        """Everything imported anywhere in the module, deferred, relative or by a dotted path in a string."""
+        for node in self.nodes:
+            match node:
+                case ast.Import(names=names):
+                    yield from (alias.name for alias in names)
+                case ast.ImportFrom(module=module, names=names, level=level):
+                    base = ".".join(filter(None, [self._above(level), module]))
+                    yield from (f"{base}.{alias.name}" for alias in names)
+                case ast.Constant(value=str(path)) if re.fullmatch(r"\w+(?:\.\w+)+", path) and is_module(path):
+                    yield path
+
+    def _above(self, level: int) -> str:
+        if not level:
+            return ""
+        parts = self.name.split(".")
+        return ".".join(parts[: len(parts) - level + self.is_package])
+
+
+def unit_of(name: str) -> str:
+    return (name.split(".") + [""])[1]
+
+
+def is_module(path: str) -> bool:
+    """Whether a dotted path leads into one of our modules."""
+    package, module = path.split(".")[:2]
+    place = ROOT / package / module
+    return package in PACKAGES and (place.is_dir() or place.with_suffix(".py").is_file())
+
+
+@cache
+def sources() -> list[Source]:
+    """Every module of the four packages; migrations are written by Django."""
+    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "migrations" not in path.parts]
+    return [_read(path) for path in sorted(paths)]
+
+
+@cache
+def everything() -> list[Source]:
+    """All Python there is: the packages, what starts them, and what tries them."""
+    around = [*ROOT.glob("*.py"), *(p for d in ("tests", "benchmarks", "examples") for p in (ROOT / d).rglob("*.py"))]
+    return sources() + [_read(path) for path in sorted(around)]
+
+
+def _read(path: Path) -> Source:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    is_package = parts[-1] == "__init__"
+    return Source(".".join(parts[:-1] if is_package else parts), path.read_text(), is_package)
+
+
+def dotted(node: ast.AST) -> list[str]:
+    """The names of a chain such as `Entry.objects.filter(…).update`, in order; the calls between them left out."""
+    match node:
+        case ast.Name(id=name):
+            return [name]
+        case ast.Attribute(value=value, attr=attr):
+            return [*dotted(value), attr]
+        case ast.Call(func=func):
+            return dotted(func)
+        case _:
+            return [""]
+
+
+def upward_imports(source: Source) -> list[str]:
+    above = PACKAGES[PACKAGES.index(source.package) + 1 :]
+    return [f"imports {name}, which is above it" for name in source.imports() if name.split(".")[0] in above]
+
+
+def broken_layers(source: Source) -> list[str]:
+    if source.package != "memories" or source.name == "memories":
+        return []
+    own = layer_of(source.unit)
+    if own is None:
+        return ["has no layer"]
+    others = {unit_of(name) for name in source.imports() if name.startswith("memories.")} - {source.unit, ""}
+    return [
+        f"{source.unit} ({own}) imports {other} ({layer_of(other)})"
+        for other in sorted(others)
+        if not _is_below(layer_of(other), own)
+    ]
+
+
+def layer_of(unit: str) -> str | None:
+    return next((layer for layer, units in LAYERS.items() if unit in units.split()), None)
+
+
+def _is_below(layer: str | None, own: str) -> bool:
+    """Layers above see those below; within a layer only verbs are strangers to one another."""
+    order = list(LAYERS)
+    return layer is not None and (order.index(layer) < order.index(own) or (layer == own and own != "verbs"))
+
+
+def read_clocks(source: Source) -> list[str]:
+    return [] if source.is_face or source.name in MAY_READ_THE_CLOCK else clocks_of(source)
+
+
+def clocks_of(source: Source) -> list[str]:
+    used = {".".join(dotted(node)[-2:]) for node in source.nodes if isinstance(node, ast.Attribute)}
+    brought = {".".join(name.split(".")[-2:]) for name in source.imports()}
+    return [f"reads the clock by {name}" for name in sorted(CLOCKS & (used | brought))]
+
+
+def nameless_modules(source: Source) -> list[str]:
+    return [f"{part} names nothing" for part in source.name.split(".") if part in NAMELESS]
+
+
+def signals(source: Source) -> list[str]:
+    return [
+        f"uses {name}: call it, or make a row or a schedule of it"
+        for name in source.imports()
+        if name.startswith("django.dispatch") or (name.startswith("django.") and "signals" in name.split("."))
+    ]
+
+
+def broad_excepts(source: Source) -> list[str]:
+    handlers = [node for node in source.nodes if isinstance(node, ast.ExceptHandler)]
+    caught = [node for handler in handlers for node in ast.walk(handler.type or ast.Name(id="Exception"))]
+    return ["catches everything" for node in caught if dotted(node)[-1] in ("Exception", "BaseException")]
+
+
+def back_doors(source: Source) -> list[str]:
+    """Inserting or changing an Entry anywhere but in memories.store."""
+    if source.package == "memories" and source.unit == "store":
+        return []
+    found = [f"line {call.lineno}: {'.'.join(chain)}" for call, chain in _calls(source) if _writes_entry(source, chain)]
+    texts = [node.value for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return found + [f"SQL: {match.group()}" for text in texts if (match := ENTRY_SQL.search(text))]
+
+
+def _calls(source: Source) -> Iterator[tuple[ast.Call, list[str]]]:
+    for node in source.nodes:
+        if isinstance(node, ast.ClassDef) and node.name == "EntryQuerySet":
+            own = (call for call in ast.walk(node) if isinstance(call, ast.Call))
+            yield from ((call, ["Entry", *dotted(call)]) for call in own if dotted(call)[0] == "self")
+        elif isinstance(node, ast.Call):
+            yield node, dotted(node)
+
+
+def _writes_entry(source: Source, chain: list[str]) -> bool:
+    imported = (alias for node in source.nodes if isinstance(node, ast.ImportFrom) for alias in node.names)
+    entry = {"Entry"} | {alias.asname for alias in imported if alias.name == "Entry" and alias.asname}
+    is_entry = not entry.isdisjoint(chain[:-1]) or "entries" in chain[1:-1]
+    return chain[-1] in entry or (is_entry and chain[-1] in WRITES) or chain[-2:] == ["entry", "save"]
+
+
+def oversize(source: Source) -> list[str]:
+    lines = len(source.text.splitlines())
+    long = [
+        f"{node.name} has {length} lines"
+        for node in source.nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (length := (node.end_lineno or 0) - node.lineno + 1) >= FUNCTION_LINES
+    ]
+    return long + ([f"has {lines} lines"] if lines >= FILE_LINES else [])
+
+
+Rule = Callable[[Source], list[str]]
+OF_THE_PACKAGES: list[Rule] = [upward_imports, broken_layers, read_clocks, signals, broad_excepts, back_doors]
+OF_ALL: list[Rule] = [nameless_modules, oversize]
+
+
+@pytest.mark.parametrize("rule", [*OF_THE_PACKAGES, *OF_ALL])
+def test_the_code_keeps_its_rules(rule: Rule) -> None:
+    read = everything() if rule in OF_ALL else sources()
+    assert len(read) > 50
+    assert {source.name: wrong for source in read if (wrong := rule(source))} == {}
+
+
+def test_every_module_named_in_a_layer_is_named_once() -> None:
+    named = [unit for units in LAYERS.values() for unit in units.split()]
+    assert len(named) == len(set(named))
+
+
+def test_no_exemption_outlives_its_reason() -> None:
+    assert [source.name for source in sources() if source.name in MAY_READ_THE_CLOCK and clocks_of(source)] == sorted(
+        MAY_READ_THE_CLOCK
+    )
