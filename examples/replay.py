@@ -14,6 +14,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection, HTTPSConnection
@@ -39,6 +40,7 @@ class Bot:
         self._connection = kind(parts.netloc, timeout=60)
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self.took: dict[str, list[float]] = defaultdict(list)
+        self.close = self._connection.close
 
     def post(self, call: str, body: Row, *, note: str = "") -> Row:
         """The answer; ends the program with the server's words when it refuses."""
@@ -67,7 +69,12 @@ def main() -> None:
     questions = list(of_scope(options.queries, options.scope))
     if not rows or not questions:
         sys.exit(f"No rows or no questions of scope {options.scope} in these files.")
-    bot = Bot(options.url, options.key_file.read_text().strip())
+    with closing(Bot(options.url, options.key_file.read_text().strip())) as bot:
+        figures = replay(bot, options, rows, questions)
+    print_report(figures, as_json=options.json)
+
+
+def replay(bot: Bot, options: argparse.Namespace, rows: Sequence[Row], questions: Sequence[Row]) -> Row:
     # A memory of its own for every run.
     address = {"platform": "web", "peer": f"{options.scope}-{datetime.now(UTC):%Y%m%d%H%M%S}"}
     scope = bot.post("scopes/resolve", {"address": address})["user_scope"]
@@ -75,7 +82,7 @@ def main() -> None:
     memory = remember(bot, scope, rows)
     wait(bot, address, memory, seconds=options.patience)
     answers = [ask(bot, address, memory, question) for question in questions]
-    print_report(report(options.corpus, bot, memory, answers), as_json=options.json)
+    return report(options.corpus, bot, memory, answers)
 
 
 def arguments() -> argparse.Namespace:

@@ -1,0 +1,252 @@
+"""What the documentation says of the code is so, and nothing of the code is left out."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import get_commands
+from django.db import connection
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from memories.conf import MemorySettings
+from memories.models import BotKey, Workspace
+from memplatform import demo
+from memplatform.installation import WORDS
+from tests.conftest import Api, make_key
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+APPS = ("memories", "sessions_app", "channels_app", "memplatform")
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+BEHAVIOURS = [
+    f"{group}{n}"
+    for group, count in {"A": 15, "B": 9, "C": 15, "D": 9, "E": 6, "F": 8}.items()
+    for n in range(1, count + 1)
+]
+READMES = ("README.md", "README.zh-hans.md")
+
+
+def read(page: str) -> str:
+    return (REFERENCE / page).read_text()
+
+
+def rows(text: str) -> Iterator[list[str]]:
+    """The cells of every row of every table."""
+    for line in text.splitlines():
+        if line.startswith("|") and not line.startswith("|---"):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def coded(cell: str) -> str:
+    """What stands in backticks first in a cell; nothing when there are none."""
+    found = re.match(r"`([^`]+)`", cell)
+    return found.group(1) if found else ""
+
+
+# settings
+
+
+def numbers_in_code() -> dict[str, str]:
+    """Every number's name and its default, as it is written there."""
+    source = (ROOT / "memories" / "conf.py").read_text()
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    (numbers,) = [node for node in classes if node.name == MemorySettings.__name__]
+    return {
+        f"MEMORY_{ast.unparse(line.target)}": ast.get_source_segment(source, line.value) or ""
+        for line in numbers.body
+        if isinstance(line, ast.AnnAssign) and line.value
+    }
+
+
+def test_every_number_is_documented_with_its_default() -> None:
+    documented = {coded(row[0]): coded(row[1]) for row in rows(read("settings.md")) if len(row) == 3}
+    in_code = numbers_in_code()
+    assert len(in_code) == len(MemorySettings.__annotations__)
+    assert {name: documented.get(name) for name in in_code} == in_code
+    assert all(row[2] for row in rows(read("settings.md")) if coded(row[0]))
+
+
+def variables_in_code() -> dict[str, str | None]:
+    """Every environment variable of the settings with its default; None where it is computed."""
+    found = {}
+    for node in ast.walk(ast.parse((ROOT / "memplatform" / "settings.py").read_text())):
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[0] == "env"):
+            continue
+        if isinstance(name := node.args[0], ast.Constant):
+            found[str(name.value)] = default_of(node)
+    return found
+
+
+def default_of(call: ast.Call) -> str | None:
+    default = next((word.value for word in call.keywords if word.arg == "default"), None)
+    try:
+        value = ast.literal_eval(default) if default else None
+    except ValueError:
+        return None
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def test_every_environment_variable_is_documented_with_its_default() -> None:
+    documented = {coded(row[0]): row[1] for row in rows(read("settings.md")) if len(row) == 3 and coded(row[0])}
+    in_code = variables_in_code()
+    assert set(documented) == set(in_code) | set(numbers_in_code())
+    for name, default in in_code.items():
+        if default:
+            assert coded(documented[name]) == default, name
+        else:
+            assert documented[name], name
+
+
+# addresses and commands
+
+
+def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
+    """Every address with its methods; the admin's own pages count as one."""
+    for pattern in resolver.url_patterns:
+        path = prefix + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", str(pattern.pattern))
+        if path == "/admin/":
+            yield path
+        elif isinstance(pattern, URLResolver):
+            yield from routes(pattern, path)
+        elif isinstance(pattern, URLPattern):
+            view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
+            yield from (f"{method} {path}" for method in getattr(view, "required", {"GET": None}))
+
+
+def test_every_route_has_its_heading() -> None:
+    assert set(re.findall(r"^## `(.+)`$", read("api.md"), re.MULTILINE)) == set(routes(get_resolver()))
+
+
+def test_every_command_is_documented() -> None:
+    ours = {name for name, app in get_commands().items() if app in APPS}
+    section = read("commands.md").partition("## Commands of manage.py")[2].partition("\n## ")[0]
+    assert {coded(row[0]).split(" ")[0] for row in rows(section)} - {""} == ours
+
+
+def test_every_word_of_make_is_documented() -> None:
+    listed = {coded(row[0]) for row in rows(read("commands.md"))}
+    targets = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert targets
+    words = {f"make {word}" for word in targets.group(1).split()}
+    assert {word for word in listed if word.startswith("make ")} == words
+    only_python = {word for word in WORDS if f"make {word}" not in words}
+    assert {word.split()[2] for word in listed if word.startswith("python3 bootstrap.py")} == only_python
+
+
+# schema
+
+
+@pytest.mark.django_db
+def test_every_table_and_every_named_constraint_is_documented() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(memories|sessions_app|channels_app)_'"
+        )
+        tables = {name for (name,) in cursor.fetchall()}
+        cursor.execute(
+            "SELECT conname FROM pg_constraint WHERE conrelid::regclass::text = ANY(%s) AND contype IN ('c', 'u', 'f')"
+            " AND conname !~ '^(memories|sessions_app|channels_app)_'",  # so PostgreSQL and Django name by themselves
+            [list(tables)],
+        )
+        constraints = {name for (name,) in cursor.fetchall()}
+    text = read("schema.md")
+    assert set(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == tables
+    listed = {name for line in re.findall(r"^- (`.+)$", text, re.MULTILINE) for name in names_before_colon(line)}
+    assert listed == constraints
+
+
+def names_before_colon(line: str) -> list[str]:
+    return re.findall(r"`(\w+)`", line.partition(":")[0])
+
+
+# behaviours
+
+
+def cited_tests() -> list[str]:
+    return re.findall(r"`(tests/[\w/]+\.py::\w+)`", read("behaviours.md"))
+
+
+def test_every_behaviour_is_proved_or_said_to_be_missing() -> None:
+    listed = {row[0]: row for row in rows(read("behaviours.md")) if row[0] in BEHAVIOURS}
+    assert list(listed) == BEHAVIOURS
+    for name, (_id, _what, state, proof) in listed.items():
+        assert state in ("yes", "in part", "not yet"), name
+        assert bool(re.search(r"`tests/", proof)) == (state != "not yet"), name
+
+
+@pytest.mark.parametrize("citation", cited_tests())
+def test_every_cited_test_exists(citation: str) -> None:
+    path, _colons, name = citation.partition("::")
+    tree = ast.parse((ROOT / path).read_text())
+    assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+# pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?://)([^)#]*)(?:#[\w-]+)?\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_listed() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert page.name == "README.md" or f"({page.relative_to(ROOT / 'docs')})" in index, page
+
+
+def test_both_readmes_tell_the_same() -> None:
+    shapes = [re.findall(r"^(#+|```|- |ask \w+)", (ROOT / name).read_text(), re.MULTILINE) for name in READMES]
+    assert shapes[0] == shapes[1]
+
+
+def test_a_decision_is_dated_and_short() -> None:
+    decisions = re.split(r"^## ", (ROOT / "docs" / "decisions.md").read_text(), flags=re.MULTILINE)[1:]
+    for decision in decisions:
+        title, *lines = decision.strip().splitlines()
+        assert re.match(r"\d{4}-\d\d-\d\d · ", title), title
+        assert len([line for line in lines if line]) <= 10, title
+
+
+# what can be pasted
+
+
+def calls(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The calls of a page: `ask recall '{…}'`, or curl with its address and `-d '{…}'`."""
+    for path, body in re.findall(r"^(?:ask |curl[^{]*?/api/v1/)([\w/]+)[^{]*?'(\{.*\})'$", text, re.MULTILINE):
+        yield path, json.loads(body)
+
+
+@pytest.fixture
+def told_api(workspace: Workspace) -> Api:
+    """The demo bot after the first start."""
+    token = make_key(workspace, name="demo")
+    demo.tell(BotKey.objects.get(digest=BotKey.digest_of(token)), now=datetime.now(UTC))
+    return Api(token)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", READMES)
+def test_the_tour_works_as_pasted(told_api: Api, name: str) -> None:
+    tour = list(calls((ROOT / name).read_text()))
+    assert len(tour) == 9
+    *answers, last = [(path, told_api.post(path, body)) for path, body in tour]
+    for path, answer in answers:
+        assert answer.status_code in (200, 201), answer.json()
+        assert path != "recall" or answer.json()["memories"]
+    assert last[1].json()["need"]["retrieve"] is False
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", ["quickstart.md", "reference/api.md", "howto/connect-a-bot.md"])
+def test_the_calls_of_a_page_are_taken(api: Api, page: str) -> None:
+    told = list(calls((ROOT / "docs" / page).read_text()))
+    assert told
+    for path, body in told:
+        assert api.post(path, body).status_code in (200, 201), (path, body)
