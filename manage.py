@@ -53,14 +53,20 @@ def needs_database(arguments: list[str]) -> bool:
 
 
 def announce() -> None:
-    """A child of the supervisor tells that it lives, and ends when the supervisor does."""
+    """A child of the supervisor tells that it lives, and ends when the supervisor does.
+
+    The worker's beat says more: that its cluster works. It beats by itself.
+    """
     if name := os.environ.get("MEMPLATFORM_PROCESS"):
         import django
 
         django.setup()
-        from memplatform import heartbeat
+        from memplatform import heartbeat, parent
 
-        heartbeat.start(name)
+        if name == "worker":
+            parent.end_with_parent()
+        else:
+            heartbeat.start(name)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ def programs(host: str, port: int) -> dict[str, Program]:
     return {
         "web": Program((python, "-m", "memplatform.web", host, str(port))),
         "embedder": Program((python, "manage.py", "embedder"), nice=10),
+        "worker": Program((python, "manage.py", "worker"), nice=5),
     }
 
 

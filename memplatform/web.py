@@ -1,7 +1,10 @@
 """`python -m memplatform.web HOST PORT`: leads the web workers, which load Django and beat."""
 
+import os
+import shutil
 import sys
 
+from django.conf import settings
 from granian import Granian
 from granian.constants import Interfaces
 
@@ -14,6 +17,9 @@ _REQUEST_MAX_SECONDS = 15  # how long a stopping worker may finish what it has b
 
 def main(host: str, port: int) -> None:
     end_with_parent()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+    shutil.rmtree(settings.DATA_DIR / "metrics", ignore_errors=True)  # counters of processes that are no more
+    (settings.DATA_DIR / "metrics").mkdir(parents=True)
     Granian(
         "memplatform.wsgi:application",
         address=host,

@@ -1,0 +1,53 @@
+"""What the workers of a cluster are doing, from the lines they send: `+pid task` when they begin, `-pid task` after."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Progress:
+    """Times are seconds of the monotonic clock."""
+
+    workers: int
+    since: float  # when anything was last heard, or listening began
+    busy: dict[int, tuple[str, float]] = field(default_factory=dict)  # by process: its task, and since when
+    deaths: Counter[str] = field(default_factory=Counter)  # by task: workers that died over it
+    heard: bool = False
+    awaited: str = ""  # the pulse that has not come back
+    _rest: str = ""
+
+    def restart(self, now: float) -> None:
+        """A new cluster: nothing was heard of it yet. What tasks have killed is not forgotten."""
+        self.busy, self.since, self.heard, self.awaited, self._rest = {}, now, False, "", ""
+
+    def hear(self, text: str, now: float) -> None:
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            pid, _space, task = line[1:].partition(" ")
+            if line.startswith("+"):
+                self.busy[int(pid)] = (task, now)
+            else:
+                self.busy.pop(int(pid), None)
+                self.deaths.pop(task, None)
+                self.awaited = "" if task == self.awaited else self.awaited
+            self.heard, self.since = True, now
+
+    def bury(self, is_alive: Callable[[int], bool]) -> list[str]:
+        """The tasks whose worker died over them since the last call."""
+        dead = [pid for pid in self.busy if not is_alive(pid)]
+        tasks = [self.busy.pop(pid)[0] for pid in dead]
+        self.deaths.update(tasks)
+        return tasks
+
+    def trust(self, now: float) -> None:
+        """Whatever went before, silence counts from here: the database was away, or the machine slept."""
+        self.since = now
+        self.busy = {pid: (task, now) for pid, (task, _since) in self.busy.items()}
+
+    def silence(self, now: float, timeout: float) -> float:
+        """For how long nothing moved that should have. While every worker is at work, nothing needs to move."""
+        if len(self.busy) < self.workers:
+            return now - self.since
+        oldest = min(since for _task, since in self.busy.values())
+        return max(0.0, now - oldest - timeout)
