@@ -7,9 +7,13 @@ import os
 import secrets
 from pathlib import Path
 
+import django_stubs_ext
 import environ
+from django.templatetags.static import static
 
 from memplatform import logs, postgres
+
+django_stubs_ext.monkeypatch()  # ModelForm[Entry] and its like mean something to the type checker, nothing at run time
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -56,6 +60,8 @@ if PROCESS == "web":  # read when prometheus_client is first imported: counters 
     (DATA_DIR / "metrics").mkdir(parents=True, exist_ok=True)
 
 INSTALLED_APPS = [
+    "unfold.apps.BasicAppConfig",  # before the admin: its templates take the place of Django's
+    "unfold.contrib.filters",
     "memplatform",
     "channels_app",
     "sessions_app",
@@ -66,7 +72,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_q",
-    "django.contrib.admin",
+    "memplatform.apps.SiteConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -172,6 +178,33 @@ SPECTACULAR_SETTINGS = {
     },
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576  # a larger body is refused before it is parsed
+
+UNFOLD = {
+    "SITE_TITLE": "memplatform",
+    "SITE_HEADER": "memplatform",
+    "SITE_SYMBOL": "psychology",
+    "SITE_URL": None,
+    "SHOW_LANGUAGES": True,
+    "SHOW_VIEW_ON_SITE": False,
+    "DASHBOARD_CALLBACK": "memplatform.home.page",
+    "STYLES": [lambda request: static("memplatform/admin.css")],
+    "SIDEBAR": {"show_search": True, "command_search": True, "navigation": []},
+    "COLORS": {
+        "primary": {  # teal: calm, and unlike the red and orange of what needs attention
+            "50": "#f0fdfa",
+            "100": "#ccfbf1",
+            "200": "#99f6e4",
+            "300": "#5eead4",
+            "400": "#2dd4bf",
+            "500": "#14b8a6",
+            "600": "#0d9488",
+            "700": "#0f766e",
+            "800": "#115e59",
+            "900": "#134e4a",
+            "950": "#042f2e",
+        }
+    },
+}
 
 LANGUAGE_CODE = env("LANGUAGE_CODE", default="en")
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
