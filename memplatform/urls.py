@@ -16,5 +16,6 @@ urlpatterns = [
     path("livez", health.livez),
     path("readyz", health.readyz),
     path("metrics", metrics.metrics),
+    path("admin/language/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
 ]

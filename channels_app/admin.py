@@ -1,0 +1,55 @@
+"""Channels: the rules by which a bot account keeps memories and sessions apart."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from channels_app.models import Channel
+from memories.admin.wall import EDIT, WalledAdmin
+
+_HELP = {
+    "label": _("What people call it."),
+    "dm_scope": _(
+        "How far the memories of direct chats are kept apart. Empty: one per platform and person, or one for all where "
+        "a single person sits at the keyboard. A change holds from the next message on and moves nothing."
+    ),
+    "session_mode": _("«One session a chat» lets a conversation go on; the other forgets it with every message."),
+    "session_prefix": _("Begins the keys of this channel's sessions; empty: the platform's name."),
+    "group_sessions": _("Whether the members of a group share one conversation or each have their own."),
+    "group_prefix": _("Begins the scope keys of groups. Changing it begins new, empty memories for them."),
+    "capture_group_memory": _("Also keep what is said in a group as the group's own memory. Empty: as configured."),
+    "group_user_recall": _(
+        "What the bot may bring up in a group from what a person told it elsewhere. Empty: as configured."
+    ),
+    "need": _("By rules, messages like «ok» or pure code are answered without a search."),
+}
+
+
+@admin.register(Channel)
+class ChannelAdmin(WalledAdmin):
+    """A channel appears by itself when a bot first speaks from it; people set its rules."""
+
+    members_may = EDIT
+    list_display = ["name", "platform", "account", "workspace", "dm_scope", "group_sessions", "created_at"]
+    list_select_related = ["workspace"]
+    search_fields = ["platform", "account", "label"]
+    ordering = ["workspace__name", "platform", "account"]
+    fieldsets = [
+        (None, {"fields": ["label", ("platform", "account", "workspace")]}),
+        (_("Direct chats"), {"fields": ["dm_scope", "session_mode", "session_prefix"]}),
+        (_("Groups"), {"fields": ["group_sessions", "capture_group_memory", "group_user_recall", "group_prefix"]}),
+        (_("Recall"), {"fields": ["need"]}),
+        (_("About"), {"fields": [("uid", "version", "created_at")]}),
+    ]
+    readonly_fields = ["platform", "account", "workspace", "uid", "version", "created_at"]
+
+    def get_form(self, request: HttpRequest, obj: Channel | None = None, change: bool = False, **kwargs: Any) -> Any:
+        kwargs["help_texts"] = _HELP
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    @display(description=_("channel"), ordering="platform")
+    def name(self, channel: Channel) -> str:
+        return str(channel)

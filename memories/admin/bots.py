@@ -1,0 +1,227 @@
+"""Bots and their keys: a key is issued on a page that shows its token once, and taken back for good."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from memories.admin.confirmations import Question, ask, form_of, is_answer
+from memories.admin.wall import EDIT, LOOK, WalledAdmin, WalledInline
+from memories.choices import Permission
+from memories.models import Bot, BotKey
+
+_TERMS = [("", _("never")), ("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year"))]
+
+
+class KeyForm(forms.Form):
+    """What a new key is for."""
+
+    label = forms.CharField(
+        label=_("Label"),
+        max_length=100,
+        help_text=_("Where the key is used, such as «production»."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+    permissions = forms.MultipleChoiceField(
+        label=_("Permissions"),
+        choices=Permission.choices,
+        initial=[Permission.READ, Permission.WRITE],
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+    )
+    scope_patterns = forms.CharField(
+        label=_("Scope patterns"),
+        required=False,
+        help_text=_("One a line, such as telegram:*; none means every scope of the workspace."),
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    )
+    expires = forms.ChoiceField(label=_("Expires"), choices=_TERMS, required=False, widget=UnfoldAdminSelectWidget)
+
+    def clean_scope_patterns(self) -> list[str]:
+        return [line.strip() for line in self.cleaned_data["scope_patterns"].splitlines() if line.strip()]
+
+    def issue(self, bot: Bot) -> tuple[BotKey, str]:
+        days = self.cleaned_data["expires"]
+        return BotKey.issue(
+            bot,
+            label=self.cleaned_data["label"],
+            permissions=self.cleaned_data["permissions"],
+            scope_patterns=self.cleaned_data["scope_patterns"],
+            expires_at=timezone.now() + timedelta(days=int(days)) if days else None,
+        )
+
+
+class KeyInline(WalledInline):
+    """The keys of a bot; of the token only its beginning is known."""
+
+    model = BotKey
+    members_may = LOOK
+    fields = ["prefix", "label", "permissions", "scope_patterns", "state", "last_used_at", "revoke"]
+    readonly_fields = fields
+    ordering = ["-id"]
+    verbose_name_plural = _("keys")
+
+    @display(description=_("state"), label={_("usable"): "success", _("revoked"): "danger", _("expired"): "warning"})
+    def state(self, key: BotKey) -> str:
+        return _state(key)
+
+    @display(description="")
+    def revoke(self, key: BotKey) -> str:
+        if key.revoked_at:
+            return ""
+        return format_html(
+            '<a class="mp-link mp-danger" href="{}">{}</a>',
+            reverse("admin:memories_botkey_revoke", args=[key.pk]),
+            gettext("Revoke"),
+        )
+
+
+def _state(key: BotKey) -> Any:
+    if key.revoked_at:
+        return _("revoked")
+    return _("expired") if key.expires_at and key.expires_at <= timezone.now() else _("usable")
+
+
+@admin.register(Bot)
+class BotAdmin(WalledAdmin):
+    """Clients of the API."""
+
+    members_may = EDIT | {"add"}
+    list_display = ["name", "workspace", "usable_keys", "is_enabled", "created_at"]
+    list_select_related = ["workspace"]
+    search_fields = ["name"]
+    ordering = ["workspace__name", "name"]
+    inlines = [KeyInline]
+    actions_detail = ["issue_key", "enable_or_disable"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        usable = Q(keys__revoked_at=None) & (Q(keys__expires_at=None) | Q(keys__expires_at__gt=timezone.now()))
+        return super().get_queryset(request).annotate(_usable=Count("keys", filter=usable))
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["workspace", "name", *(["uid", "created_at", "disabled_at"] if obj else [])]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["workspace", "uid", "created_at", "disabled_at"] if obj else []
+
+    @display(description=_("usable keys"), ordering="_usable")
+    def usable_keys(self, bot: Any) -> int:
+        return int(bot._usable)
+
+    @display(description=_("enabled"), boolean=True, ordering="disabled_at")
+    def is_enabled(self, bot: Bot) -> bool:
+        return bot.disabled_at is None
+
+    @action(description=_("Issue a key"), url_path="issue-key", icon="key", permissions=["change"])
+    def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
+        bot = self.reach(request, object_id)
+        form = form_of(request, KeyForm)
+        back = reverse("admin:memories_bot_change", args=[bot.pk])
+        if is_answer(request) and form.is_valid():
+            key, token = form.issue(bot)
+            self.log_change(request, bot, gettext("Issued the key %(key)s.") % {"key": key})
+            return self._show(request, bot, key, token, back)
+        question = Question(
+            title=gettext("Issue a key for %(bot)s") % {"bot": bot},
+            text=gettext("The key will be shown once, on the next page. Only its hash is kept."),
+            button=gettext("Issue the key"),
+            back=back,
+        )
+        return ask(self, request, question, form)
+
+    def _show(self, request: HttpRequest, bot: Bot, key: BotKey, token: str, back: str) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": gettext("The new key of %(bot)s") % {"bot": bot},
+            "key": key,
+            "token": token,
+            "back": back,
+        }
+        response = TemplateResponse(request, "admin/memories/key.html", context)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    @action(description=_("Disable or enable"), url_path="switch", icon="power_settings_new", permissions=["change"])
+    def enable_or_disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A disabled bot's keys are all refused; nothing else of it changes."""
+        bot = self.reach(request, object_id)
+        back = reverse("admin:memories_bot_change", args=[bot.pk])
+        form = form_of(request, forms.Form)
+        if is_answer(request):
+            bot.disabled_at = None if bot.disabled_at else timezone.now()
+            bot.save(update_fields=["disabled_at"])
+            done = gettext("Disabled.") if bot.disabled_at else gettext("Enabled.")
+            self.log_change(request, bot, done)
+            messages.success(request, done)
+            return HttpResponseRedirect(back)
+        is_on = bot.disabled_at is None
+        question = Question(
+            title=gettext("Disable %(bot)s") % {"bot": bot} if is_on else gettext("Enable %(bot)s") % {"bot": bot},
+            text=gettext("From now on every key of this bot is refused. What it remembered stays.")
+            if is_on
+            else gettext("Its usable keys are accepted again."),
+            button=gettext("Disable") if is_on else gettext("Enable"),
+            back=back,
+            is_grave=is_on,
+        )
+        return ask(self, request, question, form)
+
+
+@admin.register(BotKey)
+class BotKeyAdmin(WalledAdmin):
+    """All keys of a workspace, for finding those that are old or unused."""
+
+    members_may = LOOK
+    list_display = ["prefix", "label", "bot", "workspace", "permissions", "state", "last_used_at", "expires_at"]
+    list_select_related = ["bot", "workspace"]
+    search_fields = ["prefix", "label", "bot__name"]
+    ordering = ["-id"]
+    fields = [
+        "prefix", "label", "bot", "permissions", "scope_patterns", "created_at", "expires_at", "revoked_at",
+        "last_used_at",
+    ]  # fmt: skip
+    actions_detail = ["revoke"]
+
+    @display(description=_("state"), label={_("usable"): "success", _("revoked"): "danger", _("expired"): "warning"})
+    def state(self, key: BotKey) -> str:
+        return _state(key)
+
+    @action(
+        description=_("Revoke"), url_path="revoke", icon="key_off", variant=ActionVariant.DANGER, permissions=["view"]
+    )
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """For good: a revoked key is never accepted again."""
+        key = self.reach(request, object_id, "view")
+        back = reverse("admin:memories_bot_change", args=[key.bot_id])
+        if is_answer(request):
+            BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+            done = gettext("The key %(key)s is revoked.") % {"key": key}
+            self.log_change(request, key, done)
+            messages.success(request, done)
+            return HttpResponseRedirect(back)
+        question = Question(
+            title=gettext("Revoke %(key)s") % {"key": key},
+            text=gettext("Calls with this key are refused from now on. A revoked key cannot be brought back."),
+            button=gettext("Revoke the key"),
+            back=back,
+            is_grave=True,
+        )
+        return ask(self, request, question, form_of(request, forms.Form))

@@ -1,0 +1,201 @@
+"""Entries: find them, see where they come from and who heard them, correct them, take them out, bring them back."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import (
+    AutocompleteSelectFilter,
+    BooleanRadioFilter,
+    ChoicesDropdownFilter,
+    RangeDateTimeFilter,
+)
+from unfold.decorators import display
+from unfold.views import ChangeList
+
+from memories.admin import entry_history
+from memories.admin.entry_form import EntryForm, SlotInline, edit_of
+from memories.admin.filters import ProjectFilter, StateFilter, TierFilter
+from memories.admin.out_and_back import OutAndBack
+from memories.admin.related import about
+from memories.admin.search import search
+from memories.admin.states import State, policies_of, state_of
+from memories.admin.wall import EDIT, WalledAdmin, actor_of, workspaces_of
+from memories.exceptions import PlatformError
+from memories.models import Entry
+from memories.store import edit
+
+_COLORS = {
+    State.LIVE.label: "success",
+    State.DUE.label: "warning",
+    State.EXPIRED.label: "danger",
+    State.ARCHIVED.label: "info",
+    State.SUPERSEDED.label: "info",
+    State.SUPPRESSED.label: "danger",
+}
+
+
+class EntryList(ChangeList):
+    """Knows the state of each row of the page, with the policies of its workspace read once."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        now, policies = timezone.now(), policies_of({row.workspace_id for row in self.result_list})
+        for row in self.result_list:
+            row.state = state_of(row, policies[row.workspace_id], now)
+
+
+@admin.register(Entry)
+class EntryAdmin(OutAndBack, WalledAdmin):
+    """The main page of the platform. Everything here goes through memories.store, and so into the history."""
+
+    members_may = EDIT
+    form = EntryForm
+    inlines = [SlotInline]
+    list_display = ["text", "scope", "colored_type", "category", "colored_state", "created_at", "times_recalled"]
+    list_display_links = ["text"]
+    list_filter = [
+        StateFilter,
+        ("type", ChoicesDropdownFilter),
+        ("category", ChoicesDropdownFilter),
+        TierFilter,
+        ("scope", AutocompleteSelectFilter),
+        ProjectFilter,
+        ("source", ChoicesDropdownFilter),
+        ("pinned", BooleanRadioFilter),
+        ("created_at", RangeDateTimeFilter),
+    ]
+    list_select_related = ["scope", "workspace", "access"]
+    ordering = ["-created_at", "-id"]
+    sortable_by = ["created_at"]
+    search_fields = ["content"]
+    search_help_text = _("Words in English or Chinese, “a phrase as written”, or an id")
+    fieldsets = [
+        (None, {"fields": ["content", ("category", "importance"), ("project", "topic"), ("pinned", "expires_at")]}),
+        (
+            _("Where it was said"),
+            {
+                "classes": ["tab"],
+                "fields": [
+                    "scope", ("channel", "chat_id"), ("session_id", "thread_id"), ("sender_id", "speaker"),
+                    "chats", "origins",
+                ],
+            },
+        ),
+        (
+            _("Life"),
+            {
+                "classes": ["tab"],
+                "fields": [
+                    ("type", "subtype", "tier"), "source", ("created_at", "stated_at", "updated_at"),
+                    ("expired_at", "archived_at", "suppressed_at"), "superseded_by", ("verified_at", "verified_by"),
+                    ("path", "line_from", "line_to"), ("uid", "version"),
+                ],
+            },
+        ),
+    ]  # fmt: skip
+    readonly_fields = [
+        "scope", "channel", "chat_id", "session_id", "thread_id", "sender_id", "speaker", "chats", "origins", "type",
+        "subtype", "tier", "source", "created_at", "stated_at", "updated_at", "expired_at", "archived_at",
+        "suppressed_at", "superseded_by", "verified_at", "verified_by", "path", "line_from", "line_to", "uid",
+        "version",
+    ]  # fmt: skip
+    change_form_outer_before_template = "admin/memories/entry_state.html"
+    change_form_outer_after_template = "admin/memories/entry_related.html"
+
+    # what is shown
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("scope").defer("terms")
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """The workspace only for those who see several."""
+        seen = workspaces_of(request)
+        several = seen is None or len(seen) > 1
+        return [*self.list_display[:2], *(["workspace"] if several else []), *self.list_display[2:]]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return EntryList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        return (search(queryset, search_term) if search_term.strip() else queryset), False
+
+    @display(description=_("content"))
+    def text(self, entry: Entry) -> str:
+        mark = "📌 " if entry.pinned else ""
+        return mark + (entry.content if len(entry.content) <= 110 else f"{entry.content[:109]}…")
+
+    @display(description=_("type"))
+    def colored_type(self, entry: Entry) -> str:
+        return entry.get_type_display()
+
+    @display(description=_("state"), label=_COLORS)
+    def colored_state(self, entry: Any) -> Any:
+        return entry.state.label
+
+    @display(description=_("recalled"))
+    def times_recalled(self, entry: Entry) -> int:
+        access = getattr(entry, "access", None)
+        return access.access_count if access else 0
+
+    # editing
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        frozen = isinstance(obj, Entry) and obj.scope.frozen
+        return super().has_change_permission(request, obj) and not frozen
+
+    def get_form(self, request: HttpRequest, obj: Entry | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.refusal = request.__dict__.get("_refusal")
+        return form
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The version the form was opened with travels in it."""
+        first, *others = super().get_fieldsets(request, obj)
+        if not self.has_change_permission(request, obj):
+            return [first, *others]
+        return [(first[0], {**first[1], "fields": [*first[1]["fields"], "opened_version"]}), *others]
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """What the door refuses comes back as an error of the form, with everything that was typed."""
+        entry = self.get_object(request, object_id) if object_id else None
+        more = {**(about(entry, now=timezone.now()) if entry else {}), **(extra_context or {})}
+        try:
+            answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
+        except PlatformError as refusal:
+            request.__dict__["_refusal"] = refusal
+            answer = super().changeform_view(request, object_id, form_url, more)
+        return answer
+
+    def save_model(self, request: HttpRequest, obj: Entry, form: Any, change: bool) -> None:
+        """Saved with its slots, in one change."""
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: list[Any], change: bool) -> None:
+        wanted = edit_of(form, formsets)
+        if wanted.columns or wanted.slots:
+            opened = form.cleaned_data["opened_version"]
+            edit(form.instance, wanted, now=timezone.now(), actor=actor_of(request), expected_version=opened)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        """The history of entries is kept by the database; words of users do not go into a second one."""
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        return entry_history.page(self, request, self.reach(request, object_id, "view"))
+
+    def get_urls(self) -> list[Any]:
+        back = self.admin_site.admin_view(self.bring_version_back)
+        return [
+            path("<path:object_id>/versions/<int:version>/", back, name="memories_entry_version"),
+            *super().get_urls(),
+        ]
+
+    def bring_version_back(self, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
+        return entry_history.bring_back(self, request, self.reach(request, object_id), version)

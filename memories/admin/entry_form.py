@@ -1,0 +1,100 @@
+"""Editing an entry without losing anybody's words: through the one door, with the version the form was opened with."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from memories.admin.wall import MANAGE, WalledInline
+from memories.exceptions import PlatformError
+from memories.models import Entry, Slot
+from memories.store import Edit
+
+FIELDS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at")
+
+
+class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The columns people edit; a change by somebody else meanwhile is shown beside what was typed."""
+
+    opened_version = forms.IntegerField(widget=forms.HiddenInput)
+    #: Why the door refused what this request wants, set for one request on a class made for it.
+    refusal: PlatformError | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["opened_version"] = self.instance.version
+        self._was = {name: getattr(self.instance, name) for name in FIELDS}
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        opened = data.get("opened_version")
+        if opened is not None and opened != self.instance.version:
+            self._show_what_is_now(data)
+        elif self.refusal:
+            field = self.refusal.field
+            self.add_error(field if field in self.fields else None, str(self.refusal))
+        return data
+
+    def _show_what_is_now(self, data: dict[str, Any]) -> None:
+        """Keep what was typed, say what the entry says now, and let the next save win on purpose."""
+        self.add_error(
+            None,
+            _(
+                "Somebody changed this entry while you were editing it. What you typed is still here; below it stands "
+                "what the entry says now. Save again to put yours over it, or open it anew to drop yours."
+            ),
+        )
+        for name in FIELDS:
+            if name in data and data[name] != self._was[name]:
+                self.add_error(name, _now("Now it says: %(value)s") % {"value": self._was[name] or "—"})
+        self.data = self.data.copy()  # type: ignore[union-attr]
+        self.data["opened_version"] = str(self.instance.version)  # type: ignore[index]
+
+
+class SlotForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A value may be long; the name is what bots filter by."""
+
+    class Meta:
+        model = Slot
+        fields = ["name", "value"]
+
+
+class SlotInline(WalledInline):
+    """The free slots of an entry, saved with it as one change."""
+
+    model = Slot
+    form = SlotForm
+    members_may = MANAGE
+    fields = ["name", "value"]
+    ordering = ["name"]
+    extra = 0
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and not _is_frozen(obj)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_add_permission(request, obj) and not _is_frozen(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and not _is_frozen(obj)
+
+
+def _is_frozen(entry: Any) -> bool:
+    return isinstance(entry, Entry) and entry.scope.frozen
+
+
+def edit_of(form: Any, formsets: list[Any]) -> Edit:
+    """What a valid form wants changed, slots included."""
+    columns = {name: form.cleaned_data[name] for name in form.changed_data if name in FIELDS}
+    slots: dict[str, str | None] = {}
+    for line in (line for formset in formsets for line in formset.forms):
+        if not line.has_changed() and not line.cleaned_data.get("DELETE"):
+            continue
+        before = line.initial.get("name")
+        if before and (line.cleaned_data.get("DELETE") or line.cleaned_data["name"] != before):
+            slots[before] = None
+        if not line.cleaned_data.get("DELETE"):
+            slots[line.cleaned_data["name"]] = line.cleaned_data["value"]
+    return Edit(columns=columns, slots=slots)

@@ -1,0 +1,137 @@
+"""The history of an entry as a page: what changed word by word, who did it, and a way back to any version."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import localize
+from django.utils.timezone import template_localtime
+from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext_lazy as _
+
+from memories import store
+from memories.admin.confirmations import Question, ask, form_of, is_answer
+from memories.admin.wall import actor_of
+from memories.choices import Operation
+from memories.exceptions import PlatformError
+from memories.history import Step, history_of
+from memories.models import Batch, Entry
+from memories.store import past
+
+
+@dataclass(frozen=True)
+class Line:
+    """One value that changed."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """A step as the page tells it."""
+
+    step: Step
+    headline: str
+    lines: list[Line]
+    batch: Batch | None
+    is_present: bool
+
+
+def page(model_admin: Any, request: HttpRequest, entry: Entry) -> HttpResponse:
+    steps = history_of(entry)
+    wanted = {step.batch_id for step in steps if step.batch_id}
+    batches = Batch.objects.filter(workspace_id=entry.workspace_id).in_bulk(wanted)
+    told = [_tell(step, entry, batches) for step in reversed(steps)]
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": gettext("History"),
+        "subtitle": str(entry)[:60],
+        "entry": entry,
+        "told": told,
+        "may_change": model_admin.has_change_permission(request, entry),
+    }
+    request.current_app = model_admin.admin_site.name
+    return TemplateResponse(request, "admin/memories/entry_history.html", context)
+
+
+def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: int) -> HttpResponse:
+    """Ask, then give the entry the words, attributes and slots of that version; liveness has its own verbs."""
+    back = reverse("admin:memories_entry_history", args=[entry.pk])
+    step = next((step for step in history_of(entry) if step.version == version), None)
+    if step is None:
+        raise Http404
+    if is_answer(request):
+        try:
+            store.revert(entry, version, now=timezone.now(), actor=actor_of(request))
+        except PlatformError as refusal:
+            messages.error(request, str(refusal))
+        else:
+            messages.success(request, gettext("Version %(version)d is back.") % {"version": version})
+        return HttpResponseRedirect(back)
+    question = Question(
+        title=gettext("Bring version %(version)d back") % {"version": version},
+        text=gettext(
+            "The entry gets the words, attributes and slots it had then. What it says now stays in the history. Whether "
+            "it is in use does not change."
+        ),
+        button=gettext("Bring it back"),
+        back=back,
+        rows=[wording_in(entry, version)],
+    )
+    return ask(model_admin, request, question, form_of(request, forms.Form))
+
+
+def wording_in(entry: Entry, version: int) -> str:
+    """What the entry said in that version."""
+    was = past.as_of_version(entry, version)
+    return str(was.get("content", entry.content))
+
+
+def _tell(step: Step, entry: Entry, batches: dict[int, Batch]) -> Told:
+    lines = [_line(name, *values) for name, values in step.columns.items() if name != "content" or not step.wording]
+    lines += [Line(f"{_('slot')} {name}", _say("", old), _say("", new)) for name, (old, new) in step.slots.items()]
+    return Told(
+        step=step,
+        headline=_headline(step),
+        lines=lines,
+        batch=batches.get(step.batch_id) if step.batch_id else None,
+        is_present=step.version == entry.version,
+    )
+
+
+def _headline(step: Step) -> str:
+    if step.operation == Operation.INSERT:
+        return gettext("Remembered")
+    if "expired_at" in step.columns:
+        return gettext("Taken out of use") if step.columns["expired_at"][1] else gettext("Brought back into use")
+    if "archived_at" in step.columns and step.columns["archived_at"][1]:
+        return gettext("Archived")
+    if step.wording:
+        return gettext("Reworded")
+    return pgettext("history", "Changed")
+
+
+def _line(name: str, before: Any, after: Any) -> Line:
+    return Line(str(Entry._meta.get_field(name).verbose_name), _say(name, before), _say(name, after))  # type: ignore[union-attr]
+
+
+def _say(name: str, value: Any) -> str:
+    """A value as people read it; nothing is a dash."""
+    if value in (None, "", []):
+        return "—"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
+    if hasattr(value, "tzinfo"):
+        return str(localize(template_localtime(value)))
+    choices = dict(getattr(Entry._meta.get_field(name), "flatchoices", [])) if name else {}
+    return str(choices.get(value, value))

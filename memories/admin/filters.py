@@ -1,0 +1,51 @@
+"""Filters of the list of entries that Django does not know of."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import DropdownFilter, TextFilter
+
+from memories.admin.states import State, in_state
+
+
+class StateFilter(DropdownFilter):
+    """Where entries stand now."""
+
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(State.choices)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return (
+            queryset.filter(in_state(str(self.value()), timezone.now())) if self.value() in State.values else queryset
+        )
+
+
+class TierFilter(DropdownFilter):
+    """Which layer of the memory; only facts have one."""
+
+    title = _("tier")
+    parameter_name = "tier"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("1", _("1 · profile")), ("2", _("2 · knowledge")), ("none", _("None"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        conditions: dict[Any, dict[str, Any]] = {"1": {"tier": 1}, "2": {"tier": 2}, "none": {"tier__isnull": True}}
+        return queryset.filter(**conditions.get(self.value(), {}))
+
+
+class ProjectFilter(TextFilter):
+    """The project by its exact name: a list of all names would be a scan of the table."""
+
+    title = _("project")
+    parameter_name = "project"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        asked = (self.value() or "").strip().replace("\0", "")
+        return queryset.filter(project=asked) if asked else queryset

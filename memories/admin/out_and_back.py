@@ -1,0 +1,126 @@
+"""Taking entries out of use and bringing them back: a page that asks, a POST that acts, a batch that remembers."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+
+from memories import curation
+from memories.admin.confirmations import Question, ReasonForm, TermForm, ask, chosen, form_of, is_answer
+from memories.admin.states import State, policies_of, state_of
+from memories.admin.wall import actor_of
+from memories.models import Entry
+
+Act = Callable[[HttpRequest, list[Entry]], HttpResponse]
+
+
+class OutAndBack:
+    """The actions «expire» and «restore» of the admin of entries."""
+
+    actions = ["expire_chosen", "restore_chosen"]
+    actions_detail = ["expire", "restore"]
+    reach: Any
+    get_object: Any
+    has_change_permission: Any
+    _get_base_actions_detail: Any
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """What makes sense for this entry as it stands."""
+        entry = self.get_object(request, str(object_id))
+        if entry is None or not self.has_change_permission(request, entry):
+            return []
+        state = state_of(entry, policies_of([entry.workspace_id])[entry.workspace_id], timezone.now())
+        wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"])
+        return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
+
+    @action(description=_("Expire"), url_path="expire", icon="timer_off", variant=ActionVariant.DANGER)
+    def expire(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._expire(request, [self.reach(request, object_id)])
+
+    @action(description=_("Restore"), url_path="restore", icon="restore", variant=ActionVariant.SUCCESS)
+    def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._restore(request, [self.reach(request, object_id)])
+
+    @admin.action(description=_("Expire the chosen entries …"), permissions=["change"])
+    def expire_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        return self._of_many(request, queryset, self._expire)
+
+    @admin.action(description=_("Restore the chosen entries …"), permissions=["change"])
+    def restore_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        return self._of_many(request, queryset, self._restore)
+
+    def _of_many(self, request: HttpRequest, queryset: QuerySet[Entry], act: Act) -> HttpResponse | None:
+        entries = list(queryset.select_related("scope")[: curation.MOST + 1])
+        if len(entries) > curation.MOST:
+            messages.error(
+                request, gettext("More than %(most)d entries: narrow the list first.") % {"most": curation.MOST}
+            )
+            return None
+        return act(request, entries)
+
+    def _expire(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
+        form = form_of(request, ReasonForm)
+        if is_answer(request) and form.is_valid():
+            reason = form.cleaned_data["reason"]
+            done = curation.expire_chosen(entries, now=timezone.now(), actor=actor_of(request), reason=reason)
+            said = ngettext("%(n)d entry is out of use.", "%(n)d entries are out of use.", done.done)
+            return self._report(request, done, said % {"n": done.done}, entries)
+        title = ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)}
+        text = gettext(
+            "It will not be recalled any more, and no machine will write it again. Nothing is deleted: you can restore "
+            "it at any time."
+        )
+        return ask(self, request, self._question(request, entries, title, text, gettext("Expire")), form)
+
+    def _restore(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
+        form = form_of(request, TermForm)
+        if is_answer(request) and form.is_valid():
+            days = form.cleaned_data["term"]
+            done = curation.restore_chosen(
+                entries,
+                term=timedelta(days=int(days)) if days else None,
+                now=timezone.now(),
+                actor=actor_of(request),
+                reason=form.cleaned_data["reason"],
+            )
+            said = ngettext("%(n)d entry is in use again.", "%(n)d entries are in use again.", done.done)
+            return self._report(request, done, said % {"n": done.done}, entries)
+        title = ngettext("Restore %(n)d entry", "Restore %(n)d entries", len(entries)) % {"n": len(entries)}
+        text = gettext("It can be recalled again at once, and its time begins anew.")
+        return ask(self, request, self._question(request, entries, title, text, gettext("Restore")), form)
+
+    def _question(self, request: HttpRequest, entries: list[Entry], title: str, text: str, button: str) -> Question:
+        return Question(
+            title=title,
+            text=text,
+            button=button,
+            back=self._back(entries),
+            rows=entries,
+            count=len(entries),
+            is_grave=button == gettext("Expire"),
+            hidden=chosen(request),
+        )
+
+    def _report(self, request: HttpRequest, done: curation.Curated, said: str, entries: list[Entry]) -> HttpResponse:
+        if done.done:
+            messages.success(request, said)
+        if done.left:
+            already = ngettext("%(n)d was so already.", "%(n)d were so already.", done.left)
+            messages.info(request, already % {"n": done.left})
+        for scope, why in done.refused:
+            messages.error(request, f"{scope}: {why}")
+        return HttpResponseRedirect(self._back(entries))
+
+    def _back(self, entries: list[Entry]) -> str:
+        if len(entries) == 1:
+            return reverse("admin:memories_entry_change", args=[entries[0].pk])
+        return reverse("admin:memories_entry_changelist")

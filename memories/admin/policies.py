@@ -1,0 +1,164 @@
+"""Policies: the numbers of a workspace, with the built-in ones where nobody has set any."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import display
+
+from memories import decay
+from memories.admin.wall import MANAGE, WalledAdmin, workspaces_of
+from memories.choices import EntryType, PolicyKind, ScopeKind
+from memories.conf import conf
+from memories.models import Policy, Workspace
+from memories.models.policy import WEIGHTS, Policies
+
+_WEIGHT_CHOICES = [("", "—"), *((name.lower(), name.lower()) for name in WEIGHTS)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number that holds in a workspace, and where it comes from."""
+
+    subject: str
+    value: str
+    default: str
+    is_set: bool
+    address: str
+
+
+class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A policy is about a type in a kind of scope, or about one weight; the form says so before the database does."""
+
+    name = forms.ChoiceField(label=_("weight"), choices=_WEIGHT_CHOICES, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if data.get("kind") == PolicyKind.WEIGHT:
+            data["entry_type"] = data["scope_kind"] = ""
+            self._require(data, "name", "value")
+        else:
+            data["name"] = ""
+            self._require(data, "entry_type", "scope_kind")
+        if (data.get("value") or 0) < 0:
+            self.add_error("value", _("Not below 0."))
+        return data
+
+    def _require(self, data: dict[str, Any], *names: str) -> None:
+        for name in names:
+            if data.get(name) in ("", None) and name in self.fields:
+                self.add_error(name, _("This kind of policy needs it."))
+
+
+@admin.register(Policy)
+class PolicyAdmin(WalledAdmin):
+    """Rows that differ from the defaults; removing one brings the default back, and history keeps what it was."""
+
+    members_may = MANAGE
+    form = PolicyForm
+    list_display = ["subject", "workspace", "said_value", "said_default", "updated_at"]
+    list_display_links = ["subject"]
+    list_filter = [("kind", ChoicesDropdownFilter)]
+    list_select_related = ["workspace"]
+    ordering = ["workspace__name", "kind", "entry_type", "scope_kind", "name"]
+    list_before_template = "admin/memories/policies.html"
+    fields = ["workspace", "kind", "entry_type", "scope_kind", "name", "value"]
+
+    def get_form(self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: Any) -> Any:
+        kwargs["help_texts"] = {"value": _("Days of a time to live, places of a quota, or a weight; empty: no limit.")}
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Policy | None = None) -> list[str]:
+        return ["workspace", "kind", "entry_type", "scope_kind", "name"] if obj else []
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        known = {name: request.GET[name] for name in self.fields if name in request.GET}
+        return {"workspace": self._only_workspace(request), **known}
+
+    def _only_workspace(self, request: HttpRequest) -> int | None:
+        mine = self._workspaces(request)
+        return mine[0].pk if len(mine) == 1 else None
+
+    def _workspaces(self, request: HttpRequest) -> list[Workspace]:
+        seen = workspaces_of(request)
+        rows = Workspace.objects.order_by("name")
+        return list(rows if seen is None else rows.filter(pk__in=seen))
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """With everything that holds in a workspace above the list, the defaults included."""
+        mine = self._workspaces(request)
+        asked = request.GET.get("of", "")
+        chosen = next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
+        holds = list(what_holds(chosen)) if chosen else []
+        request.GET = request.GET.copy()
+        request.GET.pop("of", None)  # ours, not a lookup of the list
+        more = {"workspaces": mine, "chosen": chosen, "holds": holds, **(extra_context or {})}
+        answer: HttpResponse = super().changelist_view(request, more)
+        return answer
+
+    @display(description=_("policy"))
+    def subject(self, policy: Policy) -> str:
+        return subject_of(policy.kind, policy.entry_type, policy.scope_kind, policy.name)
+
+    @display(description=_("value"))
+    def said_value(self, policy: Policy) -> str:
+        return say(policy.kind, policy.value)
+
+    @display(description=_("default"))
+    def said_default(self, policy: Policy) -> str:
+        return say(policy.kind, default_of(policy.kind, policy.entry_type, policy.scope_kind, policy.name))
+
+
+def subject_of(kind: str, entry_type: str, scope_kind: str, name: str) -> str:
+    about = name or f"{EntryType(entry_type).label} · {ScopeKind(scope_kind).label}"
+    return f"{PolicyKind(kind).label}: {about}"
+
+
+def default_of(kind: str, entry_type: str, scope_kind: str, name: str) -> float | None:
+    """The built-in number; None: without limit."""
+    if kind == PolicyKind.WEIGHT:
+        return float(getattr(conf, name.upper()))
+    if kind == PolicyKind.QUOTA:
+        return decay.QUOTAS.get((entry_type, scope_kind))
+    ttl = decay.TTLS.get((entry_type, scope_kind))
+    return ttl.days if ttl else None
+
+
+def say(kind: str, value: float | None) -> str:
+    if value is None:
+        return _now("never ends") if kind == PolicyKind.TTL else _now("no limit")
+    return _now("%(days)g days") % {"days": value} if kind == PolicyKind.TTL else f"{value:g}"
+
+
+def what_holds(workspace: Workspace) -> Iterator[Row]:
+    """Every number a workspace could set, with what holds now."""
+    rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row for row in workspace.policies.all()}
+    holds = Policies(list(rows.values()))
+    for entry_type in EntryType:
+        for scope_kind in ScopeKind:
+            ttl = holds.ttl(entry_type, scope_kind)
+            yield _row(
+                workspace, rows, (PolicyKind.TTL, entry_type, scope_kind, ""), ttl and ttl.total_seconds() / 86_400
+            )
+            quota = (PolicyKind.QUOTA, entry_type, scope_kind, "")
+            yield _row(workspace, rows, quota, holds.quota(entry_type, scope_kind))
+    for name in WEIGHTS:
+        yield _row(workspace, rows, (PolicyKind.WEIGHT, "", "", name.lower()), holds.weight(name))
+
+
+def _row(workspace: Workspace, rows: dict[Any, Policy], key: tuple[str, str, str, str], value: float | None) -> Row:
+    policy = rows.get(key)
+    if policy:
+        address = reverse("admin:memories_policy_change", args=[policy.pk])
+    else:
+        names = ("kind", "entry_type", "scope_kind", "name")
+        asked = "&".join(f"{name}={part}" for name, part in zip(names, key, strict=True) if part)
+        address = f"{reverse('admin:memories_policy_add')}?workspace={workspace.pk}&{asked}"
+    return Row(subject_of(*key), say(key[0], value), say(key[0], default_of(*key)), policy is not None, address)

@@ -1,0 +1,128 @@
+"""Receipts: why the bot said that, candidate by candidate."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import DropdownFilter, RangeDateTimeFilter
+from unfold.decorators import display
+
+from memories.admin.wall import LOOK, WalledAdmin
+from memories.models import Entry, Receipt, Scope
+
+#: What the receipts say of a candidate, in words.
+FATES = {
+    "served": _("served"),
+    "quota": _("over the quota"),
+    "limit": _("not among the best"),
+    "duplicate": _("said already"),
+    "floor": _("below the floor"),
+    "expired": _("expired"),
+    "suppressed": _("taken out by people"),
+    "other_scope": _("other scope"),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One candidate of a recall, as a receipt keeps it."""
+
+    entry: Entry | None
+    entry_id: int
+    keyword: float | None
+    similarity: float | None
+    named: bool
+    weight: float | None
+    score: float | None
+    fate: Any
+    is_served: bool
+
+
+class AnswerFilter(DropdownFilter):
+    """What kind of answer was given."""
+
+    title = _("answer")
+    parameter_name = "answer"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("found", _("Something was served")), ("none", _("Nothing was served")), ("degraded", _("Degraded"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        conditions = {"found": ~Q(served=[]), "none": Q(served=[]), "degraded": ~Q(degraded=[])}
+        return queryset.filter(conditions[self.value()]) if self.value() in conditions else queryset
+
+
+@admin.register(Receipt)
+class ReceiptAdmin(WalledAdmin):
+    """Read only: what happened, happened."""
+
+    members_may = LOOK
+    list_display = ["created_at", "asked", "served_count", "how", "milliseconds", "bot", "session_key"]
+    list_display_links = ["created_at", "asked"]
+    list_filter = [AnswerFilter, ("created_at", RangeDateTimeFilter)]
+    list_select_related = ["bot"]
+    ordering = ["-created_at", "-id"]
+    fieldsets = [
+        (None, {"fields": ["message", "created_at", "bot", "session_key", "scope_names", "rule", "query"]}),
+        (_("Cost"), {"fields": ["tokens", "degraded", "timings"], "classes": ["tab"]}),
+    ]
+    readonly_fields = ["scope_names"]
+    change_form_before_template = "admin/memories/receipt.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return (
+            super().get_queryset(request).defer("candidates")
+            if self._is_list(request)
+            else super().get_queryset(request)
+        )
+
+    def _is_list(self, request: HttpRequest) -> bool:
+        match = request.resolver_match
+        return bool(match and str(match.url_name).endswith("_changelist"))
+
+    @display(description=_("message"))
+    def asked(self, receipt: Receipt) -> str:
+        return receipt.message[:90] or "—"
+
+    @display(description=_("served"))
+    def served_count(self, receipt: Receipt) -> int:
+        return len(receipt.served)
+
+    @display(description=_("answer"), label={_("found"): "success", _("nothing"): None, _("degraded"): "warning"})
+    def how(self, receipt: Receipt) -> Any:
+        if receipt.degraded:
+            return _("degraded")
+        return _("found") if receipt.served else _("nothing")
+
+    @display(description=_("ms"))
+    def milliseconds(self, receipt: Receipt) -> str:
+        return f"{receipt.timings.get('total', 0):.0f}"
+
+    @display(description=_("scopes"))
+    def scope_names(self, receipt: Receipt) -> str:
+        scopes = Scope.objects.filter(pk__in=receipt.scopes, workspace_id=receipt.workspace_id)
+        return ", ".join(map(str, scopes)) or "—"
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        receipt = self.get_object(request, object_id) if object_id else None
+        more = {"lines": lines_of(receipt) if receipt else [], "receipt": receipt, **(extra_context or {})}
+        answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
+        return answer
+
+
+def lines_of(receipt: Receipt) -> list[Line]:
+    """What was served first, in order, then what was left out; entries of other workspaces are never read."""
+    kept = {row[0]: row for row in receipt.candidates or []}
+    order = [*receipt.served, *(pk for pk in kept if pk not in receipt.served)]
+    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk(order)
+    return [_line(pk, kept.get(pk), entries.get(pk), pk in receipt.served) for pk in order]
+
+
+def _line(pk: int, row: list[Any] | None, entry: Entry | None, is_served: bool) -> Line:
+    _pk, keyword, similarity, named, weight, score, fate = row or [pk, None, None, 0, None, None, "served"]
+    return Line(entry, pk, keyword, similarity, bool(named), weight, score, FATES.get(fate, fate), is_served)

@@ -1,0 +1,57 @@
+"""What stands around an entry: entries like it or behind it, and the answers it was served in."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memories.admin.states import policies_of, state_of
+from memories.choices import LinkKind
+from memories.models import Entry, Link, Receipt
+
+LINKS_SHOWN = 20
+RECEIPTS_SHOWN = 10
+#: How far back receipts are looked through: an entry nobody recalled lately must not cost a scan of them all.
+RECEIPTS_READ = 5_000
+
+#: How the other entry relates to this one: as the link's end, and as its beginning.
+_SAID = {
+    LinkKind.SOURCE_OF: (_("became"), _("rests on")),
+    LinkKind.SUPERSEDES: (_("replaced"), _("replaced by")),
+    LinkKind.ALIKE: (_("resembles"), _("resembles")),
+    LinkKind.MERGED_FROM: (_("merged from"), _("merged into")),
+}
+
+
+def about(entry: Entry, *, now: datetime) -> dict[str, Any]:
+    """For the page of an entry: its state, its relatives and its receipts."""
+    policies = policies_of([entry.workspace_id])[entry.workspace_id]
+    return {
+        "entry": entry,
+        "state": state_of(entry, policies, now),
+        "ends_at": entry.expires_at or policies.ends_at(entry.stated_at, entry.type, entry.scope.kind),
+        "access": getattr(entry, "access", None),
+        "relatives": _relatives(entry),
+        "receipts": _receipts(entry),
+    }
+
+
+def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
+    """How each relative relates to this entry, and the relative."""
+    links = Link.objects.filter(Q(from_entry=entry) | Q(to_entry=entry), workspace_id=entry.workspace_id)
+    near: list[tuple[Any, Entry]] = []
+    for link in links.select_related("from_entry__scope", "to_entry__scope").order_by("-id")[:LINKS_SHOWN]:
+        is_from = link.from_entry_id == entry.pk
+        near.append((_SAID[LinkKind(link.kind)][0 if is_from else 1], link.to_entry if is_from else link.from_entry))
+    if entry.superseded_by:
+        near.append((_("replaced by"), entry.superseded_by))
+    return [(how, other) for how, other in near if other.workspace_id == entry.workspace_id]
+
+
+def _receipts(entry: Entry) -> list[Receipt]:
+    """The newest answers that served it, among the last RECEIPTS_READ of its workspace."""
+    recent = Receipt.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
+    newest = recent.values_list("pk", "served")[:RECEIPTS_READ]
+    served_in = [pk for pk, served in newest.iterator(chunk_size=1_000) if entry.pk in served][:RECEIPTS_SHOWN]
+    return list(recent.filter(pk__in=served_in).only("message", "created_at", "session_key"))

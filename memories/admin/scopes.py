@@ -1,0 +1,67 @@
+"""Scopes: whose memories there are, how many, and the switch that freezes them."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
+from unfold.decorators import display
+
+from memories.admin.wall import EDIT, WalledAdmin
+from memories.choices import ScopeKind
+from memories.models import Scope
+
+
+@admin.register(Scope)
+class ScopeAdmin(WalledAdmin):
+    """Scopes come into being when a bot first writes to them; people name and freeze them."""
+
+    members_may = EDIT
+    list_display = ["name", "key", "colored_kind", "workspace", "memories", "frozen", "created_at"]
+    list_filter = [("kind", ChoicesDropdownFilter), ("frozen", BooleanRadioFilter)]
+    list_select_related = ["workspace"]
+    search_fields = ["key", "label"]
+    search_help_text = _("Part of a key or a label")
+    ordering = ["-id"]
+    fields = ["label", "frozen", "key", "kind", "workspace", "uid", "memories", "speakers", "version", "created_at"]
+    readonly_fields = ["key", "kind", "workspace", "uid", "memories", "speakers", "version", "created_at"]
+
+    def get_form(self, request: HttpRequest, obj: Scope | None = None, change: bool = False, **kwargs: Any) -> Any:
+        kwargs["help_texts"] = {
+            "label": _("What people call it; shown instead of the key."),
+            "frozen": _("A frozen scope is recalled as before, but nothing is written to it, edited or expired in it."),
+        }
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Scope, form: Any, change: bool) -> None:
+        """Only what was changed: the counters are others' to write."""
+        if form.changed_data:
+            obj.save(update_fields=form.changed_data)
+
+    @display(description=_("scope"), ordering="key")
+    def name(self, scope: Scope) -> str:
+        return str(scope)
+
+    @display(
+        description=_("kind"), ordering="kind", label={ScopeKind.USER.label: "info", ScopeKind.CHAT.label: "success"}
+    )
+    def colored_kind(self, scope: Scope) -> str:
+        return scope.get_kind_display()
+
+    @display(description=_("entries"), ordering="entry_count")
+    def memories(self, scope: Scope) -> str:
+        """How many were ever written, as a link to those of this scope."""
+        address = f"{reverse('admin:memories_entry_changelist')}?scope__id__exact={scope.pk}"
+        said = ngettext("%(count)s entry", "%(count)s entries", scope.entry_count) % {"count": f"{scope.entry_count:,}"}
+        return format_html('<a class="mp-link" href="{}">{}</a>', address, said)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """A NUL can stand in no key."""
+        return super().get_search_results(request, queryset, search_term.replace("\0", ""))

@@ -1,0 +1,47 @@
+"""Finding entries by what they say, with the index that recall uses: no scan over all texts."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from memories import text
+
+_QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
+
+
+def search(entries: QuerySet[Any], asked: str) -> QuerySet[Any]:
+    """Entries that hold every word asked for: English words by their stem, Chinese ones by each pair of characters.
+
+    An id finds its entry. What stands in quotation marks is looked for as it is written, as are words too common to be
+    in the index; that reads the texts, after the index has narrowed them down.
+    """
+    asked = asked.strip()
+    if (found := _by_id(asked)) is not None:
+        return entries.filter(found)
+    loose = [word for word in text.normalise(asked).split() if not _is_indexed(word)]
+    terms = {term for shingle in text.shingles(asked) if _is_indexed(shingle) for term in _terms_of(shingle)}
+    if terms:
+        entries = entries.filter(terms__contains=sorted(terms))
+    for phrase in [*_QUOTED.findall(asked), *loose]:
+        entries = entries.filter(content__icontains=phrase.replace("\0", ""))
+    return entries
+
+
+def _by_id(asked: str) -> Q | None:
+    try:
+        return Q(uid=UUID(asked)) if len(asked) >= 32 else None
+    except ValueError:
+        return None
+
+
+def _terms_of(shingle: str) -> set[int]:
+    """A pair of characters is a term of every entry that holds it, however the words around it were cut."""
+    whole, parts = text.hashed(shingle), set(text.terms(shingle))
+    return {whole} if whole in parts else parts
+
+
+def _is_indexed(word: str) -> bool:
+    """Neither a single Chinese character, which is a term only where it is a word, nor a word found everywhere."""
+    return bool(text.terms(word)) and (len(word) > 1 or word.isascii())

@@ -1,0 +1,67 @@
+"""Workspaces and the people who operate them."""
+
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from memories.admin.wall import EDIT, LOOK, MANAGE, WalledAdmin, WalledInline
+from memories.models import Member, Workspace
+
+
+class WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Names of time zones are checked: days begin and end by them."""
+
+    def clean_time_zone(self) -> str:
+        name = str(self.cleaned_data["time_zone"])
+        if name not in available_timezones():
+            raise ValidationError(_("There is no such time zone; examples are UTC, Asia/Shanghai, Europe/Berlin."))
+        return name
+
+
+class MemberInline(WalledInline):
+    """Who operates this workspace; superusers say so."""
+
+    model = Member
+    superusers_may = MANAGE
+    autocomplete_fields = ["user"]
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(WalledAdmin):
+    """Members may rename theirs; only superusers make one, and nobody removes one: memories are not destroyed here."""
+
+    workspace_field = "id"
+    members_may = EDIT
+    superusers_may = frozenset({"add"})
+    form = WorkspaceForm
+    list_display = ["name", "language", "time_zone", "created_at"]
+    search_fields = ["name"]
+    ordering = ["name"]
+    fields = ["name", "language", "time_zone", "uid", "created_at"]
+    readonly_fields = ["uid", "created_at"]
+    inlines = [MemberInline]
+
+
+@admin.register(Member)
+class MemberAdmin(WalledAdmin):
+    """Who operates what. Members see their colleagues; superusers admit and dismiss them."""
+
+    members_may = LOOK
+    superusers_may = frozenset({"add", "delete"})
+    list_display = ["user", "workspace", "created_at"]
+    list_select_related = ["user", "workspace"]
+    list_filter = []
+    search_fields = ["user__username", "workspace__name"]
+    ordering = ["workspace__name", "user__username"]
+    autocomplete_fields = ["user", "workspace"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["workspace", "user", *(["created_at"] if obj else [])]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["workspace", "user", "created_at"] if obj else []

@@ -1,0 +1,180 @@
+"""Pages for superusers: people, and the tasks and schedules of the worker."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
+from django.contrib.auth.admin import UserAdmin
+from django.db import transaction
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django_q.models import Failure, Schedule, Success, Task
+from django_q.tasks import async_task
+from unfold.decorators import action, display
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
+from memories.admin.wall import LOOK, WalledAdmin
+from memplatform.schedules import JOBS, PREFIX, is_on
+
+
+@admin.register(get_user_model())
+class OperatorAdmin(WalledAdmin, UserAdmin):  # type: ignore[type-arg]
+    """Who may log in. Nobody is deleted, their name stands in the history; they are made inactive."""
+
+    workspace_field = None
+    superusers_may = frozenset({"view", "change", "add"})
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last_login"]
+    list_filter = []
+    search_fields = ["username", "email", "first_name", "last_name"]
+    filter_horizontal = []
+    fieldsets = [
+        (None, {"fields": ("username", "password")}),
+        (_("Person"), {"fields": (("first_name", "last_name"), "email")}),
+        (_("May"), {"fields": (("is_active", "is_staff", "is_superuser"),)}),
+        (_("Since"), {"fields": (("last_login", "date_joined"),)}),
+    ]
+    readonly_fields = ["last_login", "date_joined"]
+
+
+class TaskPage(WalledAdmin):
+    """A finished task, as it was run."""
+
+    workspace_field = None
+    superusers_may = LOOK
+    list_display = ["stopped", "name", "func", "group", "attempt_count", "took"]
+    list_display_links = ["stopped", "name"]
+    search_fields = ["name", "func", "group"]
+    ordering = ["-stopped"]
+    fields = ["name", "func", "args", "kwargs", ("started", "stopped", "attempt_count"), ("group", "cluster"), "result"]
+
+    @display(description=_("took"))
+    def took(self, task: Task) -> str:
+        return f"{task.time_taken():.1f} s"
+
+
+@admin.register(Success)
+class SuccessPage(TaskPage):
+    """Tasks that went well."""
+
+
+@admin.register(Failure)
+class FailurePage(TaskPage):
+    """Tasks that failed: read the error, mend its cause, run them again."""
+
+    list_display = [*TaskPage.list_display[:3], "error", "attempt_count"]
+    actions = ["run_again"]
+    actions_detail = ["run_one_again"]
+
+    @display(description=_("error"))
+    def error(self, task: Failure) -> str:
+        lines = str(task.result or "").strip().splitlines()
+        return lines[-1][:120] if lines else "—"
+
+    @action(description=_("Run again"), url_path="run-again", icon="replay", permissions=["view"])
+    def run_one_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._run_again(request, [self.reach(request, object_id, "view")])
+
+    @admin.action(description=_("Run the chosen tasks again …"), permissions=["view"])
+    def run_again(self, request: HttpRequest, queryset: QuerySet[Failure]) -> HttpResponse:
+        return self._run_again(request, list(queryset))
+
+    def _run_again(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
+        """Into the queue and off the list, in one transaction."""
+        back = reverse("admin:django_q_failure_changelist")
+        if is_answer(request):
+            with transaction.atomic():
+                for task in tasks:
+                    queue_again(task)
+            done = ngettext("%(n)d task is queued again.", "%(n)d tasks are queued again.", len(tasks))
+            messages.success(request, done % {"n": len(tasks)})
+            return HttpResponseRedirect(back)
+        title = ngettext("Run %(n)d task again", "Run %(n)d tasks again", len(tasks)) % {"n": len(tasks)}
+        text = gettext("Tasks are made to be run more than once: what was done already is not done again.")
+        question = Question(
+            title=title,
+            text=text,
+            button=gettext("Run again"),
+            back=back,
+            rows=tasks,
+            count=len(tasks),
+            hidden=chosen(request),
+        )
+        return ask(self, request, question, form_of(request, forms.Form))
+
+
+def queue_again(task: Failure) -> None:
+    """As it was called the first time."""
+    async_task(task.func, *(task.args or ()), hook=task.hook, group=task.group, **(task.kwargs or {}))
+    task.delete()
+
+
+@admin.register(Schedule)
+class SchedulePage(WalledAdmin):
+    """What the worker does by itself. The table in the code says what and when; superusers switch it off and on."""
+
+    workspace_field = None
+    superusers_may = LOOK
+    list_display = ["name", "purpose", "cron", "next_run", "last_went_well", "is_switched_on"]
+    search_fields = ["name", "func"]
+    ordering = ["name", "id"]
+    fields = ["name", "purpose", "func", ("cron", "next_run"), "is_switched_on"]
+    readonly_fields = ["purpose", "is_switched_on"]
+    actions_detail = ["switch"]
+    list_after_template = "admin/memplatform/nightly.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        last = Task.objects.filter(id=OuterRef("task")).values("success")
+        return super().get_queryset(request).annotate(_last=Subquery(last[:1]))
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """With the jobs that have an hour of the day, which are no rows of their own."""
+        nightly = [(name, job, is_on(name)) for name, job in JOBS.items() if not isinstance(job.cadence, str)]
+        answer: HttpResponse = super().changelist_view(request, {"nightly": nightly, **(extra_context or {})})
+        return answer
+
+    @display(description=_("what it does"))
+    def purpose(self, schedule: Schedule) -> str:
+        job = JOBS.get((schedule.name or "").removeprefix(PREFIX))
+        return job.what if job else schedule.func
+
+    @display(description=_("last went well"), boolean=True)
+    def last_went_well(self, schedule: Any) -> bool | None:
+        went_well: bool | None = schedule._last
+        return went_well
+
+    @display(description=_("on"), boolean=True)
+    def is_switched_on(self, schedule: Schedule) -> bool:
+        return bool(schedule.repeats != 0)
+
+    @action(description=_("Switch on or off"), url_path="switch", icon="power_settings_new", permissions=["view"])
+    def switch(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A schedule repeated no more times is passed over; its row stays, and is not repaired while it is off."""
+        schedule = self.reach(request, object_id, "view")
+        back = reverse("admin:django_q_schedule_changelist")
+        was_on = schedule.repeats != 0
+        if is_answer(request):
+            Schedule.objects.filter(pk=schedule.pk).update(repeats=0 if was_on else -1)
+            done = gettext("Switched off.") if was_on else gettext("Switched on.")
+            self.log_change(request, schedule, done)
+            messages.success(request, done)
+            return HttpResponseRedirect(back)
+        title = gettext("Switch off %(name)s") if was_on else gettext("Switch on %(name)s")
+        question = Question(
+            title=title % {"name": schedule.name},
+            text=gettext("It does not run any more until somebody switches it on again.")
+            if was_on
+            else gettext("It runs again from its next time on."),
+            button=gettext("Switch off") if was_on else gettext("Switch on"),
+            back=back,
+            rows=[self.purpose(schedule)],
+            is_grave=was_on,
+        )
+        return ask(self, request, question, form_of(request, forms.Form))

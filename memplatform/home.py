@@ -1,0 +1,197 @@
+"""The home page: first what needs somebody, then how the platform is used. Every number comes from a bounded query."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db.models import Count, Min, Sum
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django_q.models import Failure
+
+from channels_app.models import Channel
+from memories.admin.wall import workspaces_of
+from memories.choices import BatchState, DmScope, JobState
+from memories.models import Batch, Entry, JobRun, Receipt, Scope, StaleEntry
+from memories.scoping import LOCAL_PLATFORMS
+from memplatform import health
+
+DAY = timedelta(days=1)
+#: Recalls looked at for the shares of the last day.
+SAMPLE = 1_000
+#: From this share of degraded answers on, somebody should look.
+DEGRADED_SHARE = 0.05
+LATEST = 6
+_OWNERS_WINDOW = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that needs attention: grave things first."""
+
+    text: str
+    hint: str
+    address: str = ""
+    is_grave: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number with its name."""
+
+    name: str
+    value: str
+    hint: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Recalls:
+    """The recalls of the last day, as far as they were looked at."""
+
+    count: int
+    is_more: bool
+    hits: int
+    degraded: int
+    p95: float
+
+    def share(self, part: int) -> str:
+        return f"{part / self.count:.0%}" if self.count else "—"
+
+
+def page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """The context of the home page: what unfold knows, and what stands on it."""
+    return {**context, **what_needs_attention(request)}
+
+
+def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
+    """Of this person's workspaces only."""
+    now, seen = timezone.now(), workspaces_of(request)
+    if seen is not None and not seen:
+        return {"is_stranger": True, "items": [], "figures": []}
+    recalls = _recalls(seen, now)
+    items = [*_of_the_platform(seen, now), *_of_workspaces(seen, recalls, now)]
+    return {
+        "items": sorted(items, key=lambda item: not item.is_grave),
+        "figures": list(_figures(seen, recalls)),
+        "batches": _mine(Batch.objects.select_related("scope"), seen).order_by("-created_at", "-id")[:LATEST],
+        "unanswered": _unanswered(seen, now),
+    }
+
+
+def _mine(rows: Any, seen: frozenset[int] | None) -> Any:
+    return rows if seen is None else rows.filter(workspace_id__in=seen)
+
+
+def _unanswered(seen: frozenset[int] | None, now: datetime) -> Any:
+    """The newest questions that were searched for in vain."""
+    day = _mine(Receipt.objects.filter(created_at__gt=now - DAY, served=[], timings__has_key="search"), seen)
+    return day.only("message", "created_at").order_by("-created_at", "-id")[:LATEST]
+
+
+def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
+    """Processes concern everybody; what failed may tell of other workspaces, and is for superusers."""
+    how = health.standing(now)
+    for name in health.NEEDED:
+        silence = how.silence.get(name)
+        if silence is None or silence > health.SILENCE.total_seconds():
+            since = (
+                _("It was never heard.") if silence is None else _("Last heard %(ago)s ago.") % {"ago": ago(silence)}
+            )
+            address = reverse("admin:memories_heartbeat_changelist") if seen is None else ""
+            yield Item(_("The process «%(name)s» is silent") % {"name": name}, since, address, is_grave=True)
+    if seen is not None:
+        return
+    failed = Failure.objects.count()
+    if failed:
+        text = ngettext("%(n)d task failed", "%(n)d tasks failed", failed) % {"n": failed}
+        yield Item(text, _("Look at the error, then run it again."), reverse("admin:django_q_failure_changelist"), True)
+    if how.queue_age > health.QUEUE_BEHIND.total_seconds():
+        yield Item(
+            _("The task queue is behind"), _("The oldest task waits since %(ago)s.") % {"ago": ago(how.queue_age)}
+        )
+    if how.schedules_late > health.SCHEDULES_BEHIND.total_seconds():
+        late = _("The oldest should have run %(ago)s ago.") % {"ago": ago(how.schedules_late)}
+        yield Item(_("Schedules are late"), late, reverse("admin:django_q_schedule_changelist"))
+
+
+def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime) -> Iterator[Item]:
+    waiting = _mine(StaleEntry.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
+    if waiting["since"] and now - waiting["since"] > health.EMBEDDING_BEHIND:
+        text = _("%(n)d memories wait for their embedding") % {"n": waiting["rows"]}
+        waits = ago((now - waiting["since"]).total_seconds())
+        yield Item(text, _("The oldest since %(ago)s; keywords find them already.") % {"ago": waits})
+    if recalls.count and recalls.degraded / recalls.count > DEGRADED_SHARE:
+        text = _("%(share)s of the last day's answers were degraded") % {"share": recalls.share(recalls.degraded)}
+        address = reverse("admin:memories_receipt_changelist") + "?answer=degraded"
+        yield Item(text, _("The embedder did not answer in time; keywords answered alone."), address)
+    if failed := _mine(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
+        text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", failed) % {"n": failed}
+        yield Item(text, "", reverse("admin:memories_jobrun_changelist") + "?state__exact=failed", is_grave=True)
+    if held := _mine(Batch.objects.filter(state=BatchState.PROPOSED), seen).count():
+        text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", held) % {"n": held}
+        yield Item(text, "", reverse("admin:memories_batch_changelist") + "?state__exact=proposed")
+    yield from _shared_by_strangers(seen, now)
+
+
+def _shared_by_strangers(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
+    """One memory for all direct chats is for a bot with one owner; a second person there is a leak (E1)."""
+    single = _mine(Channel.objects.filter(dm_scope=DmScope.MAIN).exclude(platform__in=LOCAL_PLATFORMS), seen)
+    channels = {(channel.workspace_id, channel.platform): channel for channel in single}
+    if not channels:
+        return
+    entries = Entry.objects.filter(
+        workspace_id__in={workspace for workspace, _platform in channels},
+        scope__key="main",
+        channel__in={platform for _workspace, platform in channels},
+        created_at__gt=now - _OWNERS_WINDOW,
+    )
+    speakers = entries.order_by().values_list("workspace_id", "channel").annotate(n=Count("sender_id", distinct=True))
+    for workspace, platform, count in speakers:
+        if count > 1 and (workspace, platform) in channels:
+            channel = channels[workspace, platform]
+            text = _("%(n)d people share one memory on %(channel)s") % {"n": count, "channel": channel}
+            hint = _("Its rule «one memory for all direct chats» is meant for a bot with a single owner.")
+            yield Item(text, hint, reverse("admin:channels_app_channel_change", args=[channel.pk]), is_grave=True)
+
+
+def _recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
+    newest = _mine(Receipt.objects.filter(created_at__gt=now - DAY), seen).order_by("-created_at", "-id")
+    rows = list(newest.values_list("served__len", "degraded__len", "timings__total")[: SAMPLE + 1])
+    looked_at = rows[:SAMPLE]
+    times = sorted(float(total or 0) for _served, _degraded, total in looked_at)
+    return Recalls(
+        count=len(looked_at),
+        is_more=len(rows) > SAMPLE,
+        hits=sum(1 for served, _degraded, _total in looked_at if served),
+        degraded=sum(1 for _served, degraded, _total in looked_at if degraded),
+        p95=times[int(len(times) * 0.95)] if times else 0.0,
+    )
+
+
+def _figures(seen: frozenset[int] | None, recalls: Recalls) -> Iterator[Figure]:
+    scopes = _mine(Scope.objects.all(), seen).aggregate(entries=Sum("entry_count"), scopes=Count("*"))
+    entries = f"{scopes['entries'] or 0:,}"
+    people = _("in %(n)s scopes") % {"n": f"{scopes['scopes']:,}"}
+    yield Figure(_("Memories written"), entries, people, reverse("admin:memories_entry_changelist"))
+    day = _("in the last day")
+    asked = f"{recalls.count:,}" + ("+" if recalls.is_more else "")
+    yield Figure(_("Recalls"), asked, day, reverse("admin:memories_receipt_changelist"))
+    yield Figure(_("Answered with a memory"), recalls.share(recalls.hits), _("of the recalls; aim: over 60%"))
+    yield Figure(_("Slowest twentieth"), f"{recalls.p95:.0f} ms", _("of the recalls take longer; aim: under 200 ms"))
+    if seen is None:
+        operators = get_user_model().objects.filter(is_staff=True, is_active=True).count()
+        yield Figure(_("Operators"), str(operators), "", reverse("admin:auth_user_changelist"))
+
+
+def ago(seconds: float) -> str:
+    """A time span in its largest unit."""
+    for size, name in ((86_400, _("%(n)d days")), (3_600, _("%(n)d hours")), (60, _("%(n)d minutes"))):
+        if seconds >= 2 * size:
+            return name % {"n": seconds // size}
+    return _("%(n)d seconds") % {"n": seconds}
