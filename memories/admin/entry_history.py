@@ -79,8 +79,8 @@ def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: in
     question = Question(
         title=gettext("Bring version %(version)d back") % {"version": version},
         text=gettext(
-            "The entry gets the words, attributes and slots it had then. What it says now stays in the history. Whether "
-            "it is in use does not change."
+            "The entry gets the words, attributes and slots it had then. What it says now stays in the history. "
+            "Whether it is in use does not change."
         ),
         button=gettext("Bring it back"),
         back=back,

@@ -142,19 +142,23 @@ class Change(models.Model):
 def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[None]:
     """A transaction whose changes are recorded as this actor's.
 
-    The settings end with the transaction, or with the block when it stands inside another one.
+    The settings end with the transaction, or with the block when it stands inside another one. Inside a block of the
+    same actor, what is not said again (batch, run) stays as it is there.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
-            "SELECT current_setting('memplatform.actor', true), current_setting('memplatform.batch', true),"
-            " current_setting('memplatform.run', true),"
-            " set_config('memplatform.actor', %s, true), set_config('memplatform.batch', %s, true),"
-            " set_config('memplatform.run', %s, true)",
-            [actor, "" if batch is None else str(batch), run],
+            "SELECT was.actor, was.batch, was.run, set_config('memplatform.actor', %(actor)s, true),"
+            " set_config('memplatform.batch', CASE WHEN was.actor = %(actor)s AND %(batch)s = ''"
+            " THEN coalesce(was.batch, '') ELSE %(batch)s END, true),"
+            " set_config('memplatform.run', CASE WHEN was.actor = %(actor)s AND %(run)s = ''"
+            " THEN coalesce(was.run, '') ELSE %(run)s END, true)"
+            " FROM (SELECT current_setting('memplatform.actor', true) AS actor, current_setting('memplatform.batch', true)"
+            " AS batch, current_setting('memplatform.run', true) AS run OFFSET 0) was",
+            {"actor": actor, "batch": "" if batch is None else str(batch), "run": run},
         )
         before = cursor.fetchone()[:3]
         yield
-        if before[0]:  # an outer block goes on under its own name
+        if before[0] or batch is not None or run:  # an outer block goes on under its own name
             cursor.execute(
                 "SELECT set_config('memplatform.actor', %s, true), set_config('memplatform.batch', %s, true),"
                 " set_config('memplatform.run', %s, true)",
