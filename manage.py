@@ -49,7 +49,9 @@ def database(arguments: list[str], data: Path) -> Iterator[None]:
 
 def needs_database(arguments: list[str]) -> bool:
     words = arguments[1:]
-    return bool(words) and words[0] not in WITHOUT_DATABASE and not {"--help", "-h", "--version"} & set(words)
+    if not words or {"--help", "-h", "--version"} & set(words):
+        return False
+    return words[0] not in WITHOUT_DATABASE or (words[0] == "check" and "--database" in words)
 
 
 def announce() -> None:

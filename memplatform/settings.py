@@ -230,4 +230,4 @@ MEMORY_EMBEDDING_DIMENSION = env.int("MEMORY_EMBEDDING_DIMENSION", default=0)
 MEMORY_EMBEDDING_FLOOR = env.float("MEMORY_EMBEDDING_FLOOR", default=0.0)
 
 #: Every other number of memories.conf may be set by its name; it is read, and its type minded, when it is used.
-vars().update({name: text for name, text in os.environ.items() if name.startswith("MEMORY_") and name not in vars()})
+vars().update({name: text for name, text in os.environ.items() if name.startswith("MEMORY_") and name not in globals()})

@@ -1,0 +1,141 @@
+"""What `manage.py check` says about this installation: one sentence a problem, and what to do about it.
+
+`check --deploy` adds what matters when others can reach it; `check --database default` asks the database too.
+"""
+
+import difflib
+import ipaddress
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning
+from django.db import connections
+from django.utils.translation import gettext as _
+
+from memories import embeddings
+from memories.conf import MemorySettings, SettingMistyped, kinds, typed
+
+POSTGRES = 160_000  # 16
+PGVECTOR = (0, 8)
+_SECRET_CHARS = 32
+#: Settings that are no numbers of memories.conf: they name providers and switches of the deployment.
+OTHERS = {"ENABLED", "RECALL_LEGS", "EMBEDDERS"}
+_FAMILIES = ("EMBEDDING_", "LLM_")
+_Apps = Sequence[AppConfig] | None
+
+
+def settings_are_typed(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+    """MEMORY_* settings of a wrong type, and those nobody reads."""
+    found: list[CheckMessage] = []
+    known = kinds()
+    for setting in sorted(name for name in dir(settings) if name.startswith("MEMORY_")):
+        name = setting.removeprefix("MEMORY_")
+        if name in known:
+            found += _typed(name)
+        elif name not in OTHERS and not name.startswith(_FAMILIES):
+            found.append(Warning(_("Nothing reads the setting %s.") % setting, _meant(name), id="memplatform.W001"))
+    return found
+
+
+def _typed(name: str) -> list[CheckMessage]:
+    try:
+        value = typed(name, getattr(settings, f"MEMORY_{name}"))
+    except SettingMistyped as problem:
+        default = getattr(MemorySettings, name)
+        return [Error(str(problem), _("The default is %s.") % default, id="memplatform.E001")]
+    if isinstance(value, int | float) and value < 0:
+        return [Error(_("MEMORY_%s is negative.") % name, _("Give it 0 or more."), id="memplatform.E002")]
+    return []
+
+
+def _meant(name: str) -> str:
+    like = difflib.get_close_matches(name, kinds(), n=1)
+    return _("Did you mean MEMORY_%s?") % like[0] if like else _("Take it away.")
+
+
+def nothing_is_left_open(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+    """What helps a developer on one machine and nobody else."""
+    found: list[CheckMessage] = []
+    if len(settings.SECRET_KEY) < _SECRET_CHARS or len(set(settings.SECRET_KEY)) < 8:
+        hint = _("Unset it, and one is made; or give it 50 random characters.")
+        found.append(Warning(_("SECRET_KEY is so weak that it can be guessed."), hint, id="memplatform.W002"))
+    if _is_loopback(settings.HOST):
+        return found
+    if settings.DEBUG:
+        hint = _("Unset DEBUG, or set MEMPLATFORM_HOST to 127.0.0.1.")
+        found.append(
+            Error(_("DEBUG shows settings and code to everybody who can reach it."), hint, id="memplatform.E003")
+        )
+    if settings.TEST_CLOCK:
+        hint = _("Unset MEMPLATFORM_TEST_CLOCK, or set MEMPLATFORM_HOST to 127.0.0.1.")
+        found.append(Error(_("The test clock lets every caller set the time."), hint, id="memplatform.E004"))
+    return found
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def data_can_be_written(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+    """The folder of credentials, logs and the embedded database."""
+    folder = Path(settings.DATA_DIR)
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
+        return []
+    hint = _("Give this account the right to write there, or set MEMPLATFORM_DATA to another folder.")
+    return [Error(_("The data folder %s cannot be written to.") % folder, hint, id="memplatform.E005")]
+
+
+def embedder_is_there(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+    """Without one, recall is by keywords: it works, and finds less."""
+    if not settings.MEMORY_EMBEDDERS or embeddings.providers():
+        return []
+    hint = _("Install requirements-embedder.txt, or set MEMORY_EMBEDDERS; empty, it is keywords on purpose.")
+    return [Warning(_("No embedder can be used: recall is by keywords only."), hint, id="memplatform.W003")]
+
+
+def database_is_able(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> list[CheckMessage]:
+    """A PostgreSQL that is too old, or without pgvector."""
+    return [found for alias in databases or () if (found := _lacking(alias))]
+
+
+def _lacking(alias: str) -> CheckMessage | None:
+    with connections[alias].cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version_num')::int, current_setting('server_version')")
+        number, version = cursor.fetchone()
+        cursor.execute(
+            "SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector'"
+        )
+        vector = cursor.fetchone()
+    return lacking(number, version, vector and vector[0])
+
+
+def lacking(number: int, version: str, vector: str | None) -> CheckMessage | None:
+    """What a server of this version with this pgvector (None: without) lacks; None if it will do."""
+    if number < POSTGRES:
+        hint = _("Use version 16 or newer, or unset DATABASE_URL for the embedded one.")
+        return Error(_("PostgreSQL %s is too old.") % version, hint, id="memplatform.E006")
+    if vector is None:
+        hint = _("Install the pgvector package of your system for this PostgreSQL, version 0.8 or newer.")
+        return Error(_("This PostgreSQL has no pgvector."), hint, id="memplatform.E007")
+    if tuple(int(part) for part in vector.split(".")[:2]) < PGVECTOR:
+        hint = _("Install version 0.8 or newer, then run: ALTER EXTENSION vector UPDATE.")
+        return Error(_("pgvector %s is too old.") % vector, hint, id="memplatform.E008")
+    return None
+
+
+#: Every check and when it is made.
+CHECKS: dict[Any, tuple[str, ...]] = {
+    settings_are_typed: (),
+    nothing_is_left_open: (Tags.security,),
+    data_can_be_written: (),
+    embedder_is_there: (),
+    database_is_able: (Tags.database,),
+}
