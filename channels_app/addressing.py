@@ -1,7 +1,6 @@
 """From an address on the wire to the channel's rules, the resolver's answer and the scopes behind it (E2)."""
 
 from channels_app.models import Channel
-from memories.api.scopes import begin_scope
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import BotKey, Scope
@@ -35,7 +34,7 @@ def scopes_to_write(key: BotKey, resolved: Resolved) -> dict[str, Scope]:
     wanted = {scope: kind_of(resolved, scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope}
     if not all(key.may_reach(scope) for scope in wanted):
         raise ScopeNotFound
-    return {scope: begin_scope(key.workspace_id, scope, kind) for scope, kind in wanted.items()}
+    return {scope: Scope.objects.begin(key.workspace_id, scope, kind) for scope, kind in wanted.items()}
 
 
 def kind_of(resolved: Resolved, scope_key: str) -> str:

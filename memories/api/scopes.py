@@ -2,7 +2,6 @@
 
 from django.db.models import QuerySet
 
-from memories.choices import ScopeKind
 from memories.exceptions import ScopeNotFound
 from memories.models import BotKey, Scope
 from memories.scoping import kind_of_key
@@ -28,15 +27,7 @@ def scope_to_write(key: BotKey, scope_key: str) -> Scope:
         raise ScopeNotFound
     if kind is None:
         return scope_for(key, scope_key)
-    return begin_scope(key.workspace_id, scope_key, kind)
-
-
-def begin_scope(workspace_id: int, scope_key: str, kind: str) -> Scope:
-    """The scope with this key, made if it is not there."""
-    scope, _made = Scope.objects.get_or_create(
-        workspace_id=workspace_id, key=scope_key, defaults={"kind": ScopeKind(kind)}
-    )
-    return scope
+    return Scope.objects.begin(key.workspace_id, scope_key, kind)
 
 
 def visible_scopes(key: BotKey) -> QuerySet[Scope]:

@@ -16,6 +16,11 @@ class ScopeQuerySet(models.QuerySet["Scope"]):
     def in_workspace(self, workspace_id: int) -> Self:
         return self.filter(workspace_id=workspace_id)
 
+    def begin(self, workspace_id: int, key: str, kind: str) -> "Scope":
+        """The scope with this key, made if nobody wrote to it yet."""
+        scope, _made = self.get_or_create(workspace_id=workspace_id, key=key, defaults={"kind": ScopeKind(kind)})
+        return scope
+
 
 class Scope(models.Model):
     """One memory: a person's, or a chat's.
