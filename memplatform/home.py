@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.db.models import Count, Min, Sum
 from django.http import HttpRequest
 from django.urls import reverse
@@ -177,16 +176,13 @@ def _recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
 def _figures(seen: frozenset[int] | None, recalls: Recalls) -> Iterator[Figure]:
     scopes = _mine(Scope.objects.all(), seen).aggregate(entries=Sum("entry_count"), scopes=Count("*"))
     entries = f"{scopes['entries'] or 0:,}"
-    people = _("in %(n)s scopes") % {"n": f"{scopes['scopes']:,}"}
+    people = ngettext("in %(n)s scope", "in %(n)s scopes", scopes["scopes"]) % {"n": f"{scopes['scopes']:,}"}
     yield Figure(_("Memories written"), entries, people, reverse("admin:memories_entry_changelist"))
     day = _("in the last day")
     asked = f"{recalls.count:,}" + ("+" if recalls.is_more else "")
     yield Figure(_("Recalls"), asked, day, reverse("admin:memories_receipt_changelist"))
     yield Figure(_("Answered with a memory"), recalls.share(recalls.hits), _("of the recalls; aim: over 60%"))
     yield Figure(_("Slowest twentieth"), f"{recalls.p95:.0f} ms", _("of the recalls take longer; aim: under 200 ms"))
-    if seen is None:
-        operators = get_user_model().objects.filter(is_staff=True, is_active=True).count()
-        yield Figure(_("Operators"), str(operators), "", reverse("admin:auth_user_changelist"))
 
 
 def ago(seconds: float) -> str:

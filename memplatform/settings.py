@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "memplatform.wall.WorkspaceWall",
+    "memplatform.zone.OperatorsZone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -184,6 +185,8 @@ UNFOLD = {
     "SITE_HEADER": "memplatform",
     "SITE_SYMBOL": "psychology",
     "SITE_URL": None,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("memplatform/icon.svg")}],
+    "ENVIRONMENT": "memplatform.zone.shown",
     "SHOW_LANGUAGES": True,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "memplatform.home.page",
@@ -206,11 +209,13 @@ UNFOLD = {
     },
 }
 
+LOGIN_REDIRECT_URL = "admin:index"
 LANGUAGE_CODE = env("LANGUAGE_CODE", default="en")
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
+FORMAT_MODULE_PATH = "memplatform.formats"
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # served from where the packages keep them: nothing to collect
 SILENCED_SYSTEM_CHECKS: list[str] = []

@@ -25,31 +25,26 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
             ("memories.scope", "folder_shared"),
             ("sessions_app.session", "forum"),
             ("memories.receipt", "receipt_long"),
-        ],
-    ),
-    (
-        _("Changes"),
-        [
             ("memories.batch", "stacks"),
-            ("memories.jobrun", "event_repeat"),
         ],
     ),
     (
         _("Settings"),
         [
             ("memories.workspace", "apartment"),
+            ("memories.member", "group"),
             ("memories.bot", "smart_toy"),
             ("channels_app.channel", "hub"),
             ("memories.policy", "tune"),
-            ("memories.member", "group"),
         ],
     ),
     (
         _("Machine room"),
         [
-            ("memories.heartbeat", "ecg_heart"),
-            ("django_q.failure", "error"),
+            ("memories.jobrun", "event_repeat"),
             ("django_q.schedule", "schedule"),
+            ("django_q.failure", "error"),
+            ("memories.heartbeat", "ecg_heart"),
             ("auth.user", "person"),
         ],
     ),
@@ -58,6 +53,8 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
 
 class Site(UnfoldAdminSite):
     """The one admin site of the platform."""
+
+    index_title = _("Home")
 
     def register(self, model_or_iterable: Any, admin_class: type[ModelAdmin] | None = None, **options: Any) -> None:  # type: ignore[type-arg]
         """Refuses whatever would show rows without asking whose they are."""

@@ -37,7 +37,7 @@ class SessionAdmin(WalledAdmin):
         ),
     ]
     readonly_fields = ["uid"]
-    change_form_outer_after_template = "admin/sessions_app/conversation.html"
+    change_form_outer_before_template = "admin/sessions_app/conversation.html"
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

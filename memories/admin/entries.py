@@ -15,12 +15,12 @@ from unfold.contrib.filters.admin import (
     RangeDateTimeFilter,
 )
 from unfold.decorators import display
-from unfold.views import ChangeList
 
 from memories.admin import entry_history
 from memories.admin.entry_form import EntryForm, SlotInline, edit_of
 from memories.admin.filters import ProjectFilter, StateFilter, TierFilter
 from memories.admin.out_and_back import OutAndBack
+from memories.admin.paging import BoundedList
 from memories.admin.related import about
 from memories.admin.search import search
 from memories.admin.states import State, policies_of, state_of
@@ -39,7 +39,7 @@ _COLORS = {
 }
 
 
-class EntryList(ChangeList):
+class EntryList(BoundedList):
     """Knows the state of each row of the page, with the policies of its workspace read once."""
 
     def get_results(self, request: HttpRequest) -> None:
@@ -75,7 +75,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
     search_fields = ["content"]
     search_help_text = _("Words in English or Chinese, “a phrase as written”, or an id")
     fieldsets = [
-        (None, {"fields": ["content", ("category", "importance"), ("project", "topic"), ("pinned", "expires_at")]}),
+        (None, {"fields": ["content", ("category", "importance"), ("project", "topic"), "pinned", "expires_at"]}),
         (
             _("Where it was said"),
             {

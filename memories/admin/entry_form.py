@@ -25,6 +25,8 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["opened_version"] = self.instance.version
+        if "content" in self.fields:
+            self.fields["content"].widget.attrs["rows"] = 6
         self._was = {name: getattr(self.instance, name) for name in FIELDS}
 
     def clean(self) -> dict[str, Any]:

@@ -1,9 +1,12 @@
 """Pages of big tables: the rows are counted up to a limit, never all of them."""
 
 from functools import cached_property
+from typing import Any
 
 from django.core.paginator import Paginator
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from unfold.views import ChangeList
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]
@@ -26,3 +29,14 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
         return (
             _("more than %(limit)s") % {"limit": f"{self.LIMIT:,}"} if self.count >= self.LIMIT else f"{self.count:,}"
         )
+
+
+class BoundedList(ChangeList):
+    """A list that does not offer to show all when all is what it shows."""
+
+    full_result_count: Any
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not (self.query or self.has_active_filters):
+            self.full_result_count = self.result_count

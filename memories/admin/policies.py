@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from memories import decay
@@ -59,16 +58,15 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Policy)
 class PolicyAdmin(WalledAdmin):
-    """Rows that differ from the defaults; removing one brings the default back, and history keeps what it was."""
+    """Everything that holds, the defaults included; removing a row brings its default back, and history keeps it."""
 
     members_may = MANAGE
     form = PolicyForm
     list_display = ["subject", "workspace", "said_value", "said_default", "updated_at"]
     list_display_links = ["subject"]
-    list_filter = [("kind", ChoicesDropdownFilter)]
     list_select_related = ["workspace"]
     ordering = ["workspace__name", "kind", "entry_type", "scope_kind", "name"]
-    list_before_template = "admin/memories/policies.html"
+    change_list_template = "admin/memories/policies.html"
     fields = ["workspace", "kind", "entry_type", "scope_kind", "name", "value"]
 
     def get_form(self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: Any) -> Any:
@@ -141,14 +139,14 @@ def what_holds(workspace: Workspace) -> Iterator[Row]:
     """Every number a workspace could set, with what holds now."""
     rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row for row in workspace.policies.all()}
     holds = Policies(list(rows.values()))
-    for entry_type in EntryType:
-        for scope_kind in ScopeKind:
-            ttl = holds.ttl(entry_type, scope_kind)
-            yield _row(
-                workspace, rows, (PolicyKind.TTL, entry_type, scope_kind, ""), ttl and ttl.total_seconds() / 86_400
-            )
-            quota = (PolicyKind.QUOTA, entry_type, scope_kind, "")
-            yield _row(workspace, rows, quota, holds.quota(entry_type, scope_kind))
+    kinds = [(entry_type, scope_kind) for entry_type in EntryType for scope_kind in ScopeKind]
+    for entry_type, scope_kind in kinds:
+        ttl = holds.ttl(entry_type, scope_kind)
+        days = ttl and ttl.total_seconds() / 86_400
+        yield _row(workspace, rows, (PolicyKind.TTL, entry_type, scope_kind, ""), days)
+    for entry_type, scope_kind in kinds:
+        quota = holds.quota(entry_type, scope_kind)
+        yield _row(workspace, rows, (PolicyKind.QUOTA, entry_type, scope_kind, ""), quota)
     for name in WEIGHTS:
         yield _row(workspace, rows, (PolicyKind.WEIGHT, "", "", name.lower()), holds.weight(name))
 

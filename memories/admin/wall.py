@@ -15,7 +15,7 @@ from django.db.models import Field, Model, QuerySet
 from django.http import Http404, HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 
-from memories.admin.paging import BoundedPaginator
+from memories.admin.paging import BoundedList, BoundedPaginator
 from memories.models import Member
 
 #: What may be done to a row; «delete» is for settings only, memories are never destroyed from here.
@@ -115,6 +115,9 @@ class WalledAdmin(Wall, ModelAdmin):
     list_max_show_all = 0
     list_filter_submit = True
     warn_unsaved_form = True
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return BoundedList
 
     def reach(self, request: HttpRequest, object_id: str, what: str = "change") -> Any:
         """The row a page is about, for somebody who may do this to it. Foreign and missing are the same: 404."""
