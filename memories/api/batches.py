@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
@@ -26,16 +25,12 @@ class BatchQuery(pages.Paged):
     state = serializers.ChoiceField(required=False, choices=BatchState.choices)
 
 
-class Position(serializers.IntegerField):
-    """Where a page of changes begins: after the change at this position."""
-
-    default_error_messages = {"invalid": _("This is not a cursor of this list.")}
-
-
 class ChangesQuery(fields.StrictSerializer):
-    """Which of a batch's changes are wanted."""
+    """Which of a batch's changes are wanted: those after that position."""
 
-    cursor = Position(required=False, min_value=0, max_value=2**31 - 1, default=0)
+    cursor = serializers.IntegerField(
+        required=False, min_value=0, max_value=2**31 - 1, default=0, error_messages={"invalid": pages.NO_CURSOR}
+    )
     limit = serializers.IntegerField(required=False, min_value=1, max_value=pages.PAGE_MAX, default=pages.PAGE)
 
 

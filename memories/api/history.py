@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -20,22 +19,12 @@ from memories.models import Batch, Entry
 _OPERATIONS = {Operation.INSERT: "created", Operation.UPDATE: "changed"}
 
 
-class StepNumber(serializers.CharField):
-    """Where a page begins: before the step with this number, counted from the first one."""
-
-    default_error_messages = {"cursor": _("This is not a cursor of this list.")}
-
-    def to_internal_value(self, data: Any) -> int:
-        read = super().to_internal_value(data)
-        if not (read.isascii() and read.isdecimal()):
-            self.fail("cursor")
-        return int(read)
-
-
 class HistoryQuery(fields.StrictSerializer):
-    """Which page of a history is wanted."""
+    """Which page of a history is wanted: the steps before the one with that number, counted from the first."""
 
-    cursor = StepNumber(required=False, max_length=9)
+    cursor = serializers.IntegerField(
+        required=False, min_value=0, max_value=2**31 - 1, error_messages={"invalid": pages.NO_CURSOR}
+    )
     limit = serializers.IntegerField(required=False, min_value=1, max_value=pages.PAGE_MAX, default=pages.PAGE)
 
 

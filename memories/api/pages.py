@@ -17,33 +17,24 @@ from memories.api import fields
 PAGE = 50
 PAGE_MAX = 200
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_CURSOR = re.compile(r"([0-9a-f]{1,13})-([0-9a-f]{1,15})")
-_BIGGEST_ID = 2**59
-
-
-class Cursor(serializers.CharField):
-    """Where a page begins: after the row made at that time under that id."""
-
-    default_error_messages = {"cursor": _("This is not a cursor of this list.")}
-
-    def to_internal_value(self, data: Any) -> tuple[datetime, int]:
-        read = _CURSOR.fullmatch(super().to_internal_value(data))
-        if read is None:
-            self.fail("cursor")
-        micros, row = int(read[1], 16), int(read[2], 16)
-        if row >= _BIGGEST_ID or micros > 250_000_000_000_000_000:
-            self.fail("cursor")
-        try:
-            return _EPOCH + timedelta(microseconds=micros), row
-        except OverflowError:
-            self.fail("cursor")
+_CURSOR = re.compile("([0-9a-f]{1,14})-([0-9a-f]{1,15})")
+NO_CURSOR = _("This is not a cursor of this list.")
 
 
 class Paged(fields.StrictSerializer):
-    """Which page of a list is wanted."""
+    """Which page of a list is wanted; a cursor is the time and id of the row before it."""
 
-    cursor = Cursor(required=False, max_length=40)
+    cursor = serializers.CharField(required=False, max_length=40)
     limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_MAX, default=PAGE)
+
+    def validate_cursor(self, value: str) -> tuple[datetime, int]:
+        read = _CURSOR.fullmatch(value)
+        if read is None:
+            raise serializers.ValidationError(NO_CURSOR)
+        try:
+            return _EPOCH + timedelta(microseconds=int(read[1], 16)), int(read[2], 16)
+        except OverflowError as error:
+            raise serializers.ValidationError(NO_CURSOR) from error
 
 
 def page_of(

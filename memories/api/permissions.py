@@ -1,5 +1,6 @@
 """What a key may do: every call names the permission of each of its methods."""
 
+import ipaddress
 from typing import Any
 
 from rest_framework.exceptions import MethodNotAllowed
@@ -8,7 +9,8 @@ from rest_framework.request import Request
 
 from memories.models import BotKey
 
-LOOPBACK = frozenset({"127.0.0.1", "::1"})
+#: A proxy on this machine speaks for others.
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
 
 
 class KeyPermits(BasePermission):
@@ -26,8 +28,16 @@ class KeyPermits(BasePermission):
 
 
 class LoopbackOrKey(BasePermission):
-    """Admits whoever sits at this machine, and any valid key; what a proxy brings comes from elsewhere."""
+    """Admits whoever sits at this machine, and any valid key."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        here = request.META.get("REMOTE_ADDR") in LOOPBACK and "X-Forwarded-For" not in request.headers
-        return here or isinstance(request.auth, BotKey)
+        return _is_local(request) or isinstance(request.auth, BotKey)
+
+
+def _is_local(request: Request) -> bool:
+    if any(name in request.headers for name in _FORWARDED):
+        return False
+    try:
+        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
