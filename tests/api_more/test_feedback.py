@@ -1,0 +1,157 @@
+"""Which memories an answer rested on: told by the bot, or by the words of its answer (A14)."""
+
+from typing import Any
+
+import pytest
+
+from memories import feedback
+from memories.models import Receipt, Workspace
+from tests.conftest import TELEGRAM, Api, make_key
+
+pytestmark = pytest.mark.django_db
+SCOPE = "telegram:direct_u42"
+UNKNOWN = "019a0000-0000-7000-8000-000000000000"
+
+
+@pytest.fixture
+def recalled(api: Api) -> dict[str, Any]:
+    for content in ("My cat is called Rice", "My dog is called Bone", "My parrot is called Jasmine"):
+        api.post("entries", {"scope": SCOPE, "content": content})
+    answer = api.post("recall", {"address": TELEGRAM, "message": "what are my pets called?"}).json()
+    assert len(answer["memories"]) == 3
+    return answer
+
+
+def id_of(recalled: dict[str, Any], word: str) -> str:
+    return next(memory["id"] for memory in recalled["memories"] if word in memory["content"])
+
+
+def named(recalled: dict[str, Any], pks: list[int] | None) -> list[str] | None:
+    """The ids clients know of the entries a receipt names."""
+    served = Receipt.objects.get(uid=recalled["recall_id"]).served
+    return None if pks is None else [recalled["memories"][served.index(pk)]["id"] for pk in pks]
+
+
+def told(recalled: dict[str, Any]) -> Receipt:
+    return Receipt.objects.get(uid=recalled["recall_id"])
+
+
+def test_it_works(api: Api, recalled: dict[str, Any]) -> None:
+    rice = id_of(recalled, "Rice")
+    answer = api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": [rice], "note": "she smiled"})
+    assert answer.status_code == 200
+    assert answer.json() == {"recall_id": recalled["recall_id"], "used": [rice], "note": "she smiled"}
+    assert named(recalled, told(recalled).used) == [rice]
+
+
+def test_nobody_has_said_anything_until_they_do(recalled: dict[str, Any]) -> None:
+    assert (told(recalled).used, told(recalled).overlap) == (None, None)
+
+
+def test_that_nothing_was_of_use_is_an_answer_too(api: Api, recalled: dict[str, Any]) -> None:
+    assert api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": []}).status_code == 200
+    assert told(recalled).used == []
+
+
+def test_the_last_word_counts(api: Api, recalled: dict[str, Any]) -> None:
+    for word in ("Rice", "Bone"):
+        api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": [id_of(recalled, word)] * 2})
+    assert named(recalled, told(recalled).used) == [id_of(recalled, "Bone")]
+
+
+def test_what_was_not_served_cannot_have_been_used(api: Api, recalled: dict[str, Any]) -> None:
+    other = api.post("entries", {"scope": SCOPE, "content": "The parcel comes on Friday"}).json()["id"]
+    used = [id_of(recalled, "Rice"), other]
+    answer = api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": used})
+    assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "used.1")
+    assert told(recalled).used is None
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"used": None}, {"used": ["x"]}, {"used": "x"}, {"used": [], "note": 3}, {"used": [UNKNOWN] * 51}]
+)
+def test_feedback_that_cannot_be_read_is_refused(api: Api, recalled: dict[str, Any], body: dict[str, Any]) -> None:
+    assert api.post(f"recalls/{recalled['recall_id']}/feedback", body).status_code == 400
+
+
+def test_a_recall_of_a_stranger_does_not_exist(
+    stranger: Workspace, workspace: Workspace, recalled: dict[str, Any]
+) -> None:
+    path = f"recalls/{recalled['recall_id']}/feedback"
+    assert Api(make_key(stranger)).post(path, {"used": []}).status_code == 404
+    assert Api(make_key(workspace, scope_patterns=["lark:*"])).post(path, {"used": []}).status_code == 404
+    assert Api(make_key(workspace)).post(f"recalls/{UNKNOWN}/feedback", {"used": []}).status_code == 404
+
+
+def test_an_answer_points_to_the_memory_whose_words_it_took(api: Api, recalled: dict[str, Any]) -> None:
+    turn = {
+        "address": TELEGRAM,
+        "user": "what are my pets called?",
+        "assistant": "Your cat is Rice.",
+        "recall_id": recalled["recall_id"],
+    }
+    assert api.post("turns", turn).status_code == 201
+    assert named(recalled, told(recalled).overlap) == [id_of(recalled, "Rice")]
+    assert told(recalled).used is None
+
+
+def test_an_answer_from_elsewhere_points_to_nothing(api: Api, recalled: dict[str, Any]) -> None:
+    api.post("turns", {"address": TELEGRAM, "user": "hi", "assistant": "Hello!", "recall_id": recalled["recall_id"]})
+    assert told(recalled).overlap == []
+
+
+def test_a_turn_may_name_what_its_answer_used(api: Api, recalled: dict[str, Any]) -> None:
+    bone = id_of(recalled, "Bone")
+    turn = {"address": TELEGRAM, "user": "?", "assistant": "Rice.", "recall_id": recalled["recall_id"], "used": [bone]}
+    assert api.post("turns", turn).status_code == 201
+    assert named(recalled, told(recalled).used) == [bone]
+    assert named(recalled, told(recalled).overlap) == [id_of(recalled, "Rice")]
+
+
+def test_a_turn_that_names_what_was_not_served_is_not_stored(api: Api, recalled: dict[str, Any]) -> None:
+    turn = {"address": TELEGRAM, "user": "?", "assistant": "!", "recall_id": recalled["recall_id"], "used": [UNKNOWN]}
+    assert api.post("turns", turn).status_code == 400
+    assert api.get("entries", type="chat_turn").json()["results"] == []
+
+
+def test_a_turn_cannot_use_memories_of_no_recall(api: Api) -> None:
+    answer = api.post("turns", {"address": TELEGRAM, "user": "?", "assistant": "!", "used": []})
+    assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "recall_id")
+
+
+def test_a_turn_outlives_the_receipt_of_its_recall(api: Api, recalled: dict[str, Any]) -> None:
+    turn = {"address": TELEGRAM, "user": "I moved", "assistant": "Noted.", "recall_id": UNKNOWN, "used": [UNKNOWN]}
+    assert api.post("turns", turn).status_code == 201
+
+
+def test_words_of_the_question_prove_nothing() -> None:
+    assert feedback.explained("My cat is called Rice?", "is my cat called Rice", {1: "My cat is called Rice"}) == {}
+
+
+def test_a_word_that_all_memories_hold_points_to_none_of_them() -> None:
+    memories = {n: f"Hangzhou trip number {n}" for n in range(10)}
+    shares = feedback.explained("Hangzhou, with the train and a bicycle", "where?", memories)
+    assert max(shares.values()) < 0.2
+
+
+def test_two_memories_that_say_the_same_are_both_used() -> None:
+    memories = {1: "User: I moved to Hangzhou\nAssistant: Noted.", 2: "The user lives in Hangzhou", 3: "likes tea"}
+    shares = feedback.explained("You live in Hangzhou.", "where do I live?", memories)
+    assert (shares[1], shares[2], shares[3]) == (0.5, 0.5, 0.0)
+
+
+def test_chinese_answers_point_to_their_memories_too() -> None:
+    memories = {1: "我的猫叫年糕，三岁了", 2: "我住在杭州西湖边"}
+    shares = feedback.explained("你的猫叫年糕。", "我的猫叫什么名字？", memories)
+    assert shares[1] >= 0.5 > shares[2]
+
+
+def test_how_often_the_words_are_right_is_known_where_bots_named_what_they_used() -> None:
+    assert feedback.precision([]) is None
+    both = [
+        Receipt(served=[1, 2, 3], used=[1], overlap=[1, 2]),
+        Receipt(served=[4], used=[4], overlap=[4]),
+        Receipt(served=[5], used=None, overlap=[5]),
+        Receipt(served=[6], used=[6], overlap=None),
+    ]
+    assert feedback.precision(both) == pytest.approx(2 / 3)
