@@ -3,20 +3,14 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
-import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
-import psycopg
 import pytest
 
 from memories.models import Heartbeat
@@ -24,84 +18,7 @@ from memplatform import postgres
 from memplatform.children import programs
 from memplatform.postgres import place, postmaster
 from memplatform.supervisor import is_silent
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-
-
-class House:
-    """One running `manage.py up` with data and a port of its own."""
-
-    def __init__(self, data: Path, port: int) -> None:
-        self.data, self.port = data, port
-        self.said: list[str] = []
-        environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
-        self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"],
-            cwd=ROOT,
-            env={**environment, "MEMPLATFORM_DATA": str(data), "MEMPLATFORM_PORT": str(port)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        with self.process.stdout as lines:
-            self.said.extend(line.rstrip("\n") for line in lines)
-
-    def greets(self) -> "House":
-        until(lambda: self.process.poll() is not None or any("Ctrl-C" in line for line in self.said), 60)
-        assert self.process.poll() is None, self.said
-        return self
-
-    def status_of(self, path: str) -> int:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:  # noqa: S310
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code
-        except OSError:
-            return 0
-
-    def pids(self, name: str) -> set[int]:
-        """The living processes of this name that have told the database so."""
-        rows = self.ask("SELECT pid FROM memories_heartbeat WHERE name = %s", name)
-        return {pid for pid in rows if postmaster.is_alive(pid)}
-
-    def ask(self, question: str, *values: str) -> list[int]:
-        """The first column; while the database is starting, it is asked again."""
-        end = time.monotonic() + 20
-        while True:
-            try:
-                with psycopg.connect(postgres.url(self.data)) as connection:
-                    return [row[0] for row in connection.execute(question, values or None).fetchall()]
-            except psycopg.OperationalError:
-                assert time.monotonic() < end, "the database does not answer"
-                time.sleep(0.1)
-
-    def end(self, number: signal.Signals) -> float:
-        """How many seconds it took."""
-        began = time.monotonic()
-        self.process.send_signal(number)
-        self.process.wait(timeout=60)
-        self.reader.join()
-        return time.monotonic() - began
-
-
-def until(question: Callable[[], object], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not question():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        return int(trial.getsockname()[1])
+from tests.house import House, free_port, until
 
 
 @pytest.fixture(scope="module")
