@@ -29,6 +29,7 @@ CUTS = (1, 5, 10)
 GROUP_CUTS = (5, 10)
 UNDATED = datetime(2020, 1, 1, tzinfo=UTC)  # rows without a time are said one second after another
 POLL_SECONDS = 2.0
+TOO_MANY = 429  # calls of this key in a minute
 
 
 class Bot:
@@ -44,10 +45,14 @@ class Bot:
 
     def post(self, call: str, body: Row, *, note: str = "") -> Row:
         """The answer; ends the program with the server's words when it refuses."""
-        begun = time.perf_counter()
-        self._connection.request("POST", f"/api/v1/{call}", json.dumps(body), self._headers)
-        response = self._connection.getresponse()
-        answer = response.read()
+        while True:
+            begun = time.perf_counter()
+            self._connection.request("POST", f"/api/v1/{call}", json.dumps(body), self._headers)
+            response = self._connection.getresponse()
+            answer = response.read()
+            if response.status != TOO_MANY:
+                break
+            time.sleep(float(response.headers.get("Retry-After", 1)))
         self.took[note or call].append((time.perf_counter() - begun) * 1000)
         if response.status >= 400:
             sys.exit(f"POST /{call} answered {response.status}: {answer.decode(errors='replace')}")

@@ -109,8 +109,8 @@ def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
     """Every address with its methods; the admin's own pages count as one."""
     for pattern in resolver.url_patterns:
         path = prefix + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", str(pattern.pattern))
-        if path == "/admin/":
-            yield path
+        if path.startswith("/admin/"):
+            yield "/admin/"
         elif isinstance(pattern, URLResolver):
             yield from routes(pattern, path)
         elif isinstance(pattern, URLPattern):
