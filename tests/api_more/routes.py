@@ -1,0 +1,79 @@
+"""Every route of the platform, found in the resolver, and who may pass: the table a new route has to be entered in."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.conftest import TELEGRAM
+
+SCOPE = "telegram:direct_u42"
+CONTENT = "My cat is called Rice"
+
+#: Tells only whether the platform lives, and details to this machine: tested with the processes.
+OPEN = {"livez", "readyz", "metrics"}
+#: Tells what calls there are: this machine, or any key.
+LOCAL = {"api/schema", "api/docs"}
+#: Pages of people with passwords, walked by tests of their own.
+ADMIN = "admin/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """A call Alice's bot may make, and what becomes of it when others make it about her rows."""
+
+    body: dict[str, Any] | None = None
+    answer: int = 200
+    stranger: int = 404  # a bot of another workspace
+    narrow: int = 404  # a bot of hers whose key does not reach the scope
+
+
+ENTRY = "api/v1/entries/<uuid:uid>"
+ACCESS = {
+    ("api/v1/turns", "POST"): Access(
+        body={"address": TELEGRAM, "user": "I moved", "assistant": "Noted."}, answer=201, stranger=201
+    ),
+    ("api/v1/recall", "POST"): Access(body={"scope": SCOPE, "message": "what is my cat called?"}),
+    ("api/v1/scopes/resolve", "POST"): Access(body={"address": TELEGRAM}, stranger=200, narrow=200),
+    ("api/v1/entries", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/entries", "POST"): Access(body={"scope": SCOPE, "content": "tea"}, answer=201, stranger=201),
+    (ENTRY, "GET"): Access(),
+    (ENTRY, "PATCH"): Access(body={"pinned": True}),
+    (ENTRY, "DELETE"): Access(),
+    (f"{ENTRY}/history", "GET"): Access(),
+    (f"{ENTRY}/restore", "POST"): Access(body={}),
+    (f"{ENTRY}/revert", "POST"): Access(body={"version": 1}),
+    ("api/v1/recalls/<uuid:uid>/feedback", "POST"): Access(body={"used": []}),
+    ("api/v1/batches", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/batches/<uuid:uid>", "GET"): Access(),
+}
+#: Calls that ask and change nothing, though they are made by POST.
+ASKING = {"api/v1/recall", "api/v1/scopes/resolve"}
+
+
+def routes() -> Iterator[tuple[str, Any]]:
+    """Every route with its view; the admin's are left to the tests of the admin."""
+    for route, pattern in _walk(get_resolver().url_patterns, ""):
+        if not route.startswith(ADMIN):
+            yield route, pattern.callback
+
+
+def calls() -> set[tuple[str, str]]:
+    """Every call of the API: route and method."""
+    return {
+        (route, method)
+        for route, view in routes()
+        if route not in OPEN | LOCAL
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE")
+        if hasattr(view.view_class, method.lower())
+    }
+
+
+def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, URLPattern]]:
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from _walk(pattern.url_patterns, route)
+        else:
+            yield route, pattern
