@@ -8,6 +8,6 @@ run:       ; @$(PYTHON) bootstrap.py run $(ARGS)
 test:      ; @$(PYTHON) bootstrap.py test $(ARGS)
 check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install
-bench:     ; @$(PYTHON) bootstrap.py python benchmarks/latency.py $(ARGS)
+bench:     ; @$(PYTHON) bootstrap.py python benchmarks/run.py $(ARGS)
 messages:  ; @$(PYTHON) bootstrap.py manage compilemessages
 clean:     ; rm -rf .venv

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long do POST /turns and POST /recall take, and where does the time go? `make bench`, about two minutes.
+"""How long do POST /turns and POST /recall take, and where does the time go? `make bench ARGS=latency`.
 
 Starts a platform of its own on a free port with a throwaway database, fills one scope, waits for the embedder,
 measures over HTTP, and stops everything. What the database and the embedder take of a call is measured in a second
