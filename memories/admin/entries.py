@@ -9,7 +9,6 @@ from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import (
-    AutocompleteSelectFilter,
     BooleanRadioFilter,
     ChoicesDropdownFilter,
     RangeDateTimeFilter,
@@ -18,7 +17,7 @@ from unfold.decorators import display
 
 from memories.admin import entry_history
 from memories.admin.entry_form import EntryForm, SlotInline, edit_of
-from memories.admin.filters import ProjectFilter, StateFilter, TierFilter
+from memories.admin.filters import ProjectFilter, ReachableFilter, StateFilter, TierFilter
 from memories.admin.out_and_back import OutAndBack
 from memories.admin.paging import BoundedList
 from memories.admin.related import about
@@ -63,7 +62,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
         ("type", ChoicesDropdownFilter),
         ("category", ChoicesDropdownFilter),
         TierFilter,
-        ("scope", AutocompleteSelectFilter),
+        ("scope", ReachableFilter),
         ProjectFilter,
         ("source", ChoicesDropdownFilter),
         ("pinned", BooleanRadioFilter),

@@ -1,12 +1,13 @@
 """Filters of the list of entries that Django does not know of."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter, TextFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, TextFilter
 
 from memories.admin.states import State, in_state
 
@@ -49,3 +50,12 @@ class ProjectFilter(TextFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         asked = (self.value() or "").strip().replace("\0", "")
         return queryset.filter(project=asked) if asked else queryset
+
+
+class ReachableFilter(AutocompleteSelectFilter):
+    """A related row by its name, among those this person may see; unfold's own would name any row whose id is asked."""
+
+    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
+        for shown in super().choices(changelist):
+            shown["form"].fields[self.lookup_kwarg].queryset = self.model_admin.reachable(self.field, self.request)
+            yield shown

@@ -16,7 +16,7 @@ from django.http import Http404, HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 
 from memories.admin.paging import BoundedList, BoundedPaginator
-from memories.models import Member
+from memories.models import Member, Workspace
 
 #: What may be done to a row; «delete» is for settings only, memories are never destroyed from here.
 LOOK = frozenset({"view"})
@@ -36,6 +36,11 @@ def workspaces_of(request: HttpRequest) -> frozenset[int] | None:
         known = frozenset(Member.objects.filter(user_id=user.pk).values_list("workspace_id", flat=True))
         request.__dict__["_workspaces"] = known
     return known
+
+
+def _workspace_id_of(row: Any) -> int:
+    """Of an inline the row is its parent, which may be the workspace itself."""
+    return int(row.pk if isinstance(row, Workspace) else row.workspace_id)
 
 
 def actor_of(request: HttpRequest) -> str:
@@ -63,14 +68,14 @@ class Wall:
         return rows.filter(**{f"{self.workspace_field}__in": workspaces})
 
     def formfield_for_foreignkey(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs.setdefault("queryset", self._reachable(db_field, request))
+        kwargs.setdefault("queryset", self.reachable(db_field, request))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
 
     def formfield_for_manytomany(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs.setdefault("queryset", self._reachable(db_field, request))
+        kwargs.setdefault("queryset", self.reachable(db_field, request))
         return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
 
-    def _reachable(self, db_field: Field[Any, Any], request: HttpRequest) -> QuerySet[Any]:
+    def reachable(self, db_field: Field[Any, Any], request: HttpRequest) -> QuerySet[Any]:
         """What a related field may be set to: the rows its own admin shows, and nothing where it has none."""
         model = db_field.remote_field.model  # type: ignore[union-attr]
         if self.admin_site.is_registered(model):
@@ -86,7 +91,7 @@ class Wall:
             return what in self.members_may | self.superusers_may
         if self.workspace_field is None or what not in self.members_may:
             return False
-        return getattr(obj, self.workspace_field) in workspaces if isinstance(obj, Model) else bool(workspaces)
+        return _workspace_id_of(obj) in workspaces if isinstance(obj, Model) else bool(workspaces)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.admits(request, "view")

@@ -1,0 +1,110 @@
+"""Two furnished workspaces, Alice's and Charlie's, and the people who come to the admin."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.test import Client
+
+from channels_app.models import Channel
+from memories import curation
+from memories.choices import JobState, PolicyKind
+from memories.models import Bot, Entry, JobRun, Link, Member, Policy, Receipt, Scope, Slot, Workspace
+from sessions_app.models import Session
+from tests.conftest import NOW, TELEGRAM, Api, make_key
+
+#: Stands in everything of Charlie's, and in nothing of Alice's.
+SECRET = "quillfeather"
+OPEN = "marmalade"
+
+
+@dataclass(frozen=True)
+class House:
+    """A workspace with one of everything, each telling a word."""
+
+    workspace: Workspace
+    bot: Bot
+    scope: Scope
+    entry: Entry
+    receipt: Receipt
+    session: Session
+    word: str
+
+
+def furnish(workspace: Workspace, word: str) -> House:
+    """One of everything the admin shows, made through the front door where there is one."""
+    api = Api(make_key(workspace, name=f"bot-{word}", label=f"key-{word}"))
+    address = {**TELEGRAM, "account": word, "peer": f"peer-{word}", "chat": f"chat-{word}"}
+    for said_it in (f"I like {word} with tea", f"My neighbour planted a {word} tree"):
+        said = api.post("turns", {"address": address, "user": said_it, "assistant": "Noted."})
+        assert said.status_code == 201, said.json()
+    asked = api.post("recall", {"address": address, "message": f"what do I drink with {word}?"})
+    assert asked.status_code == 200, asked.json()
+    first, second = Entry.objects.filter(workspace=workspace).order_by("pk")
+    Slot.objects.create(workspace=workspace, entry=first, name="mood", value=f"mood-{word}")
+    Link.objects.create(workspace=workspace, from_entry=first, to_entry=second, kind="alike", created_at=NOW)
+    curation.expire_chosen([second], now=NOW, actor=f"user:{word}", reason=f"because {word}")
+    Policy.objects.create(workspace=workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.4)
+    Channel.objects.filter(workspace=workspace).update(label=f"channel-{word}")
+    JobRun.objects.create(
+        job=f"job-{word}", workspace=workspace, local_date=NOW.date(), state=JobState.DONE, started_at=NOW
+    )
+    return House(
+        workspace=workspace,
+        bot=Bot.objects.get(workspace=workspace),
+        scope=Scope.objects.get(workspace=workspace),
+        entry=first,
+        receipt=Receipt.objects.get(workspace=workspace),
+        session=Session.objects.get(workspace=workspace),
+        word=word,
+    )
+
+
+def make_user(name: str, *, workspace: Workspace | None = None, **kwargs: Any) -> AbstractBaseUser:
+    user = get_user_model().objects.create_user(name, password=name, **kwargs)
+    if workspace:
+        Member.objects.create(workspace=workspace, user=user)
+    return user
+
+
+def enter(user: AbstractBaseUser | None) -> Client:
+    """A browser somebody has logged in with; None: nobody has."""
+    client = Client()
+    if user:
+        client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def mine(workspace: Workspace) -> House:
+    return furnish(workspace, OPEN)
+
+
+@pytest.fixture
+def theirs(db: None) -> House:
+    return furnish(Workspace.objects.create(name=f"House {SECRET}"), SECRET)
+
+
+@pytest.fixture
+def alice(mine: House) -> Client:
+    """A member of Alice's workspace."""
+    return enter(make_user("alice", workspace=mine.workspace, is_staff=True))
+
+
+@pytest.fixture
+def charlie(theirs: House) -> Client:
+    """A member of the other one."""
+    return enter(make_user(f"charlie-{SECRET}", workspace=theirs.workspace, is_staff=True))
+
+
+@pytest.fixture
+def dora(db: None) -> Client:
+    """Staff, and a member of nothing."""
+    return enter(make_user("dora", is_staff=True))
+
+
+@pytest.fixture
+def owner(db: None) -> Client:
+    return enter(make_user("owner", is_staff=True, is_superuser=True))
