@@ -41,7 +41,7 @@ JOBS: dict[str, Job] = {
 }
 
 PREFIX = "mem:"
-_LOCK = 7_305_116  # any number nobody else uses
+_LOCK = 7_305_117  # any number nobody else uses
 #: What a row of the table may not differ in; the moment of the next run is minded apart.
 _FIXED = {
     "schedule_type": Schedule.CRON,
@@ -139,6 +139,8 @@ def _quarantine(row: Schedule, problem: str) -> None:
 
 def _settle(row: Schedule | None, name: str, job: Job, now: datetime) -> None:
     wanted = {**_FIXED, "func": job.task, "cron": job.cadence}
+    if row is not None and row.repeats == 0:  # switched off in the admin, where it is switched on again
+        wanted["repeats"] = 0
     next_run = croniter(job.cadence, now).get_next(datetime)
     if row is None:
         Schedule.objects.create(name=name, next_run=next_run, **wanted)
