@@ -168,7 +168,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["memories.api.permissions.LoopbackOrKey"],
     "SWAGGER_UI_DIST": "SIDECAR",  # everything from here: no page of ours asks another host
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": True,
     "ENUM_NAME_OVERRIDES": {
         "EntryType": "memories.choices.EntryType",
         "EntryState": "memories.api.answers.ENTRY_STATES",
