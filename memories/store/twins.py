@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
 from django.db import connection
 
@@ -65,14 +66,16 @@ def _who(draft: Draft) -> tuple[str, str]:
 
 
 def choose_probes(arrivals: Sequence[Arrival], frequency: dict[tuple[int, int], int]) -> None:
-    """Give every arrival the rarest of its terms to look for twins by.
+    """Give every arrival the rarest of its terms to look for twins by, among what is stored and what comes with it.
 
     A text that shares so many of the terms misses only a few: among a few more than those, it has at least one.
     """
-    least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD)
+    least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
+    said = Counter((arrival.draft.scope.pk, term) for arrival in arrivals for term in arrival.counts)
     for arrival in arrivals:
         scope = arrival.draft.scope.pk
-        rarest = sorted(arrival.counts, key=lambda term: (frequency.get((scope, term), 0), term))
+        heard = {term: frequency.get((scope, term), 0) + said[scope, term] for term in arrival.counts}
+        rarest = sorted(heard, key=lambda term: (heard[term], term))
         arrival.probe = rarest[: len(rarest) - math.ceil(len(rarest) * least) + 1]
 
 
@@ -161,7 +164,10 @@ class Newcomers:
             self._by_term[*arrival.place, term].append(twin)
 
     def like(self, arrival: Arrival) -> list[Twin]:
-        found = dict.fromkeys(twin for term in arrival.probe for twin in self._by_term.get((*arrival.place, term), []))
+        """Those that share the rarest terms, the latest of each first, no more than are looked for among the stored."""
+        sharing = (reversed(self._by_term.get((*arrival.place, term), [])) for term in arrival.probe)
+        near = (twin for twins in sharing for twin in twins)
+        found = dict.fromkeys(islice(near, conf.DEDUPE_CANDIDATES))
         if same := self._by_fingerprint.get((*arrival.place, arrival.fingerprint)):
             found[same] = None
         return list(found)
