@@ -80,7 +80,7 @@ class EntryView(Call):
         operation_id="delete_entry",
         description="Take an entry out of use. It stays out until it is restored, and no job writes it again.",
         request=None,
-        responses=answers.EntryAnswer,
+        responses={200: answers.EntryAnswer},
     )
     @repeatable
     def delete(self, request: Request, uid: UUID) -> Response:
