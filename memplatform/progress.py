@@ -14,12 +14,17 @@ class Progress:
     busy: dict[int, tuple[str, float]] = field(default_factory=dict)  # by process: its task, and since when
     deaths: Counter[str] = field(default_factory=Counter)  # by task: workers that died over it
     heard: bool = False
-    awaited: str = ""  # the pulse that has not come back
+    pulse: str = ""  # the task sent to see whether anything moves
+    ended_at: float | None = None  # when it did
     _rest: str = ""
 
     def restart(self, now: float) -> None:
         """A new cluster: nothing was heard of it yet. What tasks have killed is not forgotten."""
-        self.busy, self.since, self.heard, self.awaited, self._rest = {}, now, False, "", ""
+        self.busy, self.since, self.heard, self._rest = {}, now, False, ""
+        self.send("")
+
+    def send(self, pulse: str) -> None:
+        self.pulse, self.ended_at = pulse, None
 
     def hear(self, text: str, now: float) -> None:
         *lines, self._rest = (self._rest + text).split("\n")
@@ -30,7 +35,7 @@ class Progress:
             else:
                 self.busy.pop(int(pid), None)
                 self.deaths.pop(task, None)
-                self.awaited = "" if task == self.awaited else self.awaited
+                self.ended_at = now if task == self.pulse else self.ended_at
             self.heard, self.since = True, now
 
     def bury(self, is_alive: Callable[[int], bool]) -> list[str]:
@@ -43,6 +48,7 @@ class Progress:
     def trust(self, now: float) -> None:
         """Whatever went before, silence counts from here: the database was away, or the machine slept."""
         self.since = now
+        self.ended_at = None if self.ended_at is None else now
         self.busy = {pid: (task, now) for pid, (task, _since) in self.busy.items()}
 
     def silence(self, now: float, timeout: float) -> float:

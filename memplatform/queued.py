@@ -3,7 +3,6 @@
 from datetime import datetime
 
 import structlog
-from django.core.signing import BadSignature
 from django.utils.translation import gettext as _
 from django_q.models import OrmQ, Task
 
@@ -29,7 +28,7 @@ def set_aside(task_id: str, deaths: int, *, now: datetime) -> None:
     row = _row(task_id)
     if row is None:
         return
-    task = row.task()
+    task = row.task
     Task.objects.update_or_create(
         id=task_id,
         defaults={
@@ -49,12 +48,11 @@ def set_aside(task_id: str, deaths: int, *, now: datetime) -> None:
     log.error("task.set_aside", task=task_id, func=str(task["func"]), deaths=deaths)
 
 
+def is_there(task_id: str) -> bool:
+    return bool(task_id) and _row(task_id) is not None
+
+
 def _row(task_id: str) -> OrmQ | None:
     """Those in hand first: it is nearly always one of a few."""
-    for row in OrmQ.objects.order_by("-lock").iterator(chunk_size=100):
-        try:
-            if row.task()["id"] == task_id:
-                return row
-        except (BadSignature, TypeError):  # the cluster drops it when its turn comes
-            continue
-    return None
+    rows = OrmQ.objects.order_by("-lock").iterator(chunk_size=100)
+    return next((row for row in rows if row.task_id() == task_id), None)

@@ -32,6 +32,7 @@ log = structlog.get_logger(__name__)
 NAME = "worker"
 DEATHS = 3  # as often as a failing task is tried
 STOP_SECONDS = 17.0  # before the supervisor loses its patience
+_FIRST_SIGN = 45.0  # a slow machine takes its time to start a cluster
 _TICK = 0.5
 _JUMP = 15.0  # between two rounds: the machine slept
 _LOOK_EVERY = 60.0
@@ -61,11 +62,15 @@ class Watchdog:
 
     def run(self) -> None:
         """Until `stopping` is set, by a signal."""
+        away = False
         while not self.stopping:
             try:
                 self._turn(timezone.now(), time.monotonic())
+                away = False
             except Error as problem:
-                log.warning("worker.database_away", reason=type(problem).__name__)
+                if not away:
+                    log.warning("worker.database_away", reason=str(problem).strip())
+                away = True
                 connection.close()
                 self.progress.trust(time.monotonic())
                 time.sleep(_TICK)
@@ -124,9 +129,14 @@ class Watchdog:
             return "it ended"
         if self.progress.silence(ticks, self.timeout) > self._patience():
             return "it hangs"
+        ended_at = self.progress.ended_at
+        if ended_at is not None and ticks - ended_at > self._patience() + self.pulse_every:
+            return "it does not keep what tasks answer"
         return None
 
     def _patience(self) -> float:
+        if not self.progress.heard:
+            return max(self.quiet, _FIRST_SIGN)
         return self.quiet if self.alone else self.quiet * _SHARED
 
     def _settle(self, now: datetime) -> None:
@@ -159,11 +169,11 @@ class Watchdog:
         self.alone = not fresh.exclude(pid=os.getpid()).exists()
 
     def _pulse(self, ticks: float) -> None:
-        waiting = bool(self.progress.awaited) and self.alone
-        if self.process and ticks >= self.next_pulse and not waiting:
-            options = {"save": False, "ack_failure": True}
-            self.progress.awaited = async_task("memplatform.tasks.pulse", q_options=options)
-            self.next_pulse = ticks + self.pulse_every
+        """The next, once the last one has run and its row is gone."""
+        if self.process is None or ticks < self.next_pulse or queued.is_there(self.progress.pulse):
+            return
+        self.progress.send(async_task("memplatform.tasks.pulse", q_options={"save": False, "ack_failure": True}))
+        self.next_pulse = ticks + self.pulse_every
 
     def _beat(self, now: datetime, ticks: float) -> None:
         """Only while the cluster works; the supervisor and /readyz hear of it when it does not."""

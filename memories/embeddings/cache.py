@@ -2,9 +2,15 @@
 
 import hashlib
 from collections.abc import Sequence
+from datetime import timedelta
+
+from django.db.models.functions import Now
 
 from memories.embeddings.base import Provider
 from memories.models import EmbeddingCache
+
+#: Rows that nobody has used for long are removed (memories.upkeep).
+USE_RECORDED_EVERY = timedelta(days=1)
 
 
 def text_hash(text: str) -> str:
@@ -14,10 +20,11 @@ def text_hash(text: str) -> str:
 def cached(provider: Provider, texts: Sequence[str]) -> dict[str, list[float]]:
     """The vectors already known, by text."""
     hashes = {text_hash(text): text for text in texts}
-    rows = EmbeddingCache.objects.filter(
-        provider=provider.name, model=provider.model, text_hash__in=list(hashes)
-    ).values_list("text_hash", "embedding")
-    return {hashes[digest]: embedding for digest, embedding in rows}
+    rows = EmbeddingCache.objects.filter(provider=provider.name, model=provider.model, text_hash__in=list(hashes))
+    found = {hashes[digest]: embedding for digest, embedding in rows.values_list("text_hash", "embedding")}
+    if found:
+        rows.filter(used_at__lt=Now() - USE_RECORDED_EVERY).update(used_at=Now())
+    return found
 
 
 def keep(provider: Provider, vectors: dict[str, list[float]]) -> None:
