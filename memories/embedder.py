@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(minutes=2)
 RETRY_FIRST = timedelta(seconds=5)
 RETRY_LONGEST = timedelta(minutes=10)
+#: Whoever needs several rows of the work list takes them in this order, as writers do: nobody waits in a circle.
+_IN_ORDER = "ORDER BY stale.entry_id FOR UPDATE"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Claim:
     fingerprint: str
     content: str
     has_vector: bool
+    failures: int
 
 
 def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = True) -> int:
@@ -46,12 +49,11 @@ def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = Tr
     if not claims:
         return 0
     missing = [claim for claim in claims if not claim.has_vector] if model else []
-    embedded = _embed(missing, model, use_cache) if missing and model else True
-    done = [claim for claim in claims if embedded or claim.has_vector]
-    _blend(claims, missing if embedded else [], model, now)
-    _release(done)
-    if not embedded:
-        _postpone(list(missing), now)
+    embedded = _embed_all(missing, model, use_cache) if model else []
+    waiting = [claim for claim in missing if claim not in embedded]
+    if _blend(claims, embedded, model):
+        _release([claim for claim in claims if claim not in waiting])
+    _postpone(waiting, now)
     return len(claims)
 
 
@@ -67,9 +69,13 @@ def model_of(provider: Provider) -> EmbeddingModel:
     """The row of a provider's model, made when it is first used and kept to what the provider says of it."""
     told = {"dimension": provider.dimension, "floor": provider.floor, "ceiling": provider.ceiling}
     model, made = EmbeddingModel.objects.get_or_create(name=provider.model, defaults=told)
-    if not made and any(getattr(model, name) != value for name, value in told.items()):
+    if made or all(getattr(model, name) == value for name, value in told.items()):
+        return model
+    with transaction.atomic():
+        if model.dimension != provider.dimension:
+            indexing.drop_vectors(model.pk)
         EmbeddingModel.objects.filter(pk=model.pk).update(**told)
-        model.refresh_from_db()
+    model.refresh_from_db()
     return model
 
 
@@ -80,20 +86,29 @@ def _claim(model: EmbeddingModel | None, now: datetime, limit: int) -> list[Clai
             "UPDATE memories_staleentry stale SET retry_at = %(until)s FROM ("
             " SELECT entry_id FROM memories_staleentry WHERE retry_at IS NULL OR retry_at <= %(now)s"
             " ORDER BY since, entry_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED"
-            ") next WHERE stale.entry_id = next.entry_id RETURNING stale.entry_id, stale.since",
+            ") next WHERE stale.entry_id = next.entry_id RETURNING stale.entry_id, stale.since, stale.failures",
             {"until": now + LEASE, "now": now, "limit": limit},
         )
-        since = dict(cursor.fetchall())
+        waits = {entry: (since, failures) for entry, since, failures in cursor.fetchall()}
         cursor.execute(
             "SELECT e.id, e.workspace_id, e.fingerprint, e.content, EXISTS (SELECT 1 FROM memories_entryvector v"
             " WHERE v.entry_id = e.id AND v.model_id = %s AND v.fingerprint = e.fingerprint)"
             " FROM memories_entry e WHERE e.id = ANY(%s) ORDER BY e.id",
-            [model.pk if model else None, list(since)],
+            [model.pk if model else None, list(waits)],
         )
         return [
-            Claim(entry, workspace, since[entry], fingerprint, content, has_vector)
+            Claim(entry, workspace, waits[entry][0], fingerprint, content, has_vector, waits[entry][1])
             for entry, workspace, fingerprint, content, has_vector in cursor.fetchall()
         ]
+
+
+def _embed_all(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> list[Claim]:
+    """The claims that have their vectors now.
+
+    Those that failed before are asked for one by one: a text the embedder chokes on does not hold up the others.
+    """
+    groups = [[claim for claim in claims if not claim.failures], *([claim] for claim in claims if claim.failures)]
+    return [claim for group in groups if group and _embed(group, model, use_cache) for claim in group]
 
 
 def _embed(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> bool:
@@ -120,22 +135,27 @@ def _embed(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> b
     return True
 
 
-def _blend(claims: Sequence[Claim], embedded: Sequence[Claim], model: EmbeddingModel | None, now: datetime) -> None:
-    """Blend what was claimed, and the neighbours of what has a new vector."""
+def _blend(claims: Sequence[Claim], embedded: Sequence[Claim], model: EmbeddingModel | None) -> bool:
+    """Blend what was claimed, and the neighbours of what has a new vector; False when an entry vanished meanwhile."""
     near = indexing.neighbours(claim.entry_id for claim in embedded)
     entries = {claim.entry_id for claim in claims}.union(*near.values())
     try:
         indexing.blend(entries, model_id=model.pk if model else None)
-    except IntegrityError:  # an entry was erased meanwhile; the others are claimed again when the lease is over
+    except IntegrityError:  # the others are claimed again when the lease is over
         log.info("entries vanished while their search rows were made")
+        return False
+    return True
 
 
 def _release(claims: Sequence[Claim]) -> None:
     """Take the work off the list, unless it became stale again while it was done."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM memories_staleentry stale USING unnest(%s::bigint[], %s::timestamptz[]) AS done (entry, since)"
-            " WHERE stale.entry_id = done.entry AND stale.since = done.since",
+            "DELETE FROM memories_staleentry"  # noqa: S608 (constants)
+            " WHERE entry_id IN (SELECT entry_id FROM memories_staleentry stale"
+            " JOIN unnest(%s::bigint[], %s::timestamptz[]) AS done (entry, since)"
+            " ON stale.entry_id = done.entry AND stale.since = done.since"
+            f" {_IN_ORDER} OF stale)",
             [[claim.entry_id for claim in claims], [claim.since for claim in claims]],
         )
 
@@ -144,8 +164,9 @@ def _postpone(claims: Sequence[Claim], now: datetime) -> None:
     """Have these wait longer after every failure."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE memories_staleentry SET failures = failures + 1,"
+            "UPDATE memories_staleentry SET failures = failures + 1,"  # noqa: S608 (constants)
             " retry_at = %s + least(%s, %s * power(2, least(failures, 10))) * interval '1 second'"
-            " WHERE entry_id = ANY(%s)",
+            " WHERE entry_id IN (SELECT entry_id FROM memories_staleentry stale WHERE entry_id = ANY(%s)"
+            f" {_IN_ORDER})",
             [now, RETRY_LONGEST.total_seconds(), RETRY_FIRST.total_seconds(), [claim.entry_id for claim in claims]],
         )

@@ -15,6 +15,8 @@ from memories.models import EntryVector
 #: Advisory locks are told apart by their highest byte.
 BLEND_LOCK = 3 << 56
 CHANNEL = "memplatform_stale"
+#: What a search row is first made of: entry, workspace, scope and how often each term occurs.
+Keywords = tuple[int, int, int, Counter[int]]
 
 
 @dataclass
@@ -28,17 +30,20 @@ class _Row:
     neighbours: list[int] = field(default_factory=list)
 
 
-def write_keywords(rows: Sequence[tuple[int, int, int, Counter[int]]], average: dict[int, float]) -> None:
+def write_keywords(rows: Sequence[Keywords], average: dict[int, float]) -> None:
     """Search rows of new or reworded entries, found by their own keywords at once (A13).
 
-    `rows` are (entry, workspace, scope, term counts); the embedding and the neighbours' share follow in the background.
+    The embedding and the neighbours' share follow in the background. Rows are written in the order of their entries,
+    here and when they are blended, so that nobody waits in a circle.
     """
+    if not rows:
+        return
     literals = [sparse_literal(blend_keywords(counts, [], average[scope])) for _, _, scope, counts in rows]
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords)"
             " SELECT entry, workspace, scope, keywords::sparsevec FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[],"
-            " %s::text[]) AS new (entry, workspace, scope, keywords)"
+            " %s::text[]) AS new (entry, workspace, scope, keywords) ORDER BY entry"
             " ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords, model_id = NULL, embedding = NULL",
             [[row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows], literals],
         )
@@ -152,7 +157,7 @@ def _write(
             " SELECT entry, workspace, scope, keywords::sparsevec, embedding::halfvec,"
             " CASE WHEN embedding IS NOT NULL THEN %s::bigint END"
             " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])"
-            " AS new (entry, workspace, scope, keywords, embedding)"
+            " AS new (entry, workspace, scope, keywords, embedding) ORDER BY entry"
             " ON CONFLICT (entry_id) DO UPDATE"
             " SET keywords = excluded.keywords, embedding = excluded.embedding, model_id = excluded.model_id",
             [
@@ -172,3 +177,17 @@ def rebuild(scope_id: int, *, model_id: int | None) -> int:
         cursor.execute("SELECT id FROM memories_entry WHERE scope_id = %s ORDER BY id", [scope_id])
         entries = [row[0] for row in cursor.fetchall()]
     return sum(blend(entries[start : start + 500], model_id=model_id) for start in range(0, len(entries), 500))
+
+
+def drop_vectors(model_id: int) -> None:
+    """Forget every vector of a model, which no longer are what the model gives, and have them made anew (C12)."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM memories_entryvector WHERE model_id = %s", [model_id])
+        cursor.execute(
+            "WITH dropped AS (UPDATE memories_entryindex SET model_id = NULL, embedding = NULL WHERE model_id = %s"
+            " RETURNING entry_id, workspace_id)"
+            " INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+            " SELECT entry_id, workspace_id, clock_timestamp(), 0 FROM dropped ORDER BY entry_id"
+            " ON CONFLICT (entry_id) DO NOTHING",
+            [model_id],
+        )

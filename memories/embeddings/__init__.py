@@ -83,6 +83,7 @@ def embed_passages(texts: Sequence[str], *, seconds: float, use_cache: bool = Tr
     """One vector a text in order, or None; `seconds` is the limit of each provider's call."""
     for provider in same_model():
         known = cache.cached(provider, texts) if use_cache else {}
+        known = {text: vector for text, vector in known.items() if len(vector) == provider.dimension}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
             deadline = time.monotonic() + seconds
@@ -124,20 +125,25 @@ def _ask(
     left = deadline - time.monotonic()
     if left <= 0 or not breaker.lets_through():
         return None
-    future: Future[list[list[float]]] = _executor(provider.name).submit(call, left)
-    try:
-        vectors = future.result(timeout=left)
-        _check(provider, vectors, count)
-    except FutureTimeout:
-        future.cancel()
-        log.warning("embedder %s took longer than %.0f ms", provider.name, left * 1000)
-    except EmbedderFailed as error:
-        log.warning("embedder %s: %s", provider.name, error)
-    else:
+    future = _executor(provider.name).submit(_checked, provider, call, count, left)
+    if _succeeds(future, provider, left):
         breaker.succeeded()
-        return vectors
+        return future.result()
     breaker.failed()
     return None
+
+
+def _succeeds(future: Future[list[list[float]]], provider: Provider, seconds: float) -> bool:
+    """Whether a call ends well and in time; whatever a provider of others' making may raise, recall goes on."""
+    try:
+        error = future.exception(timeout=seconds)
+    except FutureTimeout:
+        future.cancel()
+        log.warning("embedder %s took longer than %.0f ms", provider.name, seconds * 1000)
+        return False
+    if error is not None:
+        log.warning("embedder %s: %s: %s", provider.name, type(error).__name__, error)
+    return error is None
 
 
 @lru_cache(maxsize=16)
@@ -146,7 +152,10 @@ def _executor(provider_name: str) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=4, thread_name_prefix=f"embed-{provider_name}")
 
 
-def _check(provider: Provider, vectors: list[list[float]], count: int) -> None:
+def _checked(
+    provider: Provider, call: Callable[[float], list[list[float]]], count: int, seconds: float
+) -> list[list[float]]:
+    vectors = call(seconds)
     if len(vectors) != count:
         raise EmbedderFailed(f"{len(vectors)} vectors for {count} texts.")
     for vector in vectors:
@@ -154,6 +163,7 @@ def _check(provider: Provider, vectors: list[list[float]], count: int) -> None:
             raise EmbedderFailed(f"A vector of {len(vector)} dimensions instead of {provider.dimension}.")
         if not all(map(math.isfinite, vector)) or not any(vector):
             raise EmbedderFailed("A vector that is not a direction.")
+    return vectors
 
 
 def _known_query(provider: Provider, text: str) -> list[float] | None:

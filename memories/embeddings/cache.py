@@ -34,5 +34,7 @@ def keep(provider: Provider, vectors: dict[str, list[float]]) -> None:
             EmbeddingCache(provider=provider.name, model=provider.model, text_hash=text_hash(text), embedding=vector)
             for text, vector in vectors.items()
         ],
-        ignore_conflicts=True,
+        update_conflicts=True,  # one of another dimension may stand there
+        unique_fields=["provider", "model", "text_hash"],
+        update_fields=["embedding"],
     )

@@ -89,6 +89,7 @@ class _Intake:
     resembling: list[tuple[Arrival, Twin]] = field(default_factory=list)
     stale: list[int] = field(default_factory=list)
     brought_back: set[int] = field(default_factory=set)
+    reworded: dict[int, indexing.Keywords] = field(default_factory=dict)  # by entry: their search rows wait for the end
 
     def take(self, arrivals: Sequence[Arrival]) -> list[Remembered]:
         workspace = arrivals[0].draft.scope.workspace_id
@@ -139,12 +140,7 @@ class _Intake:
             entry.terms, entry.length = sorted(arrival.counts), arrival.counts.total()
             before.update(dict.fromkeys(entry.terms, 1))
             statistics.count_terms(entry.workspace_id, {entry.scope_id: before})
-            scope = self.scopes[entry.scope_id]
-            indexing.write_keywords(
-                [(entry.pk, entry.workspace_id, entry.scope_id, arrival.counts)],
-                {scope.pk: scope.average_length},
-            )
-            self.stale.append(entry.pk)
+            self.reworded[entry.pk] = (entry.pk, entry.workspace_id, entry.scope_id, arrival.counts)
             twin.content, twin.fingerprint = draft.content, arrival.fingerprint
         self._strengthen(entry, draft)
         return holder
@@ -217,7 +213,7 @@ class _Intake:
                 (entry.pk, entry.workspace_id, entry.scope_id, arrival.counts)
                 for arrival, entry in zip(arrivals, entries, strict=True)
             ],
-            {scope_id: scope.average_length for scope_id, scope in self.scopes.items()},
+            self._averages(),
         )
         self.stale.extend(entry.pk for entry in entries)
 
@@ -242,7 +238,11 @@ class _Intake:
         return linked
 
     def _finish(self) -> None:
-        indexing.mark_stale(self.stale)
+        indexing.write_keywords(list(self.reworded.values()), self._averages())
+        indexing.mark_stale([*self.stale, *self.reworded])
+
+    def _averages(self) -> dict[int, float]:
+        return {scope_id: scope.average_length for scope_id, scope in self.scopes.items()}
 
 
 def _entry_of(arrival: Arrival, now: datetime) -> Entry:
