@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""What do the row-level wall and the history triggers cost a call? Part of `make bench`, about two minutes on an idle machine.
+
+POST /turns and POST /recall are called in this process, in rounds: as every web process does it, without the wall (as
+the owner of the tables, with no workspace set), and without the triggers that write history. The order changes from
+round to round. Two ratios are reported: of the processor's time this process and its database session took in all,
+which other work on the machine hardly touches, and of the time that passed, as the median of the rounds' ratios.
+The database is the embedded one as `make run` configures it, in a temporary folder. Texts are embedded by hashing
+words, which takes no time worth naming: with a real model the shares in a recall are smaller still.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import psutil
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from memplatform import postgres  # noqa: E402
+from tests.load import turn, words  # noqa: E402
+
+USUAL, NO_WALL, NO_HISTORY = "as it is", "without the wall", "without the triggers"
+WARM = 2  # calls after every change of the ground that are not counted
+Call = Callable[[random.Random], None]
+
+
+@dataclass
+class Taken:
+    """What calls on one ground took: of each round the median milliseconds, and the processor's seconds of all."""
+
+    elapsed: list[float] = field(default_factory=list)
+    processor: float = 0.0
+
+
+def main() -> None:
+    options = arguments()
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    with database():
+        calls = {"POST /turns": take_turn(), "POST /recall": recall()}
+        fill(calls["POST /turns"], options.entries)
+        for name, call in calls.items():
+            report(name, measure(call, options.rounds, options.calls), options.calls)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--entries", type=int, default=300, help="in the scope before anything is measured")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--calls", type=int, default=10, help="of each kind in each round")
+    return parser.parse_args()
+
+
+@contextmanager
+def database() -> Iterator[None]:
+    """A fresh one with every table, and Django set up for it."""
+    top = Path(tempfile.mkdtemp(prefix="memplatform-walls-"))
+    top.chmod(0o755)  # started as root, the database's account has to enter
+    os.environ.pop("DATABASE_URL", None)
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
+        "MEMPLATFORM_DATA": str(top / "data"),
+        "MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic",
+        "MEMORY_CALLS_PER_MINUTE": "1000000",
+        "LOG_LEVEL": "WARNING",
+    }
+    try:
+        with postgres.lease(top / "data"):
+            import django
+            from django.core.management import call_command
+            from django.db import connection
+
+            django.setup()
+            call_command("migrate", interactive=False, verbosity=0)
+            yield
+            connection.close()
+    finally:
+        shutil.rmtree(top)
+
+
+# the calls
+
+
+def client() -> Callable[[str, dict[str, Any]], None]:
+    """A bot of a new workspace, at the wire of this very process."""
+    from django.test import Client
+
+    from memories.choices import Permission
+    from memories.models import Bot, BotKey, Workspace
+
+    workspace, _made = Workspace.objects.get_or_create(name="bench")
+    bot, _made = Bot.objects.get_or_create(workspace=workspace, name="bench")
+    _key, token = BotKey.issue(bot, permissions=list(Permission.values))
+    wire = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {token}"})
+
+    def post(path: str, body: dict[str, Any]) -> None:
+        answer = wire.post(f"/api/v1/{path}", body, content_type="application/json")
+        if answer.status_code not in (200, 201):
+            sys.exit(f"{path} answered {answer.status_code}: {answer.content.decode()}")
+
+    return post
+
+
+def take_turn() -> Call:
+    post = client()
+    return lambda pick: post("turns", turn("u1", words(pick)))
+
+
+def recall() -> Call:
+    post = client()
+    address = turn("u1", "")["address"]
+    return lambda pick: post("recall", {"address": address, "message": words(pick), "need": "off"})
+
+
+def fill(say: Call, entries: int) -> None:
+    from django.db import connection
+
+    from memories import embedder
+
+    pick = random.Random(0)  # noqa: S311
+    for _ in range(entries):
+        say(pick)
+    embedder.drain(now=datetime.now(UTC))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+# the ground they stand on
+
+
+@contextmanager
+def ground(kind: str) -> Iterator[None]:
+    """Every request enters the wall; without it, the request only believes so."""
+    from django.db import connection
+
+    from memories import walls
+
+    with connection.cursor() as cursor:
+        if kind == NO_WALL:
+            with mock.patch.object(walls, "_set"):
+                yield
+            return
+        if kind == NO_HISTORY:
+            switch_triggers("DISABLE")
+        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")
+        yield
+        cursor.execute("RESET ROLE")
+        if kind == NO_HISTORY:
+            switch_triggers("ENABLE")
+
+
+def switch_triggers(word: str) -> None:
+    """All of history at once: those that record, and the one that raises the version."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgrelid::regclass::text, tgname FROM pg_trigger"
+            " WHERE tgname ~ '^pgtrigger_(record_insert|record_update|record_delete|raise_version)_'"
+        )
+        triggers = cursor.fetchall()
+        if not triggers:
+            sys.exit("No history triggers were found: their names have changed.")
+        for table, name in triggers:
+            cursor.execute(f'ALTER TABLE {table} {word} TRIGGER "{name}"')
+
+
+# the figures
+
+
+def measure(call: Call, rounds: int, calls: int) -> dict[str, Taken]:
+    """By kind of ground."""
+    from memories import embedder
+
+    pick = random.Random(1)  # noqa: S311
+    taken = {kind: Taken() for kind in (USUAL, NO_WALL, NO_HISTORY)}
+    for _ in range(rounds):
+        for kind in pick.sample(list(taken), len(taken)):
+            with ground(kind):
+                for _ in range(WARM):
+                    call(pick)
+                before = processor_seconds()
+                taken[kind].elapsed.append(statistics.median([timed(call, pick) for _ in range(calls)]))
+                taken[kind].processor += processor_seconds() - before
+        embedder.drain(now=datetime.now(UTC))
+    return taken
+
+
+def timed(call: Call, pick: random.Random) -> float:
+    begun = time.perf_counter()
+    call(pick)
+    return (time.perf_counter() - begun) * 1000
+
+
+def processor_seconds() -> float:
+    """Of this process and of the one the database has for it."""
+    from django.db import connection
+
+    session = psutil.Process(connection.connection.info.backend_pid).cpu_times()
+    return time.process_time() + session.user + session.system
+
+
+def report(name: str, taken: dict[str, Taken], calls: int) -> None:
+    usual = taken[USUAL]
+    each = usual.processor * 1000 / (len(usual.elapsed) * calls)
+    print(f"{name}: {statistics.median(usual.elapsed):.1f} ms as it is, {each:.1f} ms of the processor")
+    for kind in (NO_WALL, NO_HISTORY):
+        ratios = [one / other for one, other in zip(usual.elapsed, taken[kind].elapsed, strict=True)]
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        of_processor = usual.processor / taken[kind].processor
+        print(f"  {of_processor:.3f} times the processor's time {kind};", end=" ")
+        print(f"{middle:.2f} times the time that passed (middle half of the rounds: {low:.2f} to {high:.2f})")
+
+
+if __name__ == "__main__":
+    main()
