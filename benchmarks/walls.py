@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What do the row-level wall and the history triggers cost a call? Part of `make bench`, about two minutes on an idle machine.
+"""What do the row-level wall and the history triggers cost a call? Part of `make bench`, about two minutes.
 
 POST /turns and POST /recall are called in this process, in rounds: as every web process does it, without the wall (as
 the owner of the tables, with no workspace set), and without the triggers that write history. The order changes from
