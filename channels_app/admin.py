@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from channels_app.models import Channel
+from memories.admin.row_history import RecordedHistory
 from memories.admin.wall import EDIT, WalledAdmin
 
 _HELP = {
@@ -29,7 +30,7 @@ _HELP = {
 
 
 @admin.register(Channel)
-class ChannelAdmin(WalledAdmin):
+class ChannelAdmin(RecordedHistory, WalledAdmin):
     """A channel appears by itself when a bot first speaks from it; people set its rules."""
 
     members_may = EDIT

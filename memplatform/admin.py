@@ -35,6 +35,7 @@ class OperatorAdmin(WalledAdmin, UserAdmin):  # type: ignore[type-arg]
     list_filter = []
     search_fields = ["username", "email", "first_name", "last_name"]
     filter_horizontal = []
+    add_fieldsets = [(None, {"fields": ("username", "password1", "password2", "is_staff")})]
     fieldsets = [
         (None, {"fields": ("username", "password")}),
         (_("Person"), {"fields": (("first_name", "last_name"), "email")}),

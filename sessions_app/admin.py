@@ -6,8 +6,10 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import BooleanRadioFilter, RangeDateTimeFilter
+from unfold.contrib.filters.admin import BooleanRadioFilter
 
+from memories.admin.filters import DaysFilter
+from memories.admin.row_history import RecordedHistory
 from memories.admin.wall import LOOK, WalledAdmin
 from sessions_app.models import Session, SessionEvent
 
@@ -16,12 +18,12 @@ EVENTS_SHOWN = 200
 
 
 @admin.register(Session)
-class SessionAdmin(WalledAdmin):
+class SessionAdmin(RecordedHistory, WalledAdmin):
     """Read only: sessions are what was said."""
 
     members_may = LOOK
     list_display = ["key", "platform", "account", "chat_id", "is_group", "conversation", "last_at", "workspace"]
-    list_filter = [("is_group", BooleanRadioFilter), ("last_at", RangeDateTimeFilter)]
+    list_filter = [("is_group", BooleanRadioFilter), ("last_at", DaysFilter)]
     list_select_related = ["workspace"]
     search_fields = ["key", "chat_id"]
     search_help_text = _("Part of a key or of a chat's id")

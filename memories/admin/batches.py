@@ -7,9 +7,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateTimeFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
+from memories.admin.filters import DaysFilter
 from memories.admin.wall import LOOK, WalledAdmin, WalledInline
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.models import Batch, BatchChange
@@ -69,7 +70,7 @@ class BatchAdmin(WalledAdmin):
         "reason",
     ]
     list_display_links = ["created_at", "said_name"]
-    list_filter = [("state", ChoicesDropdownFilter), ("created_at", RangeDateTimeFilter)]
+    list_filter = [("state", ChoicesDropdownFilter), ("created_at", DaysFilter)]
     list_select_related = ["scope", "workspace"]
     search_fields = ["name", "actor", "run", "reason"]
     ordering = ["-created_at", "-id"]

@@ -155,9 +155,7 @@ class BotAdmin(WalledAdmin):
             "token": token,
             "back": back,
         }
-        response = TemplateResponse(request, "admin/memories/key.html", context)
-        response["Cache-Control"] = "no-store"
-        return response
+        return TemplateResponse(request, "admin/memories/key.html", context)  # like every page here, never cached
 
     @action(description=_("Disable or enable"), url_path="switch", icon="power_settings_new", permissions=["change"])
     def enable_or_disable(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -11,13 +11,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import (
     BooleanRadioFilter,
     ChoicesDropdownFilter,
-    RangeDateTimeFilter,
 )
 from unfold.decorators import display
 
 from memories.admin import entry_history
 from memories.admin.entry_form import EntryForm, SlotInline, edit_of
-from memories.admin.filters import ProjectFilter, ReachableFilter, StateFilter, TierFilter
+from memories.admin.filters import DaysFilter, ProjectFilter, ReachableFilter, StateFilter, TierFilter
 from memories.admin.out_and_back import OutAndBack
 from memories.admin.paging import BoundedList
 from memories.admin.related import about
@@ -66,7 +65,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
         ProjectFilter,
         ("source", ChoicesDropdownFilter),
         ("pinned", BooleanRadioFilter),
-        ("created_at", RangeDateTimeFilter),
+        ("created_at", DaysFilter),
     ]
     list_select_related = ["scope", "workspace", "access"]
     ordering = ["-created_at", "-id"]
@@ -183,8 +182,11 @@ class EntryAdmin(OutAndBack, WalledAdmin):
             opened = form.cleaned_data["opened_version"]
             edit(form.instance, wanted, now=timezone.now(), actor=actor_of(request), expected_version=opened)
 
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        """None: the history of entries is kept by the database, and words of users do not go into a second one."""
+
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
-        """The history of entries is kept by the database; words of users do not go into a second one."""
+        """See construct_change_message."""
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         return entry_history.page(self, request, self.reach(request, object_id, "view"))

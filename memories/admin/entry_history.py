@@ -1,21 +1,18 @@
 """The history of an entry as a page: what changed word by word, who did it, and a way back to any version."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import localize
-from django.utils.timezone import template_localtime
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from memories import store
 from memories.admin.confirmations import Question, ask, form_of, is_answer
+from memories.admin.row_history import Line, Told, line_of, say, told_page
 from memories.admin.wall import actor_of
 from memories.choices import Operation
 from memories.exceptions import PlatformError
@@ -24,42 +21,13 @@ from memories.models import Batch, Entry
 from memories.store import past
 
 
-@dataclass(frozen=True)
-class Line:
-    """One value that changed."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
-class Told:
-    """A step as the page tells it."""
-
-    step: Step
-    headline: str
-    lines: list[Line]
-    batch: Batch | None
-    is_present: bool
-
-
 def page(model_admin: Any, request: HttpRequest, entry: Entry) -> HttpResponse:
+    may_change = model_admin.has_change_permission(request, entry)
     steps = history_of(entry)
     wanted = {step.batch_id for step in steps if step.batch_id}
     batches = Batch.objects.filter(workspace_id=entry.workspace_id).in_bulk(wanted)
-    told = [_tell(step, entry, batches) for step in reversed(steps)]
-    context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.opts,
-        "title": gettext("History"),
-        "subtitle": str(entry)[:60],
-        "entry": entry,
-        "told": told,
-        "may_change": model_admin.has_change_permission(request, entry),
-    }
-    request.current_app = model_admin.admin_site.name
-    return TemplateResponse(request, "admin/memories/entry_history.html", context)
+    told = [_tell(step, entry, batches, may_change) for step in reversed(steps)]
+    return told_page(model_admin, request, entry, told)
 
 
 def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: int) -> HttpResponse:
@@ -95,15 +63,23 @@ def wording_in(entry: Entry, version: int) -> str:
     return str(was.get("content", entry.content))
 
 
-def _tell(step: Step, entry: Entry, batches: dict[int, Batch]) -> Told:
-    lines = [_line(name, *values) for name, values in step.columns.items() if name != "content" or not step.wording]
-    lines += [Line(f"{_('slot')} {name}", _say("", old), _say("", new)) for name, (old, new) in step.slots.items()]
+def _tell(step: Step, entry: Entry, batches: dict[int, Batch], may_change: bool) -> Told:
+    lines = [
+        line_of(Entry, name, *values) for name, values in step.columns.items() if name != "content" or not step.wording
+    ]
+    lines += [Line(f"{_('slot')} {name}", say(None, old), say(None, new)) for name, (old, new) in step.slots.items()]
+    is_present = step.version == entry.version
+    back = reverse("admin:memories_entry_version", args=[entry.pk, step.version])
     return Told(
-        step=step,
+        version=step.version,
+        at=step.at,
+        actor=step.actor,
         headline=_headline(step),
         lines=lines,
+        wording=step.wording,
         batch=batches.get(step.batch_id) if step.batch_id else None,
-        is_present=step.version == entry.version,
+        is_present=is_present,
+        bring_back=back if may_change and not is_present else "",
     )
 
 
@@ -117,21 +93,3 @@ def _headline(step: Step) -> str:
     if step.wording:
         return gettext("Reworded")
     return pgettext("history", "Changed")
-
-
-def _line(name: str, before: Any, after: Any) -> Line:
-    return Line(str(Entry._meta.get_field(name).verbose_name), _say(name, before), _say(name, after))  # type: ignore[union-attr]
-
-
-def _say(name: str, value: Any) -> str:
-    """A value as people read it; nothing is a dash."""
-    if value in (None, "", []):
-        return "—"
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return gettext("yes") if value else gettext("no")
-    if hasattr(value, "tzinfo"):
-        return str(localize(template_localtime(value)))
-    choices = dict(getattr(Entry._meta.get_field(name), "flatchoices", [])) if name else {}
-    return str(choices.get(value, value))

@@ -1,13 +1,15 @@
-"""Filters of the list of entries that Django does not know of."""
+"""Filters that neither Django nor unfold has."""
 
 from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, TextFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RangeDateFilter, TextFilter
+from unfold.utils import parse_date_str
 
 from memories.admin.states import State, in_state
 
@@ -59,3 +61,23 @@ class ReachableFilter(AutocompleteSelectFilter):
         for shown in super().choices(changelist):
             shown["form"].fields[self.lookup_kwarg].queryset = self.model_admin.reachable(self.field, self.request)
             yield shown
+
+
+class DaysFilter(RangeDateFilter):
+    """From one day to another, both included, by the clock the operator reads: a range of the index."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if first := self._day("from"):
+            queryset = queryset.filter(**{f"{self.field_path}__gte": _midnight(first)})
+        if last := self._day("to"):
+            queryset = queryset.filter(**{f"{self.field_path}__lt": _midnight(last + timedelta(days=1))})
+        return queryset
+
+    def _day(self, end: str) -> date | None:
+        """What was typed, if it is a day."""
+        day: date | None = parse_date_str(str(self.used_parameters.get(f"{self.parameter_name}_{end}") or ""))
+        return day if day and 1 < day.year < 9_999 else None
+
+
+def _midnight(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))

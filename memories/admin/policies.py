@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories import decay
+from memories.admin.row_history import RecordedHistory
 from memories.admin.wall import MANAGE, WalledAdmin, workspaces_of
 from memories.choices import EntryType, PolicyKind, ScopeKind
 from memories.conf import conf
@@ -57,7 +58,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Policy)
-class PolicyAdmin(WalledAdmin):
+class PolicyAdmin(RecordedHistory, WalledAdmin):
     """Everything that holds, the defaults included; removing a row brings its default back, and history keeps it."""
 
     members_may = MANAGE

@@ -7,9 +7,10 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter, RangeDateTimeFilter
+from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
+from memories.admin.filters import DaysFilter
 from memories.admin.wall import LOOK, WalledAdmin
 from memories.models import Entry, Receipt, Scope
 
@@ -62,7 +63,7 @@ class ReceiptAdmin(WalledAdmin):
     members_may = LOOK
     list_display = ["created_at", "asked", "served_count", "how", "milliseconds", "bot", "session_key"]
     list_display_links = ["created_at", "asked"]
-    list_filter = [AnswerFilter, ("created_at", RangeDateTimeFilter)]
+    list_filter = [AnswerFilter, ("created_at", DaysFilter)]
     list_select_related = ["bot"]
     ordering = ["-created_at", "-id"]
     fieldsets = [

@@ -17,6 +17,7 @@ from unfold.admin import ModelAdmin, TabularInline
 
 from memories.admin.paging import BoundedList, BoundedPaginator
 from memories.models import Member, Workspace
+from memories.models.change import acting
 
 #: What may be done to a row; «delete» is for settings only, memories are never destroyed from here.
 LOOK = frozenset({"view"})
@@ -123,6 +124,22 @@ class WalledAdmin(Wall, ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return BoundedList
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        with acting(actor_of(request)):
+            super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        with acting(actor_of(request)):
+            super().save_related(request, form, formsets, change)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        with acting(actor_of(request)):
+            super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        with acting(actor_of(request)):
+            super().delete_queryset(request, queryset)
 
     def reach(self, request: HttpRequest, object_id: str, what: str = "change") -> Any:
         """The row a page is about, for somebody who may do this to it. Foreign and missing are the same: 404."""

@@ -63,7 +63,7 @@ def furnish(workspace: Workspace, word: str) -> House:
 
 
 def make_user(name: str, *, workspace: Workspace | None = None, **kwargs: Any) -> AbstractBaseUser:
-    user = get_user_model().objects.create_user(name, password=name, **kwargs)
+    user = get_user_model().objects.create_user(name, **kwargs)  # no password: logged in by force
     if workspace:
         Member.objects.create(workspace=workspace, user=user)
     return user
