@@ -1,6 +1,7 @@
 """The history of an entry: who changed what, when, from which value to which, down to the words (F2)."""
 
 import difflib
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -94,12 +95,12 @@ def _row(entry: Entry) -> dict[str, Any]:
     """The row as the history writes values down."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT to_jsonb(e) FROM memories_entry e WHERE id = %s AND workspace_id = %s",
+            "SELECT to_jsonb(e)::text FROM memories_entry e WHERE id = %s AND workspace_id = %s",
             [entry.pk, entry.workspace_id],
         )
         found = cursor.fetchone()
-    columns = {} if found is None else found[0]
-    return models.JSONField().from_db_value(columns, None, connection) if isinstance(columns, str) else columns
+    columns: dict[str, Any] = json.loads(found[0]) if found else {}
+    return columns
 
 
 def _shown(differing: dict[str, tuple[Before, After]], *, created: bool) -> dict[str, tuple[Before, After]]:

@@ -89,9 +89,9 @@ class RecallAnswer(serializers.Serializer[Any]):
 
     recall_id = serializers.UUIDField(allow_null=True)
     need = NeedAnswer()
-    evidence = serializers.ChoiceField(choices=["found", "none"])
+    evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
     memories = RecalledMemory(many=True)
-    context = serializers.CharField()
+    context = serializers.CharField()  # type: ignore[assignment]
     tokens = serializers.IntegerField()
     degraded = serializers.ListField(child=serializers.CharField())
     left_out = LeftOutMemory(many=True, required=False, help_text="With `explain`.")

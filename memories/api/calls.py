@@ -3,13 +3,20 @@
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
-from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework import status
+from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories.api import fields
 from memories.choices import Permission
+
+
+class LengthRequired(APIException):
+    status_code = status.HTTP_411_LENGTH_REQUIRED
+    default_detail = _("A body needs its Content-Length; in chunks it is not read.")
+    default_code = "length_required"
 
 
 class Call(APIView):
@@ -25,11 +32,13 @@ class Call(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        if "Transfer-Encoding" in request.headers:  # such a body would be taken for an empty one
+            raise LengthRequired
         query = self.queried.get(method_of(request), fields.StrictSerializer)(data=_told_once(request))
         query.is_valid(raise_exception=True)
         self.asked = query.validated_data
 
-    def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]
         return Response(status=204)  # the Allow header says it all
 
 

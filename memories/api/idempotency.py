@@ -98,7 +98,6 @@ def _again(request: Request, name: str) -> Response:
     earlier = IdempotencyKey.objects.get(workspace_id=key.workspace_id, bot_id=key.bot_id, key=name)
     if earlier.request_hash != _fingerprint(request):
         raise KeyTaken
-    headers = {"Idempotent-Replayed": "true"}
-    if earlier.response["etag"]:
-        headers["ETag"] = earlier.response["etag"]
-    return Response(json.loads(earlier.response["body"]), status=earlier.status, headers=headers)
+    kept: dict[str, str] = earlier.response or {}  # the claim and its answer are committed together
+    headers = {"Idempotent-Replayed": "true"} | ({"ETag": kept["etag"]} if kept["etag"] else {})
+    return Response(json.loads(kept["body"]), status=earlier.status, headers=headers)

@@ -149,6 +149,11 @@ def test_a_host_that_is_not_ours_is_refused_in_the_shape_of_all_errors(api: Api)
     assert answer.json()["errors"][0]["code"] == "parse_error"
 
 
+def test_a_body_in_chunks_is_refused_rather_than_taken_for_empty(api: Api) -> None:
+    answer = api.request("POST", "turns", "", **{"Transfer-Encoding": "chunked"})
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (411, "length_required")
+
+
 def test_numbers_without_end_are_refused_wherever_they_stand(api: Api) -> None:
     body = '{"address": {"platform": "cli"}, "user": "hi", "tool_calls": [{"name": "x", "arguments": {"n": 1e999}}]}'
     assert api.request("POST", "turns", body).status_code == 400
