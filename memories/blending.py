@@ -25,8 +25,9 @@ def blend_keywords(own: Counter[int], neighbours: Sequence[Counter[int]], averag
     To the entry's own weights come those of one text made of it and its neighbours: a term said twice around an entry
     says less than twice as much about it. `average` is the length of the scope's entries.
     """
-    joint = sum(neighbours, Counter(own))
-    weights = bm25_weights(joint, joint.total(), average * (len(neighbours) + 1))
+    around = neighbours if conf.BLEND_KEYWORDS else ()
+    joint = sum(around, Counter(own))
+    weights = bm25_weights(joint, joint.total(), average * (len(around) + 1))
     for term, weight in bm25_weights(own, own.total(), average).items():
         weights[term] += weight
     heaviest = sorted(weights, key=lambda term: (term in own, weights[term]), reverse=True)

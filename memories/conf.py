@@ -40,11 +40,17 @@ class MemorySettings:
     # recall (A7, A8)
     MAX_RECALLS: int = 8
     FUSION: str = Fusion.RELATIVE
-    ALPHA: float = 0.57  # weight of the vector leg; measured in docs/reference/retrieval-quality.md
-    MIN_SIMILARITY: float = 0.3  # of a candidate only the vector leg found; 0 = unrelated, 1 = same text
+    ALPHA: float = 0.45  # weight of the vector leg; measured in docs/reference/retrieval-quality.md
+    AVERAGE_SHARE: float = 0.45  # of the scope's average direction, taken out of the question
+    FULL_TERMS: int = 15  # a text that holds so many of the question's rarest words matches it fully
+    MIN_SIMILARITY: float = 0.3  # of a candidate only the vector leg found; 0 = unrelated, 1 = a clear answer
     RRF_K: int = 60
     RECALL_CANDIDATES: int = 50  # ranked in the database, then weighed by decay and quotas
-    SPEAKER_BOOST: float = 0.055  # added when the question names who said it
+    SPEAKER_BOOST: float = 0.07  # added when the question names who said it
+    DATE_BOOST: float = 0.20  # added when the question names the days it was said on
+    DATE_TAIL: timedelta = timedelta(days=3)  # people speak of a day for some days: the boost falls to 1/e in this time
+    EVIDENCE_WEAK: float = 0.45  # strength of the evidence below which there is none (C3)
+    EVIDENCE_FOUND: float = 0.60  # and from which it is called found
     CONTEXT_TOKENS: int = 1_000
 
     # the index (E5)
@@ -52,6 +58,7 @@ class MemorySettings:
     BM25_B: float = 0.5
     INDEX_TERMS: int = 128  # heaviest terms of a row that are kept; own terms first
     BLEND_REACH: int = 2  # neighbours on each side that lend a row their context
+    BLEND_KEYWORDS: bool = True  # whether they lend it their words
     BLEND_VECTOR: float = 0.5  # weight of the neighbours' mean embedding beside the row's own
 
     # embedding (A12, A13)

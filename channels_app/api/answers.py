@@ -54,6 +54,8 @@ class Why(serializers.Serializer[Any]):
 
     keyword = serializers.FloatField()
     vector = serializers.FloatField(allow_null=True)
+    similarity = serializers.FloatField(allow_null=True)
+    date = serializers.FloatField()
     speaker_named = serializers.BooleanField()
     fused = serializers.FloatField()
     decay = serializers.FloatField()

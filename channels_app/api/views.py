@@ -162,7 +162,7 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "recall_id": str(receipt.uid) if receipt else None,
         "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
-        "evidence": result.evidence,
+        "evidence": result.evidence.verdict,
         "memories": [_memory(item) for item in result.served],
         "context": result.context,
         "tokens": result.tokens,
@@ -175,7 +175,6 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
 
 def _memory(item: Ranked) -> dict[str, Any]:
     entry, found = item.entry, item.candidate
-    similarity = None if found.similarity is None else round(found.similarity, 4)
     return {
         "id": str(entry.uid),
         "type": entry.type,
@@ -185,12 +184,18 @@ def _memory(item: Ranked) -> dict[str, Any]:
         "score": round(item.score, 4),
         "why": {
             "keyword": round(found.keyword, 4),
-            "vector": similarity,
+            "vector": _rounded(found.vector),
+            "similarity": _rounded(item.similarity),
+            "date": round(found.date, 4),
             "speaker_named": found.named,
             "fused": round(found.fused, 4),
             "decay": round(item.decay, 4),
         },
     }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 def _iso(moment: datetime) -> str:

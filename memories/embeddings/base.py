@@ -1,6 +1,22 @@
 """What the platform asks of an embedder."""
 
+from dataclasses import dataclass
 from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Unrelated:
+    """The cosine of texts that have nothing in common, by the scripts of the two; a property of the model."""
+
+    cjk: float
+    latin: float
+    across: float
+    #: How much lower on the scale of similarity a right answer in another script stands.
+    lift: float = 0.0
+
+    @classmethod
+    def all(cls, cosine: float) -> "Unrelated":
+        return cls(cosine, cosine, cosine)
 
 
 class Provider(Protocol):
@@ -14,9 +30,11 @@ class Provider(Protocol):
     #: Whose vectors these are.
     model: str
     dimension: int
-    #: Cosine of unrelated texts, and of the same text.
+    #: Cosine of unrelated texts, and of the same text: the ranking's scale is the stretch between them.
     floor: float
     ceiling: float
+    #: `floor` more exactly, by script. A provider that does not say is taken to have the same everywhere.
+    unrelated: Unrelated
 
     def embed_passages(self, texts: list[str], *, seconds: float) -> list[list[float]]:
         """One vector a text, in order. Raises EmbedderFailed; may take longer than `seconds` only if it cannot stop."""
@@ -25,3 +43,8 @@ class Provider(Protocol):
     def embed_query(self, text: str, *, seconds: float) -> list[float]:
         """The vector of a question, comparable with those of passages."""
         ...
+
+
+def unrelated_of(provider: Provider) -> Unrelated:
+    """What a provider says of unrelated texts; its floor when it says nothing."""
+    return getattr(provider, "unrelated", None) or Unrelated.all(provider.floor)

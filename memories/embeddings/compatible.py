@@ -5,6 +5,7 @@ from functools import cached_property
 from django.conf import settings
 from openai import OpenAI, OpenAIError
 
+from memories.embeddings.base import Unrelated
 from memories.exceptions import EmbedderFailed
 
 
@@ -21,6 +22,7 @@ class OpenAICompatible:
         self.name = f"openai-compatible:{self.model}"
         self.dimension = settings.MEMORY_EMBEDDING_DIMENSION
         self.floor = settings.MEMORY_EMBEDDING_FLOOR
+        self.unrelated = Unrelated.all(self.floor)
 
     def embed_passages(self, texts: list[str], *, seconds: float) -> list[list[float]]:
         return self._ask([text or " " for text in texts], seconds)

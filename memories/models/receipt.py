@@ -20,6 +20,9 @@ class Receipt(models.Model):
     query = models.JSONField(_("query"), default=dict, help_text=_("What was asked for besides the message."))
     rule = models.CharField(_("need"), max_length=40, blank=True, default="")
     served = ArrayField(models.BigIntegerField(), verbose_name=_("served"), help_text=_("Entries, best first."))
+    evidence = models.JSONField(
+        _("evidence"), default=dict, help_text=_("Whether it is enough to answer with, and what that was drawn from.")
+    )
     candidates = models.JSONField(
         _("candidates"), null=True, help_text=_("Rows of entry, scores and what became of it.")
     )

@@ -1,6 +1,6 @@
 """From a message to the memories that help to answer it: the one ranking of the platform.
 
-need → words and vector → both legs in one statement → decay → quotas → context → receipt
+need → words, direction and days → one statement → decay → floor → quotas → evidence → context → receipt
 """
 
 import time
@@ -16,14 +16,19 @@ from memories import embeddings, measures, text
 from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.decay import decay
+from memories.embeddings.base import unrelated_of
 from memories.models import EmbeddingModel, Entry, Policy, Receipt
 from memories.models.policy import Policies
 from memories.retrieval import receipts
+from memories.retrieval.averages import average_of
 from memories.retrieval.context import context_text
+from memories.retrieval.evidence import Evidence, evidence_of
+from memories.retrieval.nearness import Direction, direction_of, similarity
 from memories.retrieval.need import Need, need_of
 from memories.retrieval.query import Place, Query, words_of
 from memories.retrieval.quotas import Ranked, serve
-from memories.retrieval.statement import Candidate, candidates
+from memories.retrieval.statement import Candidate, Sought, candidates
+from memories.retrieval.when import Moment, moments_of
 
 __all__ = ["Place", "Query", "Recall", "recall"]
 
@@ -43,10 +48,8 @@ class Recall:
     degraded: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     receipt: Receipt | None = None
-
-    @property
-    def evidence(self) -> str:
-        return "found" if self.served else "none"
+    evidence: Evidence = field(default_factory=Evidence)
+    moments: list[Moment] = field(default_factory=list)
 
     def timed(self, step: str, call: Callable[[], T]) -> T:
         """Run a step and note the milliseconds it took."""
@@ -67,9 +70,14 @@ def recall(query: Query, *, now: datetime, zone: str = "UTC", embed_seconds: flo
     result = Recall(need)
     if need.retrieve and query.places:
         policies = result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
-        found = _search(query, policies, result, now, embed_seconds)
-        result.ranked = _rank(found, query, now)
+        words = result.timed("words", lambda: words_of(query))
+        result.moments = moments_of(query, now, ZoneInfo(zone))
+        sought = Sought(words, _direction(query, result, embed_seconds), result.moments)
+        found = result.timed("search", lambda: candidates(query, sought, policies, now))
+        result.ranked = _rank(found, query, sought, policies, now)
         result.served = serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
+        entries = sum(scope.entry_count for scope in query.scopes)
+        result.evidence = evidence_of(result.ranked, result.served, words, entries)
         result.context, result.tokens = context_text(result.served, budget=query.token_budget, zone=ZoneInfo(zone))
     result.timings["total"] = round((time.perf_counter() - begun) * 1000, 3)
     result.receipt = receipts.write(query, result, now)
@@ -77,35 +85,49 @@ def recall(query: Query, *, now: datetime, zone: str = "UTC", embed_seconds: flo
     return result
 
 
-def _search(
-    query: Query, policies: Policies, result: Recall, now: datetime, embed_seconds: float | None
-) -> list[Candidate]:
-    words = result.timed("words", lambda: words_of(query))
-    vector = model = None
-    if query.mode != "keyword":
-        asked = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
-        seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
-        embedded = result.timed("embedding", lambda: embeddings.embed_query(asked, seconds=seconds))
-        if embedded is None:
-            result.degraded.append("embedding")
-        else:
-            vector = embedded.vectors[0]
-            model = EmbeddingModel.objects.filter(name=embedded.provider.model).first()
-    return result.timed("search", lambda: candidates(query, words, vector if model else None, model, policies, now))
+def _direction(query: Query, result: Recall, embed_seconds: float | None) -> Direction | None:
+    """Where the message points; None when no vector leg is wanted, or nobody embeds in time."""
+    if query.mode == "keyword":
+        return None
+    asked = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
+    seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
+    embedded = result.timed("embedding", lambda: embeddings.embed_query(asked, seconds=seconds))
+    if embedded is None:
+        result.degraded.append("embedding")
+        return None
+    model = EmbeddingModel.objects.filter(name=embedded.provider.model, dimension=embedded.provider.dimension).first()
+    if model is None:  # nothing is indexed yet
+        return None
+    average = result.timed("average", lambda: average_of(query.scopes, model))
+    return direction_of(embedded.vectors[0], average, model, unrelated_of(embedded.provider))
 
 
-def _rank(found: Sequence[Candidate], query: Query, now: datetime) -> list[Ranked]:
+def _rank(found: Sequence[Candidate], query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Ranked]:
     """Candidates with their entries; facts weighed by their importance and by how long nobody used them (D4)."""
     entries = Entry.objects.select_related("access", "scope").in_bulk([candidate.entry_id for candidate in found])
     kinds = {place.scope.pk: place.scope.kind for place in query.places}
+    floor = policies.weight("MIN_SIMILARITY")
     ranked = []
     for candidate in found:
         entry = entries.get(candidate.entry_id)
         if entry is None:
             continue  # purged since the statement ran
         weight = _relevance(entry, now)
-        ranked.append(Ranked(candidate, entry, kinds[candidate.scope_id], weight, candidate.fused * weight))
+        score = candidate.fused * weight if candidate.fused > 0 else candidate.fused
+        item = Ranked(candidate, entry, kinds[candidate.scope_id], weight, score)
+        if sought.direction and candidate.cosine is not None:
+            item.similarity = similarity(sought.direction, candidate.cosine, query.message, entry.content)
+        if not _is_near(item, query, floor):
+            item.fate = "floor"
+        ranked.append(item)
     return sorted(ranked, key=lambda item: (-item.score, -item.entry.pk))
+
+
+def _is_near(item: Ranked, query: Query, floor: float) -> bool:
+    """Whether anything but its rank speaks for a candidate: a word, its speaker, its day, or its meaning."""
+    found = item.candidate
+    by_word = found.keyword > 0 and query.mode != "vector"
+    return by_word or found.named or found.date > 0 or (item.similarity is not None and item.similarity >= floor)
 
 
 def _relevance(entry: Entry, now: datetime) -> float:

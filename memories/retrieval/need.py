@@ -4,7 +4,7 @@ Every rule has a name, and the answer says which one decided.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,7 +91,7 @@ _POSITIVE = (
     ),
     _Rule(
         "time",
-        "yesterday today tomorrow tonight last previous previously earlier before ago once again recent recently weekend"
+        "yesterday today tomorrow tonight last past previous previously earlier before ago once again recent recently weekend"
         " this_week this_month this_year this_morning next_week next_month next_year next_time the_other_day just_now"
         " monday tuesday wednesday thursday friday saturday sunday january february march april june july august september"
         " october november december",
@@ -133,12 +133,23 @@ def need_of(message: str, *, projects: Iterable[str] = ()) -> Need:
         return Need(False, "code")
     if any(_names_project(text, project) for project in projects):
         return Need(True, "project")
+    rule = next(_signs(text), None)
+    return Need(rule is not None, rule or "no_sign")
+
+
+def asks_of_the_past(message: str) -> bool:
+    """Whether a message is a question about what was: only then is «yesterday» the day before it is asked."""
+    signs = set(_signs(_ends(message.strip())))
+    return "question" in signs and not signs.isdisjoint({"time", "remember"})
+
+
+def _signs(text: str) -> Iterator[str]:
+    """The rules that match, in their order."""
     folded = text.casefold()
     words = _WORD.findall(folded)
     spoken = f" {' '.join(words)} "
     known = set(words)
-    rule = next((rule.name for rule in _POSITIVE if rule.matches(folded, spoken, known)), None)
-    return Need(rule is not None, rule or "no_sign")
+    return (rule.name for rule in _POSITIVE if rule.matches(folded, spoken, known))
 
 
 def _ends(text: str) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime
 from memories import text
 from memories.blending import full_match
 from memories.choices import NeedMode
+from memories.conf import conf
 from memories.models import Scope
 from memories.scoping import ScopeRef
 from memories.store import statistics
@@ -55,10 +56,20 @@ class Query:
 
 @dataclass(frozen=True)
 class Words:
-    """The keyword side of a query: each term's share of a full match, and who of the scopes' speakers is named."""
+    """The keyword side of a query: each term's share of a full match, and who of the scopes' speakers is named.
+
+    `idf` tells how rare the terms are, `unheard` adds up what those would weigh that nobody ever said here.
+    """
 
     shares: dict[int, float]
     named: list[str]
+    idf: dict[int, float] = field(default_factory=dict)
+    unheard: float = 0.0
+
+    def covered_by(self, said: Iterable[int]) -> float:
+        """The share of the question that is in these terms, 0–1; what nobody ever said counts as the rarest."""
+        total = sum(self.idf.values()) + self.unheard
+        return sum(self.idf.get(term, 0.0) for term in set(said)) / total if total else 0.0
 
 
 def words_of(query: Query) -> Words:
@@ -66,20 +77,29 @@ def words_of(query: Query) -> Words:
     named = [name for name in _speakers(query.scopes) if _mentions(query.message, name)]
     terms = set(text.terms(query.message)).difference(*(text.terms(name) for name in named))
     idf = _idf(query.scopes, sorted(terms))
-    full = full_match(sum(idf.values()))
-    return Words({term: weight / full for term, weight in idf.items()}, named)
+    full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))
+    shares = {term: weight / full for term, weight in idf.items()}
+    return Words(shares, named, idf, len(terms - idf.keys()) * _rarity(0, _size(query.scopes)))
 
 
 def _idf(scopes: Sequence[Scope], terms: Sequence[int]) -> dict[int, float]:
     """How rare each term is in the scopes; terms that do not occur there say nothing and are left out."""
-    total = sum(scope.entry_count for scope in scopes)
+    total = _size(scopes)
     known = _frequencies.of(scopes, terms)
     rare = {}
     for term in terms:
         entries = min(sum(known[scope.pk, term] for scope in scopes), total)
         if entries > 0:
-            rare[term] = math.log(1 + (total - entries + 0.5) / (entries + 0.5))
+            rare[term] = _rarity(entries, total)
     return rare
+
+
+def _rarity(entries: int, total: int) -> float:
+    return math.log(1 + (total - entries + 0.5) / (entries + 0.5))
+
+
+def _size(scopes: Iterable[Scope]) -> int:
+    return sum(scope.entry_count for scope in scopes)
 
 
 def _speakers(scopes: Iterable[Scope]) -> list[str]:

@@ -19,12 +19,13 @@ class Ranked:
     scope_kind: str
     decay: float
     score: float
-    fate: str = "rank"  # served, quota, duplicate, or rank: others were better
+    fate: str = "rank"  # served, quota, duplicate, floor: too far from the question, or rank: others were better
+    similarity: float | None = None  # 0: as near as anything here, 1: as near as clear answers get
 
 
 def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: bool) -> list[Ranked]:
     """At most `limit` of these, best first; marks on each what became of it."""
-    unique = _without_copies(ranked)
+    unique = _without_copies([item for item in ranked if item.fate != "floor"])
     chosen = _within_quotas(unique, policies, limit) if quotas else list(unique[:limit])
     for item in chosen:
         item.fate = "served"

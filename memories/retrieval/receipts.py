@@ -25,6 +25,7 @@ def write(query: Query, result: "Recall", now: datetime) -> Receipt:
         query=_asked(query),
         rule=result.need.rule,
         served=[item.entry.pk for item in result.served],
+        evidence=_told(result),
         candidates=_compact(result) if _sampled() else None,
         degraded=result.degraded,
         timings=result.timings,
@@ -57,13 +58,21 @@ def _asked(query: Query) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value not in (None, {}, [])}
 
 
+def _told(result: "Recall") -> dict[str, Any]:
+    """The verdict with its signs, and the days that were understood, each with the words that named them."""
+    if not result.need.retrieve:
+        return {}
+    days = [[moment.start.isoformat(), moment.end.isoformat(), moment.words] for moment in result.moments]
+    return result.evidence.told() | {"days": days}
+
+
 def _compact(result: "Recall") -> list[list[Any]]:
     """Candidates as short rows: entry, keyword, similarity, named, decay, score, fate."""
     return [
         [
             item.entry.pk,
             round(item.candidate.keyword, 4),
-            None if item.candidate.similarity is None else round(item.candidate.similarity, 4),
+            None if item.similarity is None else round(item.similarity, 4),
             int(item.candidate.named),
             round(item.decay, 4),
             round(item.score, 4),

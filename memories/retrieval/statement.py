@@ -14,9 +14,19 @@ from memories.blending import dense_literal, sparse_literal
 from memories.choices import Category, EntryType, Fusion, ScopeKind
 from memories.conf import conf
 from memories.drafts import COLUMN_SLOTS
-from memories.models import EmbeddingModel
 from memories.models.policy import Policies
+from memories.retrieval.nearness import Direction
 from memories.retrieval.query import Query, Words
+from memories.retrieval.when import Moment, dated
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What the search makes of a query: its words, where it points, the days it names."""
+
+    words: Words
+    direction: Direction | None
+    moments: Sequence[Moment]
 
 
 @dataclass(frozen=True)
@@ -25,82 +35,94 @@ class Candidate:
 
     entry_id: int
     scope_id: int
-    keyword: float  # 0–1: how much of the question's words a text has
-    similarity: float | None  # 0 = unrelated, 1 = same text; None: no vector yet
+    keyword: float  # how much of the question's words a text has; 1: all, again and again
+    vector: float | None  # nearness on the ranking's scale; None: no vector, ranked as the average
     named: bool
     fused: float
+    date: float = 0.0  # 1: said on days the question names, falling to 0 in the days after
+    cosine: float | None = None
 
 
 _LIVE = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
 
 _SCORED = """
 WITH scored AS (
-    SELECT i.entry_id, i.scope_id,
+    SELECT i.entry_id, i.scope_id, {embedding} AS embedding,
         greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0) AS keyword,
-        {similarity} AS similarity,
-        e.speaker = ANY(%(named)s::text[]) AS named
+        {vector} AS vector,
+        e.speaker = ANY(%(named)s::text[]) AS named,
+        {date} AS date
     FROM memories_entryindex i
     JOIN memories_entry e ON e.id = i.entry_id
     WHERE i.workspace_id = %(workspace)s AND i.scope_id = ANY(%(scopes)s::bigint[]) AND {conditions}
 )
 """
-_SIMILARITY = (
-    "CASE WHEN i.model_id = %(model)s THEN (1 - (i.embedding::halfvec({dimension})"
-    " <=> %(vector)s::halfvec({dimension})) - %(floor)s) / (%(ceiling)s - %(floor)s) END"
+#: Inner products, for the question is moved and no longer of length 1.
+_EMBEDDING = "CASE WHEN i.model_id = %(model)s THEN i.embedding::halfvec({dimension}) END"
+_VECTOR = (
+    "CASE WHEN i.model_id = %(model)s THEN"
+    " (-(i.embedding::halfvec({dimension}) <#> %(aimed)s::halfvec({dimension})) - %(zero)s) / %(span)s END"
 )
+_COSINE = "-(embedding <#> %(asked)s::halfvec({dimension}))"
 _RELATIVE = """
-SELECT entry_id, scope_id, keyword, similarity, named,
-    (1 - %(alpha)s) * keyword + %(alpha)s * coalesce(similarity, 0) + %(boost)s * named::int AS fused
-FROM scored WHERE (keyword > 0 AND %(alpha)s < 1) OR (similarity >= %(min_similarity)s AND %(alpha)s > 0)
-ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s
+SELECT entry_id, scope_id, keyword, vector, named, fused, date, {cosine} AS cosine FROM (
+    SELECT *, (1 - %(alpha)s) * keyword + %(alpha)s * coalesce(vector, %(of_average)s)
+        + %(boost)s * named::int + %(date_boost)s * date AS fused
+    FROM scored WHERE %(alpha)s > 0 OR keyword > 0 OR named OR date > 0
+    ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s
+) best ORDER BY fused DESC, entry_id DESC
 """
 _RRF = """
 , ranked AS (
     SELECT *, rank() OVER (ORDER BY keyword DESC) AS keyword_rank,
-        rank() OVER (ORDER BY similarity DESC NULLS LAST) AS vector_rank
-    FROM scored WHERE keyword > 0 OR similarity >= %(min_similarity)s
+        rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank
+    FROM scored WHERE keyword > 0 OR vector > %(of_average)s OR named OR date > 0
 )
-SELECT entry_id, scope_id, keyword, similarity, named,
+SELECT entry_id, scope_id, keyword, vector, named,
     (CASE WHEN keyword > 0 THEN (1 - %(alpha)s::float8) / (%(k)s + keyword_rank) ELSE 0 END
-     + CASE WHEN similarity >= %(min_similarity)s THEN %(alpha)s::float8 / (%(k)s + vector_rank) ELSE 0 END)
-    * (%(k)s + 1) + %(boost)s * named::int AS fused
+     + CASE WHEN vector > %(of_average)s THEN %(alpha)s::float8 / (%(k)s + vector_rank) ELSE 0 END)
+    * (%(k)s + 1) + %(boost)s * named::int + %(date_boost)s * date AS fused, date, {cosine} AS cosine
 FROM ranked ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s
 """
 
 
-def candidates(
-    query: Query,
-    words: Words,
-    vector: Sequence[float] | None,
-    model: EmbeddingModel | None,
-    policies: Policies,
-    now: datetime,
-) -> list[Candidate]:
+def candidates(query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Candidate]:
     """The best entries of the query's scopes that may be served at this moment, best first."""
     conditions, parameters = _eligible(query, policies, now)
-    similarity = "NULL::float8"
-    if vector is not None and model is not None:
-        similarity = _SIMILARITY.replace("{dimension}", str(int(model.dimension)))
-        parameters |= {
-            "model": model.pk,
-            "vector": dense_literal(vector),
-            "floor": model.floor,
-            "ceiling": model.ceiling,
-        }
+    near, near_parameters = _near(sought.direction)
+    date, date_parameters = dated(sought.moments)
+    parameters |= near_parameters | date_parameters
     parameters |= {
-        "keywords": sparse_literal(words.shares),
-        "named": words.named,
-        "alpha": _alpha(query, policies, has_vector=vector is not None),
-        "min_similarity": policies.weight("MIN_SIMILARITY"),
+        "keywords": sparse_literal(sought.words.shares),
+        "named": sought.words.named,
+        "alpha": _alpha(query, policies, has_vector=sought.direction is not None),
         "boost": policies.weight("SPEAKER_BOOST"),
+        "date_boost": conf.DATE_BOOST,
         "k": conf.RRF_K,
         "limit": max(conf.RECALL_CANDIDATES, query.limit * 2),
     }
-    head = _SCORED.replace("{similarity}", similarity).replace("{conditions}", " AND ".join(conditions))
-    tail = _RRF if conf.FUSION == Fusion.RRF else _RELATIVE
+    statement = _SCORED + (_RRF if conf.FUSION == Fusion.RRF else _RELATIVE)
+    for name, part in (near | {"date": date, "conditions": " AND ".join(conditions)}).items():
+        statement = statement.replace(f"{{{name}}}", part)
     with connection.cursor() as cursor:
-        cursor.execute(head + tail, parameters)
+        cursor.execute(statement, parameters)
         return [Candidate(*row) for row in cursor.fetchall()]
+
+
+def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
+    """The vector leg, in SQL; the plain cosine is computed for the best alone."""
+    if direction is None:
+        return {"embedding": "NULL", "vector": "NULL::float8", "cosine": "NULL::float8"}, {"of_average": 0.0}
+    parts = {"embedding": _EMBEDDING, "vector": _VECTOR, "cosine": _COSINE}
+    dimension = str(int(direction.model.dimension))
+    return {name: part.replace("{dimension}", dimension) for name, part in parts.items()}, {
+        "model": direction.model.pk,
+        "asked": dense_literal(direction.asked),
+        "aimed": dense_literal(direction.aimed),
+        "zero": direction.zero,
+        "span": direction.span,
+        "of_average": direction.of_average,
+    }
 
 
 def _alpha(query: Query, policies: Policies, *, has_vector: bool) -> float:

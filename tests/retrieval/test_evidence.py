@@ -1,0 +1,77 @@
+"""Whether what was found is enough to answer with (C3)."""
+
+from dataclasses import replace
+
+import pytest
+
+from memories.choices import ScopeKind
+from memories.models import Entry
+from memories.retrieval.evidence import Evidence, evidence_of, strength_of
+from memories.retrieval.query import Words
+from memories.retrieval.quotas import Ranked
+from memories.retrieval.statement import Candidate
+from memories.text import terms
+
+CAT = terms("cat").keys()
+
+
+def item(similarity: float | None, content: str = "my cat", date: float = 0.0) -> Ranked:
+    candidate = Candidate(1, 1, 0.5, 0.5, False, 0.5, date)
+    return Ranked(candidate, Entry(pk=1, content=content), ScopeKind.USER, 1.0, 0.5, "served", similarity)
+
+
+def asked(content: str, *, unheard: float = 0.0, named: list[str] | None = None) -> Words:
+    return Words({}, named or [], dict.fromkeys(terms(content), 1.0), unheard)
+
+
+def verdict(*items: Ranked, words: Words, entries: int = 100) -> str:
+    return evidence_of(items, items, words, entries).verdict
+
+
+@pytest.mark.parametrize(
+    ("similarity", "expected"),
+    [(-0.4, "none"), (0.2, "none"), (0.39, "weak"), (0.45, "found"), (2.0, "found")],
+)
+def test_the_nearer_the_best_the_better_the_verdict(similarity: float, expected: str) -> None:
+    assert verdict(item(similarity), words=asked("cat")) == expected
+
+
+def test_nothing_served_is_no_evidence() -> None:
+    assert evidence_of([item(0.9)], [], asked("cat"), 100).verdict == "none"
+
+
+def test_words_nobody_ever_said_weaken_it() -> None:
+    assert verdict(item(0.45), words=asked("cat")) == "found"
+    assert verdict(item(0.45), words=asked("cat", unheard=9.0)) == "weak"
+
+
+def test_among_many_the_best_is_near_by_chance() -> None:
+    assert verdict(item(0.45), words=asked("cat"), entries=10_000) == "weak"
+
+
+@pytest.mark.parametrize("sign", ["speaker", "date"])
+def test_a_speaker_or_a_day_that_is_named_strengthens_it(sign: str) -> None:
+    plain = Evidence(similarity=0.3, entries=100)
+    stronger = strength_of(replace(plain, **{sign: True}))
+    assert stronger is not None and stronger > (strength_of(plain) or 0)
+
+
+def test_a_day_counts_when_something_was_said_on_it() -> None:
+    on_it = evidence_of([item(0.3, date=1.0)], [item(0.3)], asked("cat"), 100)
+    after = evidence_of([item(0.3, date=0.7)], [item(0.3)], asked("cat"), 100)
+    assert on_it.date and not after.date
+
+
+@pytest.mark.parametrize(("unheard", "expected"), [(0.0, "found"), (2.0, "weak"), (9.0, "none")])
+def test_without_vectors_the_words_decide(unheard: float, expected: str) -> None:
+    assert verdict(item(None), words=asked("cat", unheard=unheard)) == expected
+
+
+def test_a_fresh_memory_that_says_it_all_is_found_before_it_has_a_vector() -> None:
+    assert verdict(item(None), item(-0.5), words=asked("cat")) == "found"
+
+
+def test_a_receipt_keeps_the_signs() -> None:
+    told = evidence_of([item(0.45)], [item(0.45)], asked("cat", named=["Ann"]), 100).told()
+    assert told["verdict"] == "found" and told["speaker"] is True and told["words"] == 1.0
+    assert set(told) == {"verdict", "strength", "similarity", "words", "speaker", "date", "entries"}
