@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -48,10 +48,27 @@ def evaluate(
     say: Progress = lambda line: None,
 ) -> list[Answer]:
     """Every question of the set answered from this workspace, which is empty before."""
+    return ask_all(dataset, workspace, remember_all(dataset, workspace, now=now, use_cache=use_cache, say=say))
+
+
+def remember_all(
+    dataset: Dataset,
+    workspace: Workspace,
+    *,
+    now: datetime,
+    use_cache: bool = True,
+    say: Progress = lambda line: None,
+) -> dict[str, Memory]:
+    """The scopes of the set, remembered and indexed in this workspace, which is empty before."""
     memories = {name: _remember(workspace, name, rows, now) for name, rows in dataset.scopes.items()}
     merged = sum(len(memory.entries) - len(memory.texts) for memory in memories.values())
     say(f"{sum(map(len, dataset.scopes.values()))} texts remembered, {merged} of them merged; embedding …")
     _drain(workspace, now, use_cache, say)
+    return memories
+
+
+def ask_all(dataset: Dataset, workspace: Workspace, memories: Mapping[str, Memory]) -> list[Answer]:
+    """Every question of the set, asked through the same recall as everybody's."""
     return [
         _ask(workspace, memories[question.scope], question)
         for question in dataset.questions
@@ -126,4 +143,5 @@ def _ask(workspace: Workspace, memory: Memory, question: Question) -> Answer:
         milliseconds=result.timings["total"],
         embedding_milliseconds=result.timings.get("embedding", 0.0),
         degraded=bool(result.degraded),
+        evidence=result.evidence.verdict,
     )

@@ -1,6 +1,6 @@
 """Recall figures: what share of the right answers stands among the first k."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -21,6 +21,7 @@ class Answer:
     milliseconds: float
     embedding_milliseconds: float
     degraded: bool
+    evidence: str = ""
 
 
 def figures(answers: Sequence[Answer], dataset: str) -> dict[str, Any]:
@@ -41,6 +42,10 @@ def figures(answers: Sequence[Answer], dataset: str) -> dict[str, Any]:
         else _means([]),
         "categories": categories,
         "group": _group_means(judged),
+        "evidence": {
+            "answerable": _verdicts(judged),
+            "unanswerable": _verdicts([answer for answer in answers if not answer.question.gold]),
+        },
         "latency_ms": _latency(answers),
         "degraded": sum(answer.degraded for answer in answers),
     }
@@ -70,6 +75,12 @@ def _group_means(answers: Sequence[Answer]) -> dict[str, float]:
             shares.append(sum(bool(group & first) for group in groups) / len(groups))
         means[f"group_recall@{k}"] = round(fmean(shares), 4) if shares else 0.0
     return means
+
+
+def _verdicts(answers: Sequence[Answer]) -> dict[str, float]:
+    """How often each verdict was given; nothing when there was nothing to judge."""
+    given = Counter(answer.evidence for answer in answers)
+    return {verdict: round(count / len(answers), 4) for verdict, count in sorted(given.items())}
 
 
 def _latency(answers: Sequence[Answer]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Measure recall on a data set: `manage.py evaluate DIR [--json]`."""
+"""Measure recall on a data set: `manage.py evaluate DIR [--json] [--ablate]`."""
 
 import json
 from argparse import ArgumentParser
@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from memories import embeddings
 from memories.evaluation import dataset
-from memories.evaluation.run import evaluate
+from memories.evaluation.ablation import ablate
+from memories.evaluation.run import Progress, evaluate, remember_all
 from memories.evaluation.scores import figures
 from memories.evaluation.throwaway import throwaway_workspace
 
@@ -21,6 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="holds corpus.jsonl.gz and queries.jsonl.gz")
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+        parser.add_argument("--ablate", action="store_true", help="also without each ingredient of the ranking")
         parser.add_argument("--no-cache", action="store_true", help="neither read nor keep cached embeddings")
 
     def handle(self, folder: Path, **options: Any) -> None:
@@ -31,12 +33,30 @@ class Command(BaseCommand):
         if not embeddings.warm_up():
             raise CommandError("No embedder answers, so every answer would be degraded. Is it installed?")
         say = (lambda line: None) if options["json"] else self.stdout.write
+        if options["ablate"]:
+            self._ablate(data, say, **options)
+            return
         with throwaway_workspace() as workspace:
             answers = evaluate(data, workspace, now=timezone.now(), use_cache=not options["no_cache"], say=say)
         report = figures(answers, data.name)
         self.stdout.write(json.dumps(report) if options["json"] else _table(report))
         if report["degraded"]:
             raise CommandError(f"{report['degraded']} answers were degraded: these figures do not count.")
+
+    def _ablate(self, data: dataset.Dataset, say: Progress, **options: Any) -> None:
+        """A line for each ingredient that is left out, as soon as it is known."""
+        report = {}
+        say(f"{data.name}: mean of categories\n{'':28}{'recall@5':>12}{'recall@10':>12}")
+        with throwaway_workspace() as workspace:
+            memories = remember_all(
+                data, workspace, now=timezone.now(), use_cache=not options["no_cache"], say=lambda line: None
+            )
+            for name, answers in ablate(data, workspace, memories):
+                means = figures(answers, data.name)["mean_of_categories"]
+                report[name] = means
+                say(f"{name:28}{means['recall@5']:12.4f}{means['recall@10']:12.4f}")
+        if options["json"]:
+            self.stdout.write(json.dumps({"dataset": data.name, "ablation": report}))
 
 
 def _table(report: dict[str, Any]) -> str:

@@ -1,0 +1,89 @@
+"""What each ingredient of the ranking adds: the same questions with one of them switched off at a time.
+
+Rows are blended anew from the raw vectors that are stored; nothing is embedded twice.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+
+from memories import embedder, embeddings, indexing
+from memories.evaluation.dataset import Dataset
+from memories.evaluation.run import Memory, ask_all
+from memories.evaluation.scores import Answer
+from memories.models import Workspace
+from memories.retrieval import averages
+
+EVERYTHING = 1_000_000
+
+
+@dataclass(frozen=True)
+class Step:
+    """An ingredient, and the settings that switch it off; `blended` when they change the search rows."""
+
+    name: str
+    off: Mapping[str, Any] = field(default_factory=dict)
+    blended: bool = False
+
+
+STEPS = (
+    Step("all of it"),
+    Step("- average taken out", {"AVERAGE_SHARE": 0.0}),
+    Step("- 15 terms are enough", {"FULL_TERMS": EVERYTHING}),
+    Step("- dates", {"DATE_BOOST": 0.0}),
+    Step("- days after a date", {"DATE_TAIL": timedelta(0)}),
+    Step("- speaker", {"SPEAKER_BOOST": 0.0}),
+    Step("- floor of similarity", {"MIN_SIMILARITY": -100.0}),
+    Step("- vectors", {"ALPHA": 0.0}),
+    Step("- keywords", {"ALPHA": 1.0, "MIN_SIMILARITY": -100.0}),
+    Step("- neighbours' words", {"BLEND_KEYWORDS": False}, blended=True),
+    Step("- neighbours' vectors", {"BLEND_VECTOR": 0.0}, blended=True),
+    Step("- neighbours", {"BLEND_REACH": 0}, blended=True),
+    Step(
+        "none of it",
+        {"BLEND_REACH": 0, "AVERAGE_SHARE": 0.0, "FULL_TERMS": EVERYTHING, "DATE_BOOST": 0.0, "SPEAKER_BOOST": 0.0},
+        blended=True,
+    ),
+)
+
+
+def ablate(
+    dataset: Dataset, workspace: Workspace, memories: Mapping[str, Memory], steps: Sequence[Step] = STEPS
+) -> Iterator[tuple[str, list[Answer]]]:
+    """The answers without each ingredient; the search rows are left as they were."""
+    for step in steps:
+        with _overridden(step.off):
+            if step.blended:
+                _blend(memories)
+            yield step.name, ask_all(dataset, workspace, memories)
+        if step.blended:
+            _blend(memories)
+
+
+def _blend(memories: Mapping[str, Memory]) -> None:
+    provider = embeddings.main_model()
+    model = embedder.model_of(provider).pk if provider else None
+    for memory in memories.values():
+        indexing.rebuild(memory.scope.pk, model_id=model)
+    averages.forget()
+
+
+@contextmanager
+def _overridden(numbers: Mapping[str, Any]) -> Iterator[None]:
+    """These numbers for the length of a block, in this process."""
+    names = {f"MEMORY_{name}": value for name, value in numbers.items()}
+    before = {name: getattr(settings, name) for name in names if hasattr(settings, name)}
+    for name, value in names.items():
+        setattr(settings, name, value)
+    try:
+        yield
+    finally:
+        for name in names:
+            if name in before:
+                setattr(settings, name, before[name])
+            else:
+                delattr(settings, name)
