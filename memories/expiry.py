@@ -20,8 +20,8 @@ def expire_due(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     """Mark every entry of a workspace whose time is up as expired, one batch a scope; how many scopes and entries."""
     is_due = due(Policy.objects.of(workspace_id), now)
     entries = Entry.objects.live().filter(is_due, workspace_id=workspace_id, pinned=False, scope__frozen=False)
-    scopes = Scope.objects.filter(pk__in=entries.order_by().values("scope_id").distinct())
-    expired = sum(_expire_scope(scope, is_due, now=now, run=run) for scope in scopes.order_by("pk"))
+    scopes = list(Scope.objects.filter(pk__in=entries.order_by().values("scope_id")).order_by("pk"))
+    expired = sum(_expire_scope(scope, is_due, now=now, run=run) for scope in scopes)
     return {"scopes": len(scopes), "entries": expired}
 
 

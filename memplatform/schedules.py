@@ -143,7 +143,8 @@ def _settle(row: Schedule | None, name: str, job: Job, now: datetime) -> None:
         wanted["repeats"] = 0
     next_run = croniter(job.cadence, now).get_next(datetime)
     if row is None:
-        Schedule.objects.create(name=name, next_run=next_run, **wanted)
+        # Not by save(), which has a clock of its own.
+        Schedule.objects.bulk_create([Schedule(name=name, next_run=next_run, **wanted)])
         log.info("schedule.created", schedule=name)
         return
     drifted = sorted(field for field, value in wanted.items() if getattr(row, field) != value)

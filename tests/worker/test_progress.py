@@ -1,0 +1,58 @@
+"""When is a cluster silent? What its workers say decides, with the clock passed in."""
+
+import pytest
+
+from memplatform.progress import Progress
+
+TIMEOUT = 600.0
+
+
+@pytest.fixture
+def progress() -> Progress:
+    return Progress(workers=2, since=0.0)
+
+
+def test_a_free_worker_that_does_nothing_is_silent(progress: Progress) -> None:
+    progress.hear("+11 a\n-11 a\n", 10)
+    assert progress.silence(25, TIMEOUT) == 15
+
+
+def test_one_busy_worker_excuses_no_free_one(progress: Progress) -> None:
+    progress.hear("+11 a\n", 10)
+    assert progress.silence(50, TIMEOUT) == 40
+
+
+def test_while_all_are_busy_nothing_needs_to_move_until_their_time_is_up(progress: Progress) -> None:
+    progress.hear("+11 a\n+12 b\n", 10)
+    assert progress.silence(500, TIMEOUT) == 0
+    assert progress.silence(640, TIMEOUT) == 30
+
+
+def test_a_line_may_come_in_pieces(progress: Progress) -> None:
+    progress.hear("+11", 1)
+    progress.hear(" abc\n-1", 2)
+    assert progress.busy == {11: ("abc", 2)}
+    progress.hear("1 abc\n", 3)
+    assert not progress.busy
+
+
+def test_deaths_are_counted_by_task_until_it_succeeds(progress: Progress) -> None:
+    for _ in range(2):
+        progress.hear("+11 poison\n+12 other\n", 1)
+        assert progress.bury(lambda pid: pid == 12) == ["poison"]
+    assert progress.deaths["poison"] == 2
+    progress.hear("+13 poison\n-13 poison\n", 2)
+    assert progress.deaths["poison"] == 0
+
+
+def test_a_restart_forgets_what_was_busy_but_not_what_killed(progress: Progress) -> None:
+    progress.hear("+11 poison\n", 1)
+    progress.bury(lambda _pid: False)
+    progress.restart(50)
+    assert (progress.busy, progress.heard, progress.deaths["poison"]) == ({}, False, 1)
+
+
+def test_after_the_database_was_away_silence_counts_anew(progress: Progress) -> None:
+    progress.hear("+11 a\n+12 b\n", 10)
+    progress.trust(5_000)
+    assert progress.silence(5_010, TIMEOUT) == 0

@@ -1,0 +1,155 @@
+"""Search rows, word counts and passing records are kept in order, however they came out of it."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from memories import embedder, embeddings, store, upkeep
+from memories.embeddings.cache import cached
+from memories.models import (
+    BotKey,
+    EmbeddingCache,
+    Entry,
+    EntryIndex,
+    EntryVector,
+    IdempotencyKey,
+    KeyUsage,
+    Receipt,
+    Scope,
+    ScopeTerm,
+    StaleEntry,
+    Workspace,
+)
+from tests.conftest import NOW, make_draft, make_key
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def entries(scope: Scope) -> list[Entry]:
+    texts = ["the parcel came on Tuesday", "a bicycle stands in the hall", "我的猫叫年糕"]
+    made = [store.remember(make_draft(scope, text), now=NOW, actor="test").entry for text in texts]
+    embedder.drain(now=NOW)
+    assert not StaleEntry.objects.exists()
+    return made
+
+
+def find() -> int:
+    return upkeep.find_unindexed(now=NOW)["entries"]
+
+
+def test_where_all_is_indexed_nothing_is_found(entries: list[Entry]) -> None:
+    assert find() == 0
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        lambda entry: EntryIndex.objects.filter(entry=entry).delete(),
+        lambda entry: EntryVector.objects.filter(entry=entry).delete(),
+        lambda entry: EntryVector.objects.filter(entry=entry).update(fingerprint="of other words"),
+        lambda entry: EntryIndex.objects.filter(entry=entry).update(model=None, embedding=None),
+    ],
+)
+def test_a_straggler_is_found_and_healed(entries: list[Entry], lose: Any) -> None:
+    lose(entries[1])
+    assert find() == 1
+    assert StaleEntry.objects.get().entry_id == entries[1].pk
+    embedder.drain(now=NOW)
+    assert find() == 0
+    assert EntryIndex.objects.get(entry=entries[1]).embedding is not None
+
+
+def test_what_waits_already_keeps_its_place(entries: list[Entry]) -> None:
+    EntryIndex.objects.all().delete()
+    early = NOW - timedelta(hours=1)
+    StaleEntry.objects.create(entry=entries[0], workspace_id=entries[0].workspace_id, since=early, failures=4)
+    assert find() == 2
+    kept = StaleEntry.objects.get(entry=entries[0])
+    assert (kept.since, kept.failures) == (early, 4)
+
+
+def test_what_is_out_of_use_is_not_embedded(entries: list[Entry]) -> None:
+    EntryVector.objects.all().delete()
+    Entry.objects.update(expired_at=NOW)
+    assert find() == 0
+
+
+def test_without_an_embedder_only_the_search_row_is_missed(entries: list[Entry], settings: Any) -> None:
+    settings.MEMORY_EMBEDDERS = []
+    embeddings.forget()
+    EntryVector.objects.all().delete()
+    assert find() == 0
+    EntryIndex.objects.filter(entry=entries[2]).delete()
+    assert find() == 1
+
+
+def test_word_counts_are_what_the_live_entries_say(entries: list[Entry], scope: Scope, workspace: Workspace) -> None:
+    store.expire(entries[0], now=NOW, actor="test")
+    first = next(iter(entries[1].terms))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE memories_scopeterm SET entries = 99 WHERE term = %s", [first])
+        cursor.execute("DELETE FROM memories_scopeterm WHERE term = %s", [entries[2].terms[0]])
+    version = Scope.objects.get().version
+    assert upkeep.count_terms_anew(workspace.pk) == {"scopes": 1, "frozen": 0}
+    expected = Counter(entries[1].terms) + Counter(entries[2].terms)
+    assert dict(ScopeTerm.objects.values_list("term", "entries")) == dict(expected)
+    counted = Scope.objects.get()
+    assert counted.entry_count == 2
+    assert counted.average_length == (entries[1].length + entries[2].length) / 2
+    assert counted.version == version + 1
+
+
+def test_right_counts_are_left_as_they_are(entries: list[Entry], workspace: Workspace) -> None:
+    before = Scope.objects.get().version
+    assert upkeep.count_terms_anew(workspace.pk) == {"scopes": 0, "frozen": 0}
+    assert Scope.objects.get().version == before
+
+
+def test_a_frozen_scope_and_another_workspace_s_are_not_counted(
+    entries: list[Entry], workspace: Workspace, stranger: Workspace
+) -> None:
+    ScopeTerm.objects.all().delete()
+    assert upkeep.count_terms_anew(stranger.pk) == {"scopes": 0, "frozen": 0}
+    Scope.objects.update(frozen=True)
+    assert upkeep.count_terms_anew(workspace.pk) == {"scopes": 0, "frozen": 1}
+    assert not ScopeTerm.objects.exists()
+
+
+def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "CHUNK", 2)
+    make_key(workspace)
+    key = BotKey.objects.get()
+    for days in (0, 29, 31, 32, 33):
+        at = NOW - timedelta(days=days)
+        Receipt.objects.create(workspace=workspace, scopes=[], message="", served=[], created_at=at)
+    for hours in (1, 23, 25):
+        at = NOW - timedelta(hours=hours)
+        IdempotencyKey.objects.create(workspace=workspace, bot=key.bot, key=str(hours), created_at=at)
+        KeyUsage.objects.create(key=key, minute=at)
+    assert upkeep.clean_up(now=NOW) == {
+        "receipts": 3,
+        "idempotency_keys": 1,
+        "key_usage": 1,
+        "cached_embeddings": 0,
+    }
+    assert Receipt.objects.count() == 2
+
+
+def test_a_cached_embedding_that_is_of_use_stays(settings: Any) -> None:
+    provider = embeddings.main_model()
+    assert provider
+    embeddings.embed_passages(["of use", "of none"], seconds=5)
+    EmbeddingCache.objects.update(used_at=NOW - timedelta(days=200))
+    assert list(cached(provider, ["of use"])) == ["of use"]
+    assert upkeep.clean_up(now=NOW)["cached_embeddings"] == 1
+    assert list(cached(provider, ["of use", "of none"])) == ["of use"]
+
+
+def test_how_long_records_are_kept_is_a_setting(workspace: Workspace, settings: Any) -> None:
+    Receipt.objects.create(workspace=workspace, scopes=[], message="", served=[], created_at=NOW - timedelta(hours=2))
+    settings.MEMORY_RECEIPT_TTL = "1h"
+    assert upkeep.clean_up(now=NOW)["receipts"] == 1
