@@ -5,7 +5,11 @@ import os
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from memplatform import room
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+if settings.PROCESS == "web":
+    room.take()
 application = get_wsgi_application()
 
 if settings.PROCESS == "web":

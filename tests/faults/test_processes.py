@@ -175,18 +175,39 @@ def test_a_database_without_room_for_a_row_is_told_and_leaves_nothing_half_writt
 
 if MAY_MOUNT:
 
+    @contextmanager
+    def full(disk: Path) -> Iterator[None]:
+        """But for half a megabyte."""
+        assert _mount(disk, f"remount,size={shutil.disk_usage(disk).used + 500_000}") == 0
+        try:
+            yield
+        finally:
+            assert _mount(disk, f"remount,size={DISK}") == 0
+
     def test_a_full_disk_stops_writing_and_nothing_else(house: House, data: Path) -> None:
         with Load(house, seed=5).running(writers=4) as load:
             until(lambda: len(load.acknowledged) > 20, 30)
-            used = shutil.disk_usage(data).used
-            assert _mount(data.parent, f"remount,size={used + 500_000}") == 0
-            until(lambda: len(load.refused) > 5, 60)
-            assert _mount(data.parent, f"remount,size={DISK}") == 0
+            with full(data.parent):
+                until(lambda: len(load.refused) > 5, 60)
             until(lambda: house.status_of("/readyz") == 200, 60)
             then = len(load.acknowledged)
             until(lambda: len(load.acknowledged) > then + 20, 60)
         assert_told_plainly([sent.answer for sent in load.refused])
         assert_kept(load)
+
+    def test_a_web_worker_that_starts_on_a_full_disk_still_answers(house: House, data: Path) -> None:
+        workers = house.pids("web")
+        with full(data.parent):
+            with (data / "ballast").open("wb", buffering=0) as ballast, pytest.raises(OSError, match="No space left"):
+                while True:
+                    ballast.write(bytes(4_096))
+            for pid in workers:
+                os.kill(pid, signal.SIGKILL)
+            until(lambda: not any(map(postmaster.is_alive, workers)), 10)
+            until(lambda: house.status_of("/livez") == 200, 30)
+            assert {house.status_of("/livez") for _ in range(20)} == {200}
+            (data / "ballast").unlink()
+        until(lambda: house.post("turns", turn("writer0", "there is room again")).status == 201, 60)
 
 
 # the clock
