@@ -6,6 +6,7 @@ What an operator tunes while the platform runs (limits, weights, times) is read 
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 import django_stubs_ext
 import environ
@@ -129,7 +130,7 @@ if PROCESS == "web":  # only there: a pool and forked workers share sockets
         DATABASES["default"]["OPTIONS"]["options"] = f"-c role={WEB_ROLE}"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-Q_CLUSTER = {
+Q_CLUSTER: dict[str, Any] = {
     "name": "memplatform",
     "orm": "default",
     "workers": 2,

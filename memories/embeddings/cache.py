@@ -2,15 +2,17 @@
 
 import hashlib
 from collections.abc import Sequence
-from datetime import timedelta
 
-from django.db.models.functions import Now
+from django.db import connection
 
 from memories.embeddings.base import Provider
 from memories.models import EmbeddingCache
 
-#: Rows that nobody has used for long are removed (memories.upkeep).
-USE_RECORDED_EVERY = timedelta(days=1)
+#: What nobody has used for long is removed (memories.upkeep); use is written down at most once a day.
+_RECORD_USE = """
+    UPDATE memories_embeddingcache SET used_at = now()
+    WHERE provider = %s AND model = %s AND text_hash = ANY(%s) AND used_at < now() - interval '1 day'
+"""
 
 
 def text_hash(text: str) -> str:
@@ -20,10 +22,13 @@ def text_hash(text: str) -> str:
 def cached(provider: Provider, texts: Sequence[str]) -> dict[str, list[float]]:
     """The vectors already known, by text."""
     hashes = {text_hash(text): text for text in texts}
-    rows = EmbeddingCache.objects.filter(provider=provider.name, model=provider.model, text_hash__in=list(hashes))
-    found = {hashes[digest]: embedding for digest, embedding in rows.values_list("text_hash", "embedding")}
+    rows = EmbeddingCache.objects.filter(
+        provider=provider.name, model=provider.model, text_hash__in=list(hashes)
+    ).values_list("text_hash", "embedding")
+    found = {hashes[digest]: embedding for digest, embedding in rows}
     if found:
-        rows.filter(used_at__lt=Now() - USE_RECORDED_EVERY).update(used_at=Now())
+        with connection.cursor() as cursor:
+            cursor.execute(_RECORD_USE, [provider.name, provider.model, list(hashes)])
     return found
 
 
