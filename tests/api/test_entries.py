@@ -236,7 +236,7 @@ def test_listing_takes_the_same_statements_for_one_and_for_many(
         [make_draft(scope, f"{n} {'x' * n}", slots={"env": "prod"}) for n in range(1, 41)], now=NOW, actor="t"
     )
     api.get("entries")
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         assert len(listed(api)) == 40
 
 
