@@ -113,7 +113,7 @@ def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> Clai
 
 def abandoned_after() -> timedelta:
     """No task lives longer than the cluster's timeout: a run older than that has lost its process."""
-    return timedelta(seconds=settings.Q_CLUSTER["timeout"] + 60)
+    return timedelta(seconds=settings.TASK_SECONDS + 60)
 
 
 def _abandoned(now: datetime) -> Q:

@@ -6,7 +6,6 @@ What an operator tunes while the platform runs (limits, weights, times) is read 
 import os
 import secrets
 from pathlib import Path
-from typing import Any
 
 import django_stubs_ext
 import environ
@@ -130,13 +129,15 @@ if PROCESS == "web":  # only there: a pool and forked workers share sockets
         DATABASES["default"]["OPTIONS"]["options"] = f"-c role={WEB_ROLE}"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-Q_CLUSTER: dict[str, Any] = {
+TASK_WORKERS = 2
+TASK_SECONDS = 600  # no task lives longer
+Q_CLUSTER = {
     "name": "memplatform",
     "orm": "default",
-    "workers": 2,
-    "queue_limit": 2,
+    "workers": TASK_WORKERS,
+    "queue_limit": TASK_WORKERS,  # what is taken in advance and waits too long would run twice
     "bulk": 1,
-    "timeout": 600,
+    "timeout": TASK_SECONDS,
     "retry": 1500,
     "max_attempts": 3,
     "ack_failures": False,

@@ -53,8 +53,8 @@ class Watchdog:
     lost: list[str] = field(default_factory=list)  # tasks whose worker died
 
     def __post_init__(self) -> None:
-        self.timeout = float(settings.Q_CLUSTER["timeout"]) + 30
-        self.progress = Progress(settings.Q_CLUSTER["workers"], time.monotonic())
+        self.timeout = settings.TASK_SECONDS + 30.0
+        self.progress = Progress(settings.TASK_WORKERS, time.monotonic())
         self.alone = True
         self.ears = -1
         self.turned_at = self.begun_at = time.monotonic()
