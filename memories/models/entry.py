@@ -117,7 +117,8 @@ class Entry(Recorded):
                 condition=Q(importance__gte=0) & Q(importance__lte=1), name="entry_importance_between_0_and_1"
             ),
             models.CheckConstraint(
-                condition=Q(type=EntryType.FACT, tier__in=[1, 2]) | (~Q(type=EntryType.FACT) & Q(tier__isnull=True)),
+                condition=Q(type=EntryType.FACT, tier__isnull=False, tier__in=[1, 2])
+                | (~Q(type=EntryType.FACT) & Q(tier__isnull=True)),
                 name="entry_tier_of_facts_only",
             ),
             models.CheckConstraint(
@@ -125,7 +126,8 @@ class Entry(Recorded):
                 name="entry_not_its_own_successor",
             ),
             models.CheckConstraint(
-                condition=Q(line_from__isnull=True, line_to__isnull=True) | Q(line_from__lte=F("line_to")),
+                condition=Q(line_from__isnull=True, line_to__isnull=True)
+                | Q(line_from__isnull=False, line_to__isnull=False, line_from__lte=F("line_to")),
                 name="entry_lines_in_order",
             ),
         ]

@@ -14,6 +14,8 @@ from memories.models.tenancy import Workspace
 
 #: Weights an operator may set for a workspace, by the setting that holds their default.
 WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "MAX_RECALLS")
+#: A longer life never ends: calendars do before it.
+LONGEST_DAYS = 180_000
 
 
 class Policies:
@@ -27,7 +29,7 @@ class Policies:
         key = (PolicyKind.TTL, entry_type, scope_kind, "")
         if key in self._rows:
             days = self._rows[key]
-            return None if days is None else timedelta(days=days)
+            return None if days is None or days > LONGEST_DAYS else timedelta(days=days)
         return decay.TTLS.get((entry_type, scope_kind))
 
     def ends_at(self, stated_at: datetime, entry_type: str, scope_kind: str) -> datetime | None:
