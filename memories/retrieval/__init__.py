@@ -107,6 +107,7 @@ def _rank(found: Sequence[Candidate], query: Query, sought: Sought, policies: Po
     entries = Entry.objects.select_related("access", "scope").in_bulk([candidate.entry_id for candidate in found])
     kinds = {place.scope.pk: place.scope.kind for place in query.places}
     floor = policies.weight("MIN_SIMILARITY")
+    by_word = query.mode != "vector" or sought.direction is None  # keywords answer when vectors cannot (A12)
     ranked = []
     for candidate in found:
         entry = entries.get(candidate.entry_id)
@@ -117,17 +118,21 @@ def _rank(found: Sequence[Candidate], query: Query, sought: Sought, policies: Po
         item = Ranked(candidate, entry, kinds[candidate.scope_id], weight, score)
         if sought.direction and candidate.cosine is not None:
             item.similarity = similarity(sought.direction, candidate.cosine, query.message, entry.content)
-        if not _is_near(item, query, floor):
+        if not _is_near(item, floor, by_word=by_word):
             item.fate = "floor"
         ranked.append(item)
     return sorted(ranked, key=lambda item: (-item.score, -item.entry.pk))
 
 
-def _is_near(item: Ranked, query: Query, floor: float) -> bool:
+def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
     """Whether anything but its rank speaks for a candidate: a word, its speaker, its day, or its meaning."""
     found = item.candidate
-    by_word = found.keyword > 0 and query.mode != "vector"
-    return by_word or found.named or found.date > 0 or (item.similarity is not None and item.similarity >= floor)
+    return (
+        (by_word and found.keyword > 0)
+        or found.named
+        or found.date > 0
+        or (item.similarity is not None and item.similarity >= floor)
+    )
 
 
 def _relevance(entry: Entry, now: datetime) -> float:
