@@ -45,9 +45,10 @@ class Candidate:
 
 _LIVE = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
 
+#: Materialised, so that what is sorted are numbers and not the vectors they were computed from.
 _SCORED = """
-WITH scored AS (
-    SELECT i.entry_id, i.scope_id, {embedding} AS embedding,
+WITH scored AS MATERIALIZED (
+    SELECT i.entry_id, i.scope_id,
         greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0) AS keyword,
         {vector} AS vector,
         e.speaker = ANY(%(named)s::text[]) AS named,
@@ -58,19 +59,20 @@ WITH scored AS (
 )
 """
 #: Inner products, for the question is moved and no longer of length 1.
-_EMBEDDING = "CASE WHEN i.model_id = %(model)s THEN i.embedding::halfvec({dimension}) END"
 _VECTOR = (
     "CASE WHEN i.model_id = %(model)s THEN"
     " (-(i.embedding::halfvec({dimension}) <#> %(aimed)s::halfvec({dimension})) - %(zero)s) / %(span)s END"
 )
-_COSINE = "-(embedding <#> %(asked)s::halfvec({dimension}))"
+_COSINE = (
+    "CASE WHEN i.model_id = %(model)s THEN -(i.embedding::halfvec({dimension}) <#> %(asked)s::halfvec({dimension})) END"
+)
 _RELATIVE = """
-SELECT entry_id, scope_id, keyword, vector, named, fused, date, {cosine} AS cosine FROM (
+SELECT best.entry_id, best.scope_id, keyword, vector, named, fused, date, {cosine} AS cosine FROM (
     SELECT *, (1 - %(alpha)s) * keyword + %(alpha)s * coalesce(vector, %(of_average)s)
         + %(boost)s * named::int + %(date_boost)s * date AS fused
     FROM scored WHERE %(alpha)s > 0 OR keyword > 0 OR named OR date > 0
     ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s
-) best ORDER BY fused DESC, entry_id DESC
+) best JOIN memories_entryindex i ON i.entry_id = best.entry_id ORDER BY fused DESC, best.entry_id DESC
 """
 _RRF = """
 , ranked AS (
@@ -78,11 +80,12 @@ _RRF = """
         rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank
     FROM scored WHERE keyword > 0 OR vector > %(of_average)s OR named OR date > 0
 )
-SELECT entry_id, scope_id, keyword, vector, named,
+SELECT ranked.entry_id, ranked.scope_id, keyword, vector, named,
     (CASE WHEN keyword > 0 THEN (1 - %(alpha)s::float8) / (%(k)s + keyword_rank) ELSE 0 END
      + CASE WHEN vector > %(of_average)s THEN %(alpha)s::float8 / (%(k)s + vector_rank) ELSE 0 END)
     * (%(k)s + 1) + %(boost)s * named::int + %(date_boost)s * date AS fused, date, {cosine} AS cosine
-FROM ranked ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s
+FROM ranked JOIN memories_entryindex i ON i.entry_id = ranked.entry_id
+ORDER BY fused DESC, ranked.entry_id DESC LIMIT %(limit)s
 """
 
 
@@ -112,8 +115,8 @@ def candidates(query: Query, sought: Sought, policies: Policies, now: datetime) 
 def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
     """The vector leg, in SQL; the plain cosine is computed for the best alone."""
     if direction is None:
-        return {"embedding": "NULL", "vector": "NULL::float8", "cosine": "NULL::float8"}, {"of_average": 0.0}
-    parts = {"embedding": _EMBEDDING, "vector": _VECTOR, "cosine": _COSINE}
+        return {"vector": "NULL::float8", "cosine": "NULL::float8"}, {"of_average": 0.0}
+    parts = {"vector": _VECTOR, "cosine": _COSINE}
     dimension = str(int(direction.model.dimension))
     return {name: part.replace("{dimension}", dimension) for name, part in parts.items()}, {
         "model": direction.model.pk,

@@ -16,6 +16,7 @@ from memories.retrieval.need import asks_of_the_past
 from memories.retrieval.query import Query
 
 MOST = 6  # windows of one question, the latest
+QUESTION_TOKENS = 48  # longer messages tell something
 TAILS = 4  # after so many times DATE_TAIL nothing is left of the boost
 
 
@@ -36,7 +37,7 @@ def moments_of(query: Query, now: datetime, zone: tzinfo) -> list[Moment]:
     if not conf.DATE_BOOST:
         return []
     said = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
-    is_short = len(said) >= len(query.message.strip())
+    is_short = text.count_tokens(query.message) <= QUESTION_TOKENS
     asked = now.astimezone(zone).date() if is_short and asks_of_the_past(query.message) else None
     found = windows(said, asked=asked, years=partial(_years, query.scopes, zone))
     named = {(window.start, window.end): window for window in found}
