@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote, urlencode
 
 import psutil
 import pytest
@@ -18,6 +17,7 @@ from django_q.models import Failure, OrmQ, Schedule, Task
 from django_q.tasks import async_task
 
 from memories.models import Heartbeat, Workspace
+from tests.processes import database_url
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -38,7 +38,7 @@ class Worker:
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "worker", "--quiet", str(QUIET), "--pulse", "0.5"],
             cwd=ROOT,
-            env={**os.environ, "DATABASE_URL": _url(), "LOG_LEVEL": "CRITICAL"},
+            env={**os.environ, "DATABASE_URL": database_url(), "LOG_LEVEL": "CRITICAL"},
         )
 
     def leader(self) -> psutil.Process:
@@ -64,14 +64,6 @@ class Worker:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=40)
-
-
-def _url() -> str:
-    """Where this test run keeps its tables."""
-    told = connection.settings_dict
-    user = f"{told['USER']}:{quote(told['PASSWORD'], safe='')}" if told["PASSWORD"] else told["USER"]
-    where = {"host": told["HOST"], "port": told["PORT"]}
-    return f"postgresql://{user}@/{told['NAME']}?{urlencode({name: value for name, value in where.items() if value})}"
 
 
 @pytest.fixture(scope="module", autouse=True)

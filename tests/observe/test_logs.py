@@ -1,0 +1,156 @@
+"""Log lines: events with fields, the request's id in each, and nothing that is nobody's business (A14)."""
+
+import io
+import json
+import logging
+import logging.config
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+from django.conf import settings as django_settings
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
+
+from memories import secrets, store
+from memories.models import Entry, Scope
+from memplatform import logs
+from tests.conftest import TELEGRAM, Api, make_key
+
+WORDS = "swordfish under the bridge"
+
+
+@pytest.fixture
+def written(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
+    """What the platform writes, as JSON unless the test asks for plain lines."""
+    stream = io.StringIO()
+    told = logs.configuration(getattr(request, "param", "json"), "DEBUG")
+    told["handlers"]["stderr"]["stream"] = stream
+    logging.config.dictConfig(told)
+    yield stream
+    logging.config.dictConfig(django_settings.LOGGING)
+    logs.configuration(django_settings.LOG_FORMAT, django_settings.LOG_LEVEL)
+
+
+def lines(written: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in written.getvalue().splitlines()]
+
+
+def line(written: io.StringIO, event: str) -> dict[str, Any]:
+    (found,) = [line for line in lines(written) if line["event"] == event]
+    return found
+
+
+@pytest.mark.django_db
+def test_a_capture_is_a_line_with_its_fields(written: io.StringIO, api: Api) -> None:
+    answer = api.post("turns", {"address": TELEGRAM, "user": WORDS, "assistant": "Noted."}).json()
+    told = line(written, "memory_capture")
+    assert told["user_id"] == "u42"
+    assert told["entry_key"] == answer["entries"][0]["id"]
+    assert told["content_len"] == len(f"User: {WORDS}\nAssistant: Noted.")
+    assert told["dedup_skipped"] is False
+
+
+@pytest.mark.django_db
+def test_a_recall_is_a_line_with_its_fields(written: io.StringIO, api: Api) -> None:
+    api.post("turns", {"address": TELEGRAM, "user": WORDS, "assistant": "Noted."})
+    api.post("recall", {"address": TELEGRAM, "message": "what is under the bridge?"})
+    told = line(written, "memory_recall")
+    assert told["user_id"] == "telegram:direct_u42"
+    assert told["results_count"] == 1 and told["keywords"] == 1
+    assert told["latency_ms"] > 0 and told["store_type"] == "hybrid" and told["degraded"] == []
+
+
+@pytest.mark.django_db
+def test_the_id_of_a_request_is_in_its_lines_and_its_answer(written: io.StringIO, api: Api) -> None:
+    answer = api.post("recall", {"address": TELEGRAM, "message": "tea?"}, **{"X-Request-ID": "from-the-bot-7"})
+    assert answer["X-Request-ID"] == "from-the-bot-7"
+    assert line(written, "memory_recall")["request_id"] == "from-the-bot-7"
+    told = line(written, "request")
+    assert (told["request_id"], told["route"], told["status"]) == ("from-the-bot-7", "api/v1/recall", 200)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("given", ["", "two\nlines", "x" * 129, "späť", '"}{"'])
+def test_an_id_that_would_spoil_the_log_is_replaced(written: io.StringIO, given: str) -> None:
+    first = Client().get("/livez", headers={"X-Request-ID": given} if given else {})["X-Request-ID"]
+    second = Client().get("/livez")["X-Request-ID"]
+    assert len(first) == len(second) == 32 and first != second
+
+
+@pytest.mark.django_db
+def test_ids_do_not_leak_into_the_next_request(written: io.StringIO, api: Api) -> None:
+    api.get("entries")
+    assert structlog.contextvars.get_contextvars() == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("written", ["json", "plain"], indirect=True)
+def test_no_key_and_no_word_of_a_user_is_ever_written(
+    written: io.StringIO, api: Api, workspace: Any, scope: Scope
+) -> None:
+    token = make_key(workspace, name="another")
+    other = Api(token)
+    other.post("turns", {"address": TELEGRAM, "user": WORDS, "assistant": WORDS})
+    other.post("recall", {"address": TELEGRAM, "message": WORDS})
+    other.post("entries", {"scope": scope.key, "content": WORDS, "unknown": WORDS})
+    other.post("entries", {"scope": scope.key, "content": WORDS, "slots": {"secret": WORDS}})
+    other.get("entries", q=WORDS, scope=WORDS)
+    Api(token[:-1]).get("entries")
+    secrets.keep("llm", WORDS)
+    secrets.read("llm")
+    logging.getLogger("any").warning("calling with Authorization: Bearer %s", token)
+    structlog.get_logger("any").warning("headers", headers={"Authorization": f"Bearer {token}"}, keys=[token])
+    said = written.getvalue()
+    assert "memory_capture" in said and "memory_recall" in said and "any" in said
+    for private in ("swordfish", token, token[10:30]):
+        assert private not in said
+
+
+@pytest.mark.django_db
+def test_a_row_the_database_refuses_is_not_quoted(written: io.StringIO, scope: Scope) -> None:
+    entry = Entry.objects.create(
+        **{"workspace": scope.workspace, "scope": scope, "type": "note", "source": "tool", "content": WORDS},
+        **dict.fromkeys(("created_at", "stated_at", "updated_at"), "2026-03-01T00:00:00Z"),
+    )
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("UPDATE memories_entry SET importance = 7 WHERE id = %s", [entry.pk])
+    except IntegrityError:
+        logging.getLogger("any").exception("it was refused")
+        structlog.get_logger("any").exception("it was refused again")
+    said = written.getvalue()
+    assert said.count("entry_importance_between_0_and_1") >= 2
+    assert "swordfish" not in said
+
+
+@pytest.mark.django_db
+def test_words_are_logged_when_the_owner_wants_them(written: io.StringIO, api: Api, settings: Any) -> None:
+    settings.MEMORY_LOG_CONTENT = True
+    api.post("recall", {"address": TELEGRAM, "message": WORDS})
+    assert line(written, "memory_recall")["keywords"] == WORDS
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("written", ["plain"], indirect=True)
+def test_plain_lines_hold_the_same_fields(written: io.StringIO, api: Api) -> None:
+    api.post("turns", {"address": TELEGRAM, "user": "tea", "assistant": ""}, **{"X-Request-ID": "r1"})
+    (told,) = [line for line in written.getvalue().splitlines() if " memory_capture " in line]
+    assert " INFO memories.store.intake memory_capture user_id=u42 " in told
+    assert "dedup_skipped=False" in told and told.endswith("request_id=r1")
+
+
+def test_lines_of_libraries_have_the_same_shape(written: io.StringIO) -> None:
+    logging.getLogger("somebody.else").warning("%d of %d done", 2, 3)
+    told = line(written, "2 of 3 done")
+    assert (told["logger"], told["level"]) == ("somebody.else", "warning")
+    assert told["timestamp"].endswith("Z")
+
+
+@pytest.mark.django_db
+def test_what_is_remembered_outside_a_request_is_logged_too(written: io.StringIO, scope: Scope) -> None:
+    from tests.conftest import NOW, make_draft
+
+    store.remember(make_draft(scope, "tea"), now=NOW, actor="job:test")
+    assert "request_id" not in line(written, "memory_capture")

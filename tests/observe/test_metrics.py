@@ -1,0 +1,117 @@
+"""/metrics: what is counted, over all web processes, for those who may know."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django_q.models import OrmQ
+
+from tests.conftest import TELEGRAM, Api
+from tests.house import free_port
+from tests.processes import database_url
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def scraped(text: str) -> dict[str, float]:
+    """Every sample by its name and labels."""
+    return {m[1]: float(m[2]) for m in re.finditer(r"^(memplatform_\S+?(?:\{.*\})?) (\S+)$", text, re.MULTILINE)}
+
+
+def scrape() -> dict[str, float]:
+    answer = Client().get("/metrics")
+    assert answer["Content-Type"].startswith("text/plain; version=")
+    return scraped(answer.content.decode())
+
+
+@pytest.mark.django_db
+def test_what_bots_do_is_counted(api: Api) -> None:
+    before = scrape()
+    turn = {"address": TELEGRAM, "user": "I moved to Hangzhou", "assistant": "Noted."}
+    api.post("turns", turn)
+    api.post("turns", turn)
+    api.post("recall", {"address": TELEGRAM, "message": "did I move to Hangzhou?"})
+    api.post("recall", {"address": TELEGRAM, "message": "ok"})
+    after = scrape()
+    rose = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
+    assert rose['memplatform_captures_total{outcome="created"}'] == 1
+    assert rose['memplatform_captures_total{outcome="skipped"}'] == 1
+    assert rose['memplatform_recalls_total{outcome="found"}'] == 1
+    assert rose['memplatform_recalls_total{outcome="not_needed"}'] == 1
+    assert rose["memplatform_entries_served_total"] == 1
+    assert rose["memplatform_entry_tokens_sum"] > 10
+    assert rose['memplatform_recall_seconds_count{step="search"}'] == 1
+    route = '{method="POST",route="api/v1/turns",status="201"}'
+    assert rose[f"memplatform_request_seconds_count{route}"] == 2
+
+
+@pytest.mark.django_db
+def test_how_things_stand_is_asked_of_the_database(api: Api) -> None:
+    api.post("turns", {"address": TELEGRAM, "user": "I moved to Hangzhou", "assistant": "Noted."})
+    OrmQ.objects.create(key="memplatform", payload="", lock="2026-01-01T00:00:00Z")
+    samples = scrape()
+    assert samples["memplatform_embedding_backlog"] == 1
+    assert samples["memplatform_queue_length"] == 1
+    assert samples["memplatform_queue_age_seconds"] > 1_000
+
+
+@pytest.mark.django_db
+def test_strangers_from_afar_are_not_told() -> None:
+    assert Client().get("/metrics", REMOTE_ADDR="203.0.113.9").status_code == 403
+
+
+@pytest.mark.django_db
+def test_labels_hold_routes_and_never_what_callers_wrote(api: Api) -> None:
+    api.get("entries/private-thing-of-mine")
+    api.get("nowhere/private-thing-of-mine")
+    assert not any("private-thing" in name for name in scrape())
+
+
+@pytest.fixture
+def web(db: None, tmp_path: Path) -> Iterator[str]:
+    """Two web workers, and what one left behind that is no more."""
+    port = free_port()
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "metrics" / "counter_1.db").write_bytes(b"of a process that is no more")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memplatform.web", "127.0.0.1", str(port)],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "MEMPLATFORM_DATA": str(tmp_path),
+            "MEMPLATFORM_PROCESS": "web",
+            "DATABASE_URL": database_url(),
+            "MEMORY_EMBEDDERS": "",
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    yield f"http://127.0.0.1:{port}"
+    process.terminate()
+    process.wait(30)
+
+
+def get(url: str) -> str:
+    end = time.monotonic() + 40
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 (this machine)
+                return str(answer.read().decode())
+        except OSError:
+            assert time.monotonic() < end, "it does not answer"
+            time.sleep(0.1)
+
+
+def test_two_web_processes_count_as_one(web: str) -> None:
+    get(f"{web}/livez")
+    for _ in range(39):
+        get(f"{web}/livez")
+    name = 'memplatform_request_seconds_count{method="GET",route="livez",status="200"}'
+    assert [scraped(get(f"{web}/metrics"))[name] for _ in range(6)] == [40.0] * 6

@@ -1,0 +1,106 @@
+"""/readyz says in short words what is wrong; how wrong, only to those who may know."""
+
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+from django_q.models import OrmQ, Schedule
+
+from memories import store
+from memories.choices import Permission
+from memories.models import Heartbeat, Scope, StaleEntry, Workspace
+from tests.conftest import NOW, make_draft, make_key
+
+pytestmark = pytest.mark.django_db
+AFAR = {"REMOTE_ADDR": "203.0.113.9"}
+
+
+def beat(*names: str, seconds_ago: float = 1) -> None:
+    at = timezone.now() - timedelta(seconds=seconds_ago)
+    for pid, name in enumerate(names, start=1):
+        Heartbeat.objects.create(name=name, pid=pid, started_at=at, beat_at=at)
+
+
+@pytest.fixture
+def running(db: None) -> None:
+    beat("web", "embedder", "worker")
+
+
+def ready(**extra: Any) -> tuple[int, dict[str, Any]]:
+    answer = Client().get("/readyz", **extra)
+    return answer.status_code, answer.json()
+
+
+def test_when_all_is_well_it_is_ready_and_afar_no_more_is_said(running: None) -> None:
+    assert ready(**AFAR) == (200, {"status": "ok"})
+
+
+@pytest.mark.parametrize("name", ["embedder", "worker"])
+def test_a_process_that_was_never_heard_of_or_fell_silent_is_named(name: str) -> None:
+    others = {"embedder", "worker"} - {name}
+    beat(*others)
+    assert ready(**AFAR) == (503, {"status": "unavailable", "not_ready": [name]})
+    beat(name, seconds_ago=31)
+    assert ready(**AFAR)[1]["not_ready"] == [name]
+
+
+def test_without_a_database_only_that_is_said(running: None) -> None:
+    with patch("memplatform.health.standing", side_effect=OperationalError("connection refused by 10.0.0.1")):
+        assert ready() == (503, {"status": "unavailable", "not_ready": ["database"]})
+
+
+def test_tables_that_are_not_up_to_date_are_told(running: None) -> None:
+    with patch("memplatform.health.MigrationExecutor.migration_plan", return_value=["one"]):
+        assert ready() == (503, {"status": "unavailable", "not_ready": ["migrations"]})
+
+
+def test_work_that_is_behind_is_named_and_requests_are_answered_all_the_same(running: None, scope: Scope) -> None:
+    long_ago = timezone.now() - timedelta(minutes=10)
+    OrmQ.objects.create(key="memplatform", payload="", lock=long_ago)
+    Schedule.objects.create(name="late", func="builtins.print", next_run=long_ago, schedule_type="H")
+    entry = store.remember(make_draft(scope, "tea"), now=NOW, actor="test").entry
+    StaleEntry.objects.filter(entry=entry).update(since=long_ago)
+    assert ready(**AFAR) == (200, {"status": "behind", "behind": ["queue", "schedules", "embedding"]})
+
+
+def test_tasks_in_hand_and_schedules_that_are_off_are_not_behind(running: None) -> None:
+    OrmQ.objects.create(key="memplatform", payload="", lock=timezone.now() + timedelta(minutes=10))
+    long_ago = timezone.now() - timedelta(days=1)
+    Schedule.objects.create(name="off", func="builtins.print", next_run=long_ago, schedule_type="H", repeats=0)
+    assert ready(**AFAR) == (200, {"status": "ok"})
+
+
+def test_this_machine_is_told_how_things_stand(running: None) -> None:
+    details = ready()[1]["details"]
+    assert set(details["silence"]) == {"web", "embedder", "worker"}
+    assert details["queue_age"] == details["lag"] == 0
+
+
+@pytest.mark.parametrize("header", ["HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP"])
+def test_a_proxy_on_this_machine_does_not_make_its_callers_local(running: None, header: str) -> None:
+    assert "details" not in ready(**{header: "203.0.113.9"})[1]
+
+
+def test_afar_a_key_that_may_administer_or_the_metrics_key_opens_the_details(
+    running: None, workspace: Workspace, settings: Any
+) -> None:
+    settings.METRICS_KEY = "for the watchman"
+    reader = make_key(workspace, name="reader", permissions=[Permission.READ])
+    for token, opens in (
+        (make_key(workspace), True),
+        ("for the watchman", True),
+        (reader, False),
+        ("", False),
+        ("näher", False),
+    ):
+        _status, body = ready(**AFAR, HTTP_AUTHORIZATION=f"Bearer {token}")
+        assert ("details" in body) == opens, token
+
+
+def test_it_lives_as_long_as_it_answers() -> None:
+    with patch("memplatform.health.connection", None):
+        assert Client().get("/livez").json() == {"status": "ok"}
