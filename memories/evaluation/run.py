@@ -12,6 +12,7 @@ from memories.conf import conf
 from memories.drafts import Draft
 from memories.evaluation.dataset import Dataset, Question, Row
 from memories.evaluation.scores import Answer
+from memories.exceptions import EmbedderFailed
 from memories.models import EmbeddingCache, Scope, StaleEntry, Workspace
 from memories.retrieval import Place, Query, recall
 from memories.scoping import ScopeRef
@@ -21,6 +22,7 @@ LIMIT = 10
 #: Rows without a time are taken to have been said one after another from here on.
 UNDATED = datetime(2020, 1, 1, tzinfo=UTC)
 EMBED_SECONDS = 600.0
+TRIES = 3
 Progress = Callable[[str], None]
 
 
@@ -34,9 +36,11 @@ class Memory:
     last_at: datetime = UNDATED
 
     def first_entry_from(self, seq: int) -> int | None:
-        """The first entry made of a text at or after this place; what came before may be served."""
-        later = [entry for at, entry in self.entries if at >= seq]
-        return min(later) if later else None
+        """The first entry begun by a text at or after this place; what was begun before may be served."""
+        begun: dict[int, int] = {}
+        for at, entry in self.entries:
+            begun.setdefault(entry, at)
+        return min((entry for entry, at in begun.items() if at >= seq), default=None)
 
 
 def evaluate(
@@ -111,12 +115,14 @@ def _draft(scope: Scope, row: Row, at: datetime) -> Draft:
 
 
 def _drain(workspace: Workspace, now: datetime, use_cache: bool, say: Progress) -> None:
-    """Wait until every row of the workspace is indexed; other embedders may be helping."""
+    """Wait until every row of the workspace is indexed; other embedders may be helping. Raises EmbedderFailed."""
     waiting = StaleEntry.objects.filter(workspace=workspace)
     said = time.monotonic()
     while left := waiting.count():
         if not embedder.index_stale(now=datetime.now(UTC), limit=64, use_cache=use_cache):
             time.sleep(0.2)
+        if waiting.filter(failures__gte=TRIES).exists():
+            raise EmbedderFailed("The embedder keeps failing, so every answer would be degraded.")
         if time.monotonic() - said > 10:
             say(f"{left} to embed …")
             said = time.monotonic()

@@ -14,6 +14,7 @@ from memories.evaluation.ablation import ablate
 from memories.evaluation.run import Progress, evaluate, remember_all
 from memories.evaluation.scores import figures
 from memories.evaluation.throwaway import throwaway_workspace
+from memories.exceptions import EmbedderFailed
 
 
 class Command(BaseCommand):
@@ -36,8 +37,11 @@ class Command(BaseCommand):
         if options["ablate"]:
             self._ablate(data, say, **options)
             return
-        with throwaway_workspace() as workspace:
-            answers = evaluate(data, workspace, now=timezone.now(), use_cache=not options["no_cache"], say=say)
+        try:
+            with throwaway_workspace() as workspace:
+                answers = evaluate(data, workspace, now=timezone.now(), use_cache=not options["no_cache"], say=say)
+        except EmbedderFailed as error:
+            raise CommandError(str(error)) from error
         report = figures(answers, data.name)
         self.stdout.write(json.dumps(report) if options["json"] else _table(report))
         if report["degraded"]:
