@@ -8,9 +8,9 @@ from rest_framework import serializers
 from memories.api import fields
 from memories.api.recalls import USED_MAX
 from memories.choices import EntryType, NeedMode
+from memories.conf import conf
 from memories.scoping import Address
 
-TURN_BYTES = 65_536
 MODES = ("hybrid", "keyword", "vector")
 
 
@@ -38,8 +38,8 @@ class TurnText(fields.Text):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        if len(text.encode()) > TURN_BYTES:
-            self.fail("bytes", limit=TURN_BYTES)
+        if len(text.encode()) > conf.TURN_MAX_BYTES:
+            self.fail("bytes", limit=conf.TURN_MAX_BYTES)
         return text
 
 
@@ -82,6 +82,11 @@ class AskedAddress(fields.StrictSerializer):
     address = AddressField()
 
 
+def _context_tokens() -> int:
+    """The budget of the context text when a bot names none."""
+    return conf.CONTEXT_TOKENS
+
+
 class Asked(fields.StrictSerializer):
     """A question to memory: from an address, or about one scope."""
 
@@ -100,7 +105,7 @@ class Asked(fields.StrictSerializer):
     as_of = fields.Moment(allow_null=True, default=None)
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     quotas = fields.YesNo(default=True)
-    token_budget = fields.Whole(min_value=0, max_value=100_000, default=1_000)
+    token_budget = fields.Whole(min_value=0, max_value=100_000, default=_context_tokens)
     explain = fields.YesNo(default=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,14 @@ class Scope(models.Model):
         verbose_name=_("speakers"),
         help_text=_("Who has said something here, as people call them; a question that names one prefers their words."),
     )
+    projects = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        blank=True,
+        editable=False,
+        verbose_name=_("projects"),
+        help_text=_("Projects something is known about; a message that names one needs memory."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = ScopeQuerySet.as_manager()

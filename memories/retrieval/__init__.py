@@ -66,7 +66,7 @@ def recall(query: Query, *, now: datetime, zone: str = "UTC", embed_seconds: flo
     `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured.
     """
     begun = time.perf_counter()
-    need = Need(True, "off") if query.need == NeedMode.OFF else need_of(query.message, projects=())
+    need = Need(True, "off") if query.need == NeedMode.OFF else need_of(query.message, projects=_projects(query))
     result = Recall(need)
     if need.retrieve and query.places:
         policies = result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
@@ -83,6 +83,11 @@ def recall(query: Query, *, now: datetime, zone: str = "UTC", embed_seconds: flo
     result.receipt = receipts.write(query, result, now)
     _log(query, result)
     return result
+
+
+def _projects(query: Query) -> list[str]:
+    """Projects known where the message is asked; those in which everything is kept that has none are no names."""
+    return [name for scope in query.scopes for name in scope.projects if not name.startswith("_")]
 
 
 def _direction(query: Query, result: Recall, embed_seconds: float | None) -> Direction | None:

@@ -8,7 +8,8 @@ from django.db.models import F
 
 from memories.models import Entry, Scope
 
-SPEAKERS_KEPT = 200
+#: Of speakers and projects a scope remembers so many names.
+NAMES_KEPT = 200
 
 
 def frequencies(scope_ids: Iterable[int], terms: Iterable[int]) -> dict[tuple[int, int], int]:
@@ -40,10 +41,15 @@ def grow(scope: Scope, entries: Sequence[Entry]) -> None:
     total = scope.average_length * scope.entry_count + sum(entry.length for entry in entries)
     scope.entry_count += len(entries)
     scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
-    known = dict.fromkeys(scope.speakers)
-    known.update(dict.fromkeys(entry.speaker for entry in entries if entry.speaker))
-    scope.speakers = list(known)[:SPEAKERS_KEPT]
-    touch(scope, entry_count=scope.entry_count, average_length=scope.average_length, speakers=scope.speakers)
+    scope.speakers = _known(scope.speakers, [entry.speaker for entry in entries])
+    scope.projects = _known(scope.projects, [entry.project for entry in entries])
+    columns = ("entry_count", "average_length", "speakers", "projects")
+    touch(scope, **{column: getattr(scope, column) for column in columns})
+
+
+def _known(names: Sequence[str], more: Iterable[str]) -> list[str]:
+    """These names and the new ones among the others, up to as many as are worth comparing a message with."""
+    return [name for name in dict.fromkeys([*names, *more]) if name][:NAMES_KEPT]
 
 
 def touch(scope: Scope, **values: object) -> None:

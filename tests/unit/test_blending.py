@@ -84,7 +84,7 @@ def test_the_number_of_terms_can_be_set(settings: Any) -> None:
     assert blend_keywords(Counter({1: 1, 2: 9, 3: 5}), [Counter({4: 9})], 5.0).keys() == {2, 3}
 
 
-@given(COUNTS, st.lists(COUNTS, max_size=4), st.floats(0, 100))
+@given(COUNTS, st.lists(COUNTS, max_size=4), st.just(0.0) | st.floats(0.01, 100))
 def test_no_text_matches_better_than_a_full_match(own: Counter[int], near: list[Counter[int]], average: float) -> None:
     before = Counter(own)
     weights = blend_keywords(own, near, average)
