@@ -67,7 +67,6 @@ class EntryAdmin(OutAndBack, WalledAdmin):
         ("pinned", BooleanRadioFilter),
         ("created_at", DaysFilter),
     ]
-    list_select_related = ["scope", "workspace", "access"]
     ordering = ["-created_at", "-id"]
     sortable_by = ["created_at"]
     search_fields = ["content"]
@@ -108,7 +107,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
     # what is shown
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).select_related("scope").defer("terms")
+        return super().get_queryset(request).select_related("scope", "workspace", "access").defer("terms")
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
         """The workspace only for those who see several."""

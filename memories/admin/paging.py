@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any
 
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from unfold.views import ChangeList
@@ -20,8 +20,21 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
 
     @cached_property
     def count(self) -> int:
+        """What fits on one page has been counted by reading it: a search that finds little reads the table once."""
+        if len(self.beginning) <= self.per_page:
+            return len(self.beginning)
         rows = self.object_list
         return rows.order_by()[: self.LIMIT].count() if hasattr(rows, "order_by") else len(rows)
+
+    @cached_property
+    def beginning(self) -> list[Any]:
+        """The first page and one row more."""
+        return list(self.object_list[: self.per_page + 1])
+
+    def page(self, number: int | str) -> Page[Any]:
+        if self.validate_number(number) == 1:
+            return self._get_page(self.beginning[: self.per_page], 1, self)
+        return super().page(number)
 
     @property
     def said(self) -> str:
@@ -38,5 +51,7 @@ class BoundedList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
+        if not self.multi_page:  # Django would ask for it once more
+            self.result_list = self.paginator.beginning
         if not (self.query or self.has_active_filters):
             self.full_result_count = self.result_count

@@ -117,7 +117,7 @@ class WalledAdmin(Wall, ModelAdmin):
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = django_admin.ShowFacets.NEVER  # a count per filter value is a scan of the table
-    list_per_page = 50
+    list_per_page = 30
     list_max_show_all = 0
     list_filter_submit = True
     warn_unsaved_form = True

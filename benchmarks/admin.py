@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""How long do the pages of the admin take at 100,000 entries? Part of `make bench`, about three minutes.
+
+Pages are asked for in this process, as the web's database role, by a member of a workspace and by an owner who sees two
+of them. The database is the embedded one as `make run` configures it, in a temporary folder.
+"""
+
+import argparse
+import random
+import signal
+import statistics
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.walls import database  # noqa: E402
+
+SCOPES = 200
+ENTRIES = "/admin/memories/entry/"
+PAGES = {
+    "entries": ENTRIES,
+    "page 40": f"{ENTRIES}?p=40",
+    "live": f"{ENTRIES}?state=live",
+    "due": f"{ENTRIES}?state=due",
+    "expired": f"{ENTRIES}?state=expired",
+    "facts, identity": f"{ENTRIES}?type__exact=fact&category__exact=identity",
+    "a project": f"{ENTRIES}?project=apollo",
+    "one scope": f"{ENTRIES}?scope__id__exact={{scope}}",
+    "a day": f"{ENTRIES}?created_at_from={{day}}&created_at_to={{day}}",
+    "search: common word": f"{ENTRIES}?q=garden",
+    "search: two words": f"{ENTRIES}?q=garden+lantern",
+    "search: rare word": f"{ENTRIES}?q=quincunx",
+    "search: nothing": f"{ENTRIES}?q=xylophone",
+    "search: Chinese": f"{ENTRIES}?q=年糕",
+    "search: one character": f"{ENTRIES}?q=糕",
+    "search: a phrase": f"{ENTRIES}?q=%22garden lantern%22",
+    "search: an id": f"{ENTRIES}?q={{uid}}",
+    "palette": "/admin/search/?extended=1&s=lantern",
+    "an entry": f"{ENTRIES}{{entry}}/change/",
+    "its history": f"{ENTRIES}{{entry}}/history/",
+    "receipts": "/admin/memories/receipt/",
+    "scopes": "/admin/memories/scope/",
+    "home": "/admin/",
+}
+WORDS = ["garden", "lantern", "harbour", "violin", "bakery", "router", "violet", "marble", "winter", "copper", "meadow",
+         "thread", "castle", "pepper", "anchor", "saddle", "ribbon", "candle", "basket", "willow"]  # fmt: skip
+CHINESE = ["年糕", "花生", "合唱团", "黄山", "雨衣", "房租", "茉莉", "罐头", "钢琴", "自行车"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--entries", type=int, default=100_000)
+    parser.add_argument("--times", type=int, default=20, help="each page is asked for")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    with database():
+        known = fill(options.entries)
+        clients = people()
+        print(f"{options.entries:,} entries; milliseconds, median and 95th percentile of {options.times}; queries\n")
+        print(f"{'':24}" + "".join(f"{name:>28}" for name in clients))
+        for name, address in PAGES.items():
+            figures = [measure(client, address.format(**known), options.times) for client in clients.values()]
+            print(f"{name:24}" + "".join(f"{p50:12.0f}{p95:8.0f}{queries:8d}" for p50, p95, queries in figures))
+
+
+def fill(count: int) -> dict[str, Any]:
+    """A workspace with so many entries, half of them English, and one beside it with a tenth; what to ask for."""
+    from django.db import connection
+
+    from memories.models import Workspace
+
+    now = datetime.now(UTC)
+    for name, share in (("bench", count), ("beside", count // 10)):
+        workspace = Workspace.objects.create(name=name)
+        write(workspace, share, now)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+    entry = Workspace.objects.get(name="bench").scopes.latest("pk").entries.latest("pk")
+    return {"scope": entry.scope_id, "entry": entry.pk, "uid": entry.uid, "day": (now - timedelta(days=9)).date()}
+
+
+def write(workspace: Any, count: int, now: datetime) -> None:
+    """In bulk, as no writer of the platform does: only what the pages read."""
+    from memories.models import Entry, Receipt, Scope
+
+    pick = random.Random(0)  # noqa: S311
+    keys = [Scope(workspace=workspace, key=f"telegram:direct_{n}", kind="user") for n in range(SCOPES)]
+    scopes = Scope.objects.bulk_create(keys)
+    rows = (entry_of(pick, n, scopes[n % SCOPES], now) for n in range(count))
+    while chunk := [row for row, _n in zip(rows, range(2_000), strict=False)]:
+        Entry.objects.bulk_create(chunk)
+    served = list(Entry.objects.filter(workspace=workspace).values_list("pk", flat=True)[:1_000])
+    Receipt.objects.bulk_create(
+        Receipt(
+            workspace=workspace, scopes=[scopes[0].pk], message=said(pick), served=pick.sample(served, min(8, len(served))),
+            timings={"total": 20.0}, created_at=now - timedelta(seconds=n),
+        )
+        for n in range(count // 5)
+    )  # fmt: skip
+
+
+def said(pick: random.Random) -> str:
+    return " ".join(pick.choices(WORDS if pick.random() < 0.5 else CHINESE, k=8))
+
+
+def entry_of(pick: random.Random, n: int, scope: Any, now: datetime) -> Any:
+    from memories import text
+    from memories.models import Entry
+
+    content = f"{said(pick)} {n}" + (" quincunx" if n % 20_000 == 7 else "")
+    is_fact = n % 5 == 0
+    at = now - timedelta(minutes=n)
+    return Entry(
+        workspace_id=scope.workspace_id, scope=scope, type="fact" if is_fact else "chat_turn", tier=2 if is_fact else None,
+        category="identity" if n % 50 == 0 else "", project="apollo" if n % 1_000 == 0 else "", content=content,
+        terms=sorted(text.terms(content)), fingerprint=text.fingerprint(content), source="manual", sender_id="u",
+        created_at=at, stated_at=at, updated_at=at, expired_at=at if n % 100 == 3 else None,
+    )  # fmt: skip
+
+
+def people() -> dict[str, Any]:
+    """Logged in, and from then on asking as the web's role."""
+    from django.contrib.auth import get_user_model
+    from django.db import connection
+    from django.test import Client
+
+    from memories import walls
+    from memories.models import Member, Workspace
+
+    users = get_user_model().objects
+    member = users.create_user("member", is_staff=True)
+    Member.objects.create(workspace=Workspace.objects.get(name="bench"), user=member)
+    clients = {}
+    for name, user in (("member", member), ("owner", users.create_superuser("owner"))):
+        clients[name] = Client(SERVER_NAME="localhost")
+        clients[name].force_login(user)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")
+    return clients
+
+
+def measure(client: Any, address: str, times: int) -> tuple[float, float, int]:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as captured:
+        first = client.get(address)
+    queries = len(captured)
+    if first.status_code != 200:
+        sys.exit(f"{address} answered {first.status_code}.")
+    taken = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        client.get(address)
+        taken.append((time.perf_counter() - begun) * 1_000)
+    return statistics.median(taken), sorted(taken)[int(len(taken) * 0.95)], queries
+
+
+if __name__ == "__main__":
+    main()
