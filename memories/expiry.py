@@ -33,7 +33,7 @@ def due(policies: Policies, now: datetime) -> Q:
             ttl = policies.ttl(entry_type, kind)
             if ttl is not None:
                 past = Q(type=entry_type, scope__kind=kind, stated_at__lte=now - ttl)
-                is_due |= Q(expires_at__isnull=True) & past
+                is_due |= Q(expires_at__isnull=True, pinned=False) & past
     return is_due
 
 

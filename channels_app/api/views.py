@@ -128,7 +128,7 @@ class RecallView(Call):
         asked.is_valid(raise_exception=True)
         key = key_of(request)
         query = _query(key, asked.validated_data)
-        result = recall(query, now=now_of(request), zone=key.workspace.time_zone)
+        result = recall(query, now=now_of(request), zone=key.workspace.zone())
         return Response(_answer(result, explain=asked.validated_data["explain"]))
 
 

@@ -30,7 +30,7 @@ def about(entry: Entry, *, now: datetime) -> dict[str, Any]:
     return {
         "entry": entry,
         "state": state_of(entry, policies, now),
-        "ends_at": entry.expires_at or policies.ends_at(entry.stated_at, entry.type, entry.scope.kind),
+        "ends_at": policies.end_of(entry),
         "access": getattr(entry, "access", None),
         "relatives": _relatives(entry),
         "receipts": _receipts(entry),

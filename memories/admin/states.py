@@ -41,7 +41,7 @@ def state_of(entry: Entry, policies: Policies, now: datetime) -> State:
     for state, mark in marks:
         if mark:
             return state
-    ends_at = entry.expires_at or policies.ends_at(entry.stated_at, entry.type, entry.scope.kind)
+    ends_at = policies.end_of(entry)
     return State.DUE if ends_at and ends_at <= now else State.LIVE
 
 
@@ -77,4 +77,4 @@ def _over(policies: Policies, now: datetime) -> Q:
         for kind in ScopeKind:
             if (ttl := policies.ttl(entry_type, kind)) is not None:
                 over |= Q(type=entry_type, scope__kind=kind, stated_at__lte=now - ttl)
-    return over & Q(expires_at__isnull=True)
+    return over & Q(expires_at__isnull=True, pinned=False)

@@ -146,7 +146,9 @@ def in_state(entries: QuerySet[Entry], state: str, policies: Policies, now: date
     for entry_type in EntryType:
         for kind in ("user", "chat"):
             if (ttl := policies.ttl(entry_type, kind)) is not None:
-                due |= Q(expires_at__isnull=True, type=entry_type, scope__kind=kind, stated_at__lte=now - ttl)
+                due |= Q(
+                    expires_at__isnull=True, pinned=False, type=entry_type, scope__kind=kind, stated_at__lte=now - ttl
+                )
     live = entries.filter(LIVE)
     return live.filter(due) if state == "due" else live.exclude(due)
 
@@ -191,5 +193,5 @@ def state_of(entry: Entry, policies: Policies, now: datetime) -> str:
     for state, mark in marks:
         if mark:
             return state
-    ends_at = entry.expires_at or policies.ends_at(entry.stated_at, entry.type, entry.scope.kind)
+    ends_at = policies.end_of(entry)
     return "due" if ends_at and ends_at <= now else "live"

@@ -152,8 +152,9 @@ def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[N
             " THEN coalesce(was.batch, '') ELSE %(batch)s END, true),"
             " set_config('memplatform.run', CASE WHEN was.actor = %(actor)s AND %(run)s = ''"
             " THEN coalesce(was.run, '') ELSE %(run)s END, true)"
-            " FROM (SELECT current_setting('memplatform.actor', true) AS actor, current_setting('memplatform.batch', true)"
-            " AS batch, current_setting('memplatform.run', true) AS run OFFSET 0) was",
+            " FROM (SELECT current_setting('memplatform.actor', true) AS actor,"
+            " current_setting('memplatform.batch', true) AS batch,"
+            " current_setting('memplatform.run', true) AS run OFFSET 0) was",
             {"actor": actor, "batch": "" if batch is None else str(batch), "run": run},
         )
         before = cursor.fetchone()[:3]

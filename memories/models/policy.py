@@ -10,6 +10,7 @@ from memories import decay
 from memories.choices import EntryType, PolicyKind, ScopeKind
 from memories.conf import conf
 from memories.models.change import Recorded, record_changes
+from memories.models.entry import Entry
 from memories.models.tenancy import Workspace
 
 #: Weights an operator may set for a workspace, by the setting that holds their default.
@@ -36,6 +37,12 @@ class Policies:
         """When something stated at that moment is no longer served; None: never."""
         ttl = self.ttl(entry_type, scope_kind)
         return None if ttl is None else stated_at + ttl
+
+    def end_of(self, entry: Entry) -> datetime | None:
+        """When an entry is no longer served: its own term wins; a pinned one without a term never ends (A9)."""
+        if entry.expires_at or entry.pinned:
+            return entry.expires_at
+        return self.ends_at(entry.stated_at, entry.type, entry.scope.kind)
 
     def quota(self, entry_type: str, scope_kind: str) -> int | None:
         """How many of a kind one recall serves before the fill; None: as many as there are (A8)."""

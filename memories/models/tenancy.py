@@ -5,15 +5,23 @@ import secrets
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Self
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Permission
 from memories.models.ids import uuid7
+
+
+def validate_time_zone(name: str) -> None:
+    """Refuse a name no clock knows: days would begin at the wrong hour, or recall would fail."""
+    if name not in available_timezones():
+        raise ValidationError(_("“%(name)s” is not a time zone, such as Asia/Shanghai.") % {"name": name})
 
 
 class Workspace(models.Model):
@@ -24,7 +32,7 @@ class Workspace(models.Model):
     language = models.CharField(
         _("language"), max_length=10, default="en", choices=[("en", "English"), ("zh-hans", "简体中文")]
     )
-    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC", validators=[validate_time_zone])
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -37,6 +45,10 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def zone(self) -> ZoneInfo:
+        """Where its days begin; UTC when its name was written past the form and no clock knows it."""
+        return ZoneInfo(self.time_zone if self.time_zone in available_timezones() else "UTC")
 
 
 class Member(models.Model):

@@ -6,9 +6,8 @@ need → words, direction and days → one statement → decay → floor → quo
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TypeVar
-from zoneinfo import ZoneInfo
 
 import structlog
 
@@ -60,7 +59,7 @@ class Recall:
             self.timings[step] = round((time.perf_counter() - begun) * 1000, 3)
 
 
-def recall(query: Query, *, now: datetime, zone: str = "UTC", embed_seconds: float | None = None) -> Recall:
+def recall(query: Query, *, now: datetime, zone: tzinfo = UTC, embed_seconds: float | None = None) -> Recall:
     """The memories that bear on a message, best first, with a receipt of the search.
 
     `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured.
@@ -71,14 +70,14 @@ def recall(query: Query, *, now: datetime, zone: str = "UTC", embed_seconds: flo
     if need.retrieve and query.places:
         policies = result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
         words = result.timed("words", lambda: words_of(query))
-        result.moments = moments_of(query, now, ZoneInfo(zone))
+        result.moments = moments_of(query, now, zone)
         sought = Sought(words, _direction(query, result, embed_seconds), result.moments)
         found = result.timed("search", lambda: candidates(query, sought, policies, now))
         result.ranked = _rank(found, query, sought, policies, now)
         result.served = serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
         entries = sum(scope.entry_count for scope in query.scopes)
         result.evidence = evidence_of(result.ranked, result.served, words, entries)
-        result.context, result.tokens = context_text(result.served, budget=query.token_budget, zone=ZoneInfo(zone))
+        result.context, result.tokens = context_text(result.served, budget=query.token_budget, zone=zone)
     result.timings["total"] = round((time.perf_counter() - begun) * 1000, 3)
     result.receipt = receipts.write(query, result, now)
     _log(query, result)

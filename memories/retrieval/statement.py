@@ -167,7 +167,7 @@ def _in_time(query: Query, policies: Policies, now: datetime) -> _Part:
             parameters[f"cut{n}"] = now - ttl
     cutoff = f"CASE {' '.join(cases)} END" if cases else "NULL::timestamptz"
     return [
-        "CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s"
+        "CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s WHEN e.pinned THEN true"
         f" ELSE coalesce(e.stated_at > ({cutoff}), true) END"
     ], parameters
 

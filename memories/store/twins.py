@@ -110,7 +110,7 @@ def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime)
         for n, entry, content, fingerprint, terms, stated_at, expires_at, pinned in cursor.fetchall():
             draft = arrivals[n].draft
             ends_at = expires_at or policies.ends_at(stated_at, draft.type, draft.scope.kind)
-            if ends_at is None or ends_at > now:
+            if ends_at is None or ends_at > now or (pinned and expires_at is None):
                 found[n].append(
                     Twin(
                         place=arrivals[n].place,

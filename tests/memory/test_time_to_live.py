@@ -108,6 +108,21 @@ def test_an_end_set_by_hand_wins_over_the_policy(api: Api) -> None:
     assert recalled(api, day(400)) == []
 
 
+def test_what_is_pinned_outlives_the_policy_but_not_its_own_end(api: Api) -> None:
+    save(api, "the tea is green", type="chat_turn", slots={"sender_id": "u42"}, pinned=True)
+    save(
+        api,
+        "the tea is black",
+        type="chat_turn",
+        slots={"sender_id": "u42"},
+        pinned=True,
+        expires_at=day(2).isoformat(),
+    )
+    assert sorted(recalled(api, day(1))) == ["the tea is black", "the tea is green"]
+    assert recalled(api, day(31)) == ["the tea is green"]
+    assert [entry["state"] for entry in api.get("entries", state="live").json()["results"]]
+
+
 @pytest.mark.parametrize("kind", ["hybrid", "keyword", "vector"])
 @pytest.mark.parametrize("fusion", ["relative", "rrf"])
 def test_no_way_of_searching_finds_what_is_over(api: Api, settings: Any, kind: str, fusion: str) -> None:
