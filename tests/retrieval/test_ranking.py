@@ -1,7 +1,8 @@
 """What the ranking owes to the days a question names, to what a scope has in common, and to likeness (A7, C5)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test.utils import override_settings
@@ -32,7 +33,7 @@ def remember(scope: Scope, *said: tuple[str, datetime]) -> None:
     scope.refresh_from_db()
 
 
-def ask(scope: Scope, message: str, *, now: datetime = NOW, zone: str = "UTC", **kwargs: Any) -> Recall:
+def ask(scope: Scope, message: str, *, now: datetime = NOW, zone: tzinfo = UTC, **kwargs: Any) -> Recall:
     places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     query = Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8, quotas=False, **kwargs)
     return recall(query, now=now, zone=zone)
@@ -74,8 +75,8 @@ def test_the_boost_falls_in_the_days_after_and_there_is_none_before(scope: Scope
 def test_a_day_is_that_of_the_workspace(scope: Scope) -> None:
     remember(scope, ("the walk in the evening", datetime(2026, 2, 9, 20, tzinfo=UTC)))
     question = "the walk on 10 February 2026?"
-    assert ask(scope, question, zone="Asia/Shanghai").served[0].candidate.date == 1
-    assert ask(scope, question, zone="UTC").served[0].candidate.date == 0
+    assert ask(scope, question, zone=ZoneInfo("Asia/Shanghai")).served[0].candidate.date == 1
+    assert ask(scope, question, zone=UTC).served[0].candidate.date == 0
 
 
 def test_yesterday_counts_in_a_question_only(scope: Scope) -> None:
