@@ -124,6 +124,7 @@ for place in ("host", "port"):  # a socket's folder stands in the query of the U
         DATABASES["default"][place.upper()] = DATABASES["default"]["OPTIONS"].pop(place)
 if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after the database was away, no request meets a dead connection
     #: The web acts as a role that row-level security binds; empty only where the database user may not make roles.
     if WEB_ROLE := env("MEMPLATFORM_WEB_ROLE", default="memplatform_web"):
         DATABASES["default"]["OPTIONS"]["options"] = f"-c role={WEB_ROLE}"
