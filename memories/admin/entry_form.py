@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memories.admin.wall import MANAGE, WalledInline
@@ -33,13 +33,13 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
         data = super().clean() or self.cleaned_data
         opened = data.get("opened_version")
         if opened is not None and opened != self.instance.version:
-            self._show_what_is_now(data)
+            self._show_what_isgettext(data)
         elif self.refusal:
             field = self.refusal.field
             self.add_error(field if field in self.fields else None, str(self.refusal))
         return data
 
-    def _show_what_is_now(self, data: dict[str, Any]) -> None:
+    def _show_what_isgettext(self, data: dict[str, Any]) -> None:
         """Keep what was typed, say what the entry says now, and let the next save win on purpose."""
         self.add_error(
             None,
@@ -50,7 +50,7 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
         )
         for name in FIELDS:
             if name in data and data[name] != self._was[name]:
-                self.add_error(name, _now("Now it says: %(value)s") % {"value": self._was[name] or "—"})
+                self.add_error(name, gettext("Now it says: %(value)s") % {"value": self._was[name] or "—"})
         self.data = self.data.copy()  # type: ignore[union-attr]
         self.data["opened_version"] = str(self.instance.version)  # type: ignore[index]
 

@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
@@ -132,8 +132,8 @@ def default_of(kind: str, entry_type: str, scope_kind: str, name: str) -> float 
 
 def say(kind: str, value: float | None) -> str:
     if value is None:
-        return _now("never ends") if kind == PolicyKind.TTL else _now("no limit")
-    return _now("%(days)g days") % {"days": value} if kind == PolicyKind.TTL else f"{value:g}"
+        return gettext("never ends") if kind == PolicyKind.TTL else gettext("no limit")
+    return gettext("%(days)g days") % {"days": value} if kind == PolicyKind.TTL else f"{value:g}"
 
 
 def what_holds(workspace: Workspace) -> Iterator[Row]:

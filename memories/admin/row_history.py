@@ -97,7 +97,11 @@ def _columns(row: Model) -> dict[str, Any]:
     """The row as the history writes values down."""
     table = connection.ops.quote_name(row._meta.db_table)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT key, value FROM {table} row, jsonb_each(to_jsonb(row)) WHERE row.id = %s", [row.pk])  # noqa: S608
+        cursor.execute(
+            f"SELECT pair.key, pair.value FROM {table} row,"  # noqa: S608 (the name is quoted)
+            " jsonb_each(to_jsonb(row)) pair WHERE row.id = %s",
+            [row.pk],
+        )
         return {name: json.loads(value) for name, value in cursor.fetchall()}  # Django leaves JSON as text
 
 
@@ -117,4 +121,6 @@ def say(column: Any, value: Any) -> str:
         return ", ".join(map(str, value))
     if isinstance(value, datetime):
         return str(localize(template_localtime(value)))
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
     return str(dict(getattr(column, "flatchoices", None) or []).get(value, value))
