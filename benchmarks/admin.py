@@ -96,8 +96,8 @@ def write(workspace: Any, count: int, now: datetime) -> None:
     served = list(Entry.objects.filter(workspace=workspace).values_list("pk", flat=True)[:1_000])
     Receipt.objects.bulk_create(
         Receipt(
-            workspace=workspace, scopes=[scopes[0].pk], message=said(pick), served=pick.sample(served, min(8, len(served))),
-            timings={"total": 20.0}, created_at=now - timedelta(seconds=n),
+            workspace=workspace, scopes=[scopes[0].pk], message=said(pick), timings={"total": 20.0},
+            served=pick.sample(served, min(8, len(served))), created_at=now - timedelta(seconds=n),
         )
         for n in range(count // 5)
     )  # fmt: skip
@@ -115,10 +115,10 @@ def entry_of(pick: random.Random, n: int, scope: Any, now: datetime) -> Any:
     is_fact = n % 5 == 0
     at = now - timedelta(minutes=n)
     return Entry(
-        workspace_id=scope.workspace_id, scope=scope, type="fact" if is_fact else "chat_turn", tier=2 if is_fact else None,
-        category="identity" if n % 50 == 0 else "", project="apollo" if n % 1_000 == 0 else "", content=content,
-        terms=sorted(text.terms(content)), fingerprint=text.fingerprint(content), source="manual", sender_id="u",
-        created_at=at, stated_at=at, updated_at=at, expired_at=at if n % 100 == 3 else None,
+        workspace_id=scope.workspace_id, scope=scope, content=content, terms=sorted(text.terms(content)),
+        fingerprint=text.fingerprint(content), type="fact" if is_fact else "chat_turn", tier=2 if is_fact else None,
+        category="identity" if n % 50 == 0 else "", project="apollo" if n % 1_000 == 0 else "", source="manual",
+        sender_id="u", created_at=at, stated_at=at, updated_at=at, expired_at=at if n % 100 == 3 else None,
     )  # fmt: skip
 
 

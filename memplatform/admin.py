@@ -144,7 +144,7 @@ class SchedulePage(WalledAdmin):
     @display(description=_("what it does"))
     def purpose(self, schedule: Schedule) -> str:
         job = JOBS.get((schedule.name or "").removeprefix(PREFIX))
-        return job.what if job else schedule.func
+        return gettext(job.what) if job else schedule.func
 
     @display(description=_("last went well"), boolean=True)
     def last_went_well(self, schedule: Any) -> bool | None:
