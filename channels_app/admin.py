@@ -49,7 +49,10 @@ class ChannelAdmin(RecordedHistory, WalledAdmin):
 
     def get_form(self, request: HttpRequest, obj: Channel | None = None, change: bool = False, **kwargs: Any) -> Any:
         kwargs["help_texts"] = _HELP
-        return super().get_form(request, obj, change=change, **kwargs)
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if remember := form.base_fields.get("capture_group_memory"):
+            remember.widget.choices = [("unknown", _("as configured")), ("true", _("yes")), ("false", _("no"))]
+        return form
 
     @display(description=_("channel"), ordering="platform")
     def name(self, channel: Channel) -> str:

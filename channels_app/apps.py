@@ -1,6 +1,7 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class ChannelsConfig(AppConfig):
     name = "channels_app"
-    verbose_name = "Channels"
+    verbose_name = _("Channels")

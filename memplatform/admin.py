@@ -50,6 +50,7 @@ class TaskPage(WalledAdmin):
 
     workspace_field = None
     superusers_may = LOOK
+    has_history = False
     list_display = ["stopped", "name", "func", "group", "attempt_count", "took"]
     list_display_links = ["stopped", "name"]
     search_fields = ["name", "func", "group"]

@@ -1,17 +1,15 @@
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin_apps
-from django.core.checks import register
+from django.db.models import Model
+from django.utils.translation import gettext_lazy as _
+
+#: The apps whose fields and rows the admin speaks of in the operator's language.
+OURS = ("memories", "sessions_app", "channels_app")
 
 
 class MemplatformConfig(AppConfig):
     name = "memplatform"
-    verbose_name = "Platform"
-
-    def ready(self) -> None:
-        from memplatform.checks import CHECKS
-
-        for check, tags in CHECKS.items():
-            register(check, *tags)
+    verbose_name = _("Platform")
 
 
 class SiteConfig(admin_apps.AdminConfig):
@@ -19,3 +17,16 @@ class SiteConfig(admin_apps.AdminConfig):
 
     default = False
     default_site = "memplatform.site.Site"
+
+    def ready(self) -> None:
+        super().ready()
+        for app in OURS:
+            for model in apps.get_app_config(app).get_models():
+                name_fields(model)
+
+
+def name_fields(model: type[Model]) -> None:
+    """A field without a name of its own, as most foreign keys, is called by what it points to, in every language."""
+    for field in model._meta.concrete_fields:
+        if field._verbose_name is None:
+            field.verbose_name = _(field.verbose_name)

@@ -1,6 +1,7 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class SessionsConfig(AppConfig):
     name = "sessions_app"
-    verbose_name = "Sessions"
+    verbose_name = _("Sessions")

@@ -11,17 +11,19 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from memories.admin.filters import DaysFilter
-from memories.admin.wall import LOOK, WalledAdmin, WalledInline
+from memories.admin.wall import LOOK, Colors, WalledAdmin, WalledInline
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.models import Batch, BatchChange
 
-_COLORS = {
-    BatchState.PROPOSED.label: "warning",
-    BatchState.APPLYING.label: "info",
-    BatchState.APPLIED.label: "success",
-    BatchState.UNDONE.label: None,
-    BatchState.REFUSED.label: "danger",
-}
+_COLORS = Colors(
+    {
+        BatchState.PROPOSED.label: "warning",
+        BatchState.APPLYING.label: "info",
+        BatchState.APPLIED.label: "success",
+        BatchState.UNDONE.label: None,
+        BatchState.REFUSED.label: "danger",
+    }
+)
 
 
 class ChangeInline(WalledInline):
@@ -42,7 +44,9 @@ class ChangeInline(WalledInline):
     def said_verb(self, change: BatchChange) -> str:
         return str(BatchVerb(change.verb).label)
 
-    @display(description=_("state"), label={ChangeState.APPLIED.label: "success", ChangeState.LEFT.label: "warning"})
+    @display(
+        description=_("state"), label=Colors({ChangeState.APPLIED.label: "success", ChangeState.LEFT.label: "warning"})
+    )
     def said_state(self, change: BatchChange) -> Any:
         return ChangeState(change.state).label
 
@@ -59,6 +63,7 @@ class BatchAdmin(WalledAdmin):
     """Read only: a batch is made by what it did."""
 
     members_may = LOOK
+    has_history = False
     list_display = [
         "created_at",
         "said_name",

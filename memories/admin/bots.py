@@ -23,10 +23,11 @@ from unfold.widgets import (
 )
 
 from memories.admin.confirmations import Question, ask, form_of, is_answer
-from memories.admin.wall import EDIT, LOOK, WalledAdmin, WalledInline
+from memories.admin.wall import EDIT, LOOK, Colors, WalledAdmin, WalledInline
 from memories.choices import Permission
 from memories.models import Bot, BotKey
 
+_COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): "warning"})
 _TERMS = [("", _("never")), ("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year"))]
 
 
@@ -76,8 +77,9 @@ class KeyInline(WalledInline):
     readonly_fields = fields
     ordering = ["-id"]
     verbose_name_plural = _("keys")
+    hide_title = True
 
-    @display(description=_("state"), label={_("usable"): "success", _("revoked"): "danger", _("expired"): "warning"})
+    @display(description=_("state"), label=_COLORS)
     def state(self, key: BotKey) -> str:
         return _state(key)
 
@@ -198,7 +200,7 @@ class BotKeyAdmin(WalledAdmin):
     ]  # fmt: skip
     actions_detail = ["revoke"]
 
-    @display(description=_("state"), label={_("usable"): "success", _("revoked"): "danger", _("expired"): "warning"})
+    @display(description=_("state"), label=_COLORS)
     def state(self, key: BotKey) -> str:
         return _state(key)
 

@@ -7,6 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import (
     BooleanRadioFilter,
@@ -22,19 +24,21 @@ from memories.admin.paging import BoundedList
 from memories.admin.related import about
 from memories.admin.search import search
 from memories.admin.states import State, policies_of, state_of
-from memories.admin.wall import EDIT, WalledAdmin, actor_of, workspaces_of
+from memories.admin.wall import EDIT, Colors, WalledAdmin, actor_of, workspaces_of
 from memories.exceptions import PlatformError
 from memories.models import Entry
 from memories.store import edit
 
-_COLORS = {
-    State.LIVE.label: "success",
-    State.DUE.label: "warning",
-    State.EXPIRED.label: "danger",
-    State.ARCHIVED.label: "info",
-    State.SUPERSEDED.label: "info",
-    State.SUPPRESSED.label: "danger",
-}
+_COLORS = Colors(
+    {
+        State.LIVE.label: "success",
+        State.DUE.label: "warning",
+        State.EXPIRED.label: "danger",
+        State.ARCHIVED.label: "info",
+        State.SUPERSEDED.label: "info",
+        State.SUPPRESSED.label: "danger",
+    }
+)
 
 
 class EntryList(BoundedList):
@@ -125,8 +129,11 @@ class EntryAdmin(OutAndBack, WalledAdmin):
 
     @display(description=_("content"))
     def text(self, entry: Entry) -> str:
-        mark = "📌 " if entry.pinned else ""
-        return mark + (entry.content if len(entry.content) <= 110 else f"{entry.content[:109]}…")
+        said = entry.content if len(entry.content) <= 110 else f"{entry.content[:109]}…"
+        if not entry.pinned:
+            return said
+        pin = '<span class="material-symbols-outlined mp-pin" title="{}">keep</span> {}'
+        return format_html(pin, gettext("Pinned"), said)
 
     @display(description=_("type"))
     def colored_type(self, entry: Entry) -> str:

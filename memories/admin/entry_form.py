@@ -71,7 +71,7 @@ class SlotInline(WalledInline):
     members_may = MANAGE
     fields = ["name", "value"]
     ordering = ["name"]
-    extra = 0
+    hide_title = True
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and not _is_frozen(obj)

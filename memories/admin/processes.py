@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
-from memories.admin.wall import LOOK, WalledAdmin
+from memories.admin.wall import LOOK, Colors, WalledAdmin
 from memories.choices import JobState
 from memories.models import Heartbeat, JobRun
 
@@ -23,10 +23,11 @@ class HeartbeatAdmin(WalledAdmin):
 
     workspace_field = None
     superusers_may = LOOK
+    has_history = False
     list_display = ["name", "pid", "colored_state", "beat_at", "started_at"]
     ordering = ["-beat_at"]
 
-    @display(description=_("state"), label={_("alive"): "success", _("silent"): "danger"})
+    @display(description=_("state"), label=Colors({_("alive"): "success", _("silent"): "danger"}))
     def colored_state(self, heartbeat: Heartbeat) -> Any:
         return _("silent") if timezone.now() - heartbeat.beat_at > SILENCE else _("alive")
 
@@ -36,6 +37,7 @@ class JobRunAdmin(WalledAdmin):
     """What each job did for each workspace and day; runs for the whole platform are for superusers."""
 
     members_may = LOOK
+    has_history = False
     list_display = ["started_at", "job", "workspace", "local_date", "colored_state", "said_counts", "took"]
     list_display_links = ["started_at", "job"]
     list_filter = [("state", ChoicesDropdownFilter)]
@@ -50,7 +52,7 @@ class JobRunAdmin(WalledAdmin):
 
     @display(
         description=_("state"),
-        label={JobState.RUNNING.label: "info", JobState.DONE.label: "success", JobState.FAILED.label: "danger"},
+        label=Colors({JobState.RUNNING.label: "info", JobState.DONE.label: "success", JobState.FAILED.label: "danger"}),
     )
     def colored_state(self, run: JobRun) -> Any:
         return JobState(run.state).label

@@ -11,7 +11,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from memories.admin.filters import DaysFilter
-from memories.admin.wall import LOOK, WalledAdmin
+from memories.admin.wall import LOOK, Colors, WalledAdmin
 from memories.models import Entry, Receipt, Scope
 
 #: What the receipts say of a candidate, in words.
@@ -61,6 +61,7 @@ class ReceiptAdmin(WalledAdmin):
     """Read only: what happened, happened."""
 
     members_may = LOOK
+    has_history = False
     list_display = ["created_at", "asked", "served_count", "how", "milliseconds", "bot", "session_key"]
     list_display_links = ["created_at", "asked"]
     list_filter = [AnswerFilter, ("created_at", DaysFilter)]
@@ -92,7 +93,9 @@ class ReceiptAdmin(WalledAdmin):
     def served_count(self, receipt: Receipt) -> int:
         return len(receipt.served)
 
-    @display(description=_("answer"), label={_("found"): "success", _("nothing"): None, _("degraded"): "warning"})
+    @display(
+        description=_("answer"), label=Colors({_("found"): "success", _("nothing"): None, _("degraded"): "warning"})
+    )
     def how(self, receipt: Receipt) -> Any:
         if receipt.degraded:
             return _("degraded")

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
 from unfold.decorators import display
 
-from memories.admin.wall import EDIT, WalledAdmin
+from memories.admin.wall import EDIT, Colors, WalledAdmin
 from memories.choices import ScopeKind
 from memories.models import Scope
 
@@ -48,7 +48,9 @@ class ScopeAdmin(WalledAdmin):
         return str(scope)
 
     @display(
-        description=_("kind"), ordering="kind", label={ScopeKind.USER.label: "info", ScopeKind.CHAT.label: "success"}
+        description=_("kind"),
+        ordering="kind",
+        label=Colors({ScopeKind.USER.label: "info", ScopeKind.CHAT.label: "success"}),
     )
     def colored_kind(self, scope: Scope) -> str:
         return scope.get_kind_display()

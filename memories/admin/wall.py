@@ -110,10 +110,22 @@ class Wall:
         return self.admits(request, "delete", obj)
 
 
+class Colors(dict[Any, str | None]):
+    """The colours of labels by their words, in whichever language these are said."""
+
+    def __contains__(self, said: object) -> bool:
+        return any(str(words) == str(said) for words in self.keys())
+
+    def __getitem__(self, said: Any) -> str | None:
+        return next(color for words, color in self.items() if str(words) == str(said))
+
+
 class WalledAdmin(Wall, ModelAdmin):
     """The base of every ModelAdmin here; the site knows it by `is_walled`."""
 
     is_walled = True
+    #: Whether rows are changed by people, so that there is a history to read.
+    has_history = True
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = django_admin.ShowFacets.NEVER  # a count per filter value is a scan of the table
@@ -124,6 +136,9 @@ class WalledAdmin(Wall, ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return BoundedList
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        return super().render_change_form(request, context | {"show_history": self.has_history}, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         with acting(actor_of(request)):

@@ -5,6 +5,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import django
 import django_q
@@ -17,6 +18,7 @@ from django.urls import reverse
 from django.utils.translation.template import templatize
 
 from memories import exceptions
+from memplatform.apps import OURS as OURS_APPS
 from memplatform.schedules import JOBS
 from tests.admin.conftest import House
 
@@ -58,7 +60,14 @@ def spoken() -> set[str]:
         {text for folder in OURS for text in messages_in(folder)}
         | {str(error.__doc__).splitlines()[0] for error in errors}
         | {job.what for job in JOBS.values()}
+        | {field.name.replace("_", " ") for model in admin.site._registry for field in unnamed(model)}
     )
+
+
+def unnamed(model: Any) -> Iterator[Any]:
+    """Fields called by what they point to (memplatform.apps)."""
+    if model._meta.app_label in OURS_APPS:
+        yield from (field for field in model._meta.concrete_fields if field._verbose_name is None)
 
 
 def translated(path: Path) -> set[str]:
@@ -73,13 +82,14 @@ def test_every_message_of_ours_is_translated() -> None:
 
 
 def test_what_the_admin_is_built_with_is_translated() -> None:
-    """Unfold comes without translations."""
+    """Unfold comes without translations, django-q2 with some."""
     catalogs = [*Path(django.__path__[0]).glob("**/locale/zh_Hans/LC_MESSAGES/django.mo")]
     catalogs += Path(django_q.__path__[0]).glob("locale/zh_Hans/LC_MESSAGES/django.mo")
     known = translated(CATALOG).union(*map(translated, catalogs))
     top = Path(unfold.__path__[0])
     parts = [part for part in [*top.iterdir(), *(top / "contrib").iterdir()] if part.name not in NOT_USED | {"contrib"}]
     shown = {text for part in parts if part.is_dir() for text in messages_in(part)}
+    shown |= set(_in_code((Path(django_q.__path__[0]) / "models.py").read_text()))
     assert len(shown) > 50
     assert shown - known == set()
 
