@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -51,8 +51,10 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
         for name in FIELDS:
             if name in data and data[name] != self._was[name]:
                 self.add_error(name, gettext("Now it says: %(value)s") % {"value": self._was[name] or "—"})
-        self.data = self.data.copy()  # type: ignore[union-attr]
-        self.data["opened_version"] = str(self.instance.version)  # type: ignore[index]
+        data_now = QueryDict(mutable=True)
+        data_now.update(self.data)
+        data_now["opened_version"] = str(self.instance.version)
+        self.data = data_now
 
 
 class SlotForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -33,7 +33,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
 
     def page(self, number: int | str) -> Page[Any]:
         if self.validate_number(number) == 1:
-            return self._get_page(self.beginning[: self.per_page], 1, self)
+            return Page(self.beginning[: self.per_page], 1, self)
         return super().page(number)
 
     @property

@@ -96,8 +96,9 @@ class PolicyAdmin(RecordedHistory, WalledAdmin):
         asked = request.GET.get("of", "")
         chosen = next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
         holds = list(what_holds(chosen)) if chosen else []
-        request.GET = request.GET.copy()
-        request.GET.pop("of", None)  # ours, not a lookup of the list
+        lookups = request.GET.copy()
+        lookups.pop("of", None)  # ours, not a lookup of the list
+        request.GET = lookups  # type: ignore[assignment]
         more = {"workspaces": mine, "chosen": chosen, "holds": holds, **(extra_context or {})}
         answer: HttpResponse = super().changelist_view(request, more)
         return answer
@@ -143,7 +144,7 @@ def what_holds(workspace: Workspace) -> Iterator[Row]:
     kinds = [(entry_type, scope_kind) for entry_type in EntryType for scope_kind in ScopeKind]
     for entry_type, scope_kind in kinds:
         ttl = holds.ttl(entry_type, scope_kind)
-        days = ttl and ttl.total_seconds() / 86_400
+        days = None if ttl is None else ttl.total_seconds() / 86_400
         yield _row(workspace, rows, (PolicyKind.TTL, entry_type, scope_kind, ""), days)
     for entry_type, scope_kind in kinds:
         quota = holds.quota(entry_type, scope_kind)

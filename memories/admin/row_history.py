@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.formats import localize
-from django.utils.timezone import template_localtime
+from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext
 
 from memories.choices import Operation
@@ -54,7 +54,7 @@ def told_page(model_admin: Any, request: HttpRequest, row: Model, told: list[Tol
         "back": reverse(f"admin:{label}_change", args=[row.pk]),
         "told": told,
     }
-    request.current_app = model_admin.admin_site.name  # type: ignore[attr-defined]
+    request.current_app = model_admin.admin_site.name
     return TemplateResponse(request, "admin/memories/history.html", context)
 
 
@@ -120,7 +120,7 @@ def say(column: Any, value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, datetime):
-        return str(localize(template_localtime(value)))
+        return str(localize(localtime(value)))
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
     return str(dict(getattr(column, "flatchoices", None) or []).get(value, value))

@@ -55,7 +55,6 @@ class MemberAdmin(WalledAdmin):
     superusers_may = frozenset({"add", "delete"})
     list_display = ["user", "workspace", "created_at"]
     list_select_related = ["user", "workspace"]
-    list_filter = []
     search_fields = ["user__username", "workspace__name"]
     ordering = ["workspace__name", "user__username"]
     autocomplete_fields = ["user", "workspace"]

@@ -5,7 +5,7 @@ import secrets
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Self
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -20,8 +20,10 @@ from memories.models.ids import uuid7
 
 def validate_time_zone(name: str) -> None:
     """Refuse a name no clock knows: days would begin at the wrong hour, or recall would fail."""
-    if name not in available_timezones():
-        raise ValidationError(_("“%(name)s” is not a time zone, such as Asia/Shanghai.") % {"name": name})
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ValidationError(_("“%(name)s” is not a time zone, such as Asia/Shanghai.") % {"name": name}) from error
 
 
 class Workspace(models.Model):
@@ -48,7 +50,10 @@ class Workspace(models.Model):
 
     def zone(self) -> ZoneInfo:
         """Where its days begin; UTC when its name was written past the form and no clock knows it."""
-        return ZoneInfo(self.time_zone if self.time_zone in available_timezones() else "UTC")
+        try:
+            return ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            return ZoneInfo("UTC")
 
 
 class Member(models.Model):

@@ -106,10 +106,17 @@ def _direction(query: Query, result: Recall, embed_seconds: float | None) -> Dir
     return direction_of(embedded.vectors[0], average, model, unrelated_of(embedded.provider))
 
 
+#: Of fifty candidates only these columns are read.
+_READ = (
+    "uid", "type", "scope_id", "content", "fingerprint", "importance", "category", "created_at", "stated_at",
+    "access__last_accessed",
+)  # fmt: skip
+
+
 def _rank(found: Sequence[Candidate], query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Ranked]:
     """Candidates with their entries; facts weighed by their importance and by how long nobody used them (D4)."""
-    entries = Entry.objects.select_related("access", "scope").in_bulk([candidate.entry_id for candidate in found])
-    kinds = {place.scope.pk: place.scope.kind for place in query.places}
+    entries = Entry.objects.select_related("access").only(*_READ).in_bulk([candidate.entry_id for candidate in found])
+    scopes = {place.scope.pk: place.scope for place in query.places}
     floor = policies.weight("MIN_SIMILARITY")
     by_word = query.mode != "vector" or sought.direction is None  # keywords answer when vectors cannot (A12)
     ranked = []
@@ -117,9 +124,10 @@ def _rank(found: Sequence[Candidate], query: Query, sought: Sought, policies: Po
         entry = entries.get(candidate.entry_id)
         if entry is None:
             continue  # purged since the statement ran
+        entry.scope = scopes[candidate.scope_id]
         weight = _relevance(entry, now)
         score = candidate.fused * weight if candidate.fused > 0 else candidate.fused
-        item = Ranked(candidate, entry, kinds[candidate.scope_id], weight, score)
+        item = Ranked(candidate, entry, entry.scope.kind, weight, score)
         if sought.direction and candidate.cosine is not None:
             item.similarity = similarity(sought.direction, candidate.cosine, query.message, entry.content)
         if not _is_near(item, floor, by_word=by_word):
