@@ -23,7 +23,7 @@ from memplatform.schedules import JOBS, PREFIX, is_on
 
 
 @admin.register(get_user_model())
-class OperatorAdmin(WalledAdmin, UserAdmin):  # type: ignore[type-arg]
+class OperatorAdmin(WalledAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     """Who may log in. Nobody is deleted, their name stands in the history; they are made inactive."""
 
     workspace_field = None

@@ -28,5 +28,5 @@ class SiteConfig(admin_apps.AdminConfig):
 def name_fields(model: type[Model]) -> None:
     """A field without a name of its own, as most foreign keys, is called by what it points to, in every language."""
     for field in model._meta.concrete_fields:
-        if field._verbose_name is None:
-            field.verbose_name = _(field.verbose_name)
+        if field._verbose_name is None:  # type: ignore[attr-defined]
+            field.verbose_name = _(field.name.replace("_", " "))
