@@ -2,12 +2,13 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: run test check install bench soak messages clean
+.PHONY: run test check install browser bench soak messages clean
 
 run:       ; @$(PYTHON) bootstrap.py run $(ARGS)
 test:      ; @$(PYTHON) bootstrap.py test $(ARGS)
 check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install
+browser:   ; @.ci/browser
 bench:     ; @$(PYTHON) bootstrap.py python benchmarks/run.py $(ARGS)
 soak:      ; @$(PYTHON) bootstrap.py python benchmarks/soak.py $(ARGS)
 messages:  ; @$(PYTHON) bootstrap.py manage compilemessages

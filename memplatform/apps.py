@@ -20,6 +20,7 @@ class SiteConfig(admin_apps.AdminConfig):
 
     def ready(self) -> None:
         super().ready()
+        apps.get_app_config("django_q").verbose_name = _("Machine room")
         for app in OURS:
             for model in apps.get_app_config(app).get_models():
                 name_fields(model)

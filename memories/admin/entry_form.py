@@ -7,6 +7,7 @@ from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from memories.admin.row_history import say
 from memories.admin.wall import MANAGE, WalledInline
 from memories.exceptions import PlatformError
 from memories.models import Entry, Slot
@@ -48,9 +49,9 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
                 "what the entry says now. Save again to put yours over it, or open it anew to drop yours."
             ),
         )
-        for name in FIELDS:
-            if name in data and data[name] != self._was[name]:
-                self.add_error(name, gettext("Now it says: %(value)s") % {"value": self._was[name] or "—"})
+        for name in set(self.changed_data) & set(data) & set(FIELDS):
+            said = say(Entry._meta.get_field(name), self._was[name])
+            self.add_error(name, gettext("Now it says: %(value)s") % {"value": said})
         data_now = QueryDict(mutable=True)
         data_now.update(self.data)
         data_now["opened_version"] = str(self.instance.version)
