@@ -134,6 +134,8 @@ class Entry(Recorded):
         indexes = [
             models.Index(fields=["workspace", "-created_at", "-id"], name="entry_by_time"),
             models.Index(fields=["scope", "-created_at", "-id"], name="entry_of_scope_by_time"),
+            # for owners, who see every workspace: without it their newest entries are found by sorting all
+            models.Index(fields=["-created_at", "-id"], name="entry_by_time_everywhere"),
             models.Index(
                 fields=["scope", "session_id", "chat_id", "created_at", "id"],
                 condition=LIVE & ~Q(session_id=""),
