@@ -1,5 +1,6 @@
 from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin_apps
+from django.core.checks import register
 from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 
@@ -10,6 +11,12 @@ OURS = ("memories", "sessions_app", "channels_app")
 class MemplatformConfig(AppConfig):
     name = "memplatform"
     verbose_name = _("Platform")
+
+    def ready(self) -> None:
+        from memplatform.checks import CHECKS  # the models it asks are loaded by now
+
+        for check, tags in CHECKS.items():
+            register(check, *tags)
 
 
 class SiteConfig(admin_apps.AdminConfig):
