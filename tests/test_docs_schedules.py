@@ -1,0 +1,33 @@
+"""Every job of the platform is documented, as it is."""
+
+import re
+from datetime import time
+from pathlib import Path
+
+from memories.conf import conf
+from memplatform.schedules import JOBS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "schedules.md"
+ROW = re.compile(
+    r"^\| `(?P<name>[\w-]+)` \| (?P<when>[^|]+) \| (?P<behaviour>\w+) \| (?P<what>[^|]+) \| `(?P<off>\w+)` \|$"
+)
+
+
+def documented() -> dict[str, dict[str, str]]:
+    rows = filter(None, map(ROW.match, PAGE.read_text().splitlines()))
+    return {row["name"]: row.groupdict() for row in rows}
+
+
+def test_every_job_has_its_row_and_no_other() -> None:
+    assert documented().keys() == JOBS.keys()
+
+
+def test_the_rows_say_when_what_and_how_to_switch_off() -> None:
+    for name, job in JOBS.items():
+        row = documented()[name]
+        assert (row["behaviour"], row["what"]) == (job.behaviour, job.what)
+        if isinstance(job.cadence, time):
+            assert row["when"] == f"{job.cadence:%H:%M} in the workspace's zone"
+        else:
+            assert row["when"] == f"`{job.cadence}` UTC"
+        assert hasattr(conf, row["off"].removeprefix("MEMORY_"))
