@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MEASUREMENTS = ("latency", "walls")
+MEASUREMENTS = ("latency", "walls", "admin")
 
 
 def main(names: list[str]) -> int:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
+from django.utils.translation import gettext as _
+
 from memories import text
 from memories.choices import Category, EntryType, ScopeKind, Source
 from memories.conf import conf
@@ -73,44 +75,53 @@ def _check_words(draft: Draft) -> None:
         ("category", draft.category, ["", *Category.values]),
     ):
         if value not in known:
-            raise InvalidDraft(f"“{value}” is not a {name}; it is one of {', '.join(filter(None, known))}.", field=name)
+            said = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")
+            words = {"value": value, "name": name, "known": ", ".join(filter(None, known))}
+            raise InvalidDraft(said % words, field=name)
     if (draft.type == EntryType.FACT) != (draft.tier in (1, 2)):
-        raise InvalidDraft("A fact has tier 1 or 2; other entries have none.", field="tier")
+        raise InvalidDraft(_("A fact has tier 1 or 2; other entries have none."), field="tier")
     if not (math.isfinite(draft.weight) and 0 <= draft.weight <= 1):
-        raise InvalidDraft("Importance lies between 0 and 1.", field="importance")
+        raise InvalidDraft(_("Importance lies between 0 and 1."), field="importance")
 
 
 def _check_content(draft: Draft) -> None:
     if not draft.content.strip():
-        raise InvalidDraft("An empty memory says nothing.", field="content")
+        raise InvalidDraft(_("An empty memory says nothing."), field="content")
     if len(draft.content) > conf.CONTENT_MAX_CHARS:
-        raise InvalidDraft(f"{len(draft.content)} characters; at most {conf.CONTENT_MAX_CHARS} fit.", field="content")
+        raise InvalidDraft(_too_long(len(draft.content), conf.CONTENT_MAX_CHARS), field="content")
     _check_characters("content", draft.content)
     for name, limit in _FIELD_CHARS.items():
         value = getattr(draft, name)
         _check_characters(name, value)
         if len(value) > limit:
-            raise InvalidDraft(f"{len(value)} characters; at most {limit} fit.", field=name)
+            raise InvalidDraft(_too_long(len(value), limit), field=name)
+
+
+def _too_long(length: int, limit: int) -> str:
+    return _("%(length)d characters; at most %(limit)d fit.") % {"length": length, "limit": limit}
 
 
 def _check_characters(name: str, value: str) -> None:
     if not text.is_storable(value):
-        raise InvalidDraft("NUL and lone surrogates cannot be stored.", field=name)
+        raise InvalidDraft(_("NUL and lone surrogates cannot be stored."), field=name)
 
 
 def _check_slots(draft: Draft) -> None:
     chosen = [name for name in draft.slots if name not in COLUMN_SLOTS]  # where it was said is no choice
     if len(chosen) > conf.SLOT_LIMIT:
-        raise InvalidDraft(f"{len(chosen)} slots; at most {conf.SLOT_LIMIT} fit.", field="slots")
+        said = _("{count} slots; at most {limit} fit.").format(count=len(chosen), limit=conf.SLOT_LIMIT)
+        raise InvalidDraft(said, field="slots")
     for name, value in draft.slots.items():
         if not name or len(name) > conf.SLOT_NAME_CHARS:
-            raise InvalidDraft(f"A slot's name has 1 to {conf.SLOT_NAME_CHARS} characters.", field=f"slots.{name[:64]}")
+            said = _("A slot's name has 1 to {limit} characters.").format(limit=conf.SLOT_NAME_CHARS)
+            raise InvalidDraft(said, field=f"slots.{name[:64]}")
         _check_characters(f"slots.{name}", name + value)
         if len(value) > (_COLUMN_CHARS.get(name) or (200 if name in COLUMN_SLOTS else conf.SLOT_VALUE_CHARS)):
-            raise InvalidDraft("This value is too long.", field=f"slots.{name}")
+            raise InvalidDraft(_("This value is too long."), field=f"slots.{name}")
     expected = {"type": draft.type, "scope": draft.scope.kind, "source": draft.source}
     for name, value in expected.items():
         if draft.slots.get(name, value) != value:
-            raise InvalidDraft(f"This slot says “{draft.slots[name]}”, the entry “{value}”.", field=f"slots.{name}")
+            said = _("This slot says “%(slot)s”, the entry “%(entry)s”.")
+            raise InvalidDraft(said % {"slot": draft.slots[name], "entry": value}, field=f"slots.{name}")
     if draft.scope.kind == ScopeKind.USER and draft.type == EntryType.CHAT_TURN and not draft.column("sender_id"):
-        raise InvalidDraft("A turn in a user's scope needs its sender.", field="slots.sender_id")
+        raise InvalidDraft(_("A turn in a user's scope needs its sender."), field="slots.sender_id")
