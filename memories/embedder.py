@@ -83,10 +83,12 @@ def _claim(model: EmbeddingModel | None, now: datetime, limit: int) -> list[Clai
     """The oldest entries nobody else is at work on, leased to this process."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE memories_staleentry stale SET retry_at = %(until)s FROM ("
+            # materialized: a join that asks for the next ones again would get further ones each time
+            "WITH next AS MATERIALIZED ("
             " SELECT entry_id FROM memories_staleentry WHERE retry_at IS NULL OR retry_at <= %(now)s"
-            " ORDER BY since, entry_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED"
-            ") next WHERE stale.entry_id = next.entry_id RETURNING stale.entry_id, stale.since, stale.failures",
+            " ORDER BY since, entry_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED)"
+            " UPDATE memories_staleentry stale SET retry_at = %(until)s FROM next"
+            " WHERE stale.entry_id = next.entry_id RETURNING stale.entry_id, stale.since, stale.failures",
             {"until": now + LEASE, "now": now, "limit": limit},
         )
         waits = {entry: (since, failures) for entry, since, failures in cursor.fetchall()}
