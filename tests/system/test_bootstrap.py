@@ -88,7 +88,7 @@ def pretending(clone: Path, lines: str, *words: str, **environment: str) -> subp
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, **environment},
+        env={**{name: value for name, value in os.environ.items() if name != "DATABASE_URL"}, **environment},
     )
 
 
