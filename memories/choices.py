@@ -135,6 +135,7 @@ class BatchVerb(TextChoices):
     ARCHIVE = "archive", _("Archive")
     RESTORE = "restore", _("Restore")
     SUPERSEDE = "supersede", _("Supersede")
+    UNDO = "undo", _("Put back")
 
 
 class ChangeState(TextChoices):
@@ -144,6 +145,14 @@ class ChangeState(TextChoices):
     APPLIED = "applied", _("Applied")
     LEFT = "left", _("Left alone")
     UNDONE = "undone", _("Undone")
+
+
+class BufferState(TextChoices):
+    """Where a turn stands on its way to extraction (D5)."""
+
+    WAITING = "waiting", _("Waiting")
+    CLAIMED = "claimed", _("Being worked on")
+    PARKED = "parked", _("Parked")
 
 
 class Operation(TextChoices):

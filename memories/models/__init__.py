@@ -1,6 +1,7 @@
 """The tables, a file for each idea."""
 
 from memories.models.batch import Batch, BatchChange
+from memories.models.buffer import BufferedTurn, DailyEvent
 from memories.models.change import Change, Recorded, record_changes
 from memories.models.embedding import EmbeddingCache, EmbeddingModel
 from memories.models.entry import Entry, EntryAccess, Link, Slot
@@ -10,6 +11,7 @@ from memories.models.process import Heartbeat
 from memories.models.receipt import Receipt
 from memories.models.reliability import IdempotencyKey, JobRun, KeyUsage, Secret, Suppression
 from memories.models.scope import Scope
+from memories.models.spend import Spend
 from memories.models.tenancy import Bot, BotKey, Member, Workspace
 
 __all__ = [
@@ -17,7 +19,9 @@ __all__ = [
     "BatchChange",
     "Bot",
     "BotKey",
+    "BufferedTurn",
     "Change",
+    "DailyEvent",
     "EmbeddingCache",
     "EmbeddingModel",
     "Entry",
@@ -37,6 +41,7 @@ __all__ = [
     "ScopeTerm",
     "Secret",
     "Slot",
+    "Spend",
     "StaleEntry",
     "Suppression",
     "Workspace",

@@ -24,7 +24,9 @@ class Batch(models.Model):
     actor = models.CharField(_("by"), max_length=200)
     reason = models.TextField(_("reason"), blank=True, default="")
     state = models.CharField(_("state"), max_length=10, choices=BatchState, default=BatchState.PROPOSED)
-    held_because = models.TextField(_("held because"), blank=True, default="")
+    held_because = models.JSONField(
+        _("held because"), default=list, blank=True, help_text=_("Reasons of the fuse, each a code with its figures.")
+    )
     counts = models.JSONField(_("counts"), default=dict, blank=True)
     cost = models.JSONField(_("cost"), default=dict, blank=True)
     undoes = models.ForeignKey("self", models.DO_NOTHING, null=True, blank=True, related_name="undone_by")
@@ -53,7 +55,9 @@ class BatchChange(models.Model):
     batch = models.ForeignKey(Batch, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="changes")
     position = models.PositiveIntegerField(_("position"))
     verb = models.CharField(_("verb"), max_length=10, choices=BatchVerb)
-    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, null=True, related_name="+")
+    entry = models.ForeignKey(
+        Entry, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+"
+    )
     expected_version = models.PositiveIntegerField(_("expected version"), null=True)
     draft = models.JSONField(_("draft"), default=dict)
     state = models.CharField(_("state"), max_length=10, choices=ChangeState, default=ChangeState.PLANNED)
@@ -70,6 +74,10 @@ class BatchChange(models.Model):
                 condition=Q(verb=BatchVerb.CREATE) | Q(entry__isnull=False),
                 name="batchchange_names_its_entry",
             ),
+        ]
+        indexes = [
+            models.Index(fields=["batch", "position"], condition=Q(state="planned"), name="batchchange_to_do"),
+            models.Index(fields=["entry"], name="batchchange_of_entry"),
         ]
 
     def __str__(self) -> str:

@@ -6,12 +6,13 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import JobState
+from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
 from memories.models.scope import Scope
 from memories.models.tenancy import Bot, BotKey, Workspace
 
 
-class Suppression(models.Model):
+class Suppression(Recorded):
     """What a person or bot took out stays out: no machine writes it again until somebody brings it back (A15)."""
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -25,6 +26,7 @@ class Suppression(models.Model):
     class Meta:
         verbose_name = _("suppression")
         verbose_name_plural = _("suppressions")
+        triggers = record_changes()
         constraints = [models.UniqueConstraint(fields=["scope", "entry"], name="suppression_once_an_entry")]
         indexes = [models.Index(fields=["scope", "fingerprint"], name="suppression_by_words")]
 
