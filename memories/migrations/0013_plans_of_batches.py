@@ -25,6 +25,11 @@ class Migration(migrations.Migration):
             name='version',
             field=models.PositiveIntegerField(default=1, editable=False, verbose_name='version'),
         ),
+        migrations.AddField(
+            model_name='batch',
+            name='decided_by',
+            field=models.CharField(blank=True, default='', help_text='Who approved or refused it.', max_length=200, verbose_name='decided by'),
+        ),
         # nothing has been held so far: text becomes a list of reasons
         migrations.RemoveField(model_name='batch', name='held_because'),
         migrations.AddField(

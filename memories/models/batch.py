@@ -27,6 +27,9 @@ class Batch(models.Model):
     held_because = models.JSONField(
         _("held because"), default=list, blank=True, help_text=_("Reasons of the fuse, each a code with its figures.")
     )
+    decided_by = models.CharField(
+        _("decided by"), max_length=200, blank=True, default="", help_text=_("Who approved or refused it.")
+    )
     counts = models.JSONField(_("counts"), default=dict, blank=True)
     cost = models.JSONField(_("cost"), default=dict, blank=True)
     undoes = models.ForeignKey("self", models.DO_NOTHING, null=True, blank=True, related_name="undone_by")
