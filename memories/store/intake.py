@@ -3,10 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 from django.db import connection
+from django.db.models import F
 
 from memories import indexing, measures, text
 from memories.choices import LinkKind, Outcome
@@ -20,6 +21,7 @@ from memories.store.suppressions import Suppressions
 from memories.store.twins import Arrival, Newcomers, Twin, best_twin, choose_probes, stored_twins
 
 log = structlog.get_logger(__name__)
+_MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -164,24 +166,21 @@ class _Intake:
         entry.origins = _union(entry.origins, draft.origins)
         entry.importance = max(entry.importance, draft.weight)
         entry.stated_at = max(entry.stated_at, draft.at)
-        entry.updated_at = self.now
-        entry.save(
-            update_fields=[
-                "content",
-                "fingerprint",
-                "terms",
-                "length",
-                "chats",
-                "origins",
-                "importance",
-                "stated_at",
-                "updated_at",
-            ]
-        )
-        for name, value in draft.free_slots().items():
+        before, entry.updated_at = entry.updated_at, self.now
+        columns = ["content", "fingerprint", "terms", "length", "chats", "origins", "importance", "stated_at"]
+        had = dict(entry.slots.values_list("name", "value"))
+        differing = {name: value for name, value in draft.free_slots().items() if had.get(name) != value}
+        if differing:  # whoever holds the version before this can tell that something is new
+            entry.version = F("version") + 1
+            entry.updated_at = max(self.now, before + _MOMENT)  # a change of one call is recorded as one, too
+            columns.append("version")
+        entry.save(update_fields=[*columns, "updated_at"])
+        for name, value in differing.items():
             Slot.objects.update_or_create(
                 workspace_id=entry.workspace_id, entry=entry, name=name, defaults={"value": value}
             )
+        if differing:
+            entry.refresh_from_db(fields=["version"])
         statistics.touch(self.scopes[entry.scope_id])
 
     def _insert_waiting(self) -> None:

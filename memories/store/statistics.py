@@ -47,6 +47,14 @@ def grow(scope: Scope, entries: Sequence[Entry]) -> None:
     touch(scope, **{column: getattr(scope, column) for column in columns})
 
 
+def know_projects(scope: Scope, entries: Iterable[Entry]) -> None:
+    """Let a scope know the project of entries that are in it already."""
+    projects = _known(scope.projects, [entry.project for entry in entries])
+    if projects != scope.projects:
+        scope.projects = projects
+        Scope.objects.filter(pk=scope.pk).update(projects=projects)
+
+
 def _known(names: Sequence[str], more: Iterable[str]) -> list[str]:
     """These names and the new ones among the others, up to as many as are worth comparing a message with."""
     return [name for name in dict.fromkeys([*names, *more]) if name][:NAMES_KEPT]

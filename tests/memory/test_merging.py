@@ -143,6 +143,16 @@ def test_what_both_said_is_kept_together(scope: Scope) -> None:
     assert {slot.name: slot.value for slot in Slot.objects.all()} == {"env": "prod", "team": "x"}
 
 
+@pytest.mark.parametrize(
+    ("again", "rises"), [({"env": "prod"}, 1), ({"env": "test"}, 0), ({"区域": "上海"}, 1), ({}, 0)]
+)
+def test_a_repeat_that_brings_other_slots_raises_the_version(scope: Scope, again: dict[str, str], rises: int) -> None:
+    first = put(scope, WORDS, slots={"env": "test"}).entry
+    entry = put(scope, WORDS, slots=again).entry
+    assert entry.pk == first.pk and entry.version == first.version + rises
+    assert Entry.objects.get().version == entry.version
+
+
 def test_an_unknown_chat_makes_the_union_unknown(scope: Scope) -> None:
     """A row that came from nobody knows where is not served in a group, whatever it is merged with (A3)."""
     put(scope, WORDS, chats=("a",))
