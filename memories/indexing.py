@@ -95,6 +95,18 @@ def mark_stale(entries: Sequence[int]) -> None:
         cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
 
+def mark_scope_stale(scope_id: int) -> None:
+    """Have every search row of a scope made anew, after what is new there."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+            " SELECT entry_id, workspace_id, clock_timestamp(), 0 FROM memories_entryindex WHERE scope_id = %s"
+            " ORDER BY entry_id ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since",
+            [scope_id],
+        )
+        cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+
+
 def blend(entries: Iterable[int], *, model_id: int | None) -> int:
     """Make the search rows of these entries from what is stored now; how many.
 
@@ -126,7 +138,7 @@ def _read(near: dict[int, list[int]]) -> dict[int, _Row]:
     rows: dict[int, _Row] = {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT e.id, e.scope_id, e.workspace_id, s.average_length, e.content FROM memories_entry e"
+            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content FROM memories_entry e"
             " JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
             [list(wanted)],
         )

@@ -65,8 +65,11 @@ def _count_scope(scope: Scope) -> bool:
             entries, average = cursor.fetchone()
         held = Scope.objects.get(pk=scope.pk)
         changed = changed or (held.entry_count, round(held.average_length, 6)) != (entries, round(average, 6))
-        if changed:
-            statistics.touch(held, entry_count=entries, average_length=average)
+        held.entry_count, held.average_length = entries, average
+        if statistics.follow_length(held) or changed:
+            columns = ("entry_count", "average_length", "index_length")
+            statistics.touch(held, **{column: getattr(held, column) for column in columns})
+            changed = True
     return changed
 
 

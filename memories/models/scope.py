@@ -37,6 +37,9 @@ class Scope(models.Model):
     version = models.PositiveBigIntegerField(_("version"), default=0, editable=False)
     entry_count = models.PositiveIntegerField(_("entries"), default=0, editable=False)
     average_length = models.FloatField(_("average length"), default=0, editable=False, help_text=_("Terms an entry."))
+    index_length = models.FloatField(
+        default=0, editable=False, help_text="The average length the search rows are weighed with."
+    )
     speakers = ArrayField(
         models.CharField(max_length=200),
         default=list,

@@ -165,7 +165,7 @@ def _reword(held: Entry, scope: Scope) -> None:
     held.fingerprint = text.fingerprint(held.content)
     before.update(dict.fromkeys(held.terms, 1))
     statistics.count_terms(held.workspace_id, {held.scope_id: before})
-    indexing.write_keywords([(held.pk, held.workspace_id, held.scope_id, counts)], {scope.pk: scope.average_length})
+    indexing.write_keywords([(held.pk, held.workspace_id, held.scope_id, counts)], {scope.pk: scope.index_length})
 
 
 def _write_with_slots(

@@ -241,7 +241,7 @@ class _Intake:
         indexing.mark_stale([*self.stale, *self.reworded])
 
     def _averages(self) -> dict[int, float]:
-        return {scope_id: scope.average_length for scope_id, scope in self.scopes.items()}
+        return {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
 
 
 def _entry_of(arrival: Arrival, now: datetime) -> Entry:

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from django.db import connection
 from django.db.models import F
 
+from memories import indexing
 from memories.models import Entry, Scope
 
 #: Of speakers and projects a scope remembers so many names.
 NAMES_KEPT = 200
+#: Entries may become longer or shorter by so much before every search row of their scope is made anew.
+LENGTH_DRIFT = 1.15
 
 
 def frequencies(scope_ids: Iterable[int], terms: Iterable[int]) -> dict[tuple[int, int], int]:
@@ -41,10 +44,23 @@ def grow(scope: Scope, entries: Sequence[Entry]) -> None:
     total = scope.average_length * scope.entry_count + sum(entry.length for entry in entries)
     scope.entry_count += len(entries)
     scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
+    follow_length(scope)
     scope.speakers = _known(scope.speakers, [entry.speaker for entry in entries])
     scope.projects = _known(scope.projects, [entry.project for entry in entries])
-    columns = ("entry_count", "average_length", "speakers", "projects")
+    columns = ("entry_count", "average_length", "index_length", "speakers", "projects")
     touch(scope, **{column: getattr(scope, column) for column in columns})
+
+
+def follow_length(scope: Scope) -> bool:
+    """Have the search rows follow the average length once it has drifted; whether it had.
+
+    All rows of a scope are weighed with one length, so that they can be rebuilt with the same weights at any time.
+    """
+    drifted = not scope.index_length / LENGTH_DRIFT <= scope.average_length <= scope.index_length * LENGTH_DRIFT
+    if drifted:
+        scope.index_length = scope.average_length
+        indexing.mark_scope_stale(scope.pk)
+    return drifted
 
 
 def know_projects(scope: Scope, entries: Iterable[Entry]) -> None:

@@ -7,7 +7,21 @@ from django.db import IntegrityError, connection, transaction
 
 from channels_app.models import Channel
 from memories import embedder, store
-from memories.models import Batch, BatchChange, Bot, Entry, Link, Policy, Receipt, Scope, Slot, Suppression, Workspace
+from memories.models import (
+    Batch,
+    BatchChange,
+    Bot,
+    BufferedTurn,
+    DailyEvent,
+    Entry,
+    Link,
+    Policy,
+    Receipt,
+    Scope,
+    Slot,
+    Suppression,
+    Workspace,
+)
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key, make_scope
 
@@ -53,6 +67,13 @@ def furnished(workspace: Workspace) -> Workspace:
         workspace=workspace, bot=Bot.objects.get(), scopes=[], message="?", served=[], created_at=NOW
     )
     Session.objects.update(user_scope=scope, chat_scope=chat)
+    BufferedTurn.objects.create(
+        workspace=workspace, session_uid=one.uid, user_scope=scope, chat_scope=chat, said_at=NOW
+    )
+    DailyEvent.objects.create(
+        workspace=workspace, scope=scope, local_date=NOW.date(), content="moved", source="extraction",
+        created_at=NOW, updated_at=NOW,
+    )  # fmt: skip
     return workspace
 
 
