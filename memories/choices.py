@@ -147,6 +147,26 @@ class ChangeState(TextChoices):
     UNDONE = "undone", _("Undone")
 
 
+class LeftBecause(TextChoices):
+    """Why a planned change was not made, or not taken back."""
+
+    CHANGED = "changed", _("It was changed meanwhile.")
+    GONE = "gone", _("It is no longer there.")
+    ALREADY = "already", _("It was so already.")
+    REMOVED = "removed", _("A person took it out of the plan.")
+    SUPPRESSED = "suppressed", _("People had taken this out before.")
+    UNSTORABLE = "unstorable", _("It cannot be stored like this.")
+    NO_SUCCESSOR = "no_successor", _("What it was to become part of is not in use.")
+
+
+class Held(TextChoices):
+    """Why the fuse holds a batch back (F4)."""
+
+    SHARE = "share", _("It would take %(retired)d of %(live)d memories out of use, more than %(percent)d %%.")
+    PINNED = "pinned", _("It would change %(pinned)d pinned memories.")
+    UNREADABLE = "unreadable", _("It rests on an answer of the model that could not be read: %(problem)s")
+
+
 class BufferState(TextChoices):
     """Where a turn stands on its way to extraction (D5)."""
 

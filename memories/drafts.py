@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -59,6 +60,30 @@ class Draft:
             for name, value in self.slots.items()
             if name not in COLUMN_SLOTS and name not in RESERVED_SLOTS and value != ""
         }
+
+
+#: Of a draft that waits in a plan: as text what JSON has no word for.
+_MOMENTS = ("at", "expires_at")
+_TUPLES = ("chats", "origins")
+
+
+def written_down(draft: Draft) -> dict[str, Any]:
+    """A draft as JSON, without its scope: the plan it stands in names that."""
+    values = {field.name: getattr(draft, field.name) for field in fields(draft) if field.name != "scope"}
+    values["slots"] = dict(draft.slots)
+    for name in _MOMENTS:
+        values[name] = values[name] and values[name].isoformat()
+    return {name: list(value) if name in _TUPLES else value for name, value in values.items()}
+
+
+def read_back(scope: Scope, values: Mapping[str, Any]) -> Draft:
+    """The draft that was written down."""
+    known: dict[str, Any] = {field.name: values[field.name] for field in fields(Draft) if field.name in values}
+    for name in _MOMENTS:
+        known[name] = known.get(name) and datetime.fromisoformat(known[name])
+    for name in _TUPLES:
+        known[name] = tuple(known.get(name, ()))
+    return Draft(scope=scope, **known)
 
 
 def check(draft: Draft) -> None:

@@ -65,5 +65,23 @@ class NotServed(PlatformError):
     field = "used"
 
 
+class BatchNotFound(PlatformError):
+    """No such batch."""
+
+    code = "not_found"
+
+
+class BatchSettled(PlatformError):
+    """This batch is past that: it was applied, refused or taken back already."""
+
+    code = "batch_settled"
+
+
+class BatchBusy(PlatformError):
+    """This batch is being applied or taken back at this moment."""
+
+    code = "batch_busy"
+
+
 class EmbedderFailed(PlatformError):
     """The embedder gave no usable answer."""

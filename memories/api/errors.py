@@ -13,6 +13,9 @@ from rest_framework import exceptions as drf
 from rest_framework import status
 
 from memories.exceptions import (
+    BatchBusy,
+    BatchNotFound,
+    BatchSettled,
     EmbedderFailed,
     EntryNotFound,
     InvalidAddress,
@@ -34,6 +37,9 @@ STATUSES: dict[type[PlatformError], int] = {
     VersionConflict: status.HTTP_412_PRECONDITION_FAILED,
     VersionNotFound: status.HTTP_400_BAD_REQUEST,
     NotServed: status.HTTP_400_BAD_REQUEST,
+    BatchNotFound: status.HTTP_404_NOT_FOUND,
+    BatchSettled: status.HTTP_409_CONFLICT,
+    BatchBusy: status.HTTP_409_CONFLICT,
     EmbedderFailed: status.HTTP_503_SERVICE_UNAVAILABLE,
 }
 

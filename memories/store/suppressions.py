@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from memories import indexing
 from memories.choices import MACHINE_SOURCES, Source
-from memories.models import Entry, Suppression
+from memories.models import Entry, Scope, Suppression
 from memories.models.entry import EntryQuerySet
 from memories.store.twins import Arrival
 
@@ -55,29 +55,50 @@ def _concerns(row: Suppression, arrival: Arrival) -> bool:
 
 def suppress(entry: Entry, *, now: datetime, actor: str) -> None:
     """Keep an entry out, and leave out what rests on the same messages in its scope."""
-    Suppression.objects.get_or_create(
-        workspace_id=entry.workspace_id,
-        scope_id=entry.scope_id,
-        entry=entry,
-        defaults={"fingerprint": entry.fingerprint, "origins": entry.origins, "actor": actor, "created_at": now},
+    suppress_many(entry.scope, [entry], now=now, actor=actor)
+
+
+def suppress_many(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: str) -> None:
+    """Keep entries of a scope out, and leave out what rests on the same messages there."""
+    Suppression.objects.bulk_create(
+        (
+            Suppression(
+                workspace_id=entry.workspace_id,
+                scope=scope,
+                entry=entry,
+                fingerprint=entry.fingerprint,
+                origins=entry.origins,
+                actor=actor,
+                created_at=now,
+            )
+            for entry in entries
+        ),
+        ignore_conflicts=True,
     )
-    _mark(_resting_on(entry).filter(suppressed_at__isnull=True), suppressed_at=now, now=now)
+    _mark(_resting_on(scope, entries).filter(suppressed_at__isnull=True), suppressed_at=now, now=now)
 
 
 def release(entry: Entry, now: datetime) -> None:
     """Let an entry's words and messages be remembered again."""
-    Suppression.objects.filter(workspace_id=entry.workspace_id, entry=entry).delete()
-    others = Suppression.objects.filter(workspace_id=entry.workspace_id, scope_id=entry.scope_id)
-    still_out = {origin for origins in others.values_list("origins", flat=True) for origin in origins}
-    freed = _resting_on(entry).filter(suppressed_at__isnull=False)
+    release_many(entry.scope, [entry], now=now)
+
+
+def release_many(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
+    """Let the words and messages of entries of a scope be remembered again."""
+    here = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope)
+    here.filter(entry__in=entries).delete()
+    still_out = {origin for origins in here.values_list("origins", flat=True) for origin in origins}
+    freed = _resting_on(scope, entries).filter(suppressed_at__isnull=False)
     if still_out:
         freed = freed.exclude(origins__overlap=sorted(still_out))
     _mark(freed, suppressed_at=None, now=now)
 
 
-def _resting_on(entry: Entry) -> EntryQuerySet:
-    same_scope = Entry.objects.filter(workspace_id=entry.workspace_id, scope_id=entry.scope_id).exclude(pk=entry.pk)
-    return same_scope.filter(origins__overlap=entry.origins) if entry.origins else same_scope.none()
+def _resting_on(scope: Scope, entries: Sequence[Entry]) -> EntryQuerySet:
+    """Other entries of the scope that rest on the same messages."""
+    origins = sorted({origin for entry in entries for origin in entry.origins})
+    others = Entry.objects.in_scope(scope).exclude(pk__in=[entry.pk for entry in entries])
+    return others.filter(origins__overlap=origins) if origins else others.none()
 
 
 def _mark(entries: EntryQuerySet, *, suppressed_at: datetime | None, now: datetime) -> None:

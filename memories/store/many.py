@@ -1,0 +1,169 @@
+"""What a batch does to many entries of a scope at once: take out, bring back, merge, supersede, change (F3).
+
+Every function stands inside the caller's transaction, is given entries with the version each had when the plan was
+made, and says of each that it left alone why.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from memories import indexing
+from memories.choices import LeftBecause, LinkKind
+from memories.models import Entry, Link, Scope
+from memories.store import statistics, suppressions
+from memories.store.locks import lock_scopes
+
+Expected = Mapping[int, int | None]  # entry → the version it must have; None: whichever it has
+
+
+@dataclass
+class Done:
+    """What became of the entries of one call."""
+
+    done: list[int] = field(default_factory=list)
+    left: dict[int, LeftBecause] = field(default_factory=dict)
+
+    def leave(self, entries: Iterable[int], reason: LeftBecause) -> None:
+        self.left.update(dict.fromkeys(entries, reason))
+
+
+def take_out(
+    scope: Scope,
+    expected: Expected,
+    *,
+    now: datetime,
+    actor: str,
+    column: Literal["expired_at", "archived_at"] = "expired_at",
+    suppress: bool = False,
+) -> Done:
+    """Take live entries out of use, softly. What people take out stays out: then no machine writes it again (A15)."""
+    held = lock_scopes([scope])[scope.pk]
+    done, entries = _as_planned(held, expected)
+    _keep_live(done, entries)
+    if done.done:
+        _rows(held, done.done).update(**{column: now}, updated_at=now)
+        if suppress:
+            suppressions.suppress_many(held, [entries[pk] for pk in done.done], now=now, actor=actor)
+        _settle(held, done.done)
+    return done
+
+
+def bring_back(scope: Scope, expected: Expected, *, now: datetime, term: timedelta | None) -> Done:
+    """Bring entries back into use, for `term` from now, or for as long as their policy says from now on."""
+    held = lock_scopes([scope])[scope.pk]
+    done, entries = _as_planned(held, expected)
+    if done.done:
+        _rows(held, done.done).update(
+            expired_at=None,
+            archived_at=None,
+            suppressed_at=None,
+            superseded_by=None,
+            expires_at=None if term is None else now + term,
+            stated_at=now,
+            updated_at=now,
+        )
+        suppressions.release_many(held, [entries[pk] for pk in done.done], now=now)
+        _settle(held, done.done)
+    return done
+
+
+def merge_into(scope: Scope, keeper_id: int, expected: Expected, *, now: datetime) -> Done:
+    """Archive entries that have become part of another, which names them as its sources.
+
+    What they stood for counts for the keeper: the chats they came from, the messages they rest on, when they were
+    stated last, and their importance (A3, A9).
+    """
+    held = lock_scopes([scope])[scope.pk]
+    done, entries = _as_planned(held, expected)
+    keeper = Entry.objects.in_scope(held).live().filter(pk=keeper_id).first()
+    if keeper is None:
+        return _all_left(expected, LeftBecause.NO_SUCCESSOR)
+    _keep_live(done, entries)
+    merged = [entries[pk] for pk in done.done if pk != keeper.pk]
+    done.done = [entry.pk for entry in merged]
+    if merged:
+        _inherit(keeper, merged, now)
+        _rows(held, done.done).update(archived_at=now, updated_at=now)
+        _link(keeper, merged, LinkKind.MERGED_FROM, now)
+        _settle(held, [keeper.pk, *done.done])
+    return done
+
+
+def supersede(scope: Scope, successor_id: int, expected: Expected, *, now: datetime) -> Done:
+    """Let an entry take the place of others, which no longer hold; they are kept, with a link and their dates."""
+    held = lock_scopes([scope])[scope.pk]
+    done, entries = _as_planned(held, expected)
+    successor = Entry.objects.in_scope(held).live().filter(pk=successor_id).first()
+    if successor is None:
+        return _all_left(expected, LeftBecause.NO_SUCCESSOR)
+    _keep_live(done, entries)
+    done.done = [pk for pk in done.done if pk != successor.pk]
+    if done.done:
+        _rows(held, done.done).update(superseded_by=successor, updated_at=now)
+        _link(successor, [entries[pk] for pk in done.done], LinkKind.SUPERSEDES, now)
+        _settle(held, done.done)
+    return done
+
+
+def change_alike(scope: Scope, columns: Mapping[str, Any], expected: Expected, *, now: datetime) -> Done:
+    """Give many entries the same values in columns that neither words nor slots follow from."""
+    held = lock_scopes([scope])[scope.pk]
+    done, _entries = _as_planned(held, expected)
+    if done.done:
+        _rows(held, done.done).update(**columns, updated_at=now)
+        statistics.touch(held)
+    return done
+
+
+def _as_planned(scope: Scope, expected: Expected) -> tuple[Done, dict[int, Entry]]:
+    """The entries that are still as the plan saw them, and the others with the reason."""
+    entries = Entry.objects.in_scope(scope).select_for_update().in_bulk(list(expected))
+    done = Done()
+    done.leave(expected.keys() - entries.keys(), LeftBecause.GONE)
+    for pk, entry in sorted(entries.items()):
+        if expected[pk] in (None, entry.version):
+            done.done.append(pk)
+        else:
+            done.left[pk] = LeftBecause.CHANGED
+    return done, entries
+
+
+def _keep_live(done: Done, entries: Mapping[int, Entry]) -> None:
+    done.leave((pk for pk in done.done if not entries[pk].is_live()), LeftBecause.ALREADY)
+    done.done = [pk for pk in done.done if pk not in done.left]
+
+
+def _all_left(expected: Expected, reason: LeftBecause) -> Done:
+    return Done(left=dict.fromkeys(expected, reason))
+
+
+def _rows(scope: Scope, entries: Sequence[int]) -> Any:
+    return Entry.objects.in_scope(scope).filter(pk__in=entries)
+
+
+def _inherit(keeper: Entry, merged: Sequence[Entry], now: datetime) -> None:
+    everyone = [keeper, *merged]
+    known = all(entry.chats for entry in everyone)  # of one that came from nobody knows where, no chat may be told
+    keeper.chats = sorted({chat for entry in everyone for chat in entry.chats}) if known else []
+    keeper.origins = list(dict.fromkeys(origin for entry in everyone for origin in entry.origins))
+    keeper.importance = max(entry.importance for entry in everyone)
+    keeper.stated_at = max(entry.stated_at for entry in everyone)
+    keeper.updated_at = now
+    keeper.save(update_fields=["chats", "origins", "importance", "stated_at", "updated_at"])
+
+
+def _link(one: Entry, others: Sequence[Entry], kind: LinkKind, now: datetime) -> None:
+    Link.objects.bulk_create(
+        (
+            Link(workspace_id=one.workspace_id, from_entry=one, to_entry=other, kind=kind, created_at=now)
+            for other in others
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def _settle(scope: Scope, entries: Sequence[int]) -> None:
+    indexing.mark_stale(entries)
+    statistics.touch(scope)
