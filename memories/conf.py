@@ -37,6 +37,20 @@ class MemorySettings:
     DM_SCOPE: str = DmScope.PER_CHANNEL_PEER
     GROUP_USER_RECALL: str = GroupUserRecall.SAME_CHAT
 
+    # sessions (B3–B7, C6)
+    SESSION_MAX_TOKENS: int = 32_000  # of the history handed out, where neither channel nor request says otherwise
+    SESSION_FLUSH_SHARE: float = 0.6  # of it: from here on the bot is asked to flush
+    SESSION_COMPACT_SHARE: float = 0.7  # from here on older turns are replaced by a summary
+    SESSION_KEEP_SHARE: float = 0.3  # of it stays raw after that: the newest turns
+    HISTORY_SUMMARY_MAX_TOKENS: int = 600
+    SESSION_STALE_AFTER: timedelta = timedelta(hours=48)  # idle for longer, a conversation is closed; 0 = never
+    SESSION_WAIT: timedelta = timedelta(seconds=10)  # for those who write before, at most
+    SESSION_WAITERS: int = 2  # threads of one process that may wait; half of a web process stays free
+    RESET_COMMAND: bool = True  # whether the message /reset closes a conversation
+    AMBIENT_KEPT: int = 50  # of the talk of a chat that is not meant for the bot
+    CHAT_CONTEXT: int = 25  # of it in the context of a group
+    SESSION_EVENT_TTL: timedelta = timedelta(days=30)
+
     # recall (A7, A8)
     MAX_RECALLS: int = 8
     FUSION: str = Fusion.RELATIVE
@@ -75,6 +89,8 @@ class MemorySettings:
     JOB_COUNT_TERMS: bool = True
     JOB_REPAIR_INDEX: bool = True
     JOB_CLEAN_UP: bool = True
+    JOB_SWEEP_SESSIONS: bool = True
+    JOB_CLEAN_EVENTS: bool = True
     RECEIPT_TTL: timedelta = timedelta(days=30)
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
     KEY_USAGE_TTL: timedelta = timedelta(hours=24)

@@ -10,6 +10,8 @@ class PlatformError(Exception):
     field: str | None = None
     #: The word a client can act on.
     code: str = "invalid"
+    #: Seconds after which trying again may help.
+    retry_after: int | None = None
 
     def __init__(self, message: str = "", *, field: str | None = None) -> None:
         super().__init__(message or _(str(type(self).__doc__).splitlines()[0]))
@@ -85,3 +87,30 @@ class BatchBusy(PlatformError):
 
 class EmbedderFailed(PlatformError):
     """The embedder gave no usable answer."""
+
+
+class SessionNotFound(PlatformError):
+    """No such session."""
+
+    code = "not_found"
+
+
+class SessionAmbiguous(PlatformError):
+    """Several sessions have this key: name platform and account, or the session's id."""
+
+    field = "key"
+    code = "ambiguous"
+
+
+class SessionBusy(PlatformError):
+    """Others are writing to this session; try again shortly."""
+
+    code = "session_busy"
+    retry_after = 1
+
+
+class HistoryDiffers(PlatformError):
+    """The history differs from what was said."""
+
+    field = "history"
+    code = "history_differs"

@@ -52,6 +52,7 @@ class ChannelRules:
     capture_group_memory: bool = True
     group_user_recall: str = GroupUserRecall.SAME_CHAT
     need: str = NeedMode.AUTO
+    max_tokens: int | None = None  # of a history; None: the platform's default
 
 
 @dataclass(frozen=True, kw_only=True)

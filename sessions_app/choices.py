@@ -12,3 +12,9 @@ class EventKind(TextChoices):
     TOOL = "tool", _("Tool")
     SUMMARY = "summary", _("Summary")
     AMBIENT = "ambient", _("Ambient")
+
+
+#: What is said in a conversation; a summary stands for some of it, and ambient talk is no part of it (B5).
+SPOKEN = (EventKind.USER, EventKind.ASSISTANT, EventKind.TOOL)
+#: What a bot may report.
+REPORTED = (*SPOKEN, EventKind.AMBIENT)

@@ -8,6 +8,18 @@ from memories.models import Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7
 from sessions_app.choices import EventKind
 
+#: What rises with every message, and where the open conversation stands in its budget: not worth a line of history.
+COUNTERS = (
+    "tokens",
+    "next_position",
+    "last_at",
+    "cycle",
+    "flushed_to",
+    "compacted_to",
+    "flush_asked_at",
+    "compaction_asked_at",
+)
+
 
 class Session(Recorded):
     """One chat's running conversation, under a key that stays the same for the same chat (B1).
@@ -21,6 +33,9 @@ class Session(Recorded):
     platform = models.CharField(_("platform"), max_length=40, blank=True, default="")
     account = models.CharField(_("account"), max_length=200, blank=True, default="")
     chat_id = models.CharField(_("chat"), max_length=200, blank=True, default="")
+    peer = models.CharField(
+        _("peer"), max_length=200, blank=True, default="", help_text=_("Whom a direct chat is with (A5).")
+    )
     is_group = models.BooleanField(_("group"), default=False)
     conversation = models.PositiveIntegerField(_("conversation"), default=1)
     rules = models.JSONField(_("rules"), default=dict, help_text=_("The channel's rules when it was last used."))
@@ -31,15 +46,26 @@ class Session(Recorded):
         Scope, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, blank=True, related_name="+"
     )
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
-    tokens = models.PositiveIntegerField(_("tokens"), default=0, help_text=_("Of the conversation that is open."))
+    tokens = models.PositiveIntegerField(
+        _("tokens"), default=0, help_text=_("Of the open conversation, as it is handed out.")
+    )
     next_position = models.PositiveIntegerField(default=1, editable=False)
+    cycle = models.PositiveIntegerField(
+        _("compaction cycle"), default=1, help_text=_("Of the open conversation; each compaction begins another (B3).")
+    )
+    flushed_to = models.PositiveIntegerField(_("flushed up to"), default=0, help_text=_("Position (C7)."))
+    compacted_to = models.PositiveIntegerField(
+        _("summarised up to"), default=0, help_text=_("Position; what came later is handed out as it was said.")
+    )
+    flush_asked_at = models.DateTimeField(_("flush asked for"), null=True, blank=True)
+    compaction_asked_at = models.DateTimeField(_("compaction asked for"), null=True, blank=True)
     started_at = models.DateTimeField(_("started"))
     last_at = models.DateTimeField(_("last message"))
 
     class Meta:
         verbose_name = _("session")
         verbose_name_plural = _("sessions")
-        triggers = record_changes(ignored=("tokens", "next_position", "last_at"))
+        triggers = record_changes(ignored=COUNTERS)
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "platform", "account", "key"], name="session_key_once_in_channel"
@@ -47,8 +73,16 @@ class Session(Recorded):
             models.UniqueConstraint(fields=["id", "workspace"], name="session_in_workspace"),
             models.CheckConstraint(condition=~Q(key=""), name="session_has_a_key"),
             models.CheckConstraint(condition=Q(conversation__gte=1), name="session_conversations_count_from_one"),
+            models.CheckConstraint(
+                condition=Q(flushed_to__lt=models.F("next_position"), compacted_to__lt=models.F("next_position")),
+                name="session_marks_lie_in_its_conversation",
+            ),
         ]
-        indexes = [models.Index(fields=["workspace", "-last_at", "-id"], name="session_by_time")]
+        indexes = [
+            models.Index(fields=["workspace", "-last_at", "-id"], name="session_by_time"),
+            models.Index(fields=["last_at"], condition=Q(next_position__gt=1), name="session_to_be_closed"),
+            models.Index(fields=["workspace", "chat_id"], condition=Q(is_group=True), name="session_of_group"),
+        ]
 
     def __str__(self) -> str:
         return self.key
@@ -75,7 +109,36 @@ class SessionEvent(models.Model):
             models.UniqueConstraint(fields=["session", "conversation", "position"], name="sessionevent_position_once"),
             models.CheckConstraint(condition=Q(kind__in=EventKind.values), name="sessionevent_kind_known"),
         ]
-        indexes = [models.Index(fields=["at"], name="sessionevent_by_age")]
+        indexes = [
+            models.Index(fields=["at"], name="sessionevent_by_age"),
+            models.Index(fields=["session", "-id"], condition=Q(kind=EventKind.AMBIENT), name="sessionevent_ambient"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.content[:60]}"
+
+
+class Flush(models.Model):
+    """What was taken out of a conversation before it was compacted, closed or interrupted (C7, E4); one a cycle."""
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    session = models.ForeignKey(Session, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="flushes")
+    conversation = models.PositiveIntegerField(_("conversation"))
+    cycle = models.PositiveIntegerField(_("compaction cycle"))
+    up_to = models.PositiveIntegerField(_("up to"), help_text=_("The position of the last message it knew."))
+    actor = models.CharField(_("by"), max_length=200)
+    no_reply = models.BooleanField(_("nothing to keep"), default=False, help_text=_("The bot answered NO_REPLY."))
+    goes_on_with = models.TextField(_("goes on with"), blank=True, default="", help_text=_("For the session (E4)."))
+    counts = models.JSONField(_("counts"), default=dict, help_text=_("Candidates by what became of them."))
+    at = models.DateTimeField(_("at"))
+
+    class Meta:
+        verbose_name = _("flush")
+        verbose_name_plural = _("flushes")
+        constraints = [
+            models.UniqueConstraint(fields=["session", "conversation", "cycle"], name="flush_once_a_cycle"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.conversation}.{self.cycle} · {self.actor}"

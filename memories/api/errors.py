@@ -18,12 +18,16 @@ from memories.exceptions import (
     BatchSettled,
     EmbedderFailed,
     EntryNotFound,
+    HistoryDiffers,
     InvalidAddress,
     InvalidDraft,
     NotServed,
     PlatformError,
     ScopeFrozen,
     ScopeNotFound,
+    SessionAmbiguous,
+    SessionBusy,
+    SessionNotFound,
     VersionConflict,
     VersionNotFound,
 )
@@ -41,6 +45,10 @@ STATUSES: dict[type[PlatformError], int] = {
     BatchSettled: status.HTTP_409_CONFLICT,
     BatchBusy: status.HTTP_409_CONFLICT,
     EmbedderFailed: status.HTTP_503_SERVICE_UNAVAILABLE,
+    SessionNotFound: status.HTTP_404_NOT_FOUND,
+    SessionAmbiguous: status.HTTP_400_BAD_REQUEST,
+    SessionBusy: status.HTTP_409_CONFLICT,
+    HistoryDiffers: status.HTTP_409_CONFLICT,
 }
 
 
@@ -68,6 +76,10 @@ def _as_response(error: PlatformError) -> drf.APIException:
         return drf.ValidationError(_named(error.field, drf.ErrorDetail(str(error), code=error.code)))
     answer = drf.APIException(str(error), code=error.code)
     answer.status_code = code
+    if isinstance(error, HistoryDiffers):  # the client is to know where
+        answer.detail = {str(error.field): [drf.ErrorDetail(str(error), code=error.code)]}
+    if error.retry_after is not None:
+        answer.wait = error.retry_after  # type: ignore[attr-defined]
     return answer
 
 
