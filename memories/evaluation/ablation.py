@@ -11,23 +11,27 @@ from typing import Any
 
 from django.conf import settings
 
-from memories import embedder, embeddings, indexing
 from memories.evaluation.dataset import Dataset
-from memories.evaluation.run import Memory, ask_all
+from memories.evaluation.memory import Memory, blend
+from memories.evaluation.run import ask_all
 from memories.evaluation.scores import Answer
 from memories.models import Workspace
-from memories.retrieval import averages
 
 EVERYTHING = 1_000_000
+#: What search rows are made by: with another of these they are made anew.
+ROW_NUMBERS = {"BM25_K1", "BM25_B", "INDEX_TERMS", "BLEND_REACH", "BLEND_KEYWORDS", "BLEND_VECTOR"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """An ingredient, and the settings that switch it off; `blended` when they change the search rows."""
+    """An ingredient, and the settings that switch it off; `rows` are those of them the search rows are made by."""
 
     name: str
     off: Mapping[str, Any] = field(default_factory=dict)
-    blended: bool = False
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        return {name: value for name, value in self.off.items() if name in ROW_NUMBERS}
 
 
 STEPS = (
@@ -40,13 +44,13 @@ STEPS = (
     Step("- floor of similarity", {"MIN_SIMILARITY": -100.0}),
     Step("- vectors", {"ALPHA": 0.0}),
     Step("- keywords", {"ALPHA": 1.0, "MIN_SIMILARITY": -100.0}),
-    Step("- neighbours' words", {"BLEND_KEYWORDS": False}, blended=True),
-    Step("- neighbours' vectors", {"BLEND_VECTOR": 0.0}, blended=True),
-    Step("- neighbours", {"BLEND_REACH": 0}, blended=True),
+    Step("- cap on terms", {"INDEX_TERMS": EVERYTHING}),
+    Step("- neighbours' words", {"BLEND_KEYWORDS": False}),
+    Step("- neighbours' vectors", {"BLEND_VECTOR": 0.0}),
+    Step("- neighbours", {"BLEND_REACH": 0}),
     Step(
         "none of it",
         {"BLEND_REACH": 0, "AVERAGE_SHARE": 0.0, "FULL_TERMS": EVERYTHING, "DATE_BOOST": 0.0, "SPEAKER_BOOST": 0.0},
-        blended=True,
     ),
 )
 
@@ -55,25 +59,21 @@ def ablate(
     dataset: Dataset, workspace: Workspace, memories: Mapping[str, Memory], steps: Sequence[Step] = STEPS
 ) -> Iterator[tuple[str, list[Answer]]]:
     """The answers without each ingredient; the search rows are left as they were."""
-    for step in steps:
-        with _overridden(step.off):
-            if step.blended:
-                _blend(memories)
-            yield step.name, ask_all(dataset, workspace, memories)
-        if step.blended:
-            _blend(memories)
-
-
-def _blend(memories: Mapping[str, Memory]) -> None:
-    provider = embeddings.main_model()
-    model = embedder.model_of(provider).pk if provider else None
-    for memory in memories.values():
-        indexing.rebuild(memory.scope.pk, model_id=model)
-    averages.forget()
+    rows_of: Mapping[str, Any] = {}
+    try:
+        for step in steps:
+            with overridden(step.off):
+                if step.rows != rows_of:  # steps that share their rows need them made once
+                    blend(memories)
+                    rows_of = step.rows
+                yield step.name, ask_all(dataset, workspace, memories)
+    finally:
+        if rows_of:
+            blend(memories)
 
 
 @contextmanager
-def _overridden(numbers: Mapping[str, Any]) -> Iterator[None]:
+def overridden(numbers: Mapping[str, Any]) -> Iterator[None]:
     """These numbers for the length of a block, in this process."""
     names = {f"MEMORY_{name}": value for name, value in numbers.items()}
     before = {name: getattr(settings, name) for name in names if hasattr(settings, name)}

@@ -1,6 +1,7 @@
 """Reading a set: `corpus.jsonl.gz` and `queries.jsonl.gz` of one folder."""
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ class Row:
     seq: int
     at: datetime | None
 
+    @property
+    def digest(self) -> str:
+        """Tells a text from another that goes by the same name."""
+        said = "\0".join([self.text, self.speaker, self.session_id, str(self.at)])
+        return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:12]
+
 
 @dataclass(frozen=True)
 class Question:
@@ -47,6 +54,11 @@ class Dataset:
     name: str
     scopes: dict[str, list[Row]]
     questions: list[Question]
+
+    @property
+    def unasked(self) -> list[Question]:
+        """Questions about a scope of which there is no text: nothing can be measured by them."""
+        return [question for question in self.questions if question.scope not in self.scopes]
 
 
 def load(folder: Path) -> Dataset:

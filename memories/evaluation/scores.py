@@ -1,12 +1,12 @@
 """Recall figures: what share of the right answers stands among the first k."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from memories.evaluation.dataset import Question
+from memories.evaluation.dataset import Dataset, Question
 
 CUTS = (1, 5, 10)
 GROUP_CUTS = (5, 10)
@@ -22,6 +22,7 @@ class Answer:
     embedding_milliseconds: float
     degraded: bool
     evidence: str = ""
+    strength: float | None = None
 
 
 def figures(answers: Sequence[Answer], dataset: str) -> dict[str, Any]:
@@ -42,12 +43,16 @@ def figures(answers: Sequence[Answer], dataset: str) -> dict[str, Any]:
         else _means([]),
         "categories": categories,
         "group": _group_means(judged),
-        "evidence": {
-            "answerable": _verdicts(judged),
-            "unanswerable": _verdicts([answer for answer in answers if not answer.question.gold]),
-        },
         "latency_ms": _latency(answers),
         "degraded": sum(answer.degraded for answer in answers),
+    }
+
+
+def unasked(dataset: Dataset) -> dict[str, Any]:
+    """What is wrong with a set that asks about what it does not hold is said, not left out."""
+    return {
+        "questions": len(dataset.unasked),
+        "scopes": sorted({question.scope for question in dataset.unasked}),
     }
 
 
@@ -75,12 +80,6 @@ def _group_means(answers: Sequence[Answer]) -> dict[str, float]:
             shares.append(sum(bool(group & first) for group in groups) / len(groups))
         means[f"group_recall@{k}"] = round(fmean(shares), 4) if shares else 0.0
     return means
-
-
-def _verdicts(answers: Sequence[Answer]) -> dict[str, float]:
-    """How often each verdict was given; nothing when there was nothing to judge."""
-    given = Counter(answer.evidence for answer in answers)
-    return {verdict: round(count / len(answers), 4) for verdict, count in sorted(given.items())}
 
 
 def _latency(answers: Sequence[Answer]) -> dict[str, float]:

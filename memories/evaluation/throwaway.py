@@ -1,4 +1,4 @@
-"""A workspace that exists for one evaluation and leaves nothing behind."""
+"""A workspace made for an evaluation: thrown away after it, or kept by name for the next one."""
 
 import uuid
 from collections.abc import Iterator
@@ -23,6 +23,27 @@ _TABLES = (
 
 
 @contextmanager
+def workspace_for(keep: str | None) -> Iterator[Workspace]:
+    """The workspace kept under this name, made when there is none; without a name one that is thrown away."""
+    if not keep:
+        with throwaway_workspace() as workspace:
+            yield workspace
+        return
+    workspace, _made = Workspace.objects.get_or_create(name=_kept_name(keep))
+    yield workspace
+
+
+def forget(keep: str) -> None:
+    """Remove the workspace kept under this name."""
+    for workspace in Workspace.objects.filter(name=_kept_name(keep)):
+        remove(workspace)
+
+
+def _kept_name(keep: str) -> str:
+    return f"evaluation: {keep}"[:100]
+
+
+@contextmanager
 def throwaway_workspace(language: str = "en") -> Iterator[Workspace]:
     """A new workspace, removed with all it holds when the block ends, however it ends."""
     workspace = Workspace.objects.create(name=f"evaluation-{uuid.uuid4().hex[:12]}", language=language)
@@ -33,8 +54,14 @@ def throwaway_workspace(language: str = "en") -> Iterator[Workspace]:
 
 
 def remove(workspace: Workspace) -> None:
-    """Remove a throwaway workspace and every row of it."""
+    """Remove a workspace of ours and every row of it."""
+    with transaction.atomic():
+        empty(workspace)
+        workspace.delete()
+
+
+def empty(workspace: Workspace) -> None:
+    """Remove every row of a workspace of ours."""
     with transaction.atomic(), connection.cursor() as cursor:
         for table in _TABLES:
             cursor.execute(f"DELETE FROM {table} WHERE workspace_id = %s", [workspace.pk])  # noqa: S608 (constants)
-        workspace.delete()
