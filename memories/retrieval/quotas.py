@@ -1,8 +1,8 @@
 """Which of the ranked memories are served: quotas by type and scope, the best of the rest, no copies (A8)."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from memories.choices import ScopeKind
 from memories.models import Entry
@@ -12,52 +12,92 @@ from memories.retrieval.statement import Candidate
 
 @dataclass
 class Ranked:
-    """A candidate with its entry, its final score and what became of it."""
+    """A candidate with its entry, its final score and what became of it (see explanation.FATES)."""
 
     candidate: Candidate
     entry: Entry
     scope_kind: str
     decay: float
     score: float
-    fate: str = "rank"  # served, quota, duplicate, floor: too far from the question, or rank: others were better
+    fate: str = "limit"  # until something else is decided, others were better
     similarity: float | None = None  # 0: as near as anything here, 1: as near as clear answers get
+    recency: float = 1.0
+    ranks: Mapping[str, int] = field(default_factory=dict)  # in each leg that found it, among what was looked at
+    in_context: bool = False
 
 
 def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: bool) -> list[Ranked]:
-    """At most `limit` of these, best first; marks on each what became of it."""
-    unique = _without_copies([item for item in ranked if item.fate != "floor"])
-    chosen = _within_quotas(unique, policies, limit) if quotas else list(unique[:limit])
+    """At most `limit` of these, best first; marks on each what became of it.
+
+    The user's copy of a turn and the chat's are one memory, at the place of the better one. The user's is served; when
+    its quota is full, the chat's may be, within the quota of the chat.
+    """
+    near = _Twins([item for item in ranked if item.fate != "floor"])
+    chosen = _within_quotas(near, policies, limit) if quotas else near.without_copies()[:limit]
     for item in chosen:
         item.fate = "served"
-    return sorted(chosen, key=lambda item: -item.score)
+    for item in near.copies_of(chosen):
+        item.fate = "duplicate"
+    return sorted(chosen, key=lambda item: (-item.score, -item.entry.pk))
 
 
-def _without_copies(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The chat's copy of a turn is left out when the user's own is there."""
-    own = {item.entry.fingerprint for item in ranked if item.scope_kind == ScopeKind.USER}
-    kept = []
-    for item in ranked:
-        if item.scope_kind == ScopeKind.CHAT and item.entry.fingerprint in own:
-            item.fate = "duplicate"
-        else:
-            kept.append(item)
-    return kept
+class _Twins:
+    """Candidates in their order, and which of them say the same in the user's scope and in the chat's."""
+
+    def __init__(self, items: Sequence[Ranked]) -> None:
+        places: dict[str, int] = {}
+        for place, item in enumerate(items):
+            places.setdefault(item.entry.fingerprint, place)
+        self.users = [item for item in items if item.scope_kind == ScopeKind.USER]
+        self.users.sort(key=lambda item: places[item.entry.fingerprint])
+        self.chats = [item for item in items if item.scope_kind == ScopeKind.CHAT]
+        self._places = places
+
+    def in_order(self, items: Sequence[Ranked]) -> list[Ranked]:
+        return sorted(items, key=lambda item: self._places[item.entry.fingerprint])
+
+    def without_copies(self) -> list[Ranked]:
+        own = _said(self.users)
+        return self.in_order([*self.users, *(item for item in self.chats if item.entry.fingerprint not in own)])
+
+    def copies_of(self, chosen: Sequence[Ranked]) -> list[Ranked]:
+        """What was left out and is served from the other scope."""
+        said = {(item.entry.fingerprint, item.scope_kind) for item in chosen}
+        other = {ScopeKind.USER: ScopeKind.CHAT, ScopeKind.CHAT: ScopeKind.USER}
+        return [
+            item
+            for item in (*self.users, *self.chats)
+            if item.fate != "served" and (item.entry.fingerprint, other[ScopeKind(item.scope_kind)]) in said
+        ]
 
 
-def _within_quotas(unique: Sequence[Ranked], policies: Policies, limit: int) -> list[Ranked]:
+def _within_quotas(near: _Twins, policies: Policies, limit: int) -> list[Ranked]:
     """The best of each kind up to its quota, then the best of the rest, never more of the chat than its quota."""
-    taken: Counter[tuple[str, str]] = Counter()
-    chosen: list[Ranked] = []
-    rest: list[Ranked] = []
-    for item in unique:
+    mine, rest = _taken(near.users, policies)
+    own = _said(mine)
+    of_chat, _over = _taken([item for item in near.chats if item.entry.fingerprint not in own], policies)
+    chosen = near.in_order([*mine, *of_chat])[:limit]
+    told = _said([item for item in chosen if item.scope_kind == ScopeKind.CHAT])
+    fill = [item for item in rest if item.entry.fingerprint not in told]
+    return chosen + fill[: limit - len(chosen)]
+
+
+def _taken(items: Sequence[Ranked], policies: Policies) -> tuple[list[Ranked], list[Ranked]]:
+    """Those within the quota of their kind, and those over it."""
+    count: Counter[tuple[str, str]] = Counter()
+    within: list[Ranked] = []
+    over: list[Ranked] = []
+    for item in items:
         kind = (item.entry.type, item.scope_kind)
         quota = policies.quota(*kind)
-        if quota is not None and taken[kind] >= quota:
+        if quota is not None and count[kind] >= quota:
             item.fate = "quota"
-            if item.scope_kind == ScopeKind.USER:
-                rest.append(item)
-            continue
-        taken[kind] += 1
-        chosen.append(item)
-    chosen = chosen[:limit]
-    return chosen + rest[: limit - len(chosen)]
+            over.append(item)
+        else:
+            count[kind] += 1
+            within.append(item)
+    return within, over
+
+
+def _said(items: Sequence[Ranked]) -> set[str]:
+    return {item.entry.fingerprint for item in items}

@@ -153,7 +153,7 @@ def test_quotas_leave_places_for_other_kinds(api: Api) -> None:
     types = [memory["type"] for memory in answer["memories"]]
     assert len(types) == 8
     assert types.count("user_explicit") >= 2 and types.count("auto_capture") >= 3
-    assert {memory["reason"] for memory in answer["left_out"]} <= {"quota", "rank"}
+    assert {memory["reason"] for memory in answer["left_out"]} <= {"quota", "limit"}
     assert len(answer["left_out"]) == 16
 
 
@@ -252,7 +252,7 @@ def test_every_recall_leaves_a_receipt_with_its_candidates(api: Api, workspace: 
     assert receipt.session_key.startswith("telegram-")
     assert receipt.tokens == answer["tokens"] and receipt.timings["total"] > 0
     rows = {row[0]: row[-1] for row in receipt.candidates}
-    assert len(rows) == 3 and rows.pop(served.pk) == "served" and set(rows.values()) == {"rank", "quota"}
+    assert len(rows) == 3 and rows.pop(served.pk) == "served" and set(rows.values()) == {"limit", "quota"}
 
 
 def test_a_recall_that_searched_nothing_leaves_a_receipt_too(api: Api) -> None:

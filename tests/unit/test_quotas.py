@@ -94,6 +94,30 @@ def test_without_a_copy_in_the_users_scope_the_chats_is_served() -> None:
     assert served(ranked(CHAT_TURN, fingerprints=["hi"])) == [0]
 
 
+def test_the_chats_copy_speaks_for_a_turn_that_is_over_the_users_quota() -> None:
+    items = ranked(USER_TURN, USER_TURN, USER_TURN, CHAT_TURN, *[FACT] * 4, fingerprints=["a", "b", "c", "c", *"defg"])
+    assert served(items, limit=6) == [0, 1, 3, 4, 5, 6]
+    assert [item.fate for item in items[2:4]] == ["duplicate", "served"]
+
+
+def test_a_turn_over_the_users_quota_fills_up_when_the_chat_is_full_too() -> None:
+    items = ranked(*[USER_TURN] * 3, *[CHAT_TURN] * 3, fingerprints=["a", "b", "c", "x", "y", "c"])
+    assert served(items) == [0, 1, 2, 3, 4]
+    assert items[5].fate == "duplicate"
+
+
+def test_a_copy_that_is_left_out_for_its_quota_says_so_when_nobody_speaks_for_it() -> None:
+    items = ranked(*[USER_TURN] * 3, *[CHAT_TURN] * 3, fingerprints=["a", "b", "c", "x", "y", "c"])
+    assert served(items, limit=4) == [0, 1, 3, 4]
+    assert [items[2].fate, items[5].fate] == ["quota", "quota"]
+
+
+def test_both_copies_stand_where_the_better_of_them_ranks() -> None:
+    items = ranked(CHAT_TURN, FACT, USER_TURN, fingerprints=["a", "b", "a"])
+    assert served(items, limit=1) == [2]
+    assert items[0].fate == "duplicate"
+
+
 def test_a_request_may_do_without_quotas() -> None:
     items = ranked(*[CHAT_TURN] * 5, *[USER_TURN] * 5)
     assert served(items, quotas=False) == [0, 1, 2, 3, 4, 5, 6, 7]
@@ -106,7 +130,7 @@ def test_copies_are_left_out_without_quotas_too() -> None:
 def test_what_was_left_out_says_why() -> None:
     items = ranked(FACT, FACT, USER_TURN, USER_TURN, USER_TURN)
     served(items, limit=3)
-    assert [item.fate for item in items] == ["served", "served", "served", "rank", "quota"]
+    assert [item.fate for item in items] == ["served", "served", "served", "limit", "quota"]
 
 
 @pytest.mark.parametrize(("value", "expected"), [(1.0, [0]), (3.0, [0, 1, 2]), (None, [0, 1, 2, 3, 4]), (0.0, [])])
