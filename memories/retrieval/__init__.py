@@ -59,10 +59,13 @@ class Recall:
             self.timings[step] = round((time.perf_counter() - begun) * 1000, 3)
 
 
-def recall(query: Query, *, now: datetime, zone: tzinfo = UTC, embed_seconds: float | None = None) -> Recall:
+def recall(
+    query: Query, *, now: datetime, zone: tzinfo = UTC, embed_seconds: float | None = None, recorded: bool = True
+) -> Recall:
     """The memories that bear on a message, best first, with a receipt of the search.
 
-    `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured.
+    `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured. What is not
+    `recorded` leaves no trace: it was asked to measure, not to answer.
     """
     begun = time.perf_counter()
     need = Need(True, "off") if query.need == NeedMode.OFF else need_of(query.message, projects=_projects(query))
@@ -79,8 +82,9 @@ def recall(query: Query, *, now: datetime, zone: tzinfo = UTC, embed_seconds: fl
         result.evidence = evidence_of(result.ranked, result.served, words, entries)
         result.context, result.tokens = context_text(result.served, budget=query.token_budget, zone=zone)
     result.timings["total"] = round((time.perf_counter() - begun) * 1000, 3)
-    result.receipt = receipts.write(query, result, now)
-    _log(query, result)
+    if recorded:
+        result.receipt = receipts.write(query, result, now)
+        _log(query, result)
     return result
 
 
