@@ -126,11 +126,16 @@ def jaccard(one: set[str], other: set[str]) -> float:
 
 def terms(text: str) -> Counter[int]:
     """The hashed index terms of a text and how often each occurs (E5): stems, Chinese words and their bigrams."""
-    counted: Counter[int] = Counter()
-    for run in normalise(text).split():
-        for term in _chinese_terms(run) if _CJK_CHAR.match(run) else _other_terms(run):
-            counted[hashed(term)] += 1
-    return counted
+    return Counter(term_sequence(text))
+
+
+def term_sequence(text: str) -> list[int]:
+    """The hashed index terms of a text, in its order."""
+    return [
+        hashed(term)
+        for run in normalise(text).split()
+        for term in (_chinese_terms(run) if _CJK_CHAR.match(run) else _other_terms(run))
+    ]
 
 
 def _other_terms(run: str) -> list[str]:
