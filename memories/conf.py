@@ -83,6 +83,20 @@ class MemorySettings:
     BREAKER_FAILURES: int = 3  # in a row; then the provider rests
     BREAKER_REST: timedelta = timedelta(seconds=30)
 
+    # the machine's own model (D7)
+    LLM_MAX_TOKENS: int = 4_096  # longest answer; reserved in the budget before each call
+    LLM_TEMPERATURE: float = 0.3
+    LLM_SECONDS: float = 60.0  # one call
+    LLM_TOTAL_SECONDS: float = 180.0  # one question: waiting, retries and corrections included
+    LLM_RETRIES: int = 2  # after failures that may pass
+    LLM_CORRECTIONS: int = 2  # after answers that cannot be used
+    LLM_CALLS: int = 2  # at the same time, all processes together
+    LLM_DAILY_TOKENS: int = 1_000_000  # of one workspace on one of its days; 0 = nothing is asked
+
+    # the fuse: what a machine judged waits for a person (F4)
+    FUSE_SHARE: float = 0.20  # when it would retire more than this share of a scope
+    FUSE_ROWS: int = 10  # and more than so many memories
+
     # jobs: the off switch of each (memplatform.schedules), and how long records are kept
     JOB_TICK: bool = True  # off: none of the nightly jobs run
     JOB_EXPIRE: bool = True

@@ -114,3 +114,27 @@ class HistoryDiffers(PlatformError):
 
     field = "history"
     code = "history_differs"
+
+
+class ModelOff(PlatformError):
+    """No model is configured for the machine's own work."""
+
+    code = "model_off"
+
+
+class ModelFailed(PlatformError):
+    """The model gave no answer."""
+
+    code = "model_failed"
+
+
+class BudgetSpent(PlatformError):
+    """The model's budget of this day is spent."""
+
+    code = "budget_spent"
+
+
+class AnswerInvalid(PlatformError):
+    """The model's answer cannot be used."""
+
+    code = "answer_invalid"

@@ -43,6 +43,11 @@ def _secret_key() -> str:
     return path.read_text()
 
 
+def _in_file(path: str) -> str:
+    """What a file holds, its last line's end left out; nothing where none is named."""
+    return Path(path).read_text().strip() if path else ""
+
+
 SECRET_KEY = _secret_key()
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 #: Secrets are encrypted with the first and read with any of these; without one, SECRET_KEY is used.
@@ -236,6 +241,14 @@ MEMORY_EMBEDDING_MODEL = env("MEMORY_EMBEDDING_MODEL", default="")
 MEMORY_EMBEDDING_DIMENSION = env.int("MEMORY_EMBEDDING_DIMENSION", default=0)
 #: Cosine of unrelated texts by that model; measure it, a wrong one only shifts the floor of similarity.
 MEMORY_EMBEDDING_FLOOR = env.float("MEMORY_EMBEDDING_FLOOR", default=0.0)
+
+#: The machine's own model (memories.llm): off until an address and a model are named.
+MEMORY_LLM_BASE_URL = env("MEMORY_LLM_BASE_URL", default="")
+MEMORY_LLM_MODEL = env("MEMORY_LLM_MODEL", default="")
+#: Its key as it is, or in a file only this account reads.
+MEMORY_LLM_API_KEY = env("MEMORY_LLM_API_KEY", default="") or _in_file(env("MEMORY_LLM_API_KEY_FILE", default=""))
+#: Proxies of the environment are not used for it; this one is.
+MEMORY_LLM_PROXY = env("MEMORY_LLM_PROXY", default="")
 
 #: Every other number of memories.conf may be set by its name; it is read, and its type minded, when it is used.
 vars().update({name: text for name, text in os.environ.items() if name.startswith("MEMORY_") and name not in globals()})

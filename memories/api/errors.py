@@ -13,14 +13,18 @@ from rest_framework import exceptions as drf
 from rest_framework import status
 
 from memories.exceptions import (
+    AnswerInvalid,
     BatchBusy,
     BatchNotFound,
     BatchSettled,
+    BudgetSpent,
     EmbedderFailed,
     EntryNotFound,
     HistoryDiffers,
     InvalidAddress,
     InvalidDraft,
+    ModelFailed,
+    ModelOff,
     NotServed,
     PlatformError,
     ScopeFrozen,
@@ -49,6 +53,10 @@ STATUSES: dict[type[PlatformError], int] = {
     SessionAmbiguous: status.HTTP_400_BAD_REQUEST,
     SessionBusy: status.HTTP_409_CONFLICT,
     HistoryDiffers: status.HTTP_409_CONFLICT,
+    ModelOff: status.HTTP_409_CONFLICT,
+    ModelFailed: status.HTTP_503_SERVICE_UNAVAILABLE,
+    BudgetSpent: status.HTTP_503_SERVICE_UNAVAILABLE,
+    AnswerInvalid: status.HTTP_502_BAD_GATEWAY,
 }
 
 

@@ -1,0 +1,186 @@
+"""The machine's own model: one OpenAI-compatible endpoint of the owner's, off until it is named (D7).
+
+`ask` puts a prompt to it and gives back an answer of the schema, or one of four errors. Every call is paid from the
+workspace's budget of the day, waits for one of a few places, and happens outside any transaction.
+"""
+
+import logging
+import random
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from pydantic import BaseModel
+
+from memories import prompts, text
+from memories.conf import conf
+from memories.exceptions import AnswerInvalid, ModelFailed, ModelOff
+from memories.llm import budget, places, reading
+from memories.llm.calls import CallFailed, Reply, Request
+from memories.llm.schemas import Given
+from memories.models import Workspace
+from memories.prompts import Prompt
+
+log = logging.getLogger(__name__)
+T = TypeVar("T", bound=BaseModel)
+#: The estimate of tokens is right on average; a single text may have half as many again.
+_MARGIN, _OVERHEAD = 1.5, 50
+_BACKOFF, _LONGEST_BACKOFF = 0.5, 20.0  # seconds
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What a model answered, validated, and what all calls for it cost."""
+
+    value: T
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass
+class _Question:
+    """One question on its way: whose it is, what it may cost, and how long it may take."""
+
+    workspace: Workspace
+    purpose: str
+    request: Request
+    now: datetime
+    until: float
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def is_on() -> bool:
+    """Whether an owner has named an endpoint and a model."""
+    return bool(settings.MEMORY_LLM_BASE_URL and settings.MEMORY_LLM_MODEL)
+
+
+def ask(
+    workspace: Workspace,
+    purpose: str,
+    prompt: Prompt,
+    schema: type[T],
+    *,
+    now: datetime,
+    given: Given | None = None,
+    model: str = "",
+    max_tokens: int | None = None,
+    seconds: float | None = None,
+) -> Answer[T]:
+    """Ask until an answer fits the schema and names nothing but what was given.
+
+    `seconds` is for all of it, waiting and corrections included. Raises ModelOff, ModelFailed, BudgetSpent,
+    AnswerInvalid.
+    """
+    if not is_on():
+        raise ModelOff
+    request = Request(
+        model=model or settings.MEMORY_LLM_MODEL,
+        messages=prompt.messages(),
+        language=prompt.language,
+        name=schema.__name__.lower(),
+        schema=reading.wire_schema(schema),
+        max_tokens=max_tokens or conf.LLM_MAX_TOKENS,
+        temperature=conf.LLM_TEMPERATURE,
+    )
+    until = time.monotonic() + (seconds or conf.LLM_TOTAL_SECONDS)
+    return _answer(_Question(workspace, purpose, request, now, until), schema, given or Given())
+
+
+def _answer(question: _Question, schema: type[T], given: Given) -> Answer[T]:
+    for correction in range(conf.LLM_CORRECTIONS + 1):
+        reply, reservation = _patiently(question)
+        try:
+            value = reading.read(reply.text, schema, given)
+        except AnswerInvalid as error:
+            budget.spoil(reservation)
+            problem = f"it was cut off: be shorter; {error}" if reply.was_cut else str(error)
+            log.warning("llm.answer_invalid purpose=%s try=%d", question.purpose, correction + 1)
+            question.request = _corrected(question.request, reply.text, problem)
+        else:
+            model = question.request.model
+            return Answer(value, model, question.calls, question.prompt_tokens, question.completion_tokens)
+    raise AnswerInvalid(_("The model's answer cannot be used: %(problem)s") % {"problem": problem})
+
+
+def _corrected(request: Request, said: str, problem: str) -> Request:
+    """The first question again, the last answer and what is wrong with it: earlier failures are left out."""
+    wrong = f"{prompts.fill('correction', request.language, {})}\n{prompts.as_data({'problem': problem})}"
+    back = [{"role": "assistant", "content": said[:8_000] or "…"}, {"role": "user", "content": wrong}]
+    return replace(request, messages=[*request.messages[:2], *back])
+
+
+def _patiently(question: _Question) -> tuple[Reply, budget.Reservation]:
+    """A reply, after failures that passed. Raises ModelFailed, BudgetSpent."""
+    for attempt in range(conf.LLM_RETRIES + 1):
+        try:
+            return _call(question)
+        except CallFailed as failure:
+            pause = pause_after(failure, attempt)
+            log.warning("llm.call_failed purpose=%s try=%d: %s", question.purpose, attempt + 1, failure)
+            if not failure.may_pass or attempt == conf.LLM_RETRIES or time.monotonic() + pause >= question.until:
+                raise ModelFailed(_("The model gave no answer: %(what)s") % {"what": failure}) from None
+        time.sleep(pause)
+    raise ModelFailed
+
+
+def pause_after(failure: CallFailed, attempt: int) -> float:
+    """As long as the server asks for, else ever longer; by chance, so that many callers do not come back at once."""
+    doubled: float = min(_BACKOFF * 2**attempt, _LONGEST_BACKOFF)
+    chance = random.uniform(0.5, 1.0)  # noqa: S311 (chance, not a secret)
+    return doubled * chance if failure.after is None else failure.after + doubled * (1 - chance)
+
+
+def _call(question: _Question) -> tuple[Reply, budget.Reservation]:
+    """One call in a place, paid for. Raises CallFailed, ModelFailed, BudgetSpent."""
+    from memories.llm.wire import complete  # the SDK takes a second and 60 MB, which only those pay who have a model
+
+    request = question.request
+    with places.place(question.until):
+        reservation = _reserved(question)
+        seconds = min(conf.LLM_SECONDS, max(question.until - time.monotonic(), 0.001))
+        try:
+            reply = complete(request, seconds=seconds)
+        except CallFailed as failure:
+            costs = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
+            _settle(question, reservation, *costs, failed=True)
+            raise
+        prompt_tokens = reply.prompt_tokens or _estimated(request)
+        _settle(question, reservation, prompt_tokens, reply.completion_tokens or text.count_tokens(reply.text), False)
+        return reply, reservation
+
+
+def _reserved(question: _Question) -> budget.Reservation:
+    return budget.reserve(
+        question.workspace,
+        question.purpose,
+        question.request.model,
+        prompt_tokens=round(_estimated(question.request) * _MARGIN) + _OVERHEAD,
+        completion_tokens=question.request.max_tokens,
+        now=question.now,
+    )
+
+
+def _settle(
+    question: _Question, reservation: budget.Reservation, prompt_tokens: int, completion_tokens: int, failed: bool
+) -> None:
+    budget.settle(reservation, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, failed=failed)
+    question.calls += 1
+    question.prompt_tokens += prompt_tokens
+    question.completion_tokens += completion_tokens
+
+
+def _estimated(request: Request) -> int:
+    """Roughly what the server will count, the schema included: some servers put it into the prompt."""
+    said = sum(text.count_tokens(message["content"]) for message in request.messages)
+    return said + text.count_tokens(str(request.schema))
