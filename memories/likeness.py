@@ -1,27 +1,64 @@
-"""When two texts are one memory, and when a small difference makes them two (A10)."""
+"""When two texts are one memory, and when a small difference makes them two (A10).
+
+Two texts are one memory when they say the same words in the same order, apart from words that carry no fact: articles,
+particles, courtesies, fillers. Whatever else differs, somebody may ask about: a number, a name, a negation, a colour.
+"""
 
 import re
-import unicodedata
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-import rjieba
-
-from memories import stopwords, text
+from memories import text
 
 _NUMBER = re.compile(r"\d")
-_LATIN = re.compile(r"[^\W\d_]+(?:['’][a-z]+)?", re.IGNORECASE)
 #: Where a word may begin or end: not between two letters that are no Chinese ones.
 _EDGE = r"(?<![a-z\d](?=[a-z\d]))"
 _CHINESE_NUMERALS = frozenset("零〇一二两兩三四五六七八九十百千万萬亿億半")
-#: Parts of speech of the segmenter that stand for names (people, places, bodies, others) and times.
-_NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz", "t"})
-_SURNAME = re.compile("[姓老小阿].")
-#: Words that a name follows, as in «my cat is called Rice» and «我的猫叫年糕».
-_INTRODUCING = frozenset({"called", "named", "叫", "叫做", "叫作", "名叫", "姓", "name's"})
-_PERSONS = frozenset({"i", "me", "you", "we", "us", "they", "them", "我", "你", "您", "我们", "你们", "他们"})
 _NEGATION_CHARS = frozenset("不没沒无無非未别別莫勿否")
+
+#: Words that come and go without changing what is said.
+_ARTICLE_WORDS = "a an the our that 的 地"
+_EMPHASIS = (
+    "really very quite truly actually basically indeed also 很 非常 十分 特别 特別 真 真的 确实 確實 其实 其實 挺"
+)
+_FILLERS = "now please kindly pls plz just 啊 呀 哦 噢 喔 呃 嘛 哟 呢 就 里 裡 里面 裡面 里边 来 來 一下 及时 及時"
+#: Courtesies and interjections: nothing at the beginning or the end of a text, words like others within.
+_OPENING_WORDS = """
+    so ok okay oh ah um uh hmm hey hi hello anyway btw fyi thanks thx thank_you by_the_way remember_that note_that
+    i_mean you_know just_so_you_know for_your_information
+    请 請 麻烦 麻煩 麻烦你 拜托 拜託 劳驾 你好 您好 嗨 嘿 哈哈 哈哈哈 嗯 嗯嗯 好的 谢谢 謝謝 多谢 对了 對了 那个 那個
+"""
+_CLOSING_WORDS = """
+    thanks thx thank_you thanks_a_lot many_thanks too lol haha you_know
+    谢谢 謝謝 谢谢你 谢谢您 多谢 哈哈 哈哈哈 嗯 拜托 拜託
+"""
+_PHRASE_WORDS = 5
+_FEW = 2  # words that say nothing: so many more never make another memory
+#: After these a light word is a name, an aim, or half of a negation: «a dog called Ok», «to please her», «not just».
+_BINDING_WORDS = "called named name call to not no never is 叫 叫做 叫作 名叫 姓 是"
+_NEGATED = """
+    don't doesn't didn't isn't aren't wasn't weren't can't won't couldn't shouldn't wouldn't haven't hasn't hadn't
+"""
+_BARE_WORDS = _NEGATED + " i'm i've you're you've they're they've that's"
+_HAVE_IS = "it that there here what who where how he she"
+_ARTICLES = frozenset(_ARTICLE_WORDS.split())
+_INTENSIFIES = frozenset(_EMPHASIS.split())
+_LIGHT = _ARTICLES | _INTENSIFIES | frozenset(_FILLERS.split())
+_OPENING = frozenset(_OPENING_WORDS.split())
+_CLOSING = frozenset(_CLOSING_WORDS.split())
+_BINDING = frozenset(_BINDING_WORDS.split())
+#: Words that are written in two ways.
+_ALSO_WRITTEN = {"using": "with", "您": "你", "妳": "你", "gonna": "going to", "wanna": "want to", "cannot": "can not"}
+_CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "i'm": "i am"}
+_IS = frozenset(f"{word}'s" for word in _HAVE_IS.split())
+_BARE = {word.replace("'", ""): word for word in _BARE_WORDS.split()}
+_ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will"}
+_AND = frozenset({"and", "和", "跟", "与", "與", "以及"})
+#: «Building A» is not «a building».
+_LABEL = re.compile(r"[a-z\d] A\b")
 
 _TELLING_ENGLISH = """
     no not never none nobody nothing neither nor cannot without hardly isn't aren't wasn't weren't don't doesn't
@@ -63,26 +100,34 @@ class Likeness(Enum):
     OTHER = "other"  # different texts
 
 
+@dataclass(frozen=True)
+class _Read:
+    """What a text says, Chinese without gaps, for it is cut by guess; and the words that say nothing."""
+
+    substance: str
+    fillers: Counter[str]
+
+    def fillers_beside(self, other: "_Read") -> int:
+        """How many words that say nothing only one of them has."""
+        return ((self.fillers - other.fillers) + (other.fillers - self.fillers)).total()
+
+
 def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
     """Whether a new text repeats, rewords or only resembles an old one, and their Jaccard similarity.
 
-    Texts are alike from `threshold` on. What counts, dates or negates is then looked at word by word: «port 8080» and
-    «port 9090» are nearly the same text, and two memories.
+    Texts resemble each other from `threshold` on, and with a filler or two more they do in any case. Which words differ
+    then decides: «port 8080» and «port 9090» are nearly the same text, and two memories.
     """
-    ours, theirs = text.shingles(old), text.shingles(new)
-    alike = text.jaccard(ours, theirs)
     if text.fingerprint(old) == text.fingerprint(new):
         return Likeness.SAME, 1.0
-    if alike >= threshold:
-        return (Likeness.APART if _differ_in_substance(old, new) else Likeness.ALIKE), alike
-    if text.jaccard(_plain(ours), _plain(theirs)) >= threshold and _differ_in_substance(old, new):
-        return Likeness.APART, alike
-    return Likeness.OTHER, alike
-
-
-def _plain(shingles: set[str]) -> set[str]:
-    """What two texts share when numbers, dates and negations are left out."""
-    return {shingle for shingle in shingles if not _tells(shingle)}
+    said, repeated = text.shingles(old), text.shingles(new)
+    alike = text.jaccard(said, repeated)
+    ours, theirs = _read(old), _read(new)
+    if ours.substance and ours.substance == theirs.substance and text.marks(old) == text.marks(new):
+        alike = max(alike, threshold) if ours.fillers_beside(theirs) <= _FEW else alike
+        return (Likeness.ALIKE if alike >= threshold else Likeness.OTHER), alike
+    near = max(alike, text.jaccard(_plain(said), _plain(repeated)))
+    return (Likeness.APART if near >= threshold else Likeness.OTHER), alike
 
 
 def contains(old: str, new: str) -> bool:
@@ -91,21 +136,9 @@ def contains(old: str, new: str) -> bool:
     return re.search(rf"{_EDGE}{said}{_EDGE}", text.normalise(old)) is not None
 
 
-def _differ_in_substance(old: str, new: str) -> bool:
-    ours, theirs = text.words(old), text.words(new)
-    names = _names(old, ours) | _names(new, theirs)
-    differing = set(_surplus(ours, theirs) + _surplus(theirs, ours))
-    return (
-        any(_tells(word) for word in differing)
-        or not differing.isdisjoint(names)
-        or text.marks(old) != text.marks(new)
-        or _roles(ours, names - differing) != _roles(theirs, names - differing)
-    )
-
-
-def _surplus(ours: list[str], theirs: list[str]) -> list[str]:
-    """The words one text has more often than the other."""
-    return list(Counter(ours) - Counter(theirs))
+def _plain(shingles: set[str]) -> set[str]:
+    """What two texts share when numbers, dates and negations are left out."""
+    return {shingle for shingle in shingles if not _tells(shingle)}
 
 
 def _tells(word: str) -> bool:
@@ -119,29 +152,63 @@ def _tells(word: str) -> bool:
     )
 
 
-def _roles(words: list[str], names: set[str]) -> list[str]:
-    """Who and how much, in order: «Alice owes Bob 5» is not «Bob owes Alice 5»."""
-    return [word for word in words if word in names or word in _PERSONS or _tells(word)]
+def _read(content: str) -> _Read:
+    words = _within([part for word in text.words(content) for part in _spelled(word)])
+    light = _LIGHT - {"a"} if _LABEL.search(content) else _LIGHT
+    kept: list[str] = []
+    fillers: Counter[str] = Counter()
+    for before, word in pairwise(["", *words]):
+        if _is_light(word, before, light):
+            fillers[word] += 1
+        else:
+            kept.append(word)
+    return _Read(text.joined(_with_list_sorted(kept)), fillers)
 
 
-def _names(original: str, words: list[str]) -> set[str]:
-    """Words that look like names: capitalised, tagged so by the segmenter, or after a word that introduces one.
+def _spelled(word: str) -> Iterator[str]:
+    """A word as it is spelled in full: «don't» and «dont» are «do not»."""
+    plain = word.replace("’", "'")
+    plain = _BARE.get(plain, plain)
+    plain = _CONTRACTED.get(plain) or _ALSO_WRITTEN.get(plain) or plain
+    if plain in _IS:
+        plain = plain.replace("'s", " is")
+    for ending, full in _ENDINGS.items():
+        plain = plain.removesuffix(ending) + full if plain.endswith(ending) else plain
+    yield from plain.split()
 
-    A capital at the beginning of a sentence proves nothing; there every word that is not a common one counts, since
-    keeping two memories costs less than losing one.
-    """
-    plain = unicodedata.normalize("NFKC", original)
-    spelled = _LATIN.findall(plain)
-    found = {
-        word.casefold()
-        for word in spelled
-        if word[0].isupper()
-        and word.casefold().replace("’", "'") not in stopwords.ENGLISH
-        and word.lower() not in spelled
-    }
-    found.update(word for before, word in pairwise(words) if before in _INTRODUCING)
-    found.update(filter(_SURNAME.fullmatch, words))
-    for run in text.normalise(plain).split():
-        if not run.isascii():
-            found.update(word for word, tag in rjieba.tag(run) if tag in _NAME_TAGS)
-    return found
+
+def _within(words: list[str]) -> list[str]:
+    """A text without the courtesies it begins and ends with; one that is nothing else stays as it is."""
+    start, end = 0, len(words)
+    while size := _phrase(words[start:end], _OPENING):
+        start += size
+    while size := _phrase(words[start:end][::-1], _CLOSING, backwards=True):
+        if end > size and words[end - size - 1] in _BINDING:
+            break
+        end -= size
+    return words[start:end] or words
+
+
+def _phrase(words: list[str], known: frozenset[str], *, backwards: bool = False) -> int:
+    """Of how many words the longest known phrase is that these begin with; 0: none."""
+    for size in range(min(_PHRASE_WORDS, len(words)), 0, -1):
+        phrase = words[:size][::-1] if backwards else words[:size]
+        if "_".join(phrase) in known or "".join(phrase) in known:
+            return size
+    return 0
+
+
+def _is_light(word: str, before: str, light: frozenset[str]) -> bool:
+    """Whether a word says nothing where it stands."""
+    if word not in light:
+        return False
+    if _NEGATION_CHARS.intersection(before):
+        return False
+    return before not in _BINDING or (word in _ARTICLES or (word in _INTENSIFIES and before in ("is", "是")))
+
+
+def _with_list_sorted(words: list[str]) -> list[str]:
+    """«… beef and garlic» is «… garlic and beef», at the end, where nothing belongs to one of them alone."""
+    if len(words) > 3 and words[-2] in _AND:
+        return [*words[:-3], *sorted((words[-3], words[-1])), "and"]
+    return words

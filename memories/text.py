@@ -5,6 +5,7 @@ import re
 import unicodedata
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 
 import rjieba
@@ -22,9 +23,21 @@ _RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}_]+(?:['’][a-z]+)?")
 _HALF_WORD = re.compile(rf"[^\W{_CJK}_]{{2,}}")
 _CJK_CHAR = re.compile(rf"[{_CJK}]")
 _BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) | (?=[{_CJK}])")
-#: What punctuation must not be lost of: signs, points and units of numbers, C++ and C#, and a crossed-out answer.
+#: What punctuation must not be lost of: signs, points and units of numbers, comparisons, C++ and C#, blood group A+,
+#: and a crossed-out answer.
 _MARK = re.compile(
-    r"(?:(?<![a-z\d])-)?[$€£¥]?(?<!\d)\d+(?:[.:/-]\d+)*[%‰°$€£¥]?|(?<![a-z\d])[a-z](?:\+\+|#)|[👎❌✖🚫💔]"
+    r"(?:(?<![a-z\d])[-+~])?[$€£¥]?(?<!\d)\d+(?:[.:/~,-]\d+)*[%‰°$€£¥]?|(?<![a-z\d])[a-z](?:\+\+|#)"
+    r"|(?<![a-z\d])[a-z]{1,2}[-+](?![a-z\d+-])|[<>=≤≥≠≈±×÷√→←↑↓]|&&|\|\||[👎❌✖🚫💔✗✘☐]"
+)
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+#: Codes and passwords, whose case and signs count: letters and digits together.
+_CODE = re.compile(r"(?<![a-z\d])[a-z\d]+(?:[#$%^&*@!+=~\\_][a-z\d]+)*", re.IGNORECASE)
+_PLAIN_CODE = re.compile(r"[A-Za-z]*|\d*|[A-Z]?[a-z\d]*|[A-Z\d]*")
+_SENTENCE = re.compile(r"[^.!?。！;；\n]+[.!?。！]*")
+_ASKING = re.compile(
+    r"\b(?:what|which|who|whom|whose|when|where|why|how)\b"
+    r"|^\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|am)\b"
+    r"|[吗嗎呢谁誰哪几幾何]|什[么麼]|多少|怎|是否|(?P<verb>[\u4e00-\u9fff])[不没沒](?P=verb)"
 )
 _UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 _LABEL = re.compile(r"^(?:User|Assistant): ", re.MULTILINE)
@@ -95,9 +108,17 @@ def fingerprint(text: str) -> str:
 
 
 def marks(text: str) -> list[str]:
-    """What `normalise` loses and two texts may still differ by: «-5», «3.5», «5%», «C++», «👎»."""
-    found = _MARK.findall(unicodedata.normalize("NFKC", text).casefold())
-    return [mark for mark in found if not mark.isdecimal()]
+    """What `normalise` loses and two texts may still differ by: «-5», «3.5», «5%», «C++», «aB3», «👎», a question."""
+    spelled = unicodedata.normalize("NFKC", text).translate(_DASHES)
+    plain = spelled.casefold()
+    found = [mark for mark in _MARK.findall(plain) if not mark.isdecimal()]
+    codes = [code for code in _CODE.findall(spelled) if not _PLAIN_CODE.fullmatch(code)]
+    return [*found, *codes, *("?" for said in _SENTENCE.findall(plain) if _asks_by_its_mark_alone(said))]
+
+
+def _asks_by_its_mark_alone(sentence: str) -> bool:
+    """«The server is down?»: without its mark a statement."""
+    return "?" in sentence and _ASKING.search(sentence) is None
 
 
 def words(text: str) -> list[str]:
@@ -106,6 +127,11 @@ def words(text: str) -> list[str]:
     for run in normalise(text).split():
         out.extend(rjieba.cut(run) if _CJK_CHAR.match(run) else [run])
     return out
+
+
+def joined(words: Iterable[str]) -> str:
+    """Words as one text, Chinese ones without gaps: where one ends there is a guess of the segmenter's."""
+    return _BETWEEN_CJK.sub("", " ".join(words))
 
 
 def shingles(text: str) -> set[str]:

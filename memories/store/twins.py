@@ -184,6 +184,8 @@ def best_twin(arrival: Arrival, twins: Iterable[Twin]) -> tuple[Twin | None, Lik
         if _share(twin.terms, arrival.counts) < threshold - TERM_SLACK:
             continue  # far apart: not worth a look at every word
         likeness, alike = compare(twin.content, arrival.draft.content, threshold=threshold)
+        if likeness is Likeness.SAME:  # of a time when fingerprints were taken otherwise
+            return twin, Likeness.SAME, []
         if likeness is Likeness.ALIKE and not twin.pinned:
             best = max(best or (0.0, twin), (alike, twin), key=lambda pair: pair[0])
         elif likeness is not Likeness.OTHER:
