@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from channels_app import addressing
+from channels_app import addressing, buffering
 from memories.capture import Turn, capture_turn
 from memories.models import BotKey
 from memories.models.change import acting
@@ -52,6 +52,7 @@ def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
             origins=tuple(conversations.origin_of(session, event) for event in events),
         )
         remembered = capture_turn(turn, resolved, scopes, sender=sender, now=now, actor=actor)
+        buffering.hold_turn(turn, session, events, resolved, scopes, sender=sender, now=now)
     return Taken(session, remembered)
 
 

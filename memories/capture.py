@@ -53,21 +53,25 @@ def capture_turn(
 
 
 def _draft(turn: Turn, resolved: Resolved, scope: Scope, sender: str) -> Draft:
-    address = resolved.address
-    said_in = {
-        "channel": address.platform,
-        "chat_id": address.chat,
-        "session_id": resolved.session_key,
-        "sender_id": sender,
-        "thread_id": address.thread,
-    }
     return Draft(
         scope=scope,
         type=EntryType.CHAT_TURN,
         content=turn_text(turn.user, turn.assistant),
         source=Source.CONVERSATION_CAPTURE,
         at=turn.at,
-        slots={**turn.slots, **said_in},
+        slots={**turn.slots, **place_of(resolved, sender)},
         chats=(resolved.chat,) if scope.kind == ScopeKind.USER else (),
         origins=turn.origins,
     )
+
+
+def place_of(resolved: Resolved, sender: str) -> dict[str, str]:
+    """The slots that say where and by whom something was said."""
+    address = resolved.address
+    return {
+        "channel": address.platform,
+        "chat_id": address.chat,
+        "session_id": resolved.session_key,
+        "sender_id": sender,
+        "thread_id": address.thread,
+    }

@@ -33,6 +33,16 @@ class MemorySettings:
     DEDUPE_TURN_WINDOW: timedelta = timedelta(hours=1)
     DEDUPE_CANDIDATES: int = 50  # entries compared with a draft, those sharing its rarest terms
 
+    # extraction (D5)
+    AUTO_EXTRACT: bool = True  # off: turns no longer enter the buffer; what is in it is still extracted
+    QUIET_GAP: timedelta = timedelta(minutes=3)  # a conversation that was quiet for so long is extracted
+    TOKEN_CAP: int = 6_000  # of the turns extracted together; more would bury what matters
+    SUMMARY_CHARS: int = 200  # of what is told of one day
+    PARCEL_LEASE: timedelta = timedelta(minutes=5)  # a worker that needs longer may lose its work to another
+    PARCEL_ATTEMPTS: int = 3  # then turns are parked for the operator
+    PARCEL_REST: timedelta = timedelta(minutes=1)  # before the second attempt, twice that before the third
+    EXTRACT_TIME: timedelta = timedelta(seconds=50)  # one run of the job goes on for so long
+
     # scopes and groups (E1, A3)
     DM_SCOPE: str = DmScope.PER_CHANNEL_PEER
     GROUP_USER_RECALL: str = GroupUserRecall.SAME_CHAT
@@ -105,6 +115,8 @@ class MemorySettings:
     JOB_CLEAN_UP: bool = True
     JOB_SWEEP_SESSIONS: bool = True
     JOB_CLEAN_EVENTS: bool = True
+    JOB_EXTRACT: bool = True
+    JOB_EXTRACT_DAY: bool = True
     RECEIPT_TTL: timedelta = timedelta(days=30)
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
     KEY_USAGE_TTL: timedelta = timedelta(hours=24)

@@ -33,6 +33,8 @@ class Job:
 JOBS: dict[str, Job] = {
     "tick": Job("memplatform.tasks.tick", "*/15 * * * *", "D6", "starts the nightly jobs that are due"),
     "count-terms": Job("memories.tasks.count_terms", time(2, 30), "E5", "counts the words of every scope anew"),
+    "extract": Job("memories.tasks.extract", "* * * * *", "D5", "extracts conversations that have gone quiet"),
+    "extract-day": Job("memories.tasks.extract_day", time(3, 0), "D5", "extracts whatever the buffer still holds"),
     "expire": Job("memories.tasks.expire", time(3, 30), "A9", "takes out of use what has lived its time"),
     "repair-index": Job(
         "memories.tasks.repair_index", "7 * * * *", "C12", "finds entries without search row or vector"

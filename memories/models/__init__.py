@@ -1,7 +1,7 @@
 """The tables, a file for each idea."""
 
 from memories.models.batch import Batch, BatchChange
-from memories.models.buffer import BufferedTurn, DailyEvent
+from memories.models.buffer import BufferedTurn, DailyEvent, Parcel
 from memories.models.change import Change, Recorded, record_changes
 from memories.models.embedding import EmbeddingCache, EmbeddingModel
 from memories.models.entry import Entry, EntryAccess, Link, Slot
@@ -34,6 +34,7 @@ __all__ = [
     "KeyUsage",
     "Link",
     "Member",
+    "Parcel",
     "Policy",
     "Receipt",
     "Recorded",

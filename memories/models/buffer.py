@@ -1,29 +1,80 @@
 """What waits to be extracted, and the days it becomes: the extraction buffer and tier 3 (D1, D5)."""
 
+from typing import Self
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
+from memories import text
 from memories.choices import BufferState, Source
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
+from memories.models.reliability import Suppression
 from memories.models.scope import Scope
 from memories.models.tenancy import Workspace
 
 
-class BufferedTurn(models.Model):
-    """One turn on its way to extraction; it leaves in the transaction that stores what was made of it (D5).
+class Parcel(models.Model):
+    """Turns of one conversation that are extracted together; the row is the claim (D5).
 
-    Turns of one session are taken together, as a *parcel*: claimed under its id, with a lease, parked when what came
-    back could not be used.
+    It gathers turns until it is sealed: full, asked for, or begun to be worked on. `due_at` is from when on somebody
+    may take it: after a quiet time while it gathers, at once when it is sealed, after the lease when it is claimed.
     """
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     session_uid = models.UUIDField(_("session"), help_text=_("Turns of one session are extracted together."))
     conversation = models.PositiveIntegerField(_("conversation"), default=1)
+    state = models.CharField(_("state"), max_length=10, choices=BufferState, default=BufferState.WAITING)
+    sealed = models.BooleanField(_("sealed"), default=False, help_text=_("It takes no more turns."))
+    turn_count = models.PositiveIntegerField(_("turns"), default=0)
+    tokens = models.PositiveIntegerField(_("tokens"), default=0)
+    began_at = models.DateTimeField(_("oldest turn"))
+    last_at = models.DateTimeField(_("newest turn"))
+    due_at = models.DateTimeField(_("due"), help_text=_("From when on it may be taken."))
+    claim = models.UUIDField(_("claim"), null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    error = models.TextField(_("error"), blank=True, default="")
+
+    class Meta:
+        verbose_name = _("parcel")
+        verbose_name_plural = _("buffer")
+        constraints = [
+            models.UniqueConstraint(fields=["id", "workspace"], name="parcel_in_workspace"),
+            models.UniqueConstraint(
+                fields=["session_uid", "conversation"],
+                condition=Q(state=BufferState.WAITING, sealed=False),
+                name="parcel_gathers_once",
+            ),
+            models.CheckConstraint(condition=Q(state__in=BufferState.values), name="parcel_state_known"),
+            models.CheckConstraint(
+                condition=~Q(state=BufferState.CLAIMED) | Q(claim__isnull=False), name="parcel_claimed_by_somebody"
+            ),
+            models.CheckConstraint(
+                condition=Q(state=BufferState.WAITING) | Q(sealed=True), name="parcel_sealed_when_taken"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["due_at", "id"], condition=~Q(state=BufferState.PARKED), name="parcel_by_due"),
+            models.Index(fields=["session_uid", "conversation"], name="parcel_of_conversation"),
+            models.Index(fields=["workspace", "-last_at", "-id"], name="parcel_by_time"),
+            # how far behind it is, and what waits for an operator
+            models.Index(fields=["state", "began_at"], name="parcel_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.session_uid} · {self.conversation}"
+
+
+class BufferedTurn(models.Model):
+    """One turn on its way to extraction; it leaves in the transaction that stores what was made of it (D5)."""
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    parcel = models.ForeignKey(Parcel, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="turns")
     user_scope = models.ForeignKey(
         Scope, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+"
     )
@@ -31,6 +82,7 @@ class BufferedTurn(models.Model):
         Scope, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+"
     )
     chat = models.CharField(_("chat"), max_length=200, blank=True, default="", help_text=_("Where it was said (A3)."))
+    is_group = models.BooleanField(_("group"), default=False)
     place = models.JSONField(
         _("place"),
         default=dict,
@@ -39,32 +91,35 @@ class BufferedTurn(models.Model):
     messages = models.JSONField(_("messages"), default=list, help_text=_("Each with id, role, sender, content, at."))
     tokens = models.PositiveIntegerField(_("tokens"), default=0)
     said_at = models.DateTimeField(_("said"))
-    state = models.CharField(_("state"), max_length=10, choices=BufferState, default=BufferState.WAITING)
-    parcel = models.UUIDField(_("parcel"), null=True, blank=True)
-    claimed_until = models.DateTimeField(_("claimed until"), null=True, blank=True)
-    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    error = models.TextField(_("error"), blank=True, default="")
 
     class Meta:
         verbose_name = _("buffered turn")
-        verbose_name_plural = _("buffer")
+        verbose_name_plural = _("buffered turns")
         constraints = [
-            models.CheckConstraint(condition=Q(state__in=BufferState.values), name="bufferedturn_state_known"),
             models.CheckConstraint(
                 condition=Q(user_scope__isnull=False) | Q(chat_scope__isnull=False), name="bufferedturn_has_a_scope"
             ),
-            models.CheckConstraint(
-                condition=Q(state=BufferState.WAITING) | Q(parcel__isnull=False), name="bufferedturn_taken_in_a_parcel"
-            ),
         ]
-        indexes = [
-            models.Index(fields=["session_uid", "said_at", "id"], name="bufferedturn_of_session"),
-            models.Index(fields=["workspace", "state", "said_at"], name="bufferedturn_by_state"),
-            models.Index(fields=["parcel"], condition=Q(parcel__isnull=False), name="bufferedturn_of_parcel"),
-        ]
+        indexes = [models.Index(fields=["parcel", "said_at", "id"], name="bufferedturn_of_parcel")]
 
     def __str__(self) -> str:
-        return f"{self.session_uid} {self.said_at:%Y-%m-%d %H:%M}"
+        return " · ".join(str(message["content"])[:60] for message in self.messages)
+
+
+class DailyEventQuerySet(models.QuerySet["DailyEvent"]):
+    def in_use(self) -> Self:
+        """Events nobody took out, and that rest on no message whose memory people took out of the scope (A15)."""
+        taken_out = Suppression.objects.filter(scope_id=OuterRef("scope_id"), origins__overlap=OuterRef("origins"))
+        return self.filter(~Exists(taken_out), expired_at__isnull=True)
+
+    def saying(self, asked: str) -> Self:
+        """Events that hold every word asked for: as it is written, or by its stem and the Chinese words in it."""
+        found = self
+        for word in asked.split():
+            own = sorted(text.terms(word))
+            said = Q(content__icontains=word)
+            found = found.filter(said | Q(terms__contains=own) if own else said)
+        return found
 
 
 class DailyEvent(Recorded):
@@ -95,6 +150,8 @@ class DailyEvent(Recorded):
     updated_at = models.DateTimeField(_("updated"))
     expired_at = models.DateTimeField(_("expired"), null=True, blank=True)
     compressed_at = models.DateTimeField(_("made into facts"), null=True, blank=True)
+
+    objects = DailyEventQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("daily event")

@@ -1,0 +1,39 @@
+"""What people say in the tests of the buffer, and looking at what became of it."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from memories import extraction
+from memories.models import DailyEvent, Parcel, Workspace
+from tests.conftest import NOW, TELEGRAM, Api
+
+QUIET = timedelta(minutes=3)
+
+
+def say(api: Api, user: str, assistant: str = "", *, at: datetime = NOW, address: Any = TELEGRAM, **kwargs: Any) -> Any:
+    """A turn that arrives at that moment."""
+    body = {"address": address, "user": user, "assistant": assistant, **kwargs.pop("body", {})}
+    answer = api.post("turns", body, **{"X-Memplatform-Now": at.isoformat(), **kwargs})
+    assert answer.status_code in (200, 201), answer.json()
+    return answer
+
+
+def extract(at: datetime = NOW + QUIET, workspace: Workspace | None = None) -> dict[str, int]:
+    """One run of the job at that moment."""
+    return extraction.extract_ready(lambda: at, workspace_id=workspace.pk if workspace else None)
+
+
+def told() -> dict[str, list[str]]:
+    """What is told of days, by scope."""
+    found: dict[str, list[str]] = {}
+    for event in DailyEvent.objects.select_related("scope").order_by("scope__key", "local_date", "pk"):
+        found.setdefault(event.scope.key, []).append(event.content)
+    return found
+
+
+def held() -> list[list[str]]:
+    """What waits in the buffer: the texts of each parcel, in order."""
+    return [
+        [message["content"] for turn in parcel.turns.order_by("said_at", "pk") for message in turn.messages]
+        for parcel in Parcel.objects.order_by("pk")
+    ]
