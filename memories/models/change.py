@@ -131,7 +131,11 @@ class Change(models.Model):
                 condition=models.Q(table_name="memories_slot", op="D"),
                 name="change_of_removed_slots",
             ),
-            models.Index(fields=["batch_id"], condition=models.Q(batch_id__isnull=False), name="change_by_batch"),
+            models.Index(
+                fields=["batch_id", "table_name", "row_id"],
+                condition=models.Q(batch_id__isnull=False),
+                name="change_of_batch",
+            ),
         ]
 
     def __str__(self) -> str:
