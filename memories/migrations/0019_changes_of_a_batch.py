@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0017_length_of_the_index'),
+        ('memories', '0018_parcels'),
     ]
 
     operations = [
