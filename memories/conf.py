@@ -73,9 +73,14 @@ class MemorySettings:
     SPEAKER_BOOST: float = 0.07  # added when the question names who said it
     DATE_BOOST: float = 0.20  # added when the question names the days it was said on
     DATE_TAIL: timedelta = timedelta(days=3)  # people speak of a day for some days: the boost falls to 1/e in this time
+    RECENCY: float = 0.02  # what was just said scores so much more (C15); more costs recall, as measured
+    RECENCY_FADES: timedelta = timedelta(days=7)  # what is left of that falls to 1/e in this time
     EVIDENCE_WEAK: float = 0.45  # strength of the evidence below which there is none (C3)
     EVIDENCE_FOUND: float = 0.60  # and from which it is called found
     CONTEXT_TOKENS: int = 1_000
+    ANSWER_CACHE: bool = True  # a question asked again under the same walls, nothing having changed, is not searched
+    ANSWER_CACHE_TTL: timedelta = timedelta(seconds=30)
+    ANSWER_CACHE_SIZE: int = 256  # answers a process keeps
 
     # the index (E5)
     BM25_K1: float = 1.2
@@ -128,6 +133,7 @@ class MemorySettings:
 
     # records
     RECEIPT_SAMPLE: float = 1.0  # share of recalls whose candidates are kept beside the head
+    RECEIPT_PASSED_OVER: int = 2_000  # newest entries of a scope in which receipts look for what is no longer served
     LOG_CONTENT: bool = False  # whether log lines may hold words of users
 
     def __getattribute__(self, name: str) -> Any:

@@ -109,12 +109,17 @@ def _check_words(draft: Draft) -> None:
         raise InvalidDraft(_("Importance lies between 0 and 1."), field="importance")
 
 
-def _check_content(draft: Draft) -> None:
-    if not draft.content.strip():
+def check_content(content: str) -> None:
+    """Raise InvalidDraft unless these can be the words of a memory."""
+    if not content.strip():
         raise InvalidDraft(_("An empty memory says nothing."), field="content")
-    if len(draft.content) > conf.CONTENT_MAX_CHARS:
-        raise InvalidDraft(_too_long(len(draft.content), conf.CONTENT_MAX_CHARS), field="content")
-    _check_characters("content", draft.content)
+    if len(content) > conf.CONTENT_MAX_CHARS:
+        raise InvalidDraft(_too_long(len(content), conf.CONTENT_MAX_CHARS), field="content")
+    _check_characters("content", content)
+
+
+def _check_content(draft: Draft) -> None:
+    check_content(draft.content)
     for name, limit in _FIELD_CHARS.items():
         value = getattr(draft, name)
         _check_characters(name, value)

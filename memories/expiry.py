@@ -4,16 +4,13 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from memories import batch, store
+from memories import batch
 from memories.choices import BatchVerb, EntryType, ScopeKind
 from memories.models import Entry, Policy, Scope
-from memories.models.change import acting
 from memories.models.policy import Policies
 
 JOB = "expire"
 ACTOR = f"job:{JOB}"
-#: Entries a transaction: short enough that no writer of the scope notices.
-CHUNK = 500
 
 
 def expire_due(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
@@ -38,13 +35,8 @@ def due(policies: Policies, now: datetime) -> Q:
 
 
 def _expire_scope(scope: Scope, is_due: Q, *, now: datetime, run: str) -> int:
-    bundle = batch.begin(scope, name=JOB, run=run, actor=ACTOR, now=now)
-    total = 0
-    while True:
-        with acting(ACTOR, batch=bundle.pk, run=run):
-            versions = store.expire_many(scope, is_due, now=now, limit=CHUNK)
-            batch.record(bundle, BatchVerb.EXPIRE, versions)
-        total += len(versions)
-        if len(versions) < CHUNK:
-            batch.finish(bundle, now=now)
-            return total
+    """Said again, it is remembered again: what only its time ended, nobody keeps out."""
+    chosen = Entry.objects.live().filter(is_due, pinned=False)
+    plan = batch.plan_all(scope, chosen, BatchVerb.EXPIRE, name=JOB, run=run, actor=ACTOR, now=now)
+    done: int = batch.carry_out(plan, now=now).counts.get(BatchVerb.EXPIRE, 0)
+    return done

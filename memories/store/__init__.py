@@ -1,7 +1,26 @@
 """The one door: nothing but this package inserts or changes an Entry."""
 
-from memories.store.changes import Edit, edit, expire, restore, revert
-from memories.store.expiring import expire_many
+from memories.store.changes import PLAIN, Edit, edit, expire, read_columns, restore, revert
 from memories.store.intake import Remembered, remember, remember_many
+from memories.store.many import Done, bring_back, change_alike, merge_into, supersede, take_out
+from memories.store.putting_back import put_back
 
-__all__ = ["Edit", "Remembered", "edit", "expire", "expire_many", "remember", "remember_many", "restore", "revert"]
+__all__ = [
+    "PLAIN",
+    "Done",
+    "Edit",
+    "Remembered",
+    "bring_back",
+    "change_alike",
+    "edit",
+    "expire",
+    "merge_into",
+    "put_back",
+    "read_columns",
+    "remember",
+    "remember_many",
+    "restore",
+    "revert",
+    "supersede",
+    "take_out",
+]

@@ -31,6 +31,9 @@ EDITABLE = (
 REVERTIBLE = (*EDITABLE, *COLUMN_SLOTS, "type", "subtype", "tier", "source")
 
 
+#: Columns from which nothing follows: neither words to search for nor slots.
+PLAIN = frozenset(EDITABLE) - {"content", "project"}
+
 _COLUMNS = {column.name: column for column in Entry._meta.concrete_fields}
 
 
@@ -40,6 +43,11 @@ class Edit:
 
     columns: Mapping[str, Any] = field(default_factory=dict)
     slots: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def read_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns by name, from JSON to what they hold."""
+    return {name: _COLUMNS[name].to_python(value) for name, value in columns.items()}
 
 
 def edit(entry: Entry, wanted: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:

@@ -85,8 +85,13 @@ def release(entry: Entry, now: datetime) -> None:
 
 def release_many(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
     """Let the words and messages of entries of a scope be remembered again."""
+    Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope, entry__in=entries).delete()
+    reconcile(scope, entries, now=now)
+
+
+def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
+    """Let what rests on the same messages as these entries be used again, unless it is kept out by another."""
     here = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope)
-    here.filter(entry__in=entries).delete()
     still_out = {origin for origins in here.values_list("origins", flat=True) for origin in origins}
     freed = _resting_on(scope, entries).filter(suppressed_at__isnull=False)
     if still_out:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from memories import expiry, store
+from memories.batch import carrying
 from memories.choices import EntryType, ScopeKind, Source
 from memories.models import Batch, BatchChange, Change, Entry, Policy, Scope, StaleEntry, Suppression, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
@@ -104,7 +105,7 @@ def test_it_is_soft_recorded_and_bundled_by_scope(workspace: Workspace, scope: S
 def test_large_scopes_are_done_in_small_transactions(
     workspace: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expiry, "CHUNK", 3)
+    monkeypatch.setattr(carrying, "CHUNK", 3)
     for animal in ("ants", "bears", "cats", "dogs", "eels", "foxes", "goats"):
         remember(scope, f"we talked of {animal}", days_ago=40)
     assert expire(workspace) == {"scopes": 1, "entries": 7}
@@ -117,22 +118,22 @@ def test_large_scopes_are_done_in_small_transactions(
 def test_a_run_that_was_killed_half_way_is_finished_in_the_same_batch(
     workspace: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expiry, "CHUNK", 1)
+    monkeypatch.setattr(carrying, "CHUNK", 1)
     for animal in ("ants", "bears"):
         remember(scope, f"we talked of {animal}", days_ago=40)
     with monkeypatch.context() as crash, pytest.raises(ConnectionAbortedError):
-        crash.setattr(expiry.batch, "finish", lambda *args, **kwargs: None)
-        calls = iter([store.expire_many])
+        calls = iter([store.take_out])
 
-        def once(*args: Any, **kwargs: Any) -> list[tuple[int, int]]:
+        def once(*args: Any, **kwargs: Any) -> store.Done:
             for call in calls:
                 return call(*args, **kwargs)
             raise ConnectionAbortedError
 
-        crash.setattr(store, "expire_many", once)
+        crash.setattr(store, "take_out", once)
         expire(workspace)
     assert len(expired()) == 1
-    assert expire(workspace)["entries"] == 1
+    assert expire(workspace)["entries"] == 2
+    assert len(expired()) == 2
     assert Batch.objects.get().counts == {"expire": 2}
 
 

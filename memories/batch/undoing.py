@@ -1,0 +1,138 @@
+"""Taking a batch back: an undo is a batch itself, and can be taken back again (F3)."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import uuid4
+
+from django.db import connection, transaction
+
+from memories.batch.planning import Step, plan
+from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.exceptions import BatchBusy, BatchSettled
+from memories.models import Batch, BatchChange
+
+#: Entries a batch changed, with their slots, links and what keeps them out; as its changes tell.
+_TOUCHED = """
+    SELECT row_id AS entry_id FROM memories_change WHERE batch_id = %(batch)s AND table_name = 'memories_entry'
+    UNION
+    SELECT s.entry_id FROM memories_change c JOIN memories_slot s ON s.id = c.row_id
+    WHERE c.batch_id = %(batch)s AND c.table_name = 'memories_slot'
+    UNION
+    SELECT l.from_entry_id FROM memories_change c JOIN memories_link l ON l.id = c.row_id
+    WHERE c.batch_id = %(batch)s AND c.table_name = 'memories_link'
+    UNION
+    SELECT s.entry_id FROM memories_change c JOIN memories_suppression s ON s.id = c.row_id
+    WHERE c.batch_id = %(batch)s AND c.table_name = 'memories_suppression'
+    UNION
+    SELECT coalesce(old -> 'entry_id', old -> 'from_entry_id')::bigint FROM memories_change
+    WHERE batch_id = %(batch)s AND op = 'D'
+      AND table_name IN ('memories_slot', 'memories_link', 'memories_suppression')
+"""
+_FAMILY = """
+    WITH RECURSIVE family AS (
+        SELECT id FROM memories_batch WHERE id = %s
+        UNION SELECT b.id FROM memories_batch b JOIN family f ON b.undoes_id = f.id
+    ) SELECT id FROM family
+"""
+
+
+def plan_undo(
+    batch: Batch,
+    *,
+    actor: str,
+    now: datetime,
+    reason: str = "",
+    positions: Collection[int] | None = None,
+    force: bool = False,
+) -> Batch:
+    """Plan to put back the state before a batch: of all its entries, or of those its rows at `positions` name.
+
+    Entries changed since are left alone and named, unless `force`: then what the batch changed of them is put back,
+    and what others changed beside it stays. Raises BatchSettled, BatchBusy or ScopeFrozen.
+    """
+    with transaction.atomic():
+        held = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
+        if held.state != BatchState.APPLIED or held.scope is None:
+            raise BatchSettled
+        if held.undone_by.filter(state__in=(BatchState.PROPOSED, BatchState.APPLYING)).exists():
+            raise BatchBusy
+        entries = _still_applied(held) if positions is None else _named(held, positions)
+        if not entries:
+            raise BatchSettled
+        undo = plan(
+            held.scope,
+            (Step(verb=BatchVerb.UNDO, entry_id=entry, draft={"force": True} if force else {}) for entry in entries),
+            name=BatchVerb.UNDO,
+            run=f"undo:{uuid4()}",
+            actor=actor,
+            now=now,
+            reason=reason,
+        )
+        Batch.objects.filter(pk=undo.pk).update(undoes=held)
+    undo.refresh_from_db()
+    return undo
+
+
+def changed_since(batch: Batch) -> list[int]:
+    """Entries of an applied batch that others have changed since: an undo leaves them alone unless it is forced."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT last.row_id FROM (SELECT row_id, max(id) AS id FROM memories_change"
+            " WHERE batch_id = %s AND table_name = 'memories_entry' GROUP BY row_id) last"
+            " WHERE EXISTS (SELECT 1 FROM memories_change c WHERE c.table_name = 'memories_entry'"
+            " AND c.row_id = last.row_id AND c.id > last.id AND (c.batch_id IS NULL OR c.batch_id <> ALL(%s)))"
+            " ORDER BY 1",
+            [batch.pk, family(batch)],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def family(batch: Batch) -> list[int]:
+    """A batch with those that took it back, and those that took these back: together they change nothing.
+
+    Of an undo, it is the family of what it undoes.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_FAMILY, [batch.undoes_id or batch.pk])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def close(undo: Batch, now: datetime) -> None:
+    """Tell the batches before it: what an undo put back is undone there, and in effect again one further back."""
+    put_back = BatchChange.objects.filter(batch=undo, verb=BatchVerb.UNDO, state=ChangeState.APPLIED)
+    entries, in_effect = put_back.values("entry"), False
+    step: Batch | None = undo
+    while step is not None and (step := step.undoes) is not None:
+        was, becomes = (
+            (ChangeState.UNDONE, ChangeState.APPLIED) if in_effect else (ChangeState.APPLIED, ChangeState.UNDONE)
+        )
+        BatchChange.objects.filter(batch=step, state=was, entry__in=entries).update(state=becomes)
+        _set_state(step, now)
+        in_effect = not in_effect
+
+
+def _set_state(batch: Batch, now: datetime) -> None:
+    applied = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED).exists()
+    batch.state = BatchState.APPLIED if applied else BatchState.UNDONE
+    batch.closed_at = None if applied else now
+    batch.save(update_fields=["state", "closed_at"])
+
+
+def _still_applied(batch: Batch) -> list[int]:
+    """Everything the batch changed but what was taken back already."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT entry_id FROM ({_TOUCHED}) touched WHERE entry_id NOT IN (SELECT entry_id"  # noqa: S608 (constants)
+            " FROM memories_batchchange WHERE batch_id = %(batch)s AND state = 'undone' AND entry_id IS NOT NULL)"
+            " ORDER BY entry_id",
+            {"batch": batch.pk},
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _named(batch: Batch, positions: Collection[int]) -> list[int]:
+    """The entries of these rows, and of those that became part of what these rows created."""
+    changes = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED, entry__isnull=False)
+    resting = changes.filter(draft__into__position__in=list(positions))
+    chosen = changes.filter(position__in=list(positions)) | resting
+    return sorted({entry for entry in chosen.values_list("entry_id", flat=True) if entry is not None})

@@ -1,0 +1,185 @@
+"""Putting entries back as they were before a batch, from the history of what it changed (F3).
+
+Nothing is computed anew that the history still holds: words, terms and fingerprints come back as they were. An entry
+the batch made is archived, for nothing but a purge or an erasure removes one.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from memories import indexing, text
+from memories.choices import LeftBecause, Operation
+from memories.models import Entry, Link, Scope, Slot, Suppression
+from memories.store import statistics, suppressions
+from memories.store.locks import lock_scopes
+from memories.store.many import Done
+
+ENTRIES = Entry._meta.db_table
+#: Rows that belong to entries, and the columns that say to which.
+BESIDE: dict[str, tuple[type[Slot | Link | Suppression], tuple[str, ...]]] = {
+    Slot._meta.db_table: (Slot, ("entry_id",)),
+    Link._meta.db_table: (Link, ("from_entry_id", "to_entry_id")),
+    Suppression._meta.db_table: (Suppression, ("entry_id",)),
+}
+#: What an undo never gives back: names, and what rises with every change.
+_KEPT = frozenset({"id", "uid", "workspace_id", "scope_id", "version", "updated_at"})
+
+
+@dataclass
+class _Before:
+    """What a row was before the batch."""
+
+    made: bool = False  # by the batch
+    columns: dict[str, Any] = field(default_factory=dict)  # of those it changed; all of them when it removed the row
+    last: int = 0  # its last change by the batch
+
+
+def put_back(
+    scope: Scope, entries: Sequence[int], *, of: int, family: Sequence[int], force: bool, now: datetime
+) -> Done:
+    """Give entries, their slots, links and suppressions back what they were before batch `of`.
+
+    Entries that anybody outside the batch's `family` has changed since are left alone unless `force`. Inside the
+    caller's transaction. Raises ScopeFrozen.
+    """
+    held = lock_scopes([scope])[scope.pk]
+    before = _before(_changes(of, ENTRIES, entries))
+    beside = {table: _before(_changes_beside(of, table, entries)) for table in BESIDE}
+    done = Done()
+    found = Entry.objects.in_scope(held).select_for_update().in_bulk(list(entries))
+    done.leave(set(entries) - found.keys(), LeftBecause.GONE)
+    if not force:
+        done.leave(_changed_since(before, family) & found.keys(), LeftBecause.CHANGED)
+    done.done = sorted(found.keys() - done.left.keys())
+    _put_entries_back(held, {pk: before[pk] for pk in done.done if pk in before}, found, now)
+    for table, rows in beside.items():
+        _put_rows_back(table, rows, set(done.done))
+    _settle(held, done.done, freed=bool(beside[Suppression._meta.db_table]), found=found, now=now)
+    return done
+
+
+def _before(changes: Iterable[tuple[int, int, str, dict[str, Any]]]) -> dict[int, _Before]:
+    """The earliest value of every column the batch changed; changes come in order."""
+    rows: defaultdict[int, _Before] = defaultdict(_Before)
+    for row_id, change_id, op, old in changes:
+        row = rows[row_id]
+        row.made = row.made or (op == Operation.INSERT and not row.last)
+        row.columns = {**old, **row.columns}
+        row.last = change_id
+    return dict(rows)
+
+
+def _changes(batch: int, table: str, rows: Sequence[int]) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT row_id, id, op, old::text FROM memories_change"
+            " WHERE batch_id = %s AND table_name = %s AND row_id = ANY(%s) ORDER BY id",
+            [batch, table, list(rows)],
+        )
+        return [(row, change, op, json.loads(old)) for row, change, op, old in cursor.fetchall()]
+
+
+def _changes_beside(batch: int, table: str, entries: Sequence[int]) -> list[Any]:
+    """What the batch changed of the rows that belong to these entries: those still there, and those it removed."""
+    _model, columns = BESIDE[table]
+    here = " OR ".join(f"{column} = ANY(%(entries)s)" for column in columns)
+    gone = " OR ".join(f"(old -> '{column}')::bigint = ANY(%(entries)s)" for column in columns)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id FROM {table} WHERE {here} UNION SELECT row_id FROM memories_change"  # noqa: S608 (our own tables)
+            f" WHERE batch_id = %(batch)s AND table_name = %(table)s AND op = 'D' AND ({gone})",
+            {"entries": list(entries), "batch": batch, "table": table},
+        )
+        rows = [row[0] for row in cursor.fetchall()]
+    return _changes(batch, table, rows) if rows else []
+
+
+def _changed_since(before: dict[int, _Before], family: Sequence[int]) -> set[int]:
+    """Entries that somebody outside the family changed after the batch had."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT c.row_id FROM unnest(%s::bigint[], %s::bigint[]) AS put (row_id, last)"
+            " JOIN memories_change c ON c.table_name = %s AND c.row_id = put.row_id AND c.id > put.last"
+            " WHERE c.batch_id IS NULL OR c.batch_id <> ALL(%s)",
+            [list(before), [row.last for row in before.values()], ENTRIES, list(family)],
+        )
+        return {row[0] for row in cursor.fetchall()}
+
+
+_COLUMNS = [column.column for column in Entry._meta.concrete_fields if column.column not in _KEPT]
+_POPULATE = (
+    "UPDATE memories_entry e SET {columns}, updated_at = %s FROM ("
+    " SELECT p.* FROM unnest(%s::bigint[], %s::jsonb[]) AS put (id, old) JOIN memories_entry t ON t.id = put.id"
+    " CROSS JOIN LATERAL jsonb_populate_record(t, put.old) p) was WHERE e.id = was.id"
+).replace("{columns}", ", ".join(f"{column} = was.{column}" for column in _COLUMNS))
+
+
+def _put_entries_back(scope: Scope, before: dict[int, _Before], found: dict[int, Entry], now: datetime) -> None:
+    made = [pk for pk, row in before.items() if row.made and found[pk].archived_at is None]
+    Entry.objects.in_scope(scope).filter(pk__in=made).update(archived_at=now, updated_at=now)
+    changed = {pk: row.columns for pk, row in before.items() if not row.made and row.columns}
+    if not changed:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_POPULATE, [now, list(changed), [json.dumps(columns) for columns in changed.values()]])
+    reworded = [found[pk] for pk, columns in changed.items() if "terms" in columns or "content" in columns]
+    if reworded:
+        _find_by_words(scope, reworded)
+
+
+def _find_by_words(scope: Scope, reworded: Sequence[Entry]) -> None:
+    """Let entries be found by the words they have again; `reworded` holds them as they were a moment ago."""
+    counted: Counter[int] = Counter()
+    rows: list[indexing.Keywords] = []
+    are = Entry.objects.in_scope(scope).only("terms", "content").in_bulk([entry.pk for entry in reworded])
+    for entry in reworded:
+        counted.subtract(entry.terms)
+        counted.update(are[entry.pk].terms)
+        rows.append((entry.pk, scope.workspace_id, scope.pk, text.terms(are[entry.pk].content)))
+    statistics.count_terms(scope.workspace_id, {scope.pk: counted})
+    indexing.write_keywords(rows, {scope.pk: scope.index_length})
+
+
+def _put_rows_back(table: str, rows: dict[int, _Before], done: set[int]) -> None:
+    """Remove what the batch made, give back what it changed or removed; of entries that were left alone, nothing."""
+    model, columns = BESIDE[table]
+    stored = {row.pk: row for row in model.objects.filter(pk__in=list(rows))}
+    removed: list[int] = []
+    for pk, row in rows.items():
+        owners = {getattr(stored[pk], column) if pk in stored else row.columns.get(column) for column in columns}
+        if owners.isdisjoint(done):
+            continue
+        if row.made:
+            removed.append(pk)
+        elif pk in stored:
+            model.objects.filter(pk=pk).update(
+                **{name: value for name, value in row.columns.items() if name not in _KEPT}
+            )
+        else:
+            _insert_again(table, row.columns)
+    model.objects.filter(pk__in=removed).delete()
+
+
+def _insert_again(table: str, columns: dict[str, Any]) -> None:
+    """A row that the batch removed, under its own id; unless its place was taken meanwhile."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} SELECT p.* FROM jsonb_populate_record(NULL::{table}, %s::jsonb) p"  # noqa: S608
+            " ON CONFLICT DO NOTHING",
+            [json.dumps(columns)],
+        )
+
+
+def _settle(scope: Scope, entries: Sequence[int], *, freed: bool, found: dict[int, Entry], now: datetime) -> None:
+    if not entries:
+        return
+    if freed:
+        suppressions.reconcile(scope, [found[pk] for pk in entries], now=now)
+    indexing.mark_stale(entries)
+    statistics.touch(scope)

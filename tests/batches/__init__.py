@@ -1,0 +1,1 @@
+"""Batches, undo and the fuse (F3, F4)."""
