@@ -1,11 +1,16 @@
 """From an address on the wire to the channel's rules, the resolver's answer and the scopes behind it (E2)."""
 
+from dataclasses import replace
+from datetime import datetime
+
 from channels_app.models import Channel
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import BotKey, Scope
 from memories.retrieval import Place
-from memories.scoping import Address, ChannelRules, Resolved, resolve
+from memories.scoping import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
+from sessions_app import conversations, locks
+from sessions_app.models import Session
 
 
 def resolve_address(workspace_id: int, address: Address) -> Resolved:
@@ -13,7 +18,29 @@ def resolve_address(workspace_id: int, address: Address) -> Resolved:
     channel = Channel.objects.filter(
         workspace_id=workspace_id, platform=address.platform, account=address.account
     ).first()
-    return resolve(address, channel.rules() if channel else default_rules(), default_dm_scope=conf.DM_SCOPE)
+    rules = channel.rules() if channel else default_rules()
+    return resolve(_with_speaker(workspace_id, address, rules), rules, default_dm_scope=conf.DM_SCOPE)
+
+
+def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> Address:
+    """A direct chat whose peer is not named is with whom it was before (A5)."""
+    key = None if address.peer else key_of_direct_chat(address, rules)
+    if key is None:
+        return address
+    return replace(address, peer=conversations.peer_of(workspace_id, address.platform, address.account, key))
+
+
+def enter_session(key: BotKey, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:
+    """The session of an address, for this bot alone until the transaction ends, and what the address means.
+
+    Raises InvalidAddress, ScopeNotFound, SessionBusy.
+    """
+    resolved = resolve_address(key.workspace_id, address)
+    place = (resolved.session_platform, resolved.session_account, resolved.session_key)
+    locks.stand_in_line(key.workspace_id, *place)
+    scopes = scopes_to_write(key, resolved)
+    begin_channel(key.workspace_id, resolved.address)
+    return conversations.meet(key.workspace_id, resolved, scopes, now=now), resolved, scopes
 
 
 def default_rules() -> ChannelRules:

@@ -10,7 +10,7 @@ from memories.models import BotKey
 from memories.models.change import acting
 from memories.scoping import LOCAL_PEER, LOCAL_PLATFORMS, Address
 from memories.store import Remembered
-from sessions_app import conversations
+from sessions_app import budget, conversations, resetting
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent
 
@@ -25,6 +25,7 @@ class Said:
     at: datetime
     slots: dict[str, str] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)  # tool calls, outcome and the recall that was used
+    max_tokens: int | None = None  # of the history, where it is not the channel's
 
 
 @dataclass(frozen=True)
@@ -32,28 +33,35 @@ class Taken:
     """What became of a turn."""
 
     session: Session
-    remembered: list[Remembered]
+    remembered: list[Remembered] = field(default_factory=list)
+    directives: list[budget.Directive] = field(default_factory=list)
+    reply: str | None = None  # to be given to the user in place of an answer
 
 
 def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
-    """Append a turn to its session and remember it. Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen."""
-    resolved = addressing.resolve_address(key.workspace_id, said.address)
-    sender = speaker_of(said.address)
+    """Append a turn to its session and remember it; one that says /reset closes the conversation instead.
+
+    Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen, SessionBusy.
+    """
+    language = key.workspace.language
     with acting(actor):
-        scopes = addressing.scopes_to_write(key, resolved)
-        addressing.begin_channel(key.workspace_id, said.address)
-        session = conversations.meet(key.workspace_id, resolved, scopes, now=now)
+        session, resolved, scopes = addressing.enter_session(key, said.address, now=now)
+        if resetting.is_asked(said.user):
+            resetting.reset(session, now=now)
+            return Taken(session, reply=resetting.reply(language))
+        sender = speaker_of(resolved.address)
         events = _append(session, said, sender, now)
         turn = Turn(
             user=said.user,
             assistant=said.assistant,
             at=said.at,
             slots=said.slots,
-            origins=tuple(conversations.origin_of(session, event) for event in events),
+            origins=tuple(session.origin_of(event) for event in events),
         )
         remembered = capture_turn(turn, resolved, scopes, sender=sender, now=now, actor=actor)
         buffering.hold_turn(turn, session, events, resolved, scopes, sender=sender, now=now)
-    return Taken(session, remembered)
+        asked = budget.directives(session, language=language, now=now, max_tokens=said.max_tokens)
+    return Taken(session, remembered, asked)
 
 
 def speaker_of(address: Address) -> str:

@@ -123,6 +123,17 @@ def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Res
     )
 
 
+def key_of_direct_chat(address: Address, rules: ChannelRules) -> str | None:
+    """The session key of a direct chat as far as its chat alone tells it; None where it does not.
+
+    So that a message without a peer finds whom the chat is with (A5).
+    """
+    is_named = bool(address.chat) and not address.is_group and address.platform not in LOCAL_PLATFORMS
+    if not is_named or rules.session_mode == SessionMode.FRESH or not is_storable(address.chat):
+        return None
+    return _session_key(rules.session_prefix or address.platform, address.chat, rules)
+
+
 def _direct_key(address: Address, dm_scope: str) -> str:
     if dm_scope == DmScope.MAIN:
         return "main"

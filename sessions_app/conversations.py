@@ -1,21 +1,21 @@
-"""The running conversation of a chat: met under its key, appended to, one writer at a time (B1, B2, B7)."""
+"""The running conversation of a chat: met under its key, appended to in order, replayed as it was said (B1, B2)."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-from django.db.models import F
+from django.db.models import QuerySet
 
+from memories.choices import GroupSessions
+from memories.conf import conf
+from memories.exceptions import InvalidAddress
 from memories.models import Scope
 from memories.scoping import Resolved
 from memories.text import count_tokens
-from sessions_app.choices import EventKind
+from sessions_app import closing
+from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Session, SessionEvent
-
-#: Advisory locks are told apart by their highest byte.
-SESSION_LOCK = 2 << 56
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,32 +29,98 @@ class Message:
     data: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class History:
+    """A conversation as it is handed out: a summary of older turns, if there is one, and the newest as they were."""
+
+    events: list[SessionEvent]
+    tokens: int
+    is_cut: bool  # older messages were left out: they did not fit, and no summary stands for them yet
+
+
 def meet(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now: datetime) -> Session:
-    """The session of an address, begun if this is its first message. Inside a transaction."""
-    session, _made = Session.objects.get_or_create(
+    """The session of an address, begun if this is its first message, and a new conversation if it was idle for long.
+
+    For whoever stands in line (sessions_app.locks). Raises InvalidAddress when somebody else speaks in a direct chat.
+    """
+    address = resolved.address
+    session, made = Session.objects.get_or_create(
         workspace_id=workspace_id,
         platform=resolved.session_platform,
         account=resolved.session_account,
         key=resolved.session_key,
         defaults={
-            "chat_id": resolved.address.chat,
-            "is_group": resolved.address.is_group,
-            "rules": asdict(resolved.rules),
-            # a group's session belongs to nobody in particular: who speaks changes
-            "user_scope": None if resolved.address.is_group else scopes.get(resolved.user_scope or ""),
-            "chat_scope": scopes.get(resolved.chat_scope or ""),
+            "chat_id": address.chat,
+            "peer": _peer_of(resolved),
+            "is_group": address.is_group,
+            **_held(resolved, scopes),
             "started_at": now,
             "last_at": now,
         },
     )
+    if not made:
+        _check_peer(session, resolved)
+        closing.close_if_stale(session, now=now)
+        _follow(session, resolved, scopes, now)
     return session
 
 
+def peer_of(workspace_id: int, platform: str, account: str, key: str) -> str:
+    """Whom the direct chat of this session is with; empty when nobody knows."""
+    place = {"workspace_id": workspace_id, "platform": platform, "account": account, "key": key}
+    return Session.objects.filter(**place).values_list("peer", flat=True).first() or ""
+
+
+def _peer_of(resolved: Resolved) -> str:
+    """Whom a direct chat is with; a session that memory shares between chats is with nobody in particular."""
+    is_one_chat = bool(resolved.session_platform) and not resolved.address.is_group
+    return resolved.address.peer if is_one_chat else ""
+
+
+def _check_peer(session: Session, resolved: Resolved) -> None:
+    peer = _peer_of(resolved)
+    if session.peer and peer and session.peer != peer:
+        said = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
+        raise InvalidAddress(said)
+
+
+def _held(resolved: Resolved, scopes: dict[str, Scope]) -> dict[str, Any]:
+    """What a session keeps of what its address means: the rules, and whose memory it belongs to.
+
+    A group's session belongs to nobody in particular, who speaks changes; unless each member has one (B8).
+    """
+    own = not resolved.address.is_group or resolved.rules.group_sessions == GroupSessions.PER_MEMBER
+    return {
+        "rules": asdict(resolved.rules),
+        "user_scope": scopes.get(resolved.user_scope or "") if own else None,
+        "chat_scope": scopes.get(resolved.chat_scope or ""),
+    }
+
+
+def _follow(session: Session, resolved: Resolved, scopes: dict[str, Scope], now: datetime) -> None:
+    """Go by the rules as they are now. What was said for another memory does not go on in this one."""
+    held, peer = _held(resolved, scopes), session.peer or _peer_of(resolved)
+    before = {name: getattr(session, f"{name}_id") for name in ("user_scope", "chat_scope")}
+    if any(pk and held[name] and held[name].pk != pk for name, pk in before.items()):
+        closing.close(session, closing.MOVED, now=now)
+    wanted = {**held, "peer": peer}
+    changed = [name for name, value in wanted.items() if _as_stored(session, name) != _plain(value)]
+    if changed:
+        for name in changed:
+            setattr(session, name, wanted[name])
+        session.save(update_fields=changed)
+
+
+def _as_stored(session: Session, name: str) -> Any:
+    return getattr(session, f"{name}_id" if name.endswith("_scope") else name)
+
+
+def _plain(value: Any) -> Any:
+    return value.pk if isinstance(value, Scope) else value
+
+
 def append(session: Session, messages: Sequence[Message], *, now: datetime) -> list[SessionEvent]:
-    """Add messages in order to the open conversation, alone until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SESSION_LOCK + session.pk])
-    session.refresh_from_db(fields=["conversation", "next_position", "tokens"])
+    """Add messages in order to the open conversation. For whoever stands in line."""
     events = SessionEvent.objects.bulk_create(
         SessionEvent(
             workspace_id=session.workspace_id,
@@ -70,15 +136,65 @@ def append(session: Session, messages: Sequence[Message], *, now: datetime) -> l
         )
         for n, message in enumerate(messages)
     )
-    tokens = sum(event.tokens for event in events)
-    Session.objects.filter(pk=session.pk).update(
-        tokens=F("tokens") + tokens, next_position=F("next_position") + len(events), last_at=now
-    )
-    session.tokens += tokens
+    if not events:
+        return events
+    spoken = [event for event in events if event.kind != EventKind.AMBIENT]
+    session.tokens += sum(event.tokens for event in spoken)
     session.next_position += len(events)
+    session.last_at = max(session.last_at, now) if spoken else session.last_at
+    session.save(update_fields=["tokens", "next_position", "last_at"])
+    if len(spoken) < len(events):
+        _forget_old_ambient(session)
     return events
 
 
-def origin_of(session: Session, event: SessionEvent) -> str:
-    """How an entry names a message it rests on."""
-    return f"session_events/{session.uid}/{event.conversation}/event-{event.pk}"
+def events_of_chat(session: Session) -> QuerySet[SessionEvent]:
+    """The ambient talk of a session's chat; where each member of a group has a session, of all of them (B5)."""
+    ambient = SessionEvent.objects.filter(workspace_id=session.workspace_id, kind=EventKind.AMBIENT)
+    if not session.is_group:
+        return ambient.filter(session=session)
+    same = {name: getattr(session, name) for name in ("workspace_id", "platform", "account", "chat_id")}
+    return ambient.filter(session__in=Session.objects.filter(is_group=True, **same).values("pk"))
+
+
+def _forget_old_ambient(session: Session) -> None:
+    """All but the last AMBIENT_KEPT of a chat are gone."""
+    kept = events_of_chat(session).order_by("-id")
+    oldest = list(kept.values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT])
+    if oldest:
+        events_of_chat(session).filter(pk__lt=oldest[0]).delete()
+
+
+def recent_chat(session: Session, limit: int | None = None) -> list[SessionEvent]:
+    """What was lately said in a group besides, in order; nothing of a direct chat, whose history says it all (B5)."""
+    if not session.is_group:
+        return []
+    return list(events_of_chat(session).order_by("-id")[: conf.CHAT_CONTEXT if limit is None else limit])[::-1]
+
+
+def replay(session: Session, *, max_tokens: int | None = None, now: datetime) -> History:
+    """The open conversation as it is handed out (B2, B3); nothing of one that its next use will close."""
+    if closing.is_stale(session, now=now):
+        return History([], 0, False)
+    rows = SessionEvent.objects.filter(
+        session=session, conversation=session.conversation, position__gt=session.compacted_to
+    ).exclude(kind=EventKind.AMBIENT)
+    found = list(rows.order_by("position"))
+    summary = [event for event in found if event.kind == EventKind.SUMMARY][-1:]
+    spoken = [event for event in found if event.kind in SPOKEN]
+    limit = session.max_tokens() if max_tokens is None else max_tokens
+    fitting = _newest(spoken, limit - sum(event.tokens for event in summary))
+    events = [*summary, *fitting]
+    return History(events, sum(event.tokens for event in events), len(fitting) < len(spoken))
+
+
+def _newest(events: list[SessionEvent], limit: int) -> list[SessionEvent]:
+    """The newest messages that fit, from the beginning of a turn on."""
+    used, begin = 0, len(events)
+    for position in range(len(events) - 1, -1, -1):
+        used += events[position].tokens
+        if used > limit:
+            break
+        if events[position].kind == EventKind.USER or position == 0:
+            begin = position
+    return events[begin:]

@@ -1,11 +1,15 @@
 """Conversations as they were said."""
 
+from dataclasses import fields
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from memories.conf import conf
 from memories.models import Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7
+from memories.scoping import Address, ChannelRules
 from sessions_app.choices import EventKind
 
 #: What rises with every message, and where the open conversation stands in its budget: not worth a line of history.
@@ -87,6 +91,24 @@ class Session(Recorded):
     def __str__(self) -> str:
         return self.key
 
+    def channel_rules(self) -> ChannelRules:
+        """The rules it was last used under; names of earlier or later versions are passed over."""
+        known = {field.name for field in fields(ChannelRules)}
+        return ChannelRules(**{name: value for name, value in self.rules.items() if name in known})
+
+    def max_tokens(self) -> int:
+        """How many tokens its history may have: the channel's number, else the platform's (B3)."""
+        return self.channel_rules().max_tokens or conf.SESSION_MAX_TOKENS
+
+    def address_of(self, sender: str) -> Address:
+        """Where somebody speaks who speaks in this session."""
+        place = {"platform": self.platform, "account": self.account, "chat": self.chat_id}
+        return Address(**place, peer=sender, is_group=self.is_group)
+
+    def origin_of(self, event: "SessionEvent") -> str:
+        """How an entry names a message it rests on."""
+        return f"session_events/{self.uid}/{event.conversation}/event-{event.pk}"
+
 
 class SessionEvent(models.Model):
     """One message of a conversation; appended, never changed."""
@@ -130,6 +152,7 @@ class Flush(models.Model):
     actor = models.CharField(_("by"), max_length=200)
     no_reply = models.BooleanField(_("nothing to keep"), default=False, help_text=_("The bot answered NO_REPLY."))
     goes_on_with = models.TextField(_("goes on with"), blank=True, default="", help_text=_("For the session (E4)."))
+    goes_on_to = models.PositiveIntegerField(_("knows up to"), default=0, help_text=_("Where that text was made."))
     counts = models.JSONField(_("counts"), default=dict, help_text=_("Candidates by what became of them."))
     at = models.DateTimeField(_("at"))
 

@@ -10,9 +10,10 @@ from memories.choices import EntryType, Outcome
 class SessionAnswer(serializers.Serializer[Any]):
     """The session a turn went to."""
 
+    id = serializers.UUIDField()
     key = serializers.CharField()
     conversation = serializers.IntegerField()
-    tokens = serializers.IntegerField(help_text="Of the conversation that is open.")
+    tokens = serializers.IntegerField(help_text="Of the open conversation, as it is handed out.")
 
 
 class CapturedEntry(serializers.Serializer[Any]):
@@ -37,6 +38,7 @@ class TurnAnswer(serializers.Serializer[Any]):
     session = SessionAnswer()
     entries = CapturedEntry(many=True)
     directives = Directive(many=True)
+    reply = serializers.CharField(allow_null=True, help_text="To be given to the user: the turn was a command.")
     degraded = serializers.ListField(child=serializers.CharField())
 
 

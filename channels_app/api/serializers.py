@@ -69,6 +69,9 @@ class NewTurn(fields.StrictSerializer):
         help_text="Entries of that recall the answer rested on, as in its feedback.",
     )
     slots = fields.Slots(default=dict)
+    max_tokens = fields.Whole(
+        min_value=100, max_value=10_000_000, allow_null=True, default=None, help_text="Budget of the history."
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["used"] is not None and attrs["recall_id"] is None:

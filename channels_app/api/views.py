@@ -45,6 +45,7 @@ class TurnsView(Call):
             at=data["at"] or now,
             slots=data["slots"],
             data=_reported(data),
+            max_tokens=data["max_tokens"],
         )
         taken = take_turn(key_of(request), said, now=now, actor=actor_of(request))
         if receipt is not None:
@@ -53,6 +54,7 @@ class TurnsView(Call):
         return Response(
             {
                 "session": {
+                    "id": str(session.uid),
                     "key": session.key,
                     "conversation": session.conversation,
                     "tokens": session.tokens,
@@ -66,7 +68,8 @@ class TurnsView(Call):
                     }
                     for result in taken.remembered
                 ],
-                "directives": [],
+                "directives": [vars(directive) for directive in taken.directives],
+                "reply": taken.reply,
                 "degraded": [],
             },
             status=201,

@@ -1,0 +1,96 @@
+"""What memory keeps of a stretch of conversation when nobody said what to keep: its own words, shortened (B4, C7).
+
+Whose memory it becomes: in a direct chat the peer's. In a group each speaker's own turns go to that speaker, and the
+whole to the chat only where the channel remembers for the group.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memories import store
+from memories.choices import EntryType, ScopeKind, Source
+from memories.conf import conf
+from memories.drafts import Draft
+from memories.models import Scope
+from memories.scoping import Resolved, resolve
+from memories.text import smart_truncate
+from sessions_app import summaries
+from sessions_app.models import Session, SessionEvent
+from sessions_app.summaries import Turn, turns_of
+
+#: Of a closed conversation its last TURNS are kept as they were said, of one that goes on a summary.
+EXPIRED, FLUSHED = "session_expired", "session_flush"
+TURNS = 5
+
+
+def keep(
+    session: Session, events: Sequence[SessionEvent], subtype: str, *, now: datetime, actor: str
+) -> list[store.Remembered]:
+    """Store a stretch of conversation by the rule above. Raises ScopeFrozen or InvalidDraft."""
+    turns = turns_of(events)
+    if not turns:
+        return []
+    return store.remember_many(list(_drafts(session, turns, subtype, now)), now=now, actor=actor)
+
+
+def _drafts(session: Session, turns: list[Turn], subtype: str, now: datetime) -> list[Draft]:
+    if not session.is_group:
+        return [_draft(session, session.user_scope, turns, subtype, session.peer)] if session.user_scope else []
+    drafts = []
+    for sender in dict.fromkeys(turn.sender for turn in turns if turn.sender):
+        own = [turn for turn in turns if turn.sender == sender]
+        scope = scope_of_speaker(session, sender)
+        if scope:
+            drafts.append(_draft(session, scope, own, subtype, sender))
+    if session.chat_scope and session.channel_rules().capture_group_memory:
+        drafts.append(_draft(session, session.chat_scope, turns, subtype, ""))
+    return drafts
+
+
+def _draft(session: Session, scope: Scope, turns: list[Turn], subtype: str, sender: str) -> Draft:
+    is_chat = scope.kind == ScopeKind.CHAT
+    if subtype == EXPIRED:
+        text = "\n".join(turn.text(turn.sender if is_chat else "") for turn in turns)
+    else:
+        text = summaries.summarise(turns, conf.HISTORY_SUMMARY_MAX_TOKENS, names=is_chat)
+    return Draft(
+        scope=scope,
+        type=EntryType.AUTO_CAPTURE,
+        subtype=subtype,
+        content=smart_truncate(text, conf.CONTENT_MAX_CHARS),
+        source=Source.MEMORY_CAPTURE,
+        at=max(event.at for turn in turns for event in turn.events),
+        slots=slots_of(session, sender),
+        chats=chats_of(session, scope),
+        origins=tuple(session.origin_of(event) for turn in turns for event in turn.events),
+    )
+
+
+def slots_of(session: Session, sender: str) -> dict[str, str]:
+    """Where it was said, and in which session (E3)."""
+    return {
+        "channel": session.platform,
+        "chat_id": session.chat_id,
+        "session_id": session.key,
+        "sender_id": sender,
+        "source_session_id": str(session.uid),
+    }
+
+
+def chats_of(session: Session, scope: Scope) -> tuple[str, ...]:
+    """Where it was said, as a memory of a person keeps it (A3)."""
+    if scope.kind == ScopeKind.CHAT:
+        return ()
+    said_in = session.chat_scope if session.is_group else session.user_scope
+    return (said_in.key,) if said_in else ()
+
+
+def speaker_in(session: Session, sender: str) -> Resolved:
+    """What the resolver says of somebody who speaks in this session."""
+    return resolve(session.address_of(sender), session.channel_rules(), default_dm_scope=conf.DM_SCOPE)
+
+
+def scope_of_speaker(session: Session, sender: str) -> Scope | None:
+    """The own memory of somebody who speaks in a group."""
+    key = speaker_in(session, sender).user_scope
+    return Scope.objects.begin(session.workspace_id, key, ScopeKind.USER) if key else None

@@ -1,0 +1,25 @@
+"""What the worker does for conversations; the clock is read here."""
+
+from django.utils import timezone
+
+from sessions_app import cleaning, closing, compaction, flushing
+
+
+def compact(session_id: int, conversation: int, cycle: int, max_tokens: int, is_asked: bool = False) -> bool:
+    """When a conversation has grown, and when a bot or an operator asks."""
+    return compaction.compact(session_id, conversation, cycle, max_tokens, now=timezone.now(), is_asked=is_asked)
+
+
+def sweep_sessions() -> dict[str, int]:
+    """Every ten minutes."""
+    return closing.sweep(now=timezone.now())
+
+
+def clean_events() -> dict[str, int]:
+    """Every ten minutes."""
+    return cleaning.clean_events(now=timezone.now())
+
+
+def flush_active() -> dict[str, int]:
+    """When the platform stops."""
+    return flushing.flush_active(now=timezone.now())
