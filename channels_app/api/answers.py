@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from memories.api import answers
 from memories.choices import EntryType, Outcome
 
 
@@ -51,36 +52,6 @@ class ResolvedAnswer(serializers.Serializer[Any]):
     recall = serializers.ListField(child=serializers.CharField(), help_text="Scopes, in the order they are asked.")
 
 
-class Why(serializers.Serializer[Any]):
-    """The scores a memory was ranked by."""
-
-    keyword = serializers.FloatField()
-    vector = serializers.FloatField(allow_null=True)
-    similarity = serializers.FloatField(allow_null=True)
-    date = serializers.FloatField()
-    speaker_named = serializers.BooleanField()
-    fused = serializers.FloatField()
-    decay = serializers.FloatField()
-
-
-class RecalledMemory(serializers.Serializer[Any]):
-    """A memory that bears on the message."""
-
-    id = serializers.UUIDField()
-    type = serializers.ChoiceField(choices=EntryType.choices)
-    scope = serializers.CharField()
-    content = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    score = serializers.FloatField()
-    why = Why()
-
-
-class LeftOutMemory(RecalledMemory):
-    """A memory that was found and not served, and why."""
-
-    reason = serializers.CharField()
-
-
 class NeedAnswer(serializers.Serializer[Any]):
     """Whether the message needed memory, and by which rule."""
 
@@ -94,8 +65,9 @@ class RecallAnswer(serializers.Serializer[Any]):
     recall_id = serializers.UUIDField(allow_null=True)
     need = NeedAnswer()
     evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
-    memories = RecalledMemory(many=True)
+    memories = answers.RecalledMemory(many=True)
     context = serializers.CharField()  # type: ignore[assignment]
     tokens = serializers.IntegerField()
     degraded = serializers.ListField(child=serializers.CharField())
-    left_out = LeftOutMemory(many=True, required=False, help_text="With `explain`.")
+    cached = serializers.BooleanField(help_text="Asked a moment ago; nothing has changed since.")
+    left_out = answers.LeftOutMemory(many=True, required=False, help_text="With `explain`.")

@@ -9,9 +9,10 @@ from memories.api import fields
 from memories.api.recalls import USED_MAX
 from memories.choices import EntryType, NeedMode
 from memories.conf import conf
+from memories.retrieval import Mode
 from memories.scoping import Address
 
-MODES = ("hybrid", "keyword", "vector")
+MODES = tuple(mode.value for mode in Mode)
 
 
 class AddressField(fields.StrictSerializer):
@@ -110,6 +111,7 @@ class Asked(fields.StrictSerializer):
     quotas = fields.YesNo(default=True)
     token_budget = fields.Whole(min_value=0, max_value=100_000, default=_context_tokens)
     explain = fields.YesNo(default=False)
+    cache = fields.YesNo(default=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("address" in attrs) == ("scope" in attrs):

@@ -1,5 +1,6 @@
 """POST /turns, /recall and /scopes/resolve."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ from memories.api.recalls import receipt_for
 from memories.api.scopes import scope_for
 from memories.choices import NeedMode, Permission
 from memories.models import BotKey, Policy, Receipt
-from memories.retrieval import Place, Query, Recall, recall
+from memories.retrieval import Place, Query, Recall, explanation, recall
 from memories.retrieval.quotas import Ranked
 from memories.scoping import ScopeRef
 
@@ -132,7 +133,7 @@ class RecallView(Call):
         key = key_of(request)
         query = _query(key, asked.validated_data)
         result = recall(query, now=now_of(request), zone=key.workspace.zone())
-        return Response(_answer(result, explain=asked.validated_data["explain"]))
+        return Response(_answer(result, explain=query.explain))
 
 
 def _query(key: BotKey, asked: dict[str, Any]) -> Query:
@@ -155,7 +156,10 @@ def _query(key: BotKey, asked: dict[str, Any]) -> Query:
         filters=asked["filters"] or {},
         **{
             name: asked[name]
-            for name in ("message", "mode", "types", "project", "since", "until", "quotas", "token_budget")
+            for name in (
+                *("message", "mode", "types", "project", "since", "until", "quotas", "token_budget"),
+                *("explain", "cache"),
+            )
         },
     )
 
@@ -166,18 +170,20 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
         "recall_id": str(receipt.uid) if receipt else None,
         "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
         "evidence": result.evidence.verdict,
-        "memories": [_memory(item) for item in result.served],
+        "memories": [_memory(item, result.weights) for item in result.served],
         "context": result.context,
         "tokens": result.tokens,
         "degraded": result.degraded,
+        "cached": result.cached_from is not None,
     }
     if explain:
-        body["left_out"] = [_memory(item) | {"reason": item.fate} for item in result.ranked if item.fate != "served"]
+        left_out = [item for item in result.ranked if item.fate != "served"]
+        body["left_out"] = [_left_out(item, result.weights) for item in (*left_out, *result.passed_over)]
     return body
 
 
-def _memory(item: Ranked) -> dict[str, Any]:
-    entry, found = item.entry, item.candidate
+def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
+    entry = item.entry
     return {
         "id": str(entry.uid),
         "type": entry.type,
@@ -185,20 +191,14 @@ def _memory(item: Ranked) -> dict[str, Any]:
         "content": entry.content,
         "created_at": _iso(entry.created_at),
         "score": round(item.score, 4),
-        "why": {
-            "keyword": round(found.keyword, 4),
-            "vector": _rounded(found.vector),
-            "similarity": _rounded(item.similarity),
-            "date": round(found.date, 4),
-            "speaker_named": found.named,
-            "fused": round(found.fused, 4),
-            "decay": round(item.decay, 4),
-        },
+        "why": explanation.why(explanation.line_of(item), weights),
     }
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def _left_out(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
+    """What was not served, and why; of what may not be served without its words."""
+    told = _memory(item, weights) | {"reason": item.fate}
+    return told | dict.fromkeys(explanation.UNTOLD.get(item.fate, ()))
 
 
 def _iso(moment: datetime) -> str:

@@ -14,7 +14,7 @@ from memories.models.entry import Entry
 from memories.models.tenancy import Workspace
 
 #: Weights an operator may set for a workspace, by the setting that holds their default.
-WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "MAX_RECALLS")
+WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "DATE_BOOST", "RECENCY", "MAX_RECALLS")
 #: A longer life never ends: calendars do before it.
 LONGEST_DAYS = 180_000
 
@@ -24,6 +24,10 @@ class Policies:
 
     def __init__(self, rows: "list[Policy]") -> None:
         self._rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row.value for row in rows}
+
+    def fingerprint(self) -> frozenset[tuple[tuple[str, str, str, str], float | None]]:
+        """Equal as long as an operator has changed nothing."""
+        return frozenset(self._rows.items())
 
     def ttl(self, entry_type: str, scope_kind: str) -> timedelta | None:
         """Time to live of a kind of entry; None: never ends by itself (A9)."""

@@ -4,32 +4,35 @@ need → words, direction and days → one statement → decay → floor → quo
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import TypeVar
+from typing import Any, TypeVar
+from uuid import UUID
 
 import structlog
 
 from memories import embeddings, measures, text
-from memories.choices import EntryType, NeedMode
+from memories.choices import NeedMode
 from memories.conf import conf
-from memories.decay import decay
 from memories.embeddings.base import unrelated_of
-from memories.models import EmbeddingModel, Entry, Policy, Receipt
+from memories.models import EmbeddingModel, Policy, Receipt
 from memories.models.policy import Policies
-from memories.retrieval import receipts
+from memories.retrieval import answer_cache, explanation, receipts
 from memories.retrieval.averages import average_of
 from memories.retrieval.context import context_text
 from memories.retrieval.evidence import Evidence, evidence_of
-from memories.retrieval.nearness import Direction, direction_of, similarity
+from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, sought_by
+from memories.retrieval.nearness import Direction, direction_of
 from memories.retrieval.need import Need, need_of
+from memories.retrieval.passed_over import passed_over
 from memories.retrieval.query import Place, Query, words_of
 from memories.retrieval.quotas import Ranked, serve
-from memories.retrieval.statement import Candidate, Sought, candidates
+from memories.retrieval.statement import candidates, weights_of
+from memories.retrieval.weighing import weigh
 from memories.retrieval.when import Moment, moments_of
 
-__all__ = ["Place", "Query", "Recall", "recall"]
+__all__ = ["Mode", "Place", "Query", "Recall", "recall"]
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -49,6 +52,11 @@ class Recall:
     receipt: Receipt | None = None
     evidence: Evidence = field(default_factory=Evidence)
     moments: list[Moment] = field(default_factory=list)
+    passed_over: list[Ranked] = field(default_factory=list)
+    weights: dict[str, float] = field(default_factory=dict)
+    explained: dict[str, Any] | None = None  # the candidates as the receipt keeps them; None: not sampled
+    cached_from: UUID | None = None  # the recall this is the answer of
+    ends: datetime | None = None  # when the first of what is served is served no longer
 
     def timed(self, step: str, call: Callable[[], T]) -> T:
         """Run a step and note the milliseconds it took."""
@@ -68,24 +76,82 @@ def recall(
     `recorded` leaves no trace: it was asked to measure, not to answer.
     """
     begun = time.perf_counter()
-    need = Need(True, "off") if query.need == NeedMode.OFF else need_of(query.message, projects=_projects(query))
-    result = Recall(need)
-    if need.retrieve and query.places:
+    result = Recall(_need(query))
+    result.timings["need"] = _since(begun)
+    key = None
+    if result.need.retrieve and query.places:
         policies = result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
-        words = result.timed("words", lambda: words_of(query))
-        result.moments = moments_of(query, now, zone)
-        sought = Sought(words, _direction(query, result, embed_seconds), result.moments)
-        found = result.timed("search", lambda: candidates(query, sought, policies, now))
-        result.ranked = _rank(found, query, sought, policies, now)
-        result.served = serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
-        entries = sum(scope.entry_count for scope in query.scopes)
-        result.evidence = evidence_of(result.ranked, result.served, words, entries)
-        result.context, result.tokens = context_text(result.served, budget=query.token_budget, zone=zone)
-    result.timings["total"] = round((time.perf_counter() - begun) * 1000, 3)
+        key = answer_cache.key_of(query, policies, zone)
+        if (known := answer_cache.find(key, now)) is None:
+            _search(query, result, policies, now, zone, embed_seconds, sampled=recorded and receipts.is_sampled())
+        else:
+            result = _again(known, result)
+    result.timings["total"] = _since(begun)
     if recorded:
-        result.receipt = receipts.write(query, result, now)
+        result.receipt = result.timed("receipt", lambda: receipts.write(query, result, now))
         _log(query, result)
+        answer_cache.keep(key, result, now)
     return result
+
+
+def _need(query: Query) -> Need:
+    return Need(True, "off") if query.need == NeedMode.OFF else need_of(query.message, projects=_projects(query))
+
+
+def _since(begun: float) -> float:
+    return round((time.perf_counter() - begun) * 1000, 3)
+
+
+def _again(known: Recall, asked: Recall) -> Recall:
+    """An answer of a moment ago, with the time it took this time."""
+    told_by = known.receipt.uid if known.receipt else None
+    return replace(known, timings=asked.timings, cached_from=told_by, receipt=None)
+
+
+def _search(
+    query: Query,
+    result: Recall,
+    policies: Policies,
+    now: datetime,
+    zone: tzinfo,
+    embed_seconds: float | None,
+    *,
+    sampled: bool,
+) -> None:
+    """Fill in what is found, what of it is served, and why."""
+    words = result.timed("words", lambda: words_of(query))
+    if query.mode in BY_MATCH_ALONE:
+        sought = sought_by(query.mode, query.message, words)
+    else:
+        result.moments = result.timed("dates", lambda: _moments(query, policies, now, zone))
+        sought = Sought(words, _direction(query, result, embed_seconds), result.moments)
+    result.weights = weights_of(query, sought, policies)
+    found = result.timed("search", lambda: candidates(query, sought, policies, now))
+    result.ranked = result.timed("rank", lambda: weigh(found, query, sought, policies, now))
+    result.served = result.timed(
+        "quotas", lambda: serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
+    )
+    result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
+    entries = sum(scope.entry_count for scope in query.scopes)
+    result.evidence = result.timed("evidence", lambda: evidence_of(result.ranked, result.served, words, entries))
+    result.context, result.tokens = result.timed(
+        "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
+    )
+    if sampled or query.explain:
+        _explain(query, result, sought, policies, now)
+
+
+def _moments(query: Query, policies: Policies, now: datetime, zone: tzinfo) -> list[Moment]:
+    return moments_of(query, now, zone) if policies.weight("DATE_BOOST") else []
+
+
+def _explain(query: Query, result: Recall, sought: Sought, policies: Policies, now: datetime) -> None:
+    """What else there would have been, and all of it as a receipt keeps it."""
+    if query.explain or conf.RECEIPT_PASSED_OVER:
+        result.passed_over = result.timed(
+            "passed_over", lambda: passed_over(query, sought, policies, result.served, now)
+        )
+    result.explained = explanation.compact([*result.ranked, *result.passed_over], result.weights)
 
 
 def _projects(query: Query) -> list[str]:
@@ -94,9 +160,7 @@ def _projects(query: Query) -> list[str]:
 
 
 def _direction(query: Query, result: Recall, embed_seconds: float | None) -> Direction | None:
-    """Where the message points; None when no vector leg is wanted, or nobody embeds in time."""
-    if query.mode == "keyword":
-        return None
+    """Where the message points; None when nobody embeds in time."""
     asked = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
     seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
     embedded = result.timed("embedding", lambda: embeddings.embed_query(asked, seconds=seconds))
@@ -110,55 +174,6 @@ def _direction(query: Query, result: Recall, embed_seconds: float | None) -> Dir
     return direction_of(embedded.vectors[0], average, model, unrelated_of(embedded.provider))
 
 
-#: Of fifty candidates only these columns are read.
-_READ = (
-    "uid", "type", "scope_id", "content", "fingerprint", "importance", "category", "created_at", "stated_at",
-    "access__last_accessed",
-)  # fmt: skip
-
-
-def _rank(found: Sequence[Candidate], query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Ranked]:
-    """Candidates with their entries; facts weighed by their importance and by how long nobody used them (D4)."""
-    entries = Entry.objects.select_related("access").only(*_READ).in_bulk([candidate.entry_id for candidate in found])
-    scopes = {place.scope.pk: place.scope for place in query.places}
-    floor = policies.weight("MIN_SIMILARITY")
-    by_word = query.mode != "vector" or sought.direction is None  # keywords answer when vectors cannot (A12)
-    ranked = []
-    for candidate in found:
-        entry = entries.get(candidate.entry_id)
-        if entry is None:
-            continue  # purged since the statement ran
-        entry.scope = scopes[candidate.scope_id]
-        weight = _relevance(entry, now)
-        score = candidate.fused * weight if candidate.fused > 0 else candidate.fused
-        item = Ranked(candidate, entry, entry.scope.kind, weight, score)
-        if sought.direction and candidate.cosine is not None:
-            item.similarity = similarity(sought.direction, candidate.cosine, query.message, entry.content)
-        if not _is_near(item, floor, by_word=by_word):
-            item.fate = "floor"
-        ranked.append(item)
-    return sorted(ranked, key=lambda item: (-item.score, -item.entry.pk))
-
-
-def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
-    """Whether anything but its rank speaks for a candidate: a word, its speaker, its day, or its meaning."""
-    found = item.candidate
-    return (
-        (by_word and found.keyword > 0)
-        or found.named
-        or found.date > 0
-        or (item.similarity is not None and item.similarity >= floor)
-    )
-
-
-def _relevance(entry: Entry, now: datetime) -> float:
-    if entry.type != EntryType.FACT:
-        return 1.0
-    access = getattr(entry, "access", None)
-    used_at = max(filter(None, [entry.stated_at, access and access.last_accessed]))
-    return entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
-
-
 def _log(query: Query, result: Recall) -> None:
     """The line operators count recalls by; words of users only when the owner wants them (A14)."""
     log.info(
@@ -167,7 +182,7 @@ def _log(query: Query, result: Recall) -> None:
         keywords=query.message if conf.LOG_CONTENT else len(text.terms(query.message)),
         results_count=len(result.served),
         latency_ms=result.timings["total"],
-        store_type="keyword" if "embedding" in result.degraded or query.mode == "keyword" else "hybrid",
+        store_type="keyword" if result.degraded or query.mode in BY_MATCH_ALONE else "hybrid",
         degraded=result.degraded,
     )
     measures.recalled(

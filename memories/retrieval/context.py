@@ -20,6 +20,7 @@ def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo) -> tupl
         if used + tokens > budget:
             break
         lines.append(line)
+        item.in_context = True
         used += tokens
     return "\n".join(lines), used
 

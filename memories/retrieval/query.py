@@ -48,6 +48,8 @@ class Query:
     before_entry: int | None = None  # only entries older than this one (evaluation)
     session_key: str = ""
     bot_id: int | None = None
+    explain: bool = False  # whoever asks wants to know what was left out, too
+    cache: bool = False  # an answer of a moment ago will do
 
     @property
     def scopes(self) -> list[Scope]:

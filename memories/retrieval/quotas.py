@@ -1,7 +1,7 @@
 """Which of the ranked memories are served: quotas by type and scope, the best of the rest, no copies (A8)."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memories.choices import ScopeKind
@@ -22,7 +22,7 @@ class Ranked:
     fate: str = "limit"  # until something else is decided, others were better
     similarity: float | None = None  # 0: as near as anything here, 1: as near as clear answers get
     recency: float = 1.0
-    ranks: Mapping[str, int] = field(default_factory=dict)  # in each leg that found it, among what was looked at
+    ranks: dict[str, int] = field(default_factory=dict)  # in each leg that found it, among what was looked at
     in_context: bool = False
 
 

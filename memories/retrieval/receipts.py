@@ -26,7 +26,7 @@ def write(query: Query, result: "Recall", now: datetime) -> Receipt:
         rule=result.need.rule,
         served=[item.entry.pk for item in result.served],
         evidence=_told(result),
-        candidates=_compact(result) if _sampled() else None,
+        candidates=result.explained,
         degraded=result.degraded,
         timings=result.timings,
         tokens=result.tokens,
@@ -38,7 +38,8 @@ def write(query: Query, result: "Recall", now: datetime) -> Receipt:
     return receipt
 
 
-def _sampled() -> bool:
+def is_sampled() -> bool:
+    """Whether the candidates of the next recall are kept."""
     return conf.RECEIPT_SAMPLE >= 1 or secrets.randbelow(10_000) < conf.RECEIPT_SAMPLE * 10_000
 
 
@@ -54,29 +55,23 @@ def _asked(query: Query) -> dict[str, Any]:
         "until": query.until and query.until.isoformat(),
         "need": query.need,
         "quotas": query.quotas,
+        "token_budget": query.token_budget,
+        "heard": _heard(query),
     }
     return {name: value for name, value in asked.items() if value not in (None, {}, [])}
+
+
+def _heard(query: Query) -> dict[str, str | None]:
+    """By scope, of whose memories only a part may be heard in the group: the chat it has to come from; None: any."""
+    return {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group}
 
 
 def _told(result: "Recall") -> dict[str, Any]:
     """The verdict with its signs, and the days that were understood, each with the words that named them."""
     if not result.need.retrieve:
         return {}
+    told = result.evidence.told()
+    if result.cached_from is not None:
+        told |= {"cached_from": str(result.cached_from)}
     days = [[moment.start.isoformat(), moment.end.isoformat(), moment.words] for moment in result.moments]
-    return result.evidence.told() | {"days": days}
-
-
-def _compact(result: "Recall") -> list[list[Any]]:
-    """Candidates as short rows: entry, keyword, similarity, named, decay, score, fate."""
-    return [
-        [
-            item.entry.pk,
-            round(item.candidate.keyword, 4),
-            None if item.similarity is None else round(item.similarity, 4),
-            int(item.candidate.named),
-            round(item.decay, 4),
-            round(item.score, 4),
-            item.fate,
-        ]
-        for item in result.ranked
-    ]
+    return told | {"days": days}

@@ -3,7 +3,6 @@
 Exact within the scope: an approximate index over all scopes loses most answers of a small one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,18 +14,10 @@ from memories.choices import Category, EntryType, Fusion, ScopeKind
 from memories.conf import conf
 from memories.drafts import COLUMN_SLOTS
 from memories.models.policy import Policies
+from memories.retrieval.modes import Mode, Sought
 from memories.retrieval.nearness import Direction
-from memories.retrieval.query import Query, Words
-from memories.retrieval.when import Moment, dated
-
-
-@dataclass(frozen=True)
-class Sought:
-    """What the search makes of a query: its words, where it points, the days it names."""
-
-    words: Words
-    direction: Direction | None
-    moments: Sequence[Moment]
+from memories.retrieval.query import Query
+from memories.retrieval.when import dated
 
 
 @dataclass(frozen=True)
@@ -35,7 +26,7 @@ class Candidate:
 
     entry_id: int
     scope_id: int
-    keyword: float  # how much of the question's words a text has; 1: all, again and again
+    keyword: float  # how much of the question's words a text has; 1: all, again and again (or see Mode)
     vector: float | None  # nearness on the ranking's scale; None: no vector, ranked as the average
     named: bool
     fused: float
@@ -49,15 +40,22 @@ _LIVE = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id I
 _SCORED = """
 WITH scored AS MATERIALIZED (
     SELECT i.entry_id, i.scope_id,
-        greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0) AS keyword,
+        {keyword} AS keyword,
         {vector} AS vector,
         e.speaker = ANY(%(named)s::text[]) AS named,
         {date} AS date
     FROM memories_entryindex i
     JOIN memories_entry e ON e.id = i.entry_id
-    WHERE i.workspace_id = %(workspace)s AND i.scope_id = ANY(%(scopes)s::bigint[]) AND {conditions}
+    WHERE {conditions}
 )
 """
+_COVERAGE = "greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0)"
+#: Folded once a row (OFFSET keeps the planner from doing it once a word); the labels of a turn are no words of it.
+_AS_THEY_STAND = (
+    "(SELECT count(*) FROM (SELECT lower(normalize({content}, NFKC)) AS said OFFSET 0) folded,"
+    " unnest(%(needles)s::text[]) AS needle WHERE strpos(said, needle) > 0)::float8 / %(needed)s"
+)
+_UNLABELLED = "regexp_replace(e.content, '^(User|Assistant): ', '', 'ng')"
 #: Inner products, for the question is moved and no longer of length 1.
 _VECTOR = (
     "CASE WHEN i.model_id = %(model)s THEN"
@@ -91,25 +89,58 @@ ORDER BY fused DESC, ranked.entry_id DESC LIMIT %(limit)s
 
 def candidates(query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Candidate]:
     """The best entries of the query's scopes that may be served at this moment, best first."""
-    conditions, parameters = _eligible(query, policies, now)
-    near, near_parameters = _near(sought.direction)
+    return found(query, sought, policies, both(servable(query, policies, now), asked_for(query)))
+
+
+def found(query: Query, sought: Sought, policies: Policies, where: "Part", limit: int | None = None) -> list[Candidate]:
+    """The best entries of the query's scopes under a condition, best first."""
+    conditions, parameters = both(_within(query), where, _own_words(sought))
     date, date_parameters = dated(sought.moments)
-    parameters |= near_parameters | date_parameters
-    parameters |= {
-        "keywords": sparse_literal(sought.words.shares),
+    near, near_parameters = _near(sought.direction)
+    keyword, keyword_parameters = _keyword(query, sought)
+    parameters |= near_parameters | date_parameters | keyword_parameters
+    parameters |= weights_of(query, sought, policies) | {
         "named": sought.words.named,
-        "alpha": _alpha(query, policies, has_vector=sought.direction is not None),
-        "boost": policies.weight("SPEAKER_BOOST"),
-        "date_boost": conf.DATE_BOOST,
         "k": conf.RRF_K,
-        "limit": max(conf.RECALL_CANDIDATES, query.limit * 2),
+        "limit": limit or sought.limit or max(conf.RECALL_CANDIDATES, query.limit * 2),
     }
     statement = _SCORED + (_RRF if conf.FUSION == Fusion.RRF else _RELATIVE)
-    for name, part in (near | {"date": date, "conditions": " AND ".join(conditions)}).items():
+    parts = {"date": date, "keyword": keyword, "conditions": " AND ".join(conditions)}
+    for name, part in (near | parts).items():
         statement = statement.replace(f"{{{name}}}", part)
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [Candidate(*row) for row in cursor.fetchall()]
+
+
+def weights_of(query: Query, sought: Sought, policies: Policies) -> dict[str, float]:
+    """What each leg and boost counts for in this search; a leg that cannot run weighs nothing."""
+    of_vectors = 1.0 if query.mode == Mode.VECTOR else policies.weight("ALPHA")
+    return {
+        "alpha": of_vectors if sought.direction else 0.0,
+        "boost": policies.weight("SPEAKER_BOOST"),
+        "date_boost": policies.weight("DATE_BOOST"),
+        "recency": policies.weight("RECENCY"),
+        "floor": policies.weight("MIN_SIMILARITY"),
+    }
+
+
+def _keyword(query: Query, sought: Sought) -> tuple[str, dict[str, Any]]:
+    """The keyword leg, in SQL: how much of the question a row covers, or how many of its words stand in the text."""
+    if query.mode != Mode.KEYWORD:
+        return _COVERAGE, {"keywords": sparse_literal(sought.words.shares)}
+    labels = any(needle in label for needle in sought.needles for label in ("user:", "assistant:"))
+    content = _UNLABELLED if labels else "e.content"
+    return _AS_THEY_STAND.replace("{content}", content), {
+        "needles": list(sought.needles),
+        "needed": max(len(sought.needles), 1),
+    }
+
+
+def _own_words(sought: Sought) -> "Part":
+    if not sought.terms:
+        return [], {}
+    return ["e.terms && %(terms)s::int[]"], {"terms": list(sought.terms)}
 
 
 def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
@@ -128,35 +159,33 @@ def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
     }
 
 
-def _alpha(query: Query, policies: Policies, *, has_vector: bool) -> float:
-    """The weight of the vector leg; a leg that cannot run weighs nothing."""
-    if query.mode == "keyword" or not has_vector:
-        return 0.0
-    return 1.0 if query.mode == "vector" else policies.weight("ALPHA")
+Part = tuple[list[str], dict[str, Any]]
 
 
-def _eligible(query: Query, policies: Policies, now: datetime) -> tuple[list[str], dict[str, Any]]:
-    """What may be served: live, in time, heard where it is asked for, and within the filters."""
-    conditions = [_LIVE]
-    parameters: dict[str, Any] = {
+def both(*parts: Part) -> Part:
+    """Conditions that all have to hold, with their parameters."""
+    conditions = [condition for part in parts for condition in part[0]]
+    return conditions, {name: value for part in parts for name, value in part[1].items()}
+
+
+def _within(query: Query) -> Part:
+    """Nothing is looked at outside of the query's workspace and scopes."""
+    return ["i.workspace_id = %(workspace)s", "i.scope_id = ANY(%(scopes)s::bigint[])"], {
         "workspace": query.workspace_id,
         "scopes": [scope.pk for scope in query.scopes],
-        "now": now,
+        "user_scopes": [place.scope.pk for place in query.places if place.scope.kind == ScopeKind.USER],
     }
-    for part in (_in_time(query, policies, now), _heard_here(query), _filtered(query)):
-        conditions += part[0]
-        parameters |= part[1]
-    return conditions, parameters
 
 
-_Part = tuple[list[str], dict[str, Any]]
+def servable(query: Query, policies: Policies, now: datetime) -> Part:
+    """What may be served: live, in time, and heard where it is asked for."""
+    return both(([_LIVE], {}), _in_time(policies, now), heard_here(query))
 
 
-def _in_time(query: Query, policies: Policies, now: datetime) -> _Part:
+def _in_time(policies: Policies, now: datetime) -> Part:
     """Past its time to live nothing is served, even before any job ran (A9)."""
-    user = [place.scope.pk for place in query.places if place.scope.kind == ScopeKind.USER]
     cases: list[str] = []
-    parameters: dict[str, Any] = {"user_scopes": user}
+    parameters: dict[str, Any] = {"now": now}
     for n, (entry_type, kind) in enumerate((t, k) for t in EntryType for k in ScopeKind):
         ttl = policies.ttl(entry_type, kind)
         if ttl is not None:
@@ -172,7 +201,7 @@ def _in_time(query: Query, policies: Policies, now: datetime) -> _Part:
     ], parameters
 
 
-def _heard_here(query: Query) -> _Part:
+def heard_here(query: Query) -> Part:
     """In a group a person's own memories are served only as far as the group may hear them (A3)."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
@@ -189,7 +218,7 @@ def _heard_here(query: Query) -> _Part:
     return conditions, parameters
 
 
-def _filtered(query: Query) -> _Part:
+def asked_for(query: Query) -> Part:
     """The request's own filters, applied before anything is ranked (A2)."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}

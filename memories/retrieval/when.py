@@ -34,8 +34,6 @@ def moments_of(query: Query, now: datetime, zone: tzinfo) -> list[Moment]:
 
     «Yesterday» counts in a question about the past only: a long message that tells of yesterday asks something else.
     """
-    if not conf.DATE_BOOST:
-        return []
     said = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
     is_short = text.count_tokens(query.message) <= QUESTION_TOKENS
     asked = now.astimezone(zone).date() if is_short and asks_of_the_past(query.message) else None

@@ -105,9 +105,9 @@ def test_a_text_with_the_rarest_words_of_a_long_question_covers_it(scope: Scope)
     words = [f"word{n}" for n in range(40)]
     remember(scope, (" ".join(words[:15]), NOW), *((word, NOW) for word in words[15:]))
     message = "what about " + " ".join(words) + "?"
-    some = ask(scope, message, mode="keyword").served[0].candidate.keyword
+    some = ask(scope, message).served[0].candidate.keyword
     with override_settings(MEMORY_FULL_TERMS=1_000):
-        all_of_it = ask(scope, message, mode="keyword").served[0].candidate.keyword
+        all_of_it = ask(scope, message).served[0].candidate.keyword
     assert some > 2 * all_of_it
 
 

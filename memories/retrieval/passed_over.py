@@ -1,0 +1,71 @@
+"""What would have been served, were it live, in time and heard here: the other half of «why did the bot say that?»
+
+A second, small search over the newest entries that may not be served. Nobody is answered with what it finds: it goes
+into the receipt, and what a bot is told of it has no words.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import connection
+
+from memories.conf import conf
+from memories.models import Entry
+from memories.models.policy import Policies
+from memories.retrieval.modes import Sought
+from memories.retrieval.query import Query
+from memories.retrieval.quotas import Ranked
+from memories.retrieval.statement import Part, asked_for, both, found, heard_here, servable
+from memories.retrieval.weighing import weigh
+
+MOST = 5
+_CLOSE = 20  # candidates of which the best are told
+_NEWEST = (
+    "i.entry_id IN (SELECT newest.id FROM unnest(%(scopes)s::bigint[]) AS scope (id) CROSS JOIN LATERAL ("
+    "SELECT n.id FROM memories_entry n WHERE n.scope_id = scope.id ORDER BY n.created_at DESC, n.id DESC"
+    " LIMIT %(newest)s) newest)"
+)
+
+
+def passed_over(
+    query: Query, sought: Sought, policies: Policies, served: Sequence[Ranked], now: datetime
+) -> list[Ranked]:
+    """At most five entries that would have been among the served, each with the reason why it may not be."""
+    here = servable(query, policies, now)
+    closed: Part = ([f"NOT ({' AND '.join(here[0])})"], here[1])
+    near = found(query, sought, policies, both(closed, _newest(query), asked_for(query)), limit=_CLOSE)
+    last = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
+    missed = [
+        item for item in weigh(near, query, sought, policies, now) if item.fate != "floor" and item.score >= last
+    ][:MOST]
+    unheard = _unheard(query, missed)
+    for item in missed:
+        item.fate = "other_scope" if item.entry.pk in unheard else _reason(item.entry)
+    return missed
+
+
+def _newest(query: Query) -> Part:
+    """Who asks for an explanation gets all of it; a receipt that may never be read looks at the newest."""
+    return ([], {}) if query.explain else ([_NEWEST], {"newest": conf.RECEIPT_PASSED_OVER})
+
+
+def _reason(entry: Entry) -> str:
+    if entry.suppressed_at:
+        return "suppressed"
+    if entry.superseded_by_id:
+        return "superseded"
+    return "archived" if entry.archived_at else "expired"
+
+
+def _unheard(query: Query, items: Sequence[Ranked]) -> set[int]:
+    """Those of a person's own memories that the group where it is asked may not hear."""
+    conditions, parameters = heard_here(query)
+    if not (conditions and items):
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id"  # noqa: S608
+            f" WHERE i.entry_id = ANY(%(missed)s::bigint[]) AND NOT ({' AND '.join(conditions)})",
+            parameters | {"missed": [item.entry.pk for item in items]},
+        )
+        return {entry for (entry,) in cursor.fetchall()}
