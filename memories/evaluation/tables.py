@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-_NAME, _NUMBER = 28, 14
+_NAME, _NUMBER = 30, 16
 
 
 def told(report: Mapping[str, Any]) -> str:
     """Recall by category, groups, verdicts and times, as a table."""
     parts = [f"{report['dataset']}: {report['questions']} questions", *_unasked(report), "", *_recall(report), ""]
     parts += [f"{name:{_NAME}}{value:{_NUMBER}.4f}" for name, value in report["group"].items()]
-    parts += [f"{'latency ' + name:32}{value:10.1f} ms" for name, value in report["latency_ms"].items()]
+    parts += _precision(report)
+    parts += [f"{'latency ' + name:32}{value:14.1f} ms" for name, value in report["latency_ms"].items()]
     return "\n".join([*parts, "", *_verdicts(report["evidence"])]).rstrip()
 
 
@@ -21,6 +22,14 @@ def step(name: str, means: Mapping[str, float]) -> str:
 
 def heading(measures: Mapping[str, float]) -> str:
     return f"{'':{_NAME}}" + "".join(f"{name:>{_NUMBER}}" for name in measures)
+
+
+def _precision(report: Mapping[str, Any]) -> list[str]:
+    """What is known only of questions people judged."""
+    precision = report.get("precision", {})
+    lines = [heading(next(iter(precision.values()))), *(step(*row) for row in precision.items())] if precision else []
+    notes = (("unjudged", "questions nobody judged"), ("gone", "memories judged to help that are gone"))
+    return [*lines, *(f"{report[name]} {said}" for name, said in notes if report.get(name))]
 
 
 def _unasked(report: Mapping[str, Any]) -> list[str]:

@@ -1,8 +1,10 @@
-"""Measure recall on a data set: `manage.py evaluate DIR [--json] [--ablate] [--keep NAME]`."""
+"""Measure recall: `manage.py evaluate DIR` on a data set, `evaluate FILE --workspace NAME` on what people asked."""
 
 import json
 import logging
 from argparse import ArgumentParser
+from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,80 +12,137 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from memories import embeddings
-from memories.evaluation import dataset, tables, throwaway
+from memories.evaluation import dataset, judged, live, tables, throwaway
 from memories.evaluation.ablation import ablate
-from memories.evaluation.memory import Memory, Progress, kept_or_remembered
+from memories.evaluation.memory import kept_or_remembered
 from memories.evaluation.run import ask_all, ask_elsewhere
-from memories.evaluation.scores import figures, unasked
+from memories.evaluation.scores import Answer, figures, unasked
 from memories.evaluation.verdicts import verdicts
 from memories.exceptions import EmbedderFailed
 from memories.models import Workspace
 
+OPTIONS = {
+    "json": {"action": "store_true", "help": "print the figures as JSON"},
+    "ablate": {"action": "store_true", "help": "also without each ingredient of the ranking"},
+    "elsewhere": {"action": "store_true", "help": "of a set: also ask each question where it has no answer"},
+    "unrelated": {"type": Path, "metavar": "DIR", "help": "of a set: also ask here the questions of this other set"},
+    "keep": {"metavar": "NAME", "help": "of a set: keep what was remembered, for the next run of this name"},
+    "forget": {"action": "store_true", "help": "of a set: remove what was kept under that name afterwards"},
+    "no-cache": {"action": "store_true", "help": "of a set: neither read nor keep cached embeddings"},
+    "workspace": {"metavar": "NAME", "help": "whose questions, and whose memory"},
+    "export": {"type": Path, "metavar": "FILE", "help": "write the workspace's questions to a file, to be judged"},
+    "since": {"metavar": "DAY", "help": "of an export: only what was asked from this day on"},
+    "most": {"type": int, "default": 100, "help": "of an export: so many questions, drawn by lot; 100"},
+    "pool": {"type": Path, "metavar": "FILE", "help": "write the questions anew, with what is found today beside"},
+}
+
 
 class Command(BaseCommand):
-    help = "Remembers a data set in a throwaway workspace, asks its questions and prints how many answers were found."
+    help = (
+        "Measures recall: on a data set in a throwaway workspace, or on questions that were asked, on the live memory."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="holds corpus.jsonl.gz and queries.jsonl.gz")
-        parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-        parser.add_argument("--ablate", action="store_true", help="also without each ingredient of the ranking")
-        parser.add_argument("--elsewhere", action="store_true", help="also ask each question where it has no answer")
-        parser.add_argument("--unrelated", type=Path, help="also ask here the questions of this other set")
-        parser.add_argument("--keep", metavar="NAME", help="keep what was remembered, for the next run of this name")
-        parser.add_argument("--forget", action="store_true", help="remove what was kept under that name afterwards")
-        parser.add_argument("--no-cache", action="store_true", help="neither read nor keep cached embeddings")
+        parser.add_argument("target", type=Path, nargs="?", help="a data set's folder, or a file of judged questions")
+        for name, said in OPTIONS.items():
+            parser.add_argument(f"--{name}", **said)  # type: ignore[arg-type]
 
-    def handle(self, folder: Path, **options: Any) -> None:
+    def handle(self, target: Path | None, workspace: str | None, **options: Any) -> None:
         logging.getLogger("memories").setLevel(logging.WARNING)  # a line for every text says nothing here
         try:
-            data = dataset.load(folder)
-            strange = dataset.load(options["unrelated"]).questions if options["unrelated"] else []
-        except dataset.DatasetError as error:
+            if options["export"]:
+                self._export(_workspace(workspace), **options)
+            elif target is None:
+                raise CommandError("Evaluate what? A folder with a data set, or a file of judged questions.")
+            elif target.is_file():
+                self._live(target, _workspace(workspace), **options)
+            else:
+                self._set(target, **options)
+        except (dataset.DatasetError, judged.JudgementsError, EmbedderFailed) as error:
             raise CommandError(str(error)) from error
-        if not embeddings.warm_up():
-            raise CommandError("No embedder answers, so every answer would be degraded. Is it installed?")
+        except FileExistsError as error:
+            raise CommandError(f"{error.filename} is there already; what was judged in it is not replaced.") from error
+
+    # -- a data set
+
+    def _set(self, folder: Path, **options: Any) -> None:
+        data = dataset.load(folder)
+        strange = dataset.load(options["unrelated"]).questions if options["unrelated"] else []
         strange += data.questions if options["elsewhere"] else []
+        _need_embedder()
+        say = (lambda line: None) if options["json"] else self.stdout.write
         try:
             with throwaway.workspace_for(options["keep"]) as workspace:
-                self._measure(data, strange, workspace, **options)
-        except EmbedderFailed as error:
-            raise CommandError(str(error)) from error
+                memories = kept_or_remembered(
+                    data, workspace, now=timezone.now(), use_cache=not options["no_cache"], say=say
+                )
+                if options["ablate"]:
+                    self._ablate(data.name, ablate(data, workspace, memories), as_json=options["json"])
+                    return
+                answers = ask_all(data, workspace, memories)
+                elsewhere = ask_elsewhere(strange, workspace, memories)
         finally:
             if options["keep"] and options["forget"]:
                 throwaway.forget(options["keep"])
+        told = {"unasked": unasked(data), "evidence": verdicts(answers, elsewhere)}
+        self._tell(figures(answers, data.name) | told, as_json=options["json"])
 
-    def _measure(
-        self, data: dataset.Dataset, strange: list[dataset.Question], workspace: Workspace, **options: Any
-    ) -> None:
-        say = (lambda line: None) if options["json"] else self.stdout.write
-        use_cache = not options["no_cache"]
-        memories = kept_or_remembered(data, workspace, now=timezone.now(), use_cache=use_cache, say=say)
-        if options["ablate"]:
-            self._ablate(data, workspace, memories, say, **options)
+    # -- what people asked
+
+    def _export(self, workspace: Workspace, **options: Any) -> None:
+        rows = judged.judged_from(workspace, since=_day(options["since"]), most=options["most"])
+        judged.write(options["export"], rows)
+        self.stdout.write(f"{len(rows)} questions of {workspace.name} in {options['export']}: fill in “relevant”.")
+
+    def _live(self, path: Path, workspace: Workspace, **options: Any) -> None:
+        rows = judged.read(path)
+        _need_embedder()
+        if options["pool"]:
+            judged.write(options["pool"], live.pooled(rows, workspace))
+            self.stdout.write(f"{len(rows)} questions in {options['pool']}, with what is found today.")
             return
-        answers = ask_all(data, workspace, memories)
-        elsewhere = ask_elsewhere(strange, workspace, memories)
-        report = figures(answers, data.name) | {"unasked": unasked(data), "evidence": verdicts(answers, elsewhere)}
-        self.stdout.write(json.dumps(report) if options["json"] else tables.told(report))
+        if options["ablate"]:
+            self._ablate(workspace.name, live.ablate_live(rows, workspace), as_json=options["json"])
+            return
+        self._tell(live.report(live.ask_again(rows, workspace), rows, workspace), as_json=options["json"])
+
+    # -- both
+
+    def _ablate(self, name: str, steps: Iterable[tuple[str, list[Answer]]], *, as_json: bool) -> None:
+        """A line for each ingredient that is left out, as soon as it is known."""
+        report: dict[str, dict[str, float]] = {}
+        for step, answers in steps:
+            found = figures(answers, name)
+            means = {cut: found["mean_of_categories"][cut] for cut in ("recall@5", "recall@10")} | found["group"]
+            if not report and not as_json:
+                self.stdout.write(f"{name}: mean of categories, and of groups\n{tables.heading(means)}")
+            report[step] = means
+            if not as_json:
+                self.stdout.write(tables.step(step, means))
+        if as_json:
+            self.stdout.write(json.dumps({"dataset": name, "ablation": report}))
+
+    def _tell(self, report: dict[str, Any], *, as_json: bool) -> None:
+        self.stdout.write(json.dumps(report) if as_json else tables.told(report))
         if report["degraded"]:
             raise CommandError(f"{report['degraded']} answers were degraded: these figures do not count.")
 
-    def _ablate(
-        self,
-        data: dataset.Dataset,
-        workspace: Workspace,
-        memories: dict[str, Memory],
-        say: Progress,
-        **options: Any,
-    ) -> None:
-        """A line for each ingredient that is left out, as soon as it is known."""
-        report: dict[str, dict[str, float]] = {}
-        for name, answers in ablate(data, workspace, memories):
-            found = figures(answers, data.name)
-            means = {name: found["mean_of_categories"][name] for name in ("recall@5", "recall@10")} | found["group"]
-            if not report:
-                say(f"{data.name}: mean of categories, and of groups\n{tables.heading(means)}")
-            report[name] = means
-            say(tables.step(name, means))
-        if options["json"]:
-            self.stdout.write(json.dumps({"dataset": data.name, "ablation": report}))
+
+def _workspace(name: str | None) -> Workspace:
+    try:
+        return Workspace.objects.get(name=name or "")
+    except Workspace.DoesNotExist:
+        known = ", ".join(Workspace.objects.order_by("name").values_list("name", flat=True))
+        raise CommandError(f"Say which --workspace: {known or 'there is none'}.") from None
+
+
+def _day(text: str | None) -> datetime | None:
+    try:
+        return dataset.moment(text)
+    except ValueError as error:
+        raise CommandError(f"--since: {error}") from error
+
+
+def _need_embedder() -> None:
+    if not embeddings.warm_up():
+        raise CommandError("No embedder answers, so every answer would be degraded. Is it installed?")

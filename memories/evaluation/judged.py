@@ -1,0 +1,136 @@
+"""Real questions with judgements, one a line: written from receipts, completed by hand, read again.
+
+The file holds what people asked and what is remembered of them: it is written for its owner's eyes alone, and nothing
+of it leaves the machine.
+"""
+
+import json
+import os
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from memories.models import Entry, Receipt, Scope, Workspace
+
+SEED = 5  # the same receipts make the same file
+
+
+class JudgementsError(Exception):
+    """This is no file of judgements."""
+
+
+@dataclass
+class Shown:
+    """A memory beside a question: served then, or found by today's ranking."""
+
+    id: str
+    text: str
+    said_at: str
+    used: bool | None = None  # the bot said that its answer rested on it
+    pointed_to: bool | None = None  # the words of the answer point to it
+    today: bool = False  # not served then
+
+
+@dataclass
+class Judged:
+    """A question somebody asked, and what was judged of its answer.
+
+    `relevant` is the owner's word: the ids of the memories that help to answer it, [] for a question memory cannot
+    answer, null while nobody has judged.
+    """
+
+    receipt: str
+    question: str
+    scopes: list[str]
+    asked_at: str
+    relevant: list[str] | None = None
+    asked: dict[str, Any] = field(default_factory=dict)
+    evidence: str = ""
+    note: str = ""
+    served: list[Shown] = field(default_factory=list)
+
+    @property
+    def weakly(self) -> list[str] | None:
+        """What the bot said it used; else what the words of its answer point to; None when neither is known."""
+        for told in ("used", "pointed_to"):
+            if any(getattr(shown, told) is not None for shown in self.served):
+                return [shown.id for shown in self.served if getattr(shown, told)]
+        return None
+
+
+def judged_from(workspace: Workspace, *, since: datetime | None, most: int) -> list[Judged]:
+    """At most so many recalls of a workspace that looked into memory, drawn by lot, oldest first."""
+    receipts = Receipt.objects.filter(workspace_id=workspace.pk).exclude(evidence={}).order_by("created_at", "pk")
+    if since is not None:
+        receipts = receipts.filter(created_at__gte=since)
+    return [_judged(receipt) for receipt in _drawn(receipts, most)]
+
+
+def _drawn(receipts: "QuerySet[Receipt]", most: int) -> list[Receipt]:
+    every = list(receipts.values_list("pk", flat=True))
+    drawn = every if len(every) <= most else random.Random(SEED).sample(every, most)  # noqa: S311 (a lot, no secret)
+    return list(receipts.filter(pk__in=drawn))
+
+
+def _judged(receipt: Receipt) -> Judged:
+    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk(receipt.served)
+    scopes = Scope.objects.in_workspace(receipt.workspace_id).in_bulk(receipt.scopes)
+    return Judged(
+        receipt=str(receipt.uid),
+        question=receipt.message,
+        scopes=[scopes[pk].key for pk in receipt.scopes if pk in scopes],
+        asked_at=receipt.created_at.isoformat(),
+        asked=receipt.query,
+        evidence=receipt.evidence.get("verdict", ""),
+        note=receipt.note,
+        served=[_shown(entries[pk], receipt) for pk in receipt.served if pk in entries],
+    )
+
+
+def _shown(entry: Entry, receipt: Receipt) -> Shown:
+    return Shown(
+        id=str(entry.uid),
+        text=entry.content,
+        said_at=entry.created_at.isoformat(),
+        used=None if receipt.used is None else entry.pk in receipt.used,
+        pointed_to=None if receipt.overlap is None else entry.pk in receipt.overlap,
+    )
+
+
+def write(path: Path, rows: Iterable[Judged]) -> None:
+    """Write the file, readable by its owner alone. Raises FileExistsError: what was judged by hand is not replaced."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def read(path: Path) -> list[Judged]:
+    """The questions of a file. Raises JudgementsError, naming the line."""
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                rows.append(_row(json.loads(line)))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise JudgementsError(f"{path}, line {number}: {error}") from error
+    return rows
+
+
+def _row(raw: dict[str, Any]) -> Judged:
+    row = Judged(**{**raw, "served": [Shown(**shown) for shown in raw.get("served", [])]})
+    if datetime.fromisoformat(row.asked_at).tzinfo is None:
+        raise ValueError("asked_at: a time without its zone")
+    row.relevant = None if row.relevant is None else _ids(row.relevant)
+    return row
+
+
+def _ids(given: Sequence[str]) -> list[str]:
+    if isinstance(given, str):
+        raise TypeError("relevant: a list of ids is expected")
+    return [str(UUID(uid)) for uid in given]
