@@ -179,8 +179,8 @@ def test_a_question_that_needed_no_memory_is_not_exported(asked: Api, workspace:
         ("no json", "line 1"),
         ('{"receipt": "r"}', "line 1"),
         ('{"receipt": "r", "question": "q", "scopes": ["s"], "asked_at": "2025-01-01T00:00:00"}', "zone"),
-        ('{"receipt": "r", "question": "q", "scopes": ["s"], "asked_at": "2025-01-01T00:00Z", "relevant": ["x"]}', "UUID"),
-        ('{"receipt": "r", "question": "q", "scopes": ["s"], "asked_at": "2025-01-01T00:00Z", "relevant": "x"}', "list"),
+        ('{"receipt": "r", "question": "q", "scopes": [], "asked_at": "2025-01-01T00:00Z", "relevant": ["x"]}', "UUID"),
+        ('{"receipt": "r", "question": "q", "scopes": [], "asked_at": "2025-01-01T00:00Z", "relevant": "x"}', "list"),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(workspace: Workspace, tmp_path: Path, line: str, told: str) -> None:
