@@ -4,7 +4,7 @@
     python examples/replay.py --url http://127.0.0.1:8000 --key-file .data/credentials/bot-key \
         --corpus corpus.jsonl.gz --queries queries.jsonl.gz --scope NAME [--json]
 
-Layout of the data: docs/howto/evaluate-your-recall.md. Needs nothing but Python.
+Layout of the data: docs/howto/evaluate.md. Needs nothing but Python.
 """
 
 import argparse
