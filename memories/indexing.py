@@ -121,7 +121,18 @@ def blend(entries: Iterable[int], *, model_id: int | None) -> int:
         rows = _read(near)
         vectors = _vectors(rows, model_id) if model_id is not None else {}
         _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
+        _raise_versions({rows[entry].scope_id for entry in near if entry in rows})
     return len(near)
+
+
+def _raise_versions(scopes: Iterable[int]) -> None:
+    """What was answered from these scopes no longer holds; a scope that is being written to is raised by its writer."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE memories_scope SET version = version + 1 WHERE id IN (SELECT id FROM memories_scope"
+            " WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)",
+            [list(scopes)],
+        )
 
 
 def _lock_scopes(near: Iterable[int]) -> None:

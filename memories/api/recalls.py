@@ -1,5 +1,7 @@
-"""POST /recalls/{id}/feedback: what an answer rested on (A14)."""
+"""GET /recalls/{id}: why a bot said that (F5). POST /recalls/{id}/feedback: what its answer rested on (A14)."""
 
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -14,9 +16,97 @@ from memories.api.authentication import key_of
 from memories.api.calls import Call
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
-from memories.models import BotKey, Receipt, Scope
+from memories.models import Bot, BotKey, Entry, Receipt, Scope
+from memories.retrieval import explanation
+from memories.retrieval.explanation import Line
 
 USED_MAX = 50
+
+
+class RecallView(Call):
+    """A past recall: what was asked, what was served, what was left out and why."""
+
+    required = {"GET": Permission.READ}
+
+    @extend_schema(operation_id="recall_told", responses=answers.RecallTold)
+    def get(self, request: Request, uid: UUID) -> Response:
+        receipt = receipt_for(key_of(request), uid)
+        if receipt is None:
+            raise NotFound
+        return Response(_told(receipt))
+
+
+def _told(receipt: Receipt) -> dict[str, Any]:
+    lines = explanation.lines_of(receipt.candidates)
+    entries = _entries(receipt, [line.entry for line in lines])
+    evidence = dict(receipt.evidence)
+    bot = Bot.objects.filter(workspace_id=receipt.workspace_id, pk=receipt.bot_id or 0).first()
+    return {
+        "recall_id": str(receipt.uid),
+        "message": receipt.message,
+        "at": receipt.created_at,
+        "bot": bot and bot.name,
+        "scopes": _scopes(receipt),
+        "session_key": receipt.session_key,
+        "mode": receipt.query.get("mode", "hybrid"),
+        "asked": {name: value for name, value in receipt.query.items() if name not in ("mode", "heard")},
+        "rule": receipt.rule,
+        "cached_from": evidence.pop("cached_from", None),
+        "evidence": evidence,
+        **_candidates(receipt, lines, entries),
+        "sampled": receipt.candidates is not None,
+        "weights": explanation.weights_of(receipt.candidates),
+        "timings": receipt.timings,
+        "tokens": receipt.tokens,
+        "degraded": receipt.degraded,
+        "used": _uids(receipt.used, entries),
+        "pointed_to": _uids(receipt.overlap, entries),
+        "note": receipt.note,
+    }
+
+
+def _candidates(receipt: Receipt, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[str, Any]:
+    by_entry = {line.entry: line for line in lines}
+    weights = explanation.weights_of(receipt.candidates)
+    return {
+        "memories": [_memory(by_entry.get(pk, Line(entry=pk)), entries, weights) for pk in receipt.served],
+        "left_out": [_left_out(line, entries, weights) for line in lines if line.entry not in receipt.served],
+    }
+
+
+def _memory(line: Line, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
+    """A candidate as far as it is still there; the words of what is no longer served are not told (A15)."""
+    entry = entries.get(line.entry)
+    return {
+        "id": entry and str(entry.uid),
+        "type": entry and entry.type,
+        "scope": entry and entry.scope.key,
+        "content": entry.content if entry and entry.is_live() else None,
+        "created_at": entry and entry.created_at,
+        "score": line.score,
+        "why": explanation.why(line, weights),
+    }
+
+
+def _left_out(line: Line, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
+    told = _memory(line, entries, weights) | {"reason": line.fate}
+    return told | dict.fromkeys(explanation.UNTOLD.get(line.fate, ()))
+
+
+def _entries(receipt: Receipt, candidates: Sequence[int]) -> dict[int, Entry]:
+    """The entries a receipt names, as far as they still are in the scopes that were asked."""
+    named = {*candidates, *receipt.served, *(receipt.used or ()), *(receipt.overlap or ())}
+    here = Entry.objects.filter(workspace_id=receipt.workspace_id, scope__in=receipt.scopes)
+    return here.select_related("scope").in_bulk(named)
+
+
+def _scopes(receipt: Receipt) -> list[str]:
+    scopes = Scope.objects.in_workspace(receipt.workspace_id).in_bulk(receipt.scopes)
+    return [scopes[pk].key for pk in receipt.scopes if pk in scopes]
+
+
+def _uids(named: Sequence[int] | None, entries: dict[int, Entry]) -> list[str] | None:
+    return None if named is None else [str(entries[pk].uid) for pk in named if pk in entries]
 
 
 class Feedback(fields.StrictSerializer):

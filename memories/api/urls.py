@@ -6,7 +6,7 @@ from memories.api.batches import BatchesView, BatchView
 from memories.api.entries import EntriesView
 from memories.api.entry import EntryView, RestoreView, RevertView
 from memories.api.history import HistoryView
-from memories.api.recalls import FeedbackView
+from memories.api.recalls import FeedbackView, RecallView
 
 urlpatterns = [
     path("entries", EntriesView.as_view(), name="entries"),
@@ -14,6 +14,7 @@ urlpatterns = [
     path("entries/<uuid:uid>/history", HistoryView.as_view(), name="entry-history"),
     path("entries/<uuid:uid>/restore", RestoreView.as_view(), name="entry-restore"),
     path("entries/<uuid:uid>/revert", RevertView.as_view(), name="entry-revert"),
+    path("recalls/<uuid:uid>", RecallView.as_view(), name="recall-told"),
     path("recalls/<uuid:uid>/feedback", FeedbackView.as_view(), name="recall-feedback"),
     path("batches", BatchesView.as_view(), name="batches"),
     path("batches/<uuid:uid>", BatchView.as_view(), name="batch"),

@@ -44,6 +44,7 @@ ACCESS = {
     (f"{ENTRY}/history", "GET"): Access(),
     (f"{ENTRY}/restore", "POST"): Access(body={}),
     (f"{ENTRY}/revert", "POST"): Access(body={"version": 1}),
+    ("api/v1/recalls/<uuid:uid>", "GET"): Access(),
     ("api/v1/recalls/<uuid:uid>/feedback", "POST"): Access(body={"used": []}),
     ("api/v1/batches", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/batches/<uuid:uid>", "GET"): Access(),
