@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import rjieba
 
@@ -34,12 +35,10 @@ _PLEASANTRIES = """
     noted got understood remember remembered done yes no yep nope bye goodbye morning afternoon evening night glad
     happy help course absolutely certainly alright right see know let anything else feel free love sounds well today
     你好 您好 大家好 嗨 早 早上好 上午好 中午好 下午好 晚上好 晚安 谢谢 多谢 感谢 谢谢你 不客气 不用谢 没关系 没事
-    没问题 没 问题 好 好的 好吧 好啊 行 可以 嗯 嗯嗯 哦 噢 啊 是的 对 对的 没错 收到 明白 明白了 知道 知道了 了解 记住 记住了
-    记下 记下了 已经 已 我 帮 帮忙 请问 请 麻烦 辛苦 辛苦了 抱歉 对不起 再见 拜拜 哈哈 哈哈哈 很高兴 高兴 当然 随时 告诉
-    需要 谢謝 謝謝 感謝 不客氣 沒問題 沒關係 記住 記住了 記下 記下了 瞭解 幫忙 請問 當然 隨時
+    没问题 没 问题 好 好的 好吧 好啊 行 可以 嗯 嗯嗯 哦 噢 啊 是的 对 对的 没错 收到 明白 明白了 知道 知道了 了解 记住
+    记住了 记下 记下了 已经 已 我 帮 帮忙 请问 请 麻烦 辛苦 辛苦了 抱歉 对不起 再见 拜拜 哈哈 哈哈哈 很高兴 高兴 当然
+    随时 告诉 需要 謝謝 感謝 不客氣 沒問題 沒關係 記住 記住了 記下 記下了 瞭解 幫忙 請問 當然 隨時
 """
-#: A sentence of nothing but these is left out.
-_EMPTY = frozenset(_PLEASANTRIES.split()) | stopwords.ENGLISH | stopwords.CHINESE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +99,15 @@ def _sentences(lines: Sequence[Line]) -> list[_Sentence]:
         for part in _END.split(plain):
             said = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
             is_offer = line.is_answer and _QUESTION.search(said)
-            if not is_offer and not _EMPTY.issuperset(text.words(said)):
+            if not is_offer and not _empty_words().issuperset(text.words(said)):
                 found.append(_Sentence(len(found), said, line, frozenset(text.terms(said)), _share(said, line)))
     return found
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    """A sentence of nothing but these is left out."""
+    return frozenset(text.words(_PLEASANTRIES)) | stopwords.ENGLISH | stopwords.CHINESE
 
 
 def _share(said: str, line: Line) -> float:

@@ -186,6 +186,26 @@ class FeedbackAnswer(serializers.Serializer[Any]):
     note = serializers.CharField()
 
 
+class EventAnswer(serializers.Serializer[Any]):
+    """What happened on one local day, as far as one conversation tells."""
+
+    id = serializers.UUIDField()
+    scope = serializers.CharField()
+    date = serializers.DateField(help_text="In the workspace's time zone.")
+    content = serializers.CharField()
+    source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
+    chats = serializers.ListField(child=serializers.CharField(), help_text="Where it was said; of a user scope.")
+    version = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class EventPage(Page):
+    """Events, the latest day first."""
+
+    results = EventAnswer(many=True)
+
+
 class BatchAnswer(serializers.Serializer[Any]):
     """A bundle of changes made by one run or one action."""
 

@@ -5,6 +5,7 @@ from django.urls import path
 from memories.api.batches import BatchesView, BatchView
 from memories.api.entries import EntriesView
 from memories.api.entry import EntryView, RestoreView, RevertView
+from memories.api.events import EventsView
 from memories.api.history import HistoryView
 from memories.api.recalls import FeedbackView, RecallView
 
@@ -16,6 +17,7 @@ urlpatterns = [
     path("entries/<uuid:uid>/revert", RevertView.as_view(), name="entry-revert"),
     path("recalls/<uuid:uid>", RecallView.as_view(), name="recall-told"),
     path("recalls/<uuid:uid>/feedback", FeedbackView.as_view(), name="recall-feedback"),
+    path("events", EventsView.as_view(), name="events"),
     path("batches", BatchesView.as_view(), name="batches"),
     path("batches/<uuid:uid>", BatchView.as_view(), name="batch"),
 ]

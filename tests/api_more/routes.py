@@ -46,6 +46,7 @@ ACCESS = {
     (f"{ENTRY}/revert", "POST"): Access(body={"version": 1}),
     ("api/v1/recalls/<uuid:uid>", "GET"): Access(),
     ("api/v1/recalls/<uuid:uid>/feedback", "POST"): Access(body={"used": []}),
+    ("api/v1/events", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/batches", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/batches/<uuid:uid>", "GET"): Access(),
 }

@@ -1,4 +1,4 @@
-"""Turns enter the buffer with their capture, gather into parcels, and are ready when it is quiet, full or night (D5)."""
+"""Turns enter the buffer with their capture, and are ready when it is quiet, when it is full, and at night (D5)."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
