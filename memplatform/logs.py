@@ -46,6 +46,7 @@ def configuration(form: str, level: str) -> dict[str, Any]:
         "loggers": {
             "django-q": {"level": "WARNING"},  # it tells of every pulse
             "httpx": {"level": "WARNING"},
+            "httpx2": {"level": "WARNING"},
             "openai": {"level": "WARNING"},
         },
     }

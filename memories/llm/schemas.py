@@ -151,9 +151,9 @@ class Merge(_Answer):
 class Compression(_Answer):
     """What becomes of the facts of a partition (D6); what it does not name is kept."""
 
-    keep: list[KnownId] = []
-    merge: list[Merge] = []
-    drop: list[KnownId] = []
+    keep: list[KnownId]
+    merge: list[Merge]
+    drop: list[KnownId]
 
     @model_validator(mode="after")
     def _has_one_word_for_each(self, info: ValidationInfo) -> Self:
@@ -174,9 +174,9 @@ class Line(_Answer):
 class Profile(_Answer):
     """What becomes of the lines of a profile (D6), as a difference; facts are named, and never dropped."""
 
-    keep: list[KnownId] = []
-    write: list[Line] = Field(default=[], max_length=MAX_LINES)
-    drop: list[KnownId] = []
+    keep: list[KnownId]
+    write: list[Line] = Field(max_length=MAX_LINES)
+    drop: list[KnownId]
 
     @model_validator(mode="after")
     def _has_one_word_for_each_line(self, info: ValidationInfo) -> Self:

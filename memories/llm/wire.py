@@ -8,7 +8,6 @@ import email.utils
 import json
 import time
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import httpx2
@@ -50,13 +49,10 @@ def _ask(request: Request, wording: dialect.Dialect, seconds: float) -> Reply:
         max_tokens=request.max_tokens, temperature=request.temperature, name=request.name, schema=request.schema
     )
     try:
-        answer = (
-            _client(settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_API_KEY, settings.MEMORY_LLM_PROXY)
-            .with_options(timeout=seconds)
-            .chat.completions.with_raw_response.create(
-                model=request.model, messages=_messages(request, wording), **options
+        with _client() as client:
+            answer = client.chat.completions.with_raw_response.create(
+                model=request.model, messages=_messages(request, wording), timeout=seconds, **options
             )
-        )
         return _reply(answer.content)
     except APIStatusError as error:
         raise _refused(error) from None
@@ -143,10 +139,11 @@ def _reply(content: bytes) -> Reply:
     )
 
 
-@lru_cache(maxsize=4)
-def _client(base_url: str, key: str, proxy: str) -> OpenAI:
-    """The SDK as a door to one address. Every thread may use it; a process that forks must not have asked yet."""
-    only = OneHost(httpx2.URL(base_url), key, httpx2.HTTPTransport(proxy=proxy or None))
+def _client() -> OpenAI:
+    """The SDK as a door to one address; for one call, since the next may be hours and a fork away."""
+    base_url = settings.MEMORY_LLM_BASE_URL
+    inner = httpx2.HTTPTransport(proxy=settings.MEMORY_LLM_PROXY or None)
+    only = OneHost(httpx2.URL(base_url), _key(), inner)
     return OpenAI(
         base_url=base_url,
         api_key="sent by the transport",
@@ -155,6 +152,14 @@ def _client(base_url: str, key: str, proxy: str) -> OpenAI:
         max_retries=0,
         http_client=httpx2.Client(transport=only, trust_env=False, follow_redirects=False),
     )
+
+
+def _key() -> str:
+    """The key, if a header can carry it: libraries quote what they cannot send, in their errors and logs."""
+    key: str = settings.MEMORY_LLM_API_KEY.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise CallFailed("The model's key holds characters no header can carry.", is_free=True)
+    return key
 
 
 class OneHost(httpx2.BaseTransport):
