@@ -19,6 +19,7 @@ _HELP = {
     ),
     "session_mode": _("«One session a chat» lets a conversation go on; the other forgets it with every message."),
     "session_prefix": _("Begins the keys of this channel's sessions; empty: the platform's name."),
+    "max_tokens": _("Budget of a conversation's history; older turns give way to a summary. Empty: as configured."),
     "group_sessions": _("Whether the members of a group share one conversation or each have their own."),
     "group_prefix": _("Begins the scope keys of groups. Changing it begins new, empty memories for them."),
     "capture_group_memory": _("Also keep what is said in a group as the group's own memory. Empty: as configured."),
@@ -40,7 +41,7 @@ class ChannelAdmin(RecordedHistory, WalledAdmin):
     ordering = ["workspace__name", "platform", "account"]
     fieldsets = [
         (None, {"fields": ["label", ("platform", "account", "workspace")]}),
-        (_("Direct chats"), {"fields": ["dm_scope", "session_mode", "session_prefix"]}),
+        (_("Direct chats"), {"fields": ["dm_scope", "session_mode", "session_prefix", "max_tokens"]}),
         (_("Groups"), {"fields": ["group_sessions", "capture_group_memory", "group_user_recall", "group_prefix"]}),
         (_("Recall"), {"fields": ["need"]}),
         (_("About"), {"fields": [("uid", "version", "created_at")]}),

@@ -34,6 +34,7 @@ class Channel(Recorded):
         _("what a group may hear of a person"), max_length=10, choices=GroupUserRecall, blank=True, default=""
     )
     need = models.CharField(_("ask whether memory is needed"), max_length=4, choices=NeedMode, default=NeedMode.AUTO)
+    max_tokens = models.PositiveIntegerField(_("tokens of a history"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -57,6 +58,9 @@ class Channel(Recorded):
                 condition=~Q(group_prefix="") & ~Q(group_prefix__startswith="direct_"),
                 name="channel_group_prefix_not_that_of_direct_chats",
             ),
+            models.CheckConstraint(
+                condition=Q(max_tokens__isnull=True) | Q(max_tokens__gte=100), name="channel_history_has_room"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -75,4 +79,5 @@ class Channel(Recorded):
             ),
             group_user_recall=self.group_user_recall or conf.GROUP_USER_RECALL,
             need=self.need,
+            max_tokens=self.max_tokens,
         )

@@ -10,6 +10,7 @@ from memplatform import health, metrics
 handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, errors.server_error
 urlpatterns = [
     path("api/v1/", include("channels_app.api.urls")),
+    path("api/v1/", include("sessions_app.api.urls")),
     path("api/v1/", include("memories.api.urls")),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),

@@ -44,12 +44,12 @@ def _ask_once(session: Session, now: datetime) -> bool:
     return True
 
 
-def ask_for_compaction(session: Session, max_tokens: int, *, now: datetime) -> None:
-    """Have the worker compact this conversation, unless it was asked to a moment ago."""
-    asked = session.compaction_asked_at
-    if asked is not None and abs(now - asked) < ASKED_AGAIN_AFTER:
+def ask_for_compaction(session: Session, max_tokens: int, *, now: datetime, is_asked: bool = False) -> None:
+    """Have the worker compact this conversation, unless it was told to a moment ago; somebody who asks is heard."""
+    told = session.compaction_asked_at
+    if told is not None and abs(now - told) < ASKED_AGAIN_AFTER and not is_asked:
         return
     session.compaction_asked_at = now
     session.save(update_fields=["compaction_asked_at"])
-    what = (session.pk, session.conversation, session.cycle, max_tokens)
+    what = (session.pk, session.conversation, session.cycle, max_tokens, is_asked)
     transaction.on_commit(partial(async_task, TASK, *what, group="mem:sessions"))

@@ -14,7 +14,7 @@ _REMOVE = """
         SELECT e.id FROM sessions_app_sessionevent e JOIN sessions_app_session s ON s.id = e.session_id
         WHERE e.at < %(before)s AND NOT (e.conversation = s.conversation AND e.position > s.compacted_to)
         AND NOT EXISTS (
-            SELECT 1 FROM memories_bufferedturn b WHERE b.session_uid = s.uid AND b.conversation = e.conversation
+            SELECT 1 FROM memories_parcel b WHERE b.session_uid = s.uid AND b.conversation = e.conversation
         )
         ORDER BY e.at LIMIT %(chunk)s FOR UPDATE OF e SKIP LOCKED
     )

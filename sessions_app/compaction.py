@@ -8,7 +8,7 @@ from django.db import transaction
 
 from memories import text
 from memories.conf import conf
-from sessions_app import closing, flushing, locks, summaries
+from sessions_app import budget, closing, flushing, locks, summaries
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Flush, Session, SessionEvent
 
@@ -38,7 +38,7 @@ def compact(
         return False
     if not is_asked and session.tokens < max_tokens * conf.SESSION_COMPACT_SHARE:
         return False
-    plan = plan_of(session, max_tokens)
+    plan = plan_of(session, max_tokens, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
     if plan is None:
         return False
     if session.flushed_to < plan.cut:
@@ -49,17 +49,26 @@ def compact(
         return is_there and _apply(session, plan, now)
 
 
+def ask(session: Session, *, now: datetime) -> bool:
+    """Have the worker compact a conversation as far as it can be; whether there is anything to replace."""
+    limit = session.max_tokens()
+    if plan_of(session, limit, kept=0) is None:
+        return False
+    budget.ask_for_compaction(session, limit, now=now, is_asked=True)
+    return True
+
+
 def _is_at(session: Session, conversation: int, cycle: int) -> bool:
     return (session.conversation, session.cycle) == (conversation, cycle)
 
 
-def plan_of(session: Session, max_tokens: int) -> Plan | None:
-    """What compacting would replace; None when the newest turns, which stay, are all there is."""
+def plan_of(session: Session, max_tokens: int, *, kept: int) -> Plan | None:
+    """What compacting would replace; None when the newest turns, which stay up to `kept` tokens, are all there is."""
     said = SessionEvent.objects.filter(session=session, conversation=session.conversation)
     found = list(said.filter(position__gt=session.compacted_to).order_by("position"))
     spoken = [event for event in found if event.kind in SPOKEN]
     before = [event.content for event in found if event.kind == EventKind.SUMMARY][-1:]
-    cut = _cut(spoken, int(max_tokens * conf.SESSION_KEEP_SHARE))
+    cut = _cut(spoken, kept)
     if not cut:
         return None
     here = {"session": session, "conversation": session.conversation, "cycle": session.cycle}

@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 
+from memories import buffer
 from memories.conf import conf
 from sessions_app import closing
 from sessions_app.models import Session
@@ -22,7 +23,11 @@ def is_asked(message: str) -> bool:
 
 def reset(session: Session, *, now: datetime) -> bool:
     """Close the open conversation and leave nothing of it to be extracted. For whoever stands in line."""
-    return closing.close(session, closing.RESET, now=now)
+    ended = session.conversation
+    if not closing.close(session, closing.RESET, now=now):
+        return False
+    buffer.drop_conversation(session.uid, ended)
+    return True
 
 
 def reply(language: str) -> str:

@@ -2,10 +2,12 @@
 
 from django.urls import path
 
+from channels_app.api.sessions import SessionsView
 from channels_app.api.views import RecallView, ResolveView, TurnsView
 
 urlpatterns = [
     path("turns", TurnsView.as_view(), name="turns"),
     path("recall", RecallView.as_view(), name="recall"),
+    path("sessions", SessionsView.as_view(), name="sessions"),
     path("scopes/resolve", ResolveView.as_view(), name="scopes-resolve"),
 ]

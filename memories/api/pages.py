@@ -36,7 +36,12 @@ class Paged(fields.StrictSerializer):
 
 
 def page_of(
-    rows: QuerySet[Any], request: Request, asked: dict[str, Any], shown: Callable[[Any], dict[str, Any]]
+    rows: QuerySet[Any],
+    request: Request,
+    asked: dict[str, Any],
+    shown: Callable[[Any], dict[str, Any]],
+    *,
+    by: str = "created_at",
 ) -> Response:
     """One page of rows by time and id; `next` is the address of the following page, `cursor` what to ask it with.
 
@@ -44,11 +49,11 @@ def page_of(
     """
     if "cursor" in asked:
         moment, row = asked["cursor"]
-        earlier = Q(created_at__lt=moment) | Q(created_at=moment, pk__lt=row)
-        rows = rows.filter(earlier, created_at__lte=moment)
-    found = list(rows.order_by("-created_at", "-id")[: asked["limit"] + 1])
+        earlier = Q(**{f"{by}__lt": moment}) | Q(**{by: moment}, pk__lt=row)
+        rows = rows.filter(earlier, **{f"{by}__lte": moment})
+    found = list(rows.order_by(f"-{by}", "-id")[: asked["limit"] + 1])
     page = found[: asked["limit"]]
-    return answer(request, [shown(row) for row in page], _after(page[-1]) if len(found) > len(page) else None)
+    return answer(request, [shown(row) for row in page], _after(page[-1], by) if len(found) > len(page) else None)
 
 
 def answer(request: Request, results: list[dict[str, Any]], cursor: str | None) -> Response:
@@ -57,6 +62,6 @@ def answer(request: Request, results: list[dict[str, Any]], cursor: str | None) 
     return Response({"results": results, "next": following, "cursor": cursor})
 
 
-def _after(row: Model) -> str:
-    micros = (row.created_at - _EPOCH) // timedelta(microseconds=1)  # type: ignore[attr-defined]
+def _after(row: Model, by: str) -> str:
+    micros = (getattr(row, by) - _EPOCH) // timedelta(microseconds=1)
     return f"{micros:x}-{row.pk:x}"

@@ -30,6 +30,7 @@ class Access:
 
 
 ENTRY = "api/v1/entries/<uuid:uid>"
+SESSION = "api/v1/sessions/<str:key>"
 ACCESS = {
     ("api/v1/turns", "POST"): Access(
         body={"address": TELEGRAM, "user": "I moved", "assistant": "Noted."}, answer=201, stranger=201
@@ -47,6 +48,15 @@ ACCESS = {
     ("api/v1/recalls/<uuid:uid>", "GET"): Access(),
     ("api/v1/recalls/<uuid:uid>/feedback", "POST"): Access(body={"used": []}),
     ("api/v1/events", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/sessions", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/sessions", "POST"): Access(body={"address": TELEGRAM}, stranger=200),
+    (SESSION, "GET"): Access(),
+    (f"{SESSION}/events", "GET"): Access(),
+    (f"{SESSION}/events", "POST"): Access(body={"events": [{"kind": "user", "content": "hello"}]}, answer=201),
+    (f"{SESSION}/history", "GET"): Access(),
+    (f"{SESSION}/reset", "POST"): Access(body={}),
+    (f"{SESSION}/flush", "POST"): Access(body={"version": 1, "reply": "NO_REPLY"}),
+    (f"{SESSION}/compact", "POST"): Access(body={}, answer=202),
     ("api/v1/batches", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/batches/<uuid:uid>", "GET"): Access(),
 }

@@ -1,6 +1,7 @@
 """Who may pass where: every route and method, with every kind of key."""
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.utils import timezone
 from memories import store
 from memories.choices import BatchState
 from memories.models import Batch, Bot, BotKey, Entry, Receipt, Scope, Workspace
+from sessions_app.models import Session, SessionEvent
 from tests.api_more.routes import ACCESS, ASKING, CONTENT, LOCAL, OPEN, SCOPE, calls, routes
 from tests.conftest import NOW, make_draft, make_key, make_scope
 
@@ -21,7 +23,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 @pytest.fixture
 def rows(workspace: Workspace) -> dict[str, Any]:
-    """What Alice's workspace holds: an entry, a recall that served it, a batch."""
+    """What Alice's workspace holds: an entry, a recall that served it, a batch, a session in which it was said."""
     scope = make_scope(workspace, SCOPE)
     entry = store.remember(make_draft(scope, CONTENT), now=NOW, actor="test").entry
     receipt = Receipt.objects.create(
@@ -30,14 +32,20 @@ def rows(workspace: Workspace) -> dict[str, Any]:
     batch = Batch.objects.create(
         workspace=workspace, scope=scope, name="expire", run="r1", actor="job:expire", created_at=NOW
     )
-    return {"entries": entry.uid, "recalls": receipt.uid, "batches": batch.uid}
+    session = Session.objects.create(
+        workspace=workspace, key="tg-1", platform="tg", user_scope=scope, next_position=2, started_at=NOW, last_at=NOW
+    )
+    SessionEvent.objects.create(
+        workspace=workspace, session=session, conversation=1, position=1, kind="user", content=CONTENT, at=NOW
+    )
+    return {"entries": entry.uid, "recalls": receipt.uid, "batches": batch.uid, "sessions": session.key}
 
 
 def call(token: str | None, route: str, method: str, rows: dict[str, Any], body: Any = None) -> Any:
     collection = route.removeprefix("api/v1/").partition("/")[0]
     return Client(raise_request_exception=False).generic(
         method,
-        "/" + route.replace("<uuid:uid>", str(rows.get(collection))),
+        "/" + re.sub("<.+?>", str(rows.get(collection)), route),
         "" if body is None else json.dumps(body),
         content_type="application/json",
         headers={"Authorization": f"Bearer {token}"} if token else {},
@@ -166,7 +174,7 @@ def test_a_key_that_does_not_reach_the_scope_meets_nothing(
     assert_kept_from(answer, access.narrow, before, workspace)
 
 
-@pytest.mark.parametrize(("route", "method"), sorted(key for key in ACCESS if "<uuid:uid>" in key[0]), ids=" ".join)
+@pytest.mark.parametrize(("route", "method"), sorted(key for key in ACCESS if "<" in key[0]), ids=" ".join)
 def test_a_row_that_never_was_is_the_same_as_one_of_another(
     workspace: Workspace, stranger: Workspace, rows: dict[str, Any], route: str, method: str
 ) -> None:

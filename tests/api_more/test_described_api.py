@@ -19,6 +19,7 @@ from memories import store
 from memories.api import answers, entries
 from memories.models import Batch, Policy, Receipt, Workspace
 from memplatform.wsgi import application
+from sessions_app.models import Session
 from tests.api_more.routes import ACCESS, SCOPE
 from tests.conftest import NOW, make_draft, make_key, make_scope
 
@@ -32,7 +33,7 @@ CHECKS = [
     checks.negative_data_rejection,
 ]
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-CALLS = sorted((route.replace("<uuid:uid>", "{uid}"), method) for route, method in ACCESS)
+CALLS = sorted((re.sub(r"<\w+:(\w+)>", r"{\1}", route), method) for route, method in ACCESS)
 
 
 @cache
@@ -62,7 +63,15 @@ def rows(workspace: Workspace) -> Iterator[dict[str, str]]:
     batch = Batch.objects.create(
         workspace=workspace, scope=scope, name="expire", run="r1", actor="job:expire", created_at=NOW
     )
-    yield {"entries": str(entry.uid), "recalls": str(receipt.uid), "batches": str(batch.uid)}
+    session = Session.objects.create(
+        workspace=workspace, key="tg-1", platform="tg", user_scope=scope, started_at=NOW, last_at=NOW
+    )
+    yield {
+        "entries": str(entry.uid),
+        "recalls": str(receipt.uid),
+        "batches": str(batch.uid),
+        "sessions": str(session.uid),
+    }
 
 
 @pytest.fixture
@@ -95,6 +104,8 @@ def test_every_call_answers_as_described(
     def ask(case: Any) -> None:
         if existing and _is_uuid(case.path_parameters.get("uid")):  # otherwise every answer would be 404
             case.path_parameters["uid"] = existing
+        if existing and mode == "good" and "key" in case.path_parameters:
+            case.path_parameters["key"] = existing
         case.call_and_validate(checks=CHECKS, headers={"Authorization": f"Bearer {token}"})
 
     ask()
@@ -112,7 +123,7 @@ def test_every_call_describes_its_key_its_errors_and_its_headers() -> None:
         for method, call in item.items():
             assert call["security"] == [{"botKey": []}], path
             assert {"400", "401", "403", "429"} <= set(call["responses"])
-            for code in set(call["responses"]) - {"200", "201"}:
+            for code in set(call["responses"]) - {"200", "201", "202"}:
                 shape = call["responses"][code]["content"]["application/json"]["schema"]
                 assert shape == {"$ref": "#/components/schemas/ErrorAnswer"}
             headers = {given["name"] for given in call.get("parameters", []) if given["in"] == "header"}

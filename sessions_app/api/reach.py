@@ -1,0 +1,44 @@
+"""Sessions as a caller may see them: those of scopes its key reaches; the others do not exist for it."""
+
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from memories.api.scopes import visible_scopes
+from memories.exceptions import SessionAmbiguous, SessionNotFound
+from memories.models import BotKey
+from memories.text import is_storable
+from sessions_app.models import Session
+
+
+def visible_sessions(key: BotKey) -> QuerySet[Session]:
+    """All sessions a key may see: a person's by their scope, a group's by the chat's, a member's in a group by both."""
+    sessions = Session.objects.filter(workspace_id=key.workspace_id).select_related("user_scope", "chat_scope")
+    if not key.scope_patterns:
+        return sessions
+    reached = list(visible_scopes(key).values_list("pk", flat=True))
+    within = [Q(**{f"{name}__isnull": True}) | Q(**{f"{name}__in": reached}) for name in ("user_scope", "chat_scope")]
+    return sessions.filter(*within).exclude(user_scope=None, chat_scope=None)
+
+
+def session_for(key: BotKey, name: str, place: dict[str, str]) -> Session:
+    """The session with this key or id; `place` tells several with one key apart. Unknown and forbidden are the same.
+
+    Raises SessionNotFound, SessionAmbiguous.
+    """
+    if not is_storable(name):
+        raise SessionNotFound
+    named = Q(uid=name) if _is_id(name) else Q(key=name, **place)
+    found = list(visible_sessions(key).filter(named)[:2])
+    if not found:
+        raise SessionNotFound
+    if len(found) > 1:
+        raise SessionAmbiguous
+    return found[0]
+
+
+def _is_id(name: str) -> bool:
+    try:
+        return str(UUID(name)) == name.lower()
+    except ValueError:
+        return False

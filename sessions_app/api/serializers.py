@@ -1,0 +1,126 @@
+"""What calls about conversations take."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from memories.api import fields
+from memories.api.pages import PAGE, PAGE_MAX, Paged
+from memories.choices import Category, EntryType
+from memories.conf import conf
+from sessions_app.choices import REPORTED, SPOKEN, EventKind
+from sessions_app.flushing import NO_REPLY, VERSION
+
+EVENTS_MAX = 200
+KINDS = [kind.value for kind in REPORTED]
+ROLES = [kind.value for kind in (*SPOKEN, EventKind.SUMMARY)]
+CANDIDATE_TYPES = [EntryType.FACT.value, EntryType.AUTO_CAPTURE.value]
+TOKENS: dict[str, Any] = {"min_value": 100, "max_value": 10_000_000}
+
+
+class Place(fields.StrictSerializer):
+    """Where a session is, when several have its key."""
+
+    platform = serializers.CharField(required=False, allow_blank=True, max_length=40)
+    account = serializers.CharField(required=False, allow_blank=True, max_length=200)
+
+
+class SessionQuery(Paged, Place):
+    """What a list of sessions may be narrowed by."""
+
+    scope = serializers.CharField(required=False, max_length=255)
+    open = serializers.BooleanField(required=False)
+
+
+class EventQuery(Place):
+    """Which messages are wanted."""
+
+    conversation = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    cursor = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1, help_text="A position.")
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_MAX, default=PAGE)
+
+
+class HistoryQuery(Place):
+    """How long a history may be."""
+
+    max_tokens = serializers.IntegerField(required=False, **TOKENS)
+
+
+class Words(fields.Text):
+    """A message: at most 64 KB."""
+
+    default_error_messages = {"bytes": _("This text is larger than {limit} bytes.")}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if len(text.encode()) > conf.TURN_MAX_BYTES:
+            self.fail("bytes", limit=conf.TURN_MAX_BYTES)
+        return text
+
+
+class NewEvent(fields.StrictSerializer):
+    """A message as a bot reports it."""
+
+    kind = fields.Word(choices=KINDS)
+    content = Words(allow_blank=True)
+    sender = fields.Text(max_length=200, allow_blank=True, default="")
+    at = fields.Moment(allow_null=True, default=None)
+    data = serializers.DictField(  # type: ignore[assignment]
+        required=False, default=dict, help_text="What else came along, such as a tool's call."
+    )
+
+
+class BelievedMessage(fields.StrictSerializer):
+    """A message as the client remembers it."""
+
+    role = fields.Word(choices=ROLES)
+    content = Words(allow_blank=True)
+
+
+class NewEvents(fields.StrictSerializer):
+    """Messages to append, and what the client believes was said before them."""
+
+    events = NewEvent(many=True, default=list, max_length=EVENTS_MAX)  # type: ignore[call-arg]
+    history = BelievedMessage(many=True, allow_null=True, default=None)
+    max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs["events"] and not attrs["history"]:
+            raise serializers.ValidationError({"events": [_("There is nothing to append.")]})
+        ambient = [event for event in attrs["events"] if event["kind"] == EventKind.AMBIENT]
+        if ambient and attrs["history"] is not None:
+            raise serializers.ValidationError({"events": [_("Ambient messages are no part of a history.")]})
+        return attrs
+
+
+class NewCandidate(fields.StrictSerializer):
+    """What is worth remembering, and the positions of the messages it rests on."""
+
+    content = fields.Text(max_length=8_000)
+    type = fields.Word(choices=CANDIDATE_TYPES, default=EntryType.FACT)
+    category = fields.Word(choices=Category.choices, allow_blank=True, default="")
+    importance = fields.Number(min_value=0, max_value=1, allow_null=True, default=None)
+    project = fields.Text(max_length=100, allow_blank=True, default="")
+    topic = fields.Text(max_length=100, allow_blank=True, default="")
+    rests_on = serializers.ListField(child=fields.Whole(min_value=1, max_value=2**31 - 1), default=list, max_length=100)
+    slots = fields.Slots(default=dict)
+
+
+class NewFlush(fields.StrictSerializer):
+    """What a bot took out of a conversation; with neither, the platform does it itself."""
+
+    version = fields.Whole(min_value=VERSION, max_value=VERSION, help_text="Of this schema.")
+    reply = fields.Word(choices=[NO_REPLY], allow_null=True, default=None)
+    candidates = NewCandidate(many=True, default=list, max_length=100)  # type: ignore[call-arg]
+
+    def get_fields(self) -> dict[str, Any]:
+        goes_on_with = fields.Text(
+            max_length=8_000, allow_blank=True, allow_null=True, default="", help_text="For the session to go on with."
+        )
+        return {**super().get_fields(), "continue": goes_on_with}
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["reply"] and (attrs["candidates"] or attrs["continue"]):
+            raise serializers.ValidationError({"reply": [_("NO_REPLY says that there is nothing; here is something.")]})
+        return attrs

@@ -1,0 +1,15 @@
+"""Calls about one session; those that begin with an address are channels_app's."""
+
+from django.urls import path
+
+from sessions_app.api.lives import CompactView, FlushView, ResetView
+from sessions_app.api.sessions import EventsView, HistoryView, SessionView
+
+urlpatterns = [
+    path("sessions/<str:key>", SessionView.as_view(), name="session"),
+    path("sessions/<str:key>/events", EventsView.as_view(), name="session-events"),
+    path("sessions/<str:key>/history", HistoryView.as_view(), name="session-history"),
+    path("sessions/<str:key>/reset", ResetView.as_view(), name="session-reset"),
+    path("sessions/<str:key>/flush", FlushView.as_view(), name="session-flush"),
+    path("sessions/<str:key>/compact", CompactView.as_view(), name="session-compact"),
+]

@@ -1,0 +1,62 @@
+"""What a client believes was said, compared with what was (B2). Nothing is cleared for being believed otherwise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from memories.exceptions import HistoryDiffers
+from sessions_app.choices import SPOKEN, EventKind
+from sessions_app.conversations import Message
+from sessions_app.models import Session, SessionEvent
+
+
+@dataclass(frozen=True)
+class Believed:
+    """One message as a client remembers it."""
+
+    role: str
+    content: str
+
+
+def what_is_new(
+    session: Session, believed: Sequence[Believed], messages: Sequence[Message], *, now: datetime
+) -> list[Message]:
+    """What is to be appended so that the conversation is what the client believes, and then says.
+
+    Told again, nothing is new. Raises HistoryDiffers, naming the first message that is not what was said. For whoever
+    stands in line.
+    """
+    said = _said(session, believed)
+    told = [*believed, *(Believed(message.kind, message.content) for message in messages)]
+    alike = next((n for n, (one, other) in enumerate(zip(said, told, strict=False)) if one != other), None)
+    both = min(len(said), len(told))
+    if alike is not None:
+        raise _differs(alike, len(believed))
+    if len(told) <= len(said):
+        return []
+    rest = believed[both:]
+    for n, message in enumerate(rest):
+        if message.role not in SPOKEN:
+            raise _differs(both + n, len(believed))
+    known = [Message(kind=EventKind(message.role), content=message.content, at=now) for message in rest]
+    return known + list(messages[max(both - len(believed), 0) :])
+
+
+def _differs(position: int, believed: int) -> HistoryDiffers:
+    said = _("The history differs from what was said at message %(position)d, counted from 0.")
+    field = f"history.{position}" if position < believed else f"events.{position - believed}"
+    return HistoryDiffers(said % {"position": position}, field=field)
+
+
+def _said(session: Session, believed: Sequence[Believed]) -> list[Believed]:
+    """The open conversation from its beginning, or from the summary the client begins with."""
+    rows = SessionEvent.objects.filter(session=session, conversation=session.conversation)
+    spoken = rows.filter(kind__in=SPOKEN).order_by("position").values_list("kind", "content")
+    if not (believed and believed[0].role == EventKind.SUMMARY):
+        return [Believed(*row) for row in spoken]
+    summary = rows.filter(kind=EventKind.SUMMARY, content=believed[0].content).order_by("-position").first()
+    if summary is None:
+        return [Believed("", "")]  # nothing the client can have been given
+    return [believed[0], *(Believed(*row) for row in spoken.filter(position__gt=summary.data["covers_to"]))]
