@@ -44,7 +44,7 @@ def find_unindexed(*, now: datetime) -> dict[str, int]:
 
 
 def count_terms_anew(workspace_id: int) -> dict[str, int]:
-    """Make the word counts, lengths and entry counts of a workspace's scopes what its live entries say."""
+    """Make word and entry counts, lengths, projects and nicknames of a workspace's scopes what its live entries say."""
     counted = frozen = 0
     for scope in Scope.objects.in_workspace(workspace_id).order_by("pk"):
         try:
@@ -66,8 +66,11 @@ def _count_scope(scope: Scope) -> bool:
         held = Scope.objects.get(pk=scope.pk)
         changed = changed or (held.entry_count, round(held.average_length, 6)) != (entries, round(average, 6))
         held.entry_count, held.average_length = entries, average
+        named = statistics.names_anew(held)
+        changed = changed or named != (held.projects, held.nicknames)
+        held.projects, held.nicknames = named
         if statistics.follow_length(held) or changed:
-            columns = ("entry_count", "average_length", "index_length")
+            columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
             statistics.touch(held, **{column: getattr(held, column) for column in columns})
             changed = True
     return changed

@@ -56,6 +56,13 @@ class Scope(models.Model):
         verbose_name=_("projects"),
         help_text=_("Projects something is known about; a message that names one needs memory."),
     )
+    nicknames = models.JSONField(
+        _("nicknames"),
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_("What people are called here, and whom each name means; nobody, when it means several."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = ScopeQuerySet.as_manager()

@@ -1,7 +1,6 @@
 """What is asked: the message, where it may look, and what the search makes of it."""
 
 import math
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +12,11 @@ from memories.blending import full_match
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.models import Scope
+from memories.retrieval.people import asked_about
 from memories.scoping import ScopeRef
 from memories.store import statistics
 
 SCOPES_CACHED = 512
-_CJK = re.compile(r"[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Words:
     """
 
     shares: dict[int, float]
-    named: list[str]
+    named: list[tuple[int, str]]  # in which scope, and who
     idf: dict[int, float] = field(default_factory=dict)
     unheard: float = 0.0
 
@@ -76,12 +75,12 @@ class Words:
 
 def words_of(query: Query) -> Words:
     """Terms weighed by how rare they are in the scopes; names of speakers stand aside and boost what they said."""
-    named = [name for name in _speakers(query.scopes) if _mentions(query.message, name)]
-    terms = set(text.terms(query.message)).difference(*(text.terms(name) for name in named))
-    idf = _idf(query.scopes, sorted(terms))
+    who = asked_about(query.message, query.scopes)
+    terms = set(text.terms(query.message)) - who.aside
+    idf = _idf(query.scopes, sorted(terms | who.also))
     full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))
     shares = {term: weight / full for term, weight in idf.items()}
-    return Words(shares, named, idf, len(terms - idf.keys()) * _rarity(0, _size(query.scopes)))
+    return Words(shares, who.named, idf, len(terms - idf.keys()) * _rarity(0, _size(query.scopes)))
 
 
 def _idf(scopes: Sequence[Scope], terms: Sequence[int]) -> dict[int, float]:
@@ -102,17 +101,6 @@ def _rarity(entries: int, total: int) -> float:
 
 def _size(scopes: Iterable[Scope]) -> int:
     return sum(scope.entry_count for scope in scopes)
-
-
-def _speakers(scopes: Iterable[Scope]) -> list[str]:
-    return list(dict.fromkeys(name for scope in scopes for name in scope.speakers))
-
-
-def _mentions(message: str, name: str) -> bool:
-    """Whether a name occurs in a message: as a word of its own, in Chinese anywhere."""
-    if _CJK.search(name):
-        return name in message
-    return re.search(rf"\b{re.escape(name)}\b", message, re.IGNORECASE) is not None
 
 
 class _Frequencies:

@@ -42,7 +42,7 @@ WITH scored AS MATERIALIZED (
     SELECT i.entry_id, i.scope_id,
         {keyword} AS keyword,
         {vector} AS vector,
-        e.speaker = ANY(%(named)s::text[]) AS named,
+        (i.scope_id, e.speaker) IN (SELECT * FROM unnest(%(named_in)s::bigint[], %(named)s::text[])) AS named,
         {date} AS date
     FROM memories_entryindex i
     JOIN memories_entry e ON e.id = i.entry_id
@@ -100,7 +100,8 @@ def found(query: Query, sought: Sought, policies: Policies, where: "Part", limit
     keyword, keyword_parameters = _keyword(query, sought)
     parameters |= near_parameters | date_parameters | keyword_parameters
     parameters |= weights_of(query, sought, policies) | {
-        "named": sought.words.named,
+        "named_in": [scope for scope, _ in sought.words.named],
+        "named": [speaker for _, speaker in sought.words.named],
         "k": conf.RRF_K,
         "limit": limit or sought.limit or max(conf.RECALL_CANDIDATES, query.limit * 2),
     }

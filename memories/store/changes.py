@@ -158,8 +158,8 @@ def _write(held: Entry, scope: Scope, now: datetime, columns: list[str]) -> None
     if "content" in columns:
         _reword(held, scope)
         columns = [*columns, "terms", "length", "fingerprint"]
-    if "project" in columns:
-        statistics.know_projects(scope, [held])
+    if not {"project", "content", "speaker"}.isdisjoint(columns):
+        statistics.know(scope, [held])
     held.updated_at = now
     held.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))
     indexing.mark_stale([held.pk])

@@ -1,12 +1,12 @@
 """What a scope knows of its own words: how many entries hold a term, how long entries are, who speaks."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection
 from django.db.models import F
 
-from memories import indexing
+from memories import indexing, names
 from memories.models import Entry, Scope
 
 #: Of speakers and projects a scope remembers so many names.
@@ -47,7 +47,8 @@ def grow(scope: Scope, entries: Sequence[Entry]) -> None:
     follow_length(scope)
     scope.speakers = _known(scope.speakers, [entry.speaker for entry in entries])
     scope.projects = _known(scope.projects, [entry.project for entry in entries])
-    columns = ("entry_count", "average_length", "index_length", "speakers", "projects")
+    scope.nicknames = nicknames_of(entries, known=scope.nicknames)
+    columns = ("entry_count", "average_length", "index_length", "speakers", "projects", "nicknames")
     touch(scope, **{column: getattr(scope, column) for column in columns})
 
 
@@ -63,12 +64,39 @@ def follow_length(scope: Scope) -> bool:
     return drifted
 
 
-def know_projects(scope: Scope, entries: Iterable[Entry]) -> None:
-    """Let a scope know the project of entries that are in it already."""
-    projects = _known(scope.projects, [entry.project for entry in entries])
-    if projects != scope.projects:
-        scope.projects = projects
-        Scope.objects.filter(pk=scope.pk).update(projects=projects)
+def know(scope: Scope, entries: Sequence[Entry]) -> None:
+    """Let a scope know what entries that are in it already say now: who speaks, of which project, and the names."""
+    learnt: dict[str, object] = {
+        "speakers": _known(scope.speakers, [entry.speaker for entry in entries]),
+        "projects": _known(scope.projects, [entry.project for entry in entries]),
+        "nicknames": nicknames_of(entries, known=scope.nicknames),
+    }
+    if any(getattr(scope, column) != value for column, value in learnt.items()):
+        for column, value in learnt.items():
+            setattr(scope, column, value)
+        Scope.objects.filter(pk=scope.pk).update(**learnt)
+
+
+def nicknames_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[str, str]:
+    """These nicknames and those the entries teach; one that means several people means nobody."""
+    learnt = dict(known)
+    for entry in entries:
+        speaker = entry.speaker or f"{names.UNNAMED}{entry.sender_id}"
+        for alias, name in names.learn(entry.content, speaker).items():
+            if alias in learnt:
+                learnt[alias] = learnt[alias] if names.fold(learnt[alias]) == names.fold(name) else ""
+            elif len(learnt) < NAMES_KEPT:
+                learnt[alias] = name
+    return learnt
+
+
+def names_anew(scope: Scope) -> tuple[list[str], dict[str, str]]:
+    """The projects and nicknames of a scope as its live entries tell them."""
+    live = Entry.objects.in_scope(scope).live()
+    projects = set(live.exclude(project="").values_list("project", flat=True).distinct())
+    kept = [name for name in scope.projects if name in projects]
+    teaching = live.filter(content__regex=names.TRIGGER).order_by("pk").only("content", "speaker", "sender_id")
+    return _known(kept, sorted(projects)), nicknames_of(teaching.iterator(), known={})
 
 
 def _known(names: Sequence[str], more: Iterable[str]) -> list[str]:

@@ -21,7 +21,7 @@ def item(similarity: float | None, content: str = "my cat", date: float = 0.0) -
 
 
 def asked(content: str, *, unheard: float = 0.0, named: list[str] | None = None) -> Words:
-    return Words({}, named or [], dict.fromkeys(terms(content), 1.0), unheard)
+    return Words({}, [(1, name) for name in named or []], dict.fromkeys(terms(content), 1.0), unheard)
 
 
 def verdict(*items: Ranked, words: Words, entries: int = 100) -> str:
