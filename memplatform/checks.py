@@ -101,6 +101,27 @@ def embedder_is_there(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
     return [Warning(_("No embedder can be used: recall is by keywords only."), hint, id="memplatform.W003")]
 
 
+def model_is_whole(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+    """A model of the machine's own that is half configured, and so off."""
+    address, model = settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL
+    found: list[CheckMessage] = []
+    if bool(address) != bool(model):
+        missing = "MEMORY_LLM_MODEL" if address else "MEMORY_LLM_BASE_URL"
+        hint = _("Set %s too, or neither.") % missing
+        found.append(Warning(_("The model is off: %s is not set.") % missing, hint, id="memplatform.W004"))
+    if not (address or model) and settings.MEMORY_LLM_API_KEY:
+        hint = _("Set MEMORY_LLM_BASE_URL and MEMORY_LLM_MODEL, or take the key away.")
+        found.append(Warning(_("The model is off, and has a key."), hint, id="memplatform.W005"))
+    if address and not address.startswith(("http://", "https://")):
+        hint = _("Give it as http://127.0.0.1:9000/v1, or with https://.")
+        found.append(Error(_("MEMORY_LLM_BASE_URL is no address of the web."), hint, id="memplatform.E009"))
+    key = settings.MEMORY_LLM_API_KEY.strip()
+    if not (key.isascii() and key.isprintable()):
+        hint = _("Give it as one line of letters, digits and signs.")
+        found.append(Error(_("MEMORY_LLM_API_KEY holds characters no header can carry."), hint, id="memplatform.E010"))
+    return found
+
+
 def database_is_able(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> list[CheckMessage]:
     """A PostgreSQL that is too old, or without pgvector."""
     return [found for alias in databases or () if (found := _lacking(alias))]
@@ -137,5 +158,6 @@ CHECKS: dict[Any, tuple[str, ...]] = {
     nothing_is_left_open: (Tags.security,),
     data_can_be_written: (),
     embedder_is_there: (),
+    model_is_whole: (),
     database_is_able: (Tags.database,),
 }

@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 from django_q.models import Failure
 
 from channels_app.models import Channel
+from memories.admin import spend
 from memories.admin.wall import workspaces_of
 from memories.choices import BatchState, DmScope, JobState
 from memories.models import Batch, Entry, JobRun, Receipt, Scope, StaleEntry
@@ -135,6 +136,15 @@ def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime)
     if held := _mine(Batch.objects.filter(state=BatchState.PROPOSED), seen).count():
         text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", held) % {"n": held}
         yield Item(text, "", reverse("admin:memories_batch_changelist") + "?state__exact=proposed")
+    if spent := [day for day in spend.today(seen, now) if day.refused]:
+        text = ngettext(
+            "The model's budget of today is spent in %(n)d workspace",
+            "The model's budget of today is spent in %(n)d workspaces",
+            len(spent),
+        ) % {"n": len(spent)}
+        hint = _("Its work waits until midnight there: %(n)d questions were refused. MEMORY_LLM_DAILY_TOKENS sets it.")
+        address = reverse("admin:memories_spend_changelist")
+        yield Item(text, hint % {"n": sum(day.refused for day in spent)}, address)
     yield from _shared_by_strangers(seen, now)
 
 

@@ -42,6 +42,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
         _("Machine room"),
         [
             ("memories.jobrun", "event_repeat"),
+            ("memories.spend", "payments"),
             ("django_q.schedule", "schedule"),
             ("django_q.failure", "error"),
             ("memories.heartbeat", "ecg_heart"),

@@ -1,5 +1,5 @@
 """The admin of what is remembered; importing it registers its pages."""
 
-from memories.admin import batches, bots, entries, policies, processes, receipts, scopes, tenancy
+from memories.admin import batches, bots, entries, policies, processes, receipts, scopes, spend, tenancy
 
-__all__ = ["batches", "bots", "entries", "policies", "processes", "receipts", "scopes", "tenancy"]
+__all__ = ["batches", "bots", "entries", "policies", "processes", "receipts", "scopes", "spend", "tenancy"]

@@ -11,7 +11,7 @@ from django.test import Client
 from channels_app.models import Channel
 from memories import curation
 from memories.choices import JobState, PolicyKind
-from memories.models import Bot, Entry, JobRun, Link, Member, Policy, Receipt, Scope, Slot, Workspace
+from memories.models import Bot, Entry, JobRun, Link, Member, Policy, Receipt, Scope, Slot, Spend, Workspace
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 
@@ -48,6 +48,7 @@ def furnish(workspace: Workspace, word: str) -> House:
     curation.expire_chosen([second], now=NOW, actor=f"user:{word}", reason=f"because {word}")
     Policy.objects.create(workspace=workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.4)
     Channel.objects.filter(workspace=workspace).update(label=f"channel-{word}")
+    Spend.objects.create(workspace=workspace, local_date=NOW.date(), purpose=f"purpose-{word}", model="small")
     JobRun.objects.create(
         job=f"job-{word}", workspace=workspace, local_date=NOW.date(), state=JobState.DONE, started_at=NOW
     )

@@ -26,6 +26,7 @@ from memories.models import (
     Policy,
     Receipt,
     Scope,
+    Spend,
     Workspace,
 )
 from sessions_app.models import Session
@@ -36,6 +37,7 @@ from tests.conftest import make_draft
 EVERY = 7
 MORE = {
     "memories.entry": 1,  # the policies that say which rows are due
+    "memories.spend": 2,  # the present day of each workspace, and the sums of a month
     "memories.policy": 2,  # the workspaces to choose from, and the numbers of one
 }
 MANY = 35  # more than a page
@@ -68,6 +70,7 @@ def multiply(house: House) -> None:
             workspace=other, kind=PolicyKind.TTL, entry_type=EntryType.FACT, scope_kind="user", value=n
         )
         Receipt.objects.create(workspace=workspace, bot=house.bot, scopes=[], message="?", served=[], created_at=now)
+        Spend.objects.create(workspace=workspace, local_date=now.date(), purpose=f"purpose {n}", model="m", refused=1)
         Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)
         Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)

@@ -117,6 +117,30 @@ def test_an_embedder_that_cannot_be_used_is_a_warning_and_none_on_purpose_is_not
     assert told(checks.embedder_is_there) == {}
 
 
+@pytest.mark.parametrize(
+    ("address", "model", "key", "says"),
+    [
+        ("", "", "", {}),
+        ("http://127.0.0.1:9000/v1", "small", "k", {}),
+        ("http://127.0.0.1:9000/v1", "", "", {"memplatform.W004": "The model is off: MEMORY_LLM_MODEL is not set."}),
+        ("", "small", "", {"memplatform.W004": "The model is off: MEMORY_LLM_BASE_URL is not set."}),
+        ("", "", "k", {"memplatform.W005": "The model is off, and has a key."}),
+        ("127.0.0.1:9000", "small", "", {"memplatform.E009": "MEMORY_LLM_BASE_URL is no address of the web."}),
+        (
+            "http://127.0.0.1:9000",
+            "small",
+            "k\nk",
+            {"memplatform.E010": "MEMORY_LLM_API_KEY holds characters no header can carry."},
+        ),
+    ],
+)
+def test_a_model_that_is_half_configured_is_told(
+    settings: Any, address: str, model: str, key: str, says: dict[str, str]
+) -> None:
+    settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL, settings.MEMORY_LLM_API_KEY = address, model, key
+    assert told(checks.model_is_whole) == says
+
+
 @pytest.mark.django_db
 def test_this_database_will_do() -> None:
     assert told(checks.database_is_able, databases=["default"]) == {}

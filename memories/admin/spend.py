@@ -1,0 +1,110 @@
+"""Spend: what the machine's own model cost, by day, purpose and model (D7)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import F, QuerySet, Sum
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from memories import llm
+from memories.admin.wall import LOOK, Colors, WalledAdmin, workspaces_of
+from memories.conf import conf
+from memories.llm import budget
+from memories.models import Spend, Workspace
+
+#: Workspaces and purposes shown above the list.
+_MOST_SHOWN = 12
+_MONTH = timedelta(days=30)
+_TOKENS = F("prompt_tokens") + F("completion_tokens")
+
+
+@dataclass(frozen=True)
+class Day:
+    """How a workspace stands with its budget on the day it is there."""
+
+    workspace: str
+    tokens: int
+    budget: int
+    refused: int
+
+    @property
+    def said(self) -> str:
+        return f"{self.tokens:,}"
+
+    @property
+    def share(self) -> int:
+        """Per cent, at most a hundred."""
+        return min(round(100 * self.tokens / self.budget), 100) if self.budget else 100
+
+
+@admin.register(Spend)
+class SpendAdmin(WalledAdmin):
+    """Read only: what was spent is spent."""
+
+    members_may = LOOK
+    has_history = False
+    list_display = [
+        "local_date", "purpose", "model", "workspace", "calls", "failures", "prompt_tokens", "completion_tokens",
+        "total", "reserved_tokens", "said_refused",
+    ]  # fmt: skip
+    list_display_links = ["local_date", "purpose"]
+    list_select_related = ["workspace"]
+    search_fields = ["purpose", "model"]
+    ordering = ["-local_date", "-id"]
+    list_before_template = "admin/memories/spend.html"
+    fields = [
+        ("local_date", "workspace"), ("purpose", "model"), ("calls", "failures", "refused"),
+        ("prompt_tokens", "completion_tokens", "reserved_tokens"),
+    ]  # fmt: skip
+
+    @display(description=_("tokens"))
+    def total(self, spend: Spend) -> str:
+        return f"{spend.prompt_tokens + spend.completion_tokens:,}"
+
+    @display(description=_("refused"), label=Colors({_("none"): None}))
+    def said_refused(self, spend: Spend) -> Any:
+        return spend.refused or _("none")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """With the present day of each workspace and the sums of a month above the list."""
+        now, seen = timezone.now(), workspaces_of(request)
+        more = {"days": today(seen, now), "sums": month(seen, now), "is_on": llm.is_on(), **(extra_context or {})}
+        answer: HttpResponse = super().changelist_view(request, more)
+        return answer
+
+
+def _of(seen: frozenset[int] | None) -> QuerySet[Spend]:
+    rows = Spend.objects.order_by()
+    return rows if seen is None else rows.filter(workspace_id__in=seen)
+
+
+def today(seen: frozenset[int] | None, now: datetime) -> list[Day]:
+    """The workspaces of these that spent or were refused something on the day it is there, the dearest first."""
+    near = (now.date() - timedelta(days=1), now.date() + timedelta(days=1))
+    rows = (
+        _of(seen)
+        .filter(local_date__range=near)
+        .values_list("workspace__name", "workspace__time_zone", "local_date")
+        .annotate(tokens=Sum(_TOKENS + F("reserved_tokens")), refusals=Sum("refused"))
+        .order_by("-tokens")
+    )
+    days = [
+        Day(name, tokens, conf.LLM_DAILY_TOKENS, refusals)
+        for name, zone, day, tokens, refusals in rows
+        if day == budget.local_date(Workspace(time_zone=zone), now)
+    ]
+    return days[:_MOST_SHOWN]
+
+
+def month(seen: frozenset[int] | None, now: datetime) -> list[dict[str, Any]]:
+    """Sums of the last thirty days by purpose, the dearest first."""
+    rows = _of(seen).filter(local_date__gt=now.date() - _MONTH).values("purpose")
+    sums = rows.annotate(
+        tokens=Sum(_TOKENS), all_calls=Sum("calls"), all_failures=Sum("failures"), all_refused=Sum("refused")
+    )
+    return [{**row, "tokens": f"{row['tokens']:,}"} for row in sums.order_by("-tokens")[:_MOST_SHOWN]]
