@@ -4,8 +4,8 @@ import hashlib
 import re
 import unicodedata
 import zlib
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 import rjieba
@@ -152,16 +152,40 @@ def jaccard(one: set[str], other: set[str]) -> float:
 
 def terms(text: str) -> Counter[int]:
     """The hashed index terms of a text and how often each occurs (E5): stems, Chinese words and their bigrams."""
-    return Counter(term_sequence(text))
-
-
-def term_sequence(text: str) -> list[int]:
-    """The hashed index terms of a text, in its order."""
-    return [
+    return Counter(
         hashed(term)
         for run in normalise(text).split()
         for term in (_chinese_terms(run) if _CJK_CHAR.match(run) else _other_terms(run))
-    ]
+    )
+
+
+def places(text: str, wanted: Collection[int]) -> dict[int, set[int]]:
+    """Where these terms stand in a text, counted in words and Chinese characters, of which any is found by itself."""
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    start = 1
+    for run in normalise(text).split():
+        is_chinese = _CJK_CHAR.match(run) is not None
+        for offset, term in _chinese_places(run) if is_chinese else enumerate(_other_terms(run)):
+            if (number := hashed(term)) in wanted:
+                found[number].add(start + offset)
+        start += len(run) if is_chinese else 1
+    return found
+
+
+def single_characters(text: str) -> list[str]:
+    """The Chinese words of a text that are one character long and tell something."""
+    said = [word for word in words(text) if len(word) == 1 and _CJK_CHAR.match(word)]
+    return [word for word in dict.fromkeys(said) if word not in stopwords.CHINESE]
+
+
+def _chinese_places(run: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for word in rjieba.cut(run):
+        yield start, word
+        start += len(word)
+    for n, char in enumerate(run):
+        yield n, char
+        yield n, run[n : n + 2]
 
 
 def _other_terms(run: str) -> list[str]:

@@ -5,8 +5,8 @@ the match decides the order, and of equal matches the newer comes first.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from django.db import connection
@@ -61,24 +61,8 @@ def sought_by(mode: str, message: str, words: Words) -> Sought:
     terms = list(text.terms(message))
     rarest = max(words.shares.values(), default=1 / max(len(terms), 1))
     shares = {term: words.shares.get(term, rarest) for term in terms}
-    return Sought(replace(words, shares=shares, named=[]), None, [], terms=terms, limit=SHORTLIST)
-
-
-@dataclass
-class _Read:
-    """A text as its terms in order."""
-
-    places: dict[int, list[int]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, content: str) -> "_Read":
-        read = cls()
-        for place, term in enumerate(text.term_sequence(content), start=1):
-            read.places.setdefault(term, []).append(place)
-        return read
-
-    def as_tsvector(self) -> str:
-        return " ".join(f"{term}:{','.join(map(str, places))}" for term, places in self.places.items())
+    single = text.single_characters(message)
+    return Sought(replace(words, shares=shares, named=[]), None, [], needles=single, terms=terms, limit=SHORTLIST)
 
 
 def full_text_ranks(entries: Mapping[int, Entry], sought: Sought) -> dict[int, float]:
@@ -88,17 +72,16 @@ def full_text_ranks(entries: Mapping[int, Entry], sought: Sought) -> dict[int, f
     is one word. Of each text it ranks the terms it holds, all of them together; any of them alone would say nothing
     about how close they stand.
     """
-    wanted = set(sought.terms)
-    read = {pk: _Read.of(entry.content) for pk, entry in entries.items()}
-    held = {pk: sorted(wanted & said.places.keys()) for pk, said in read.items()}
-    matching = [pk for pk, terms in held.items() if terms]
+    wanted = frozenset(sought.terms)
+    held = {pk: text.places(entry.content, wanted) for pk, entry in entries.items()}
+    matching = [pk for pk, places in held.items() if places]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT entry, ts_rank_cd('{1, 1, 1, 1}', said::tsvector, wanted::tsquery, 32)"
             " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS texts (entry, said, wanted)",
             [
                 matching,
-                [read[pk].as_tsvector() for pk in matching],
+                [_as_tsvector(held[pk]) for pk in matching],
                 [" & ".join(map(str, held[pk])) for pk in matching],
             ],
         )
@@ -106,6 +89,10 @@ def full_text_ranks(entries: Mapping[int, Entry], sought: Sought) -> dict[int, f
     return {pk: _share(held[pk], sought) * (1 + math.sqrt(close[pk])) / 2 for pk in matching}
 
 
-def _share(terms: Sequence[int], sought: Sought) -> float:
+def _as_tsvector(places: Mapping[int, set[int]]) -> str:
+    return " ".join(f"{term}:{','.join(map(str, sorted(at)))}" for term, at in places.items())
+
+
+def _share(terms: Iterable[int], sought: Sought) -> float:
     shares = sought.words.shares
     return sum(shares[term] for term in terms) / sum(shares.values())

@@ -15,7 +15,7 @@ from memories.models.policy import Policies
 from memories.retrieval.modes import Sought
 from memories.retrieval.query import Query
 from memories.retrieval.quotas import Ranked
-from memories.retrieval.statement import Part, asked_for, both, found, heard_here, servable
+from memories.retrieval.statement import Part, asked_for, both, eligible, found, heard_here
 from memories.retrieval.weighing import weigh
 
 MOST = 5
@@ -31,7 +31,7 @@ def passed_over(
     query: Query, sought: Sought, policies: Policies, served: Sequence[Ranked], now: datetime
 ) -> list[Ranked]:
     """At most five entries that would have been among the served, each with the reason why it may not be."""
-    here = servable(query, policies, now)
+    here = eligible(query, sought, policies, now)
     closed: Part = ([f"NOT ({' AND '.join(here[0])})"], here[1])
     near = found(query, sought, policies, both(closed, _newest(query), asked_for(query)), limit=_CLOSE)
     last = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
@@ -40,7 +40,8 @@ def passed_over(
     ][:MOST]
     unheard = _unheard(query, missed)
     for item in missed:
-        item.fate = "other_scope" if item.entry.pk in unheard else _reason(item.entry)
+        item.ranks = {}  # among others than what was looked at
+        item.fate = "other_scope" if item.entry.pk in unheard else _reason(item.entry, policies, now)
     return missed
 
 
@@ -49,12 +50,15 @@ def _newest(query: Query) -> Part:
     return ([], {}) if query.explain else ([_NEWEST], {"newest": conf.RECEIPT_PASSED_OVER})
 
 
-def _reason(entry: Entry) -> str:
+def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
     if entry.suppressed_at:
         return "suppressed"
     if entry.superseded_by_id:
         return "superseded"
-    return "archived" if entry.archived_at else "expired"
+    if entry.archived_at:
+        return "archived"
+    ends_at = policies.end_of(entry)
+    return "expired" if entry.expired_at or (ends_at and ends_at <= now) else "other_project"
 
 
 def _unheard(query: Query, items: Sequence[Ranked]) -> set[int]:

@@ -16,6 +16,7 @@ from memories.drafts import COLUMN_SLOTS
 from memories.models.policy import Policies
 from memories.retrieval.modes import Mode, Sought
 from memories.retrieval.nearness import Direction
+from memories.retrieval.projects import own_facts
 from memories.retrieval.query import Query
 from memories.retrieval.when import dated
 
@@ -89,7 +90,7 @@ ORDER BY fused DESC, ranked.entry_id DESC LIMIT %(limit)s
 
 def candidates(query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Candidate]:
     """The best entries of the query's scopes that may be served at this moment, best first."""
-    return found(query, sought, policies, both(servable(query, policies, now), asked_for(query)))
+    return found(query, sought, policies, both(eligible(query, sought, policies, now), asked_for(query)))
 
 
 def found(query: Query, sought: Sought, policies: Policies, where: "Part", limit: int | None = None) -> list[Candidate]:
@@ -128,8 +129,13 @@ def weights_of(query: Query, sought: Sought, policies: Policies) -> dict[str, fl
 
 def _keyword(query: Query, sought: Sought) -> tuple[str, dict[str, Any]]:
     """The keyword leg, in SQL: how much of the question a row covers, or how many of its words stand in the text."""
+    shares = sought.words.shares
+    if query.mode == Mode.FTS and sought.needles:
+        single = {"needles": list(sought.needles), "needed": 1 / max(shares.values(), default=1.0)}
+        content = _AS_THEY_STAND.replace("{content}", "e.content")
+        return f"{_COVERAGE} + {content}", single | {"keywords": sparse_literal(shares)}
     if query.mode != Mode.KEYWORD:
-        return _COVERAGE, {"keywords": sparse_literal(sought.words.shares)}
+        return _COVERAGE, {"keywords": sparse_literal(shares)}
     labels = any(needle in label for needle in sought.needles for label in ("user:", "assistant:"))
     content = _UNLABELLED if labels else "e.content"
     return _AS_THEY_STAND.replace("{content}", content), {
@@ -141,7 +147,9 @@ def _keyword(query: Query, sought: Sought) -> tuple[str, dict[str, Any]]:
 def _own_words(sought: Sought) -> "Part":
     if not sought.terms:
         return [], {}
-    return ["e.terms && %(terms)s::int[]"], {"terms": list(sought.terms)}
+    single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(sought.needles)))
+    singles = {f"single{n}": needle for n, needle in enumerate(sought.needles)}
+    return [f"(e.terms && %(terms)s::int[]{single})"], {"terms": list(sought.terms)} | singles
 
 
 def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
@@ -176,6 +184,12 @@ def _within(query: Query) -> Part:
         "scopes": [scope.pk for scope in query.scopes],
         "user_scopes": [place.scope.pk for place in query.places if place.scope.kind == ScopeKind.USER],
     }
+
+
+def eligible(query: Query, sought: Sought, policies: Policies, now: datetime) -> Part:
+    """What may be served, and of facts those of the project that is named (D1)."""
+    here = servable(query, policies, now)
+    return both(here, own_facts(query, sought, both(_within(query), here, asked_for(query))))
 
 
 def servable(query: Query, policies: Policies, now: datetime) -> Part:
@@ -228,6 +242,7 @@ def asked_for(query: Query) -> Part:
         parameters["types"] = list(query.types)
     for column, operator, value in (
         ("e.project", "=", query.project),
+        ("e.topic", "=", query.topic),
         ("e.created_at", ">=", query.since),
         ("e.created_at", "<", query.until),
         ("e.id", "<", query.before_entry),

@@ -48,7 +48,11 @@ def weigh(found: Sequence[Candidate], query: Query, sought: Sought, policies: Po
 def _by_full_text(found: Sequence[Candidate], entries: dict[int, Entry], sought: Sought) -> list[Candidate]:
     """The best by their full text of those that hold words of the question."""
     ranks = full_text_ranks(entries, sought)
-    matching = [replace(item, keyword=ranks[item.entry_id], fused=ranks[item.entry_id]) for item in found]
+    matching = [
+        replace(item, keyword=ranks[item.entry_id], fused=ranks[item.entry_id])
+        for item in found
+        if item.entry_id in ranks
+    ]
     matching.sort(key=lambda item: (-item.fused, -item.entry_id))
     return matching[: conf.RECALL_CANDIDATES]
 
