@@ -79,6 +79,12 @@ class BatchSettled(PlatformError):
     code = "batch_settled"
 
 
+class NothingToUndo(PlatformError):
+    """Nothing of this batch is left to take back."""
+
+    code = "nothing_to_undo"
+
+
 class BatchBusy(PlatformError):
     """This batch is being applied or taken back at this moment."""
 

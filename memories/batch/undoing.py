@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from memories.batch.planning import Step, plan
 from memories.choices import BatchState, BatchVerb, ChangeState
-from memories.exceptions import BatchBusy, BatchSettled
+from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo
 from memories.models import Batch, BatchChange
 
 #: Entries a batch changed, with their slots, links and what keeps them out; as its changes tell.
@@ -48,7 +48,8 @@ def plan_undo(
     """Plan to put back the state before a batch: of all its entries, or of those its rows at `positions` name.
 
     Entries changed since are left alone and named, unless `force`: then what the batch changed of them is put back,
-    and what others changed beside it stays. Raises BatchSettled, BatchBusy or ScopeFrozen.
+    and what others changed beside it stays. Raises BatchSettled, BatchBusy,
+    NothingToUndo or ScopeFrozen.
     """
     with transaction.atomic():
         held = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
@@ -58,7 +59,7 @@ def plan_undo(
             raise BatchBusy
         entries = _still_applied(held) if positions is None else _named(held, positions)
         if not entries:
-            raise BatchSettled
+            raise NothingToUndo
         undo = plan(
             held.scope,
             (Step(verb=BatchVerb.UNDO, entry_id=entry, draft={"force": True} if force else {}) for entry in entries),

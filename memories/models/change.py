@@ -33,7 +33,7 @@ FROM old_rows o
 JOIN new_rows n ON n.id = o.id AND n.version <> o.version
 CROSS JOIN LATERAL (SELECT to_jsonb(o) AS was, to_jsonb(n) AS now OFFSET 0) row
 CROSS JOIN LATERAL (
-    SELECT jsonb_object_agg(key, value) AS columns FROM jsonb_each(row.was)
+    SELECT coalesce(jsonb_object_agg(key, value), '{{}}') AS columns FROM jsonb_each(row.was)
     WHERE key <> ALL ({{unrecorded}}) AND value IS DISTINCT FROM row.now -> key
 ) before;
 RETURN NULL;

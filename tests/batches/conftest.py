@@ -15,9 +15,10 @@ from tests.conftest import NOW, make_draft
 
 LATER = NOW + timedelta(hours=1)
 SUBJECTS = (
-    "the port of staging is 8080", "我家的猫叫年糕", "the deploy runs on Fridays", "妈妈的生日是五月三日", "tea is better than coffee",
-    "the office moved to Hangzhou", "服务器在上海机房", "Bob owes Alice five euros", "the bicycle is green", "会议改到周四下午",
-    "the keys are under the mat", "我对花生过敏", "the wifi is called Lantern", "年假还剩六天", "Carol sings in a choir",
+    "the port of staging is 8080", "我家的猫叫年糕", "the deploy runs on Fridays", "妈妈的生日是五月三日",
+    "tea is better than coffee", "the office moved to Hangzhou", "服务器在上海机房", "Bob owes Alice five euros",
+    "the bicycle is green", "会议改到周四下午", "the keys are under the mat", "我对花生过敏",
+    "the wifi is called Lantern", "年假还剩六天", "Carol sings in a choir",
 )  # fmt: skip
 
 

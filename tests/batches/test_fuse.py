@@ -1,0 +1,102 @@
+"""What a machine judged too boldly waits for a person (F4)."""
+
+import pytest
+from django.utils import translation
+
+from memories import batch
+from memories.batch import fuse
+from memories.choices import BatchState, BatchVerb
+from memories.exceptions import BatchSettled
+from memories.models import Batch, Entry, Scope
+from tests.batches.conftest import LATER, create, live, planned, remember, step
+
+pytestmark = pytest.mark.django_db
+
+
+def crowd(scope: Scope, size: int = 60) -> list[Entry]:
+    return remember(scope, *(f"第{n}件事：item number {n} lies in drawer {n}" for n in range(size)))
+
+
+def judged(scope: Scope, verb: BatchVerb, entries: list[Entry], **draft: object) -> Batch:
+    return planned(scope, [step(verb, entry, **draft) for entry in entries], judged=True)
+
+
+@pytest.mark.parametrize("verb", [BatchVerb.EXPIRE, BatchVerb.ARCHIVE])
+def test_more_than_a_fifth_of_a_scope_is_held(scope: Scope, verb: BatchVerb) -> None:
+    entries = crowd(scope)
+    plan = batch.carry_out(judged(scope, verb, entries[:13]), now=LATER)
+    assert plan.state == BatchState.PROPOSED
+    assert plan.held_because == [{"code": "share", "retired": 13, "live": 60, "percent": 20}]
+    assert len(live(scope)) == 60
+
+
+@pytest.mark.parametrize(("size", "retired"), [(60, 12), (20, 10)])
+def test_a_fifth_or_ten_memories_are_not(scope: Scope, size: int, retired: int) -> None:
+    entries = crowd(scope, size)
+    plan = batch.carry_out(judged(scope, BatchVerb.ARCHIVE, entries[:retired]), now=LATER)
+    assert plan.state == BatchState.APPLIED and len(live(scope)) == size - retired
+
+
+def test_what_is_merged_is_not_retired_for_a_live_row_names_it(scope: Scope) -> None:
+    entries = crowd(scope)
+    steps = [create(scope, "all in one"), *(step(BatchVerb.MERGE, e, into={"position": 1}) for e in entries[:30])]
+    assert planned(scope, steps, judged=True).held_because == []
+
+
+def test_what_a_live_row_names_as_its_source_may_go(scope: Scope) -> None:
+    entries = crowd(scope)
+    merged = planned(scope, [step(BatchVerb.MERGE, e, into={"entry": entries[0].pk}) for e in entries[1:31]], "one")
+    batch.carry_out(merged, now=LATER)
+    again = batch.plan_undo(merged, actor="user:ann", now=LATER)
+    batch.refuse(again, actor="user:ann", now=LATER)
+    assert judged(scope, BatchVerb.EXPIRE, entries[1:31]).held_because == []
+
+
+def test_successors_do_not_save_what_they_supersede(scope: Scope) -> None:
+    entries = crowd(scope)
+    plan = judged(scope, BatchVerb.SUPERSEDE, entries[1:21], into={"entry": entries[0].pk})
+    assert [reason["code"] for reason in plan.held_because] == ["share"]
+
+
+def test_a_pinned_memory_is_not_touched_without_a_person(scope: Scope) -> None:
+    entries = crowd(scope)
+    Entry.objects.filter(pk=entries[0].pk).update(pinned=True)
+    plan = judged(scope, BatchVerb.CHANGE, entries[:2], columns={"category": "temp"})
+    assert plan.held_because == [{"code": "pinned", "pinned": 1}]
+
+
+def test_an_answer_nobody_could_read_is_not_acted_upon(scope: Scope) -> None:
+    entries = crowd(scope)
+    steps = [step(BatchVerb.ARCHIVE, entries[0])]
+    plan = planned(scope, steps, judged=True, unreadable="expected an object, got “sorry”")
+    assert batch.carry_out(plan, now=LATER).state == BatchState.PROPOSED
+
+
+def test_what_people_and_time_take_out_passes(scope: Scope) -> None:
+    entries = crowd(scope)
+    plan = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries])
+    assert batch.carry_out(plan, now=LATER).counts == {"expire": 60}
+
+
+def test_it_says_why_in_the_reader_s_language(scope: Scope) -> None:
+    plan = judged(scope, BatchVerb.ARCHIVE, crowd(scope)[:13])
+    assert fuse.in_words(plan) == ["It would take 13 of 60 memories out of use, more than 20 %."]
+    with translation.override("zh-hans"):
+        assert fuse.in_words(plan) == ["它会让 60 条记忆中的 13 条停用，超过 20%。"]
+
+
+def test_a_person_may_approve_it(scope: Scope) -> None:
+    plan = judged(scope, BatchVerb.ARCHIVE, crowd(scope)[:13])
+    batch.approve(plan, actor="user:ann", now=LATER)
+    done = batch.carry_out(plan, now=LATER)
+    assert (done.state, done.decided_by, done.actor) == (BatchState.APPLIED, "user:ann", "job:test")
+    assert len(live(scope)) == 47
+
+
+def test_a_person_may_refuse_it_for_good(scope: Scope) -> None:
+    plan = judged(scope, BatchVerb.ARCHIVE, crowd(scope)[:13])
+    batch.refuse(plan, actor="user:ann", now=LATER)
+    assert (plan.state, plan.decided_by, plan.closed_at) == (BatchState.REFUSED, "user:ann", LATER)
+    with pytest.raises(BatchSettled):
+        batch.approve(plan, actor="user:bo", now=LATER)
+    assert batch.carry_out(plan, now=LATER).state == BatchState.REFUSED and len(live(scope)) == 60
