@@ -104,6 +104,7 @@ class Asked(fields.StrictSerializer):
     )
     filters = fields.Slots(allow_null=True, default=dict)
     project = fields.Text(max_length=100, allow_null=True, default=None)
+    topic = fields.Text(max_length=100, allow_null=True, default=None)
     since = fields.Moment(allow_null=True, default=None)
     until = fields.Moment(allow_null=True, default=None)
     as_of = fields.Moment(allow_null=True, default=None)

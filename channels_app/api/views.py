@@ -157,7 +157,7 @@ def _query(key: BotKey, asked: dict[str, Any]) -> Query:
         **{
             name: asked[name]
             for name in (
-                *("message", "mode", "types", "project", "since", "until", "quotas", "token_budget"),
+                *("message", "mode", "types", "project", "topic", "since", "until", "quotas", "token_budget"),
                 *("explain", "cache"),
             )
         },

@@ -43,7 +43,7 @@ def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
         *(query.limit, query.mode, query.need, query.quotas, query.token_budget),
         None if query.types is None else frozenset(query.types),
         frozenset(query.filters.items()),
-        *(query.project, query.since, query.until, query.before_entry),
+        *(query.project, query.topic, query.since, query.until, query.before_entry),
         str(zone),
     )
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from memories.retrieval.quotas import Ranked
 
-#: What can become of a candidate. The last five would have ranked, had they been live, in time, and heard here.
+#: What can become of a candidate. The last six would have ranked, had they been live, in time, heard
+#: here, and of the project that was named.
 FATES = (
     *("served", "limit", "quota", "duplicate", "floor"),
-    *("expired", "archived", "superseded", "suppressed", "other_scope"),
+    *("expired", "archived", "superseded", "suppressed", "other_scope", "other_project"),
 )
 #: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
 UNTOLD = {

@@ -131,7 +131,7 @@ def need_of(message: str, *, projects: Iterable[str] = ()) -> Need:
         return Need(False, "acknowledgement")
     if _is_mostly_code(text):
         return Need(False, "code")
-    if any(_names_project(text, project) for project in projects):
+    if any(names_project(text, project) for project in projects):
         return Need(True, "project")
     rule = next(_signs(text), None)
     return Need(rule is not None, rule or "no_sign")
@@ -157,7 +157,7 @@ def _ends(text: str) -> str:
     return text if len(text) <= 2 * LOOK_CHARS else f"{text[:LOOK_CHARS]}\n{text[-LOOK_CHARS:]}"
 
 
-def _names_project(text: str, project: str) -> bool:
+def names_project(text: str, project: str) -> bool:
     """Whether a project's name occurs as a word of its own: «go» is not in «good»; Chinese has no gaps to ask for."""
     name = re.escape(project.strip())
     return bool(name) and re.search(rf"(?<![a-z\d_]){name}(?![a-z\d_])", text, re.IGNORECASE) is not None

@@ -39,6 +39,7 @@ class Query:
     types: Sequence[str] | None = None
     filters: Mapping[str, str] = field(default_factory=dict)
     project: str | None = None
+    topic: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     need: str = NeedMode.AUTO

@@ -51,6 +51,7 @@ def _asked(query: Query) -> dict[str, Any]:
         "types": query.types and list(query.types),
         "filters": dict(query.filters),
         "project": query.project,
+        "topic": query.topic,
         "since": query.since and query.since.isoformat(),
         "until": query.until and query.until.isoformat(),
         "need": query.need,
