@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories import llm
-from memories.admin.wall import LOOK, Colors, WalledAdmin, workspaces_of
+from memories.admin.wall import LOOK, WalledAdmin, workspaces_of
 from memories.conf import conf
 from memories.llm import budget
 from memories.models import Spend, Workspace
@@ -49,8 +49,7 @@ class SpendAdmin(WalledAdmin):
     members_may = LOOK
     has_history = False
     list_display = [
-        "local_date", "purpose", "model", "workspace", "calls", "failures", "prompt_tokens", "completion_tokens",
-        "total", "reserved_tokens", "said_refused",
+        "local_date", "purpose", "model", "workspace", "calls", "failures", "total", "reserved_tokens", "said_refused",
     ]  # fmt: skip
     list_display_links = ["local_date", "purpose"]
     list_select_related = ["workspace"]
@@ -66,9 +65,9 @@ class SpendAdmin(WalledAdmin):
     def total(self, spend: Spend) -> str:
         return f"{spend.prompt_tokens + spend.completion_tokens:,}"
 
-    @display(description=_("refused"), label=Colors({_("none"): None}))
-    def said_refused(self, spend: Spend) -> Any:
-        return spend.refused or _("none")
+    @display(description=_("refused"), label="danger")
+    def said_refused(self, spend: Spend) -> int | None:
+        return spend.refused or None
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """With the present day of each workspace and the sums of a month above the list."""
