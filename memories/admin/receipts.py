@@ -1,45 +1,19 @@
 """Receipts: why the bot said that, candidate by candidate."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from memories.admin.filters import DaysFilter
+from memories.admin.receipt_lines import asked_again, page_of
 from memories.admin.wall import LOOK, Colors, WalledAdmin
-from memories.models import Entry, Receipt, Scope
-
-#: What the receipts say of a candidate, in words.
-FATES = {
-    "served": _("served"),
-    "quota": _("over the quota"),
-    "limit": _("not among the best"),
-    "duplicate": _("said already"),
-    "floor": _("below the floor"),
-    "expired": _("expired"),
-    "suppressed": _("taken out by people"),
-    "other_scope": _("other scope"),
-}
-
-
-@dataclass(frozen=True)
-class Line:
-    """One candidate of a recall, as a receipt keeps it."""
-
-    entry: Entry | None
-    entry_id: int
-    keyword: float | None
-    similarity: float | None
-    named: bool
-    weight: float | None
-    score: float | None
-    fate: Any
-    is_served: bool
+from memories.models import Receipt, Scope
 
 
 class AnswerFilter(DropdownFilter):
@@ -69,7 +43,7 @@ class ReceiptAdmin(WalledAdmin):
     ordering = ["-created_at", "-id"]
     fieldsets = [
         (None, {"fields": ["message", "created_at", "bot", "session_key", "scope_names", "rule", "query"]}),
-        (_("Cost"), {"fields": ["tokens", "degraded", "timings"], "classes": ["tab"]}),
+        (_("Evidence"), {"fields": ["evidence", "degraded", "tokens", "note"], "classes": ["tab"]}),
     ]
     readonly_fields = ["scope_names"]
     change_form_before_template = "admin/memories/receipt.html"
@@ -114,19 +88,8 @@ class ReceiptAdmin(WalledAdmin):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         receipt = self.get_object(request, object_id) if object_id else None
-        more = {"lines": lines_of(receipt) if receipt else [], "receipt": receipt, **(extra_context or {})}
+        more = {**(page_of(receipt) if receipt else {}), **(extra_context or {})}
+        if receipt and "again" in request.GET:
+            more |= asked_again(receipt, now=timezone.now())
         answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
         return answer
-
-
-def lines_of(receipt: Receipt) -> list[Line]:
-    """What was served first, in order, then what was left out; entries of other workspaces are never read."""
-    kept = {row[0]: row for row in receipt.candidates or []}
-    order = [*receipt.served, *(pk for pk in kept if pk not in receipt.served)]
-    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk(order)
-    return [_line(pk, kept.get(pk), entries.get(pk), pk in receipt.served) for pk in order]
-
-
-def _line(pk: int, row: list[Any] | None, entry: Entry | None, is_served: bool) -> Line:
-    _pk, keyword, similarity, named, weight, score, fate = row or [pk, None, None, 0, None, None, "served"]
-    return Line(entry, pk, keyword, similarity, bool(named), weight, score, FATES.get(fate, fate), is_served)

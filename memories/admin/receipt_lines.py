@@ -1,0 +1,159 @@
+"""A receipt in plain words: its candidates with every number, its steps, and what would be answered now (F5)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from memories import retrieval
+from memories.models import Entry, Receipt, Scope
+from memories.retrieval import again, explanation
+from memories.retrieval.explanation import Line
+
+#: What became of a candidate.
+FATES = {
+    "served": _("served"),
+    "limit": _("others were better"),
+    "rank": _("others were better"),  # of receipts before they said so
+    "quota": _("its kind had its places"),
+    "duplicate": _("said already, by its other copy"),
+    "floor": _("too far from the question"),
+    "expired": _("expired"),
+    "archived": _("archived"),
+    "superseded": _("something newer took its place"),
+    "suppressed": _("taken out by people"),
+    "other_scope": _("not for this group to hear"),
+    "other_project": _("of another project than was named"),
+}
+MODES = {
+    "hybrid": _("words and meaning"),
+    "vector": _("meaning alone"),
+    "keyword": _("words as they stand"),
+    "fts": _("full text"),
+}
+STEPS = {
+    "need": _("does it need memory?"),
+    "policies": _("policies"),
+    "words": _("words"),
+    "dates": _("days that are named"),
+    "embedding": _("embedding"),
+    "average": _("average of the scope"),
+    "search": _("search"),
+    "rank": _("weighing"),
+    "quotas": _("quotas"),
+    "evidence": _("is it enough?"),
+    "context": _("context text"),
+    "passed_over": _("what may not be served"),
+}
+CHANGES = {
+    "came": (_("new"), "success"),
+    "went": (_("gone"), "danger"),
+    "up": (_("higher"), "info"),
+    "down": (_("lower"), "warning"),
+    "stayed": (_("same place"), None),
+}
+EMBED_SECONDS = 3.0  # people wait longer than bots do
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One candidate with its entry, as far as that is still there."""
+
+    line: Line
+    entry: Entry | None
+    is_served: bool
+    boosts: dict[str, float]
+
+    @property
+    def entry_id(self) -> int:
+        return self.line.entry
+
+    @property
+    def score(self) -> float | None:
+        return self.line.score
+
+    @property
+    def reason(self) -> Any:
+        return FATES["served"] if self.is_served else FATES.get(self.line.fate, self.line.fate)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One memory of the same question asked again."""
+
+    entry: Entry | None
+    before: int | None
+    now: int | None
+    label: Any
+    color: str | None
+
+
+def lines_of(receipt: Receipt) -> list[Shown]:
+    """What was served first, in order, then what was left out; entries of other workspaces are never read."""
+    kept = {line.entry: line for line in explanation.lines_of(receipt.candidates)}
+    order = [*receipt.served, *(pk for pk in kept if pk not in receipt.served)]
+    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk(order)
+    weights = explanation.weights_of(receipt.candidates)
+    return [_shown(kept.get(pk, Line(entry=pk)), entries.get(pk), pk in receipt.served, weights) for pk in order]
+
+
+def _shown(line: Line, entry: Entry | None, is_served: bool, weights: dict[str, float]) -> Shown:
+    return Shown(line, entry, is_served, explanation.boosts(line, weights))
+
+
+def page_of(receipt: Receipt) -> dict[str, Any]:
+    """All a page of a receipt tells."""
+    lines = lines_of(receipt)
+    scopes = Scope.objects.filter(pk__in=receipt.scopes, workspace_id=receipt.workspace_id)
+    return {
+        "receipt": receipt,
+        "lines": lines,
+        "served_lines": [line for line in lines if line.is_served],
+        "left_out_lines": [line for line in lines if not line.is_served],
+        "mode": MODES.get(receipt.query.get("mode", "hybrid")),
+        "highest": max((line.score or 0.0 for line in lines), default=0.0) or 1.0,
+        "weights": explanation.weights_of(receipt.candidates),
+        "steps": _steps(receipt),
+        "cached_from": _cached_from(receipt),
+        "scopes": scopes,
+    }
+
+
+def _steps(receipt: Receipt) -> list[tuple[Any, float]]:
+    """The steps in the order they were taken, then those of other versions."""
+    took = receipt.timings
+    return [
+        (STEPS.get(name, name), took[name])
+        for name in [*STEPS, *(took.keys() - STEPS)]
+        if name in took.keys() - {"total"}
+    ]
+
+
+def _cached_from(receipt: Receipt) -> Receipt | None:
+    told = receipt.evidence.get("cached_from")
+    return Receipt.objects.filter(workspace_id=receipt.workspace_id, uid=told).first() if told else None
+
+
+def asked_again(receipt: Receipt, *, now: datetime) -> dict[str, Any]:
+    """The same question as of now, leaving no receipt of its own; what came, went and moved."""
+    result = retrieval.recall(
+        again.query_of(receipt),
+        now=now,
+        zone=receipt.workspace.zone(),
+        embed_seconds=EMBED_SECONDS,
+        recorded=False,
+    )
+    moves = again.moves(receipt, result.served)
+    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk([move.entry_id for move in moves])
+    return {
+        "again": [_change(move, entries.get(move.entry_id)) for move in moves],
+        "again_is_the_same": all(move.change == "stayed" for move in moves),
+        "again_evidence": result.evidence.verdict,
+        "again_degraded": result.degraded,
+    }
+
+
+def _change(move: again.Moved, entry: Entry | None) -> Change:
+    label, color = CHANGES[move.change]
+    return Change(entry, move.before, move.now, label, color)
