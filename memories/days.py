@@ -54,7 +54,7 @@ def write(days: Sequence[Day], *, now: datetime, actor: str) -> list[DailyEvent]
     if any(scope.frozen for scope in scopes.values()):
         raise ScopeFrozen
     for day in days:
-        _check(day.content)
+        check(day.content)
     with acting(actor):
         taken_out = TakenOut(scopes.values())
         told = [day for day in days if not taken_out.holds(day.scope, day.content, day.origins)]
@@ -76,7 +76,8 @@ def _event(day: Day, now: datetime) -> DailyEvent:
     )
 
 
-def _check(content: str) -> None:
+def check(content: str) -> None:
+    """Raise InvalidDraft unless this can be told of a day."""
     if not content.strip():
         raise InvalidDraft(_("An empty memory says nothing."), field="content")
     if len(content) > conf.CONTENT_MAX_CHARS:
@@ -88,7 +89,7 @@ def _check(content: str) -> None:
 
 def reword(event: DailyEvent, content: str, *, now: datetime, actor: str) -> None:
     """Have it say something else; what it said stays in its history. Raises InvalidDraft."""
-    _check(content)
+    check(content)
     event.content, event.terms, event.updated_at = content, sorted(text.terms(content)), now
     with acting(actor):
         event.save(update_fields=["content", "terms", "updated_at"])

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models import Count, Max, Min
+from django.db.models import Count, Max, Min, Q
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
-from memories.choices import JobState
-from memories.models import Heartbeat, JobRun, StaleEntry
+from memories.choices import BufferState, JobState
+from memories.models import Heartbeat, JobRun, Parcel, StaleEntry
 from memplatform.callers import may_see_details
 
 #: A process that has not written its heartbeat for so long is taken for dead.
@@ -35,6 +35,8 @@ class Standing:
     queued: int
     schedules_late: float
     failed_jobs: int
+    extraction_lag: float  # of the oldest turn in the buffer that is not parked
+    parked: int  # parcels of the buffer that wait for an operator
     silence: dict[str, float] = field(default_factory=dict)  # by process: seconds since the last sign of life
 
 
@@ -72,6 +74,8 @@ def standing(now: datetime) -> Standing:
     waiting = StaleEntry.objects.aggregate(rows=Count("*"), since=Min("since"))
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
+    is_parked = Q(state=BufferState.PARKED)
+    buffered = Parcel.objects.aggregate(since=Min("began_at", filter=~is_parked), parked=Count("pk", filter=is_parked))
     failed = JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - timedelta(days=1))
     heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
     return Standing(
@@ -81,6 +85,8 @@ def standing(now: datetime) -> Standing:
         queued=due["rows"],
         schedules_late=_age(late["since"], now),
         failed_jobs=failed.count(),
+        extraction_lag=_age(buffered["since"], now),
+        parked=buffered["parked"],
         silence={name: _age(beat_at, now) for name, beat_at in heard},
     )
 

@@ -16,8 +16,8 @@ from django_q.models import Failure
 from channels_app.models import Channel
 from memories.admin import spend
 from memories.admin.wall import workspaces_of
-from memories.choices import BatchState, DmScope, JobState
-from memories.models import Batch, Entry, JobRun, Receipt, Scope, StaleEntry
+from memories.choices import BatchState, BufferState, DmScope, JobState
+from memories.models import Batch, Entry, JobRun, Parcel, Receipt, Scope, StaleEntry
 from memories.scoping import LOCAL_PLATFORMS
 from memplatform import health
 
@@ -133,6 +133,13 @@ def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime)
     if failed := _mine(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
         text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", failed) % {"n": failed}
         yield Item(text, "", reverse("admin:memories_jobrun_changelist") + "?state__exact=failed", is_grave=True)
+    if parked := _mine(Parcel.objects.filter(state=BufferState.PARKED), seen).count():
+        text = ngettext(
+            "%(n)d conversation could not be extracted", "%(n)d conversations could not be extracted", parked
+        )
+        hint = _("Extraction failed too often; look at the error, then try again.")
+        address = reverse("admin:memories_parcel_changelist") + "?state__exact=parked"
+        yield Item(text % {"n": parked}, hint, address, is_grave=True)
     if held := _mine(Batch.objects.filter(state=BatchState.PROPOSED), seen).count():
         text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", held) % {"n": held}
         yield Item(text, "", reverse("admin:memories_batch_changelist") + "?state__exact=proposed")

@@ -59,6 +59,12 @@ class _Standing(Collector):
         yield _gauge("queue_age_seconds", "Age of the oldest task that is due and not begun.", standing.queue_age)
         yield _gauge("queue_length", "Tasks that are due and not begun.", standing.queued)
         yield _gauge("failed_jobs", "Runs of jobs in the last day that failed for good.", standing.failed_jobs)
+        yield _gauge(
+            "extraction_lag_seconds", "Age of the oldest turn that waits to be extracted.", standing.extraction_lag
+        )
+        yield _gauge(
+            "parked_parcels", "Conversations whose extraction failed and waits for an operator.", standing.parked
+        )
         beats = GaugeMetricFamily(
             "memplatform_heartbeat_age_seconds", "Seconds since a process was heard of.", labels=["process"]
         )

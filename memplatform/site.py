@@ -24,6 +24,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
             ("memories.entry", "psychology"),
             ("memories.scope", "folder_shared"),
             ("sessions_app.session", "forum"),
+            ("memories.dailyevent", "calendar_month"),
             ("memories.receipt", "receipt_long"),
             ("memories.batch", "stacks"),
         ],
@@ -41,6 +42,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
     (
         _("Machine room"),
         [
+            ("memories.parcel", "inbox"),
             ("memories.jobrun", "event_repeat"),
             ("memories.spend", "payments"),
             ("django_q.schedule", "schedule"),

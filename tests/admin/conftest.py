@@ -9,8 +9,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
 
 from channels_app.models import Channel
-from memories import curation
+from memories import curation, days
 from memories.choices import JobState, PolicyKind
+from memories.days import Day
 from memories.models import Bot, Entry, JobRun, Link, Member, Policy, Receipt, Scope, Slot, Spend, Workspace
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
@@ -47,6 +48,10 @@ def furnish(workspace: Workspace, word: str) -> House:
     Link.objects.create(workspace=workspace, from_entry=first, to_entry=second, kind="alike", created_at=NOW)
     curation.expire_chosen([second], now=NOW, actor=f"user:{word}", reason=f"because {word}")
     Policy.objects.create(workspace=workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.4)
+    told = Day(
+        scope=first.scope, local_date=NOW.date(), content=f"bought {word}", origins=("session_events/s/1/event-1",)
+    )
+    days.write([told], now=NOW, actor=f"user:{word}")
     Channel.objects.filter(workspace=workspace).update(label=f"channel-{word}")
     Spend.objects.create(workspace=workspace, local_date=NOW.date(), purpose=f"purpose-{word}", model="small")
     JobRun.objects.create(

@@ -13,8 +13,9 @@ from django.utils import timezone
 from django_q.models import Schedule, Task
 
 from channels_app.models import Channel
-from memories import store
+from memories import days, store
 from memories.choices import EntryType, PolicyKind
+from memories.days import Day
 from memories.models import (
     Batch,
     Bot,
@@ -23,6 +24,7 @@ from memories.models import (
     JobRun,
     Link,
     Member,
+    Parcel,
     Policy,
     Receipt,
     Scope,
@@ -74,6 +76,8 @@ def multiply(house: House) -> None:
         Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)
         Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)
+        days.write([Day(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")
+        Parcel.objects.create(workspace=workspace, session_uid=uuid4(), began_at=now, last_at=now, due_at=now)
         Session.objects.create(workspace=workspace, key=f"s{n}", started_at=now, last_at=now, user_scope=scope)
         Schedule.objects.create(name=f"s{n}", func="f", next_run=now + timedelta(days=n))
         for success in (True, False):

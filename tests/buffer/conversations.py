@@ -10,10 +10,21 @@ from tests.conftest import NOW, TELEGRAM, Api
 QUIET = timedelta(minutes=3)
 
 
-def say(api: Api, user: str, assistant: str = "", *, at: datetime = NOW, address: Any = TELEGRAM, **kwargs: Any) -> Any:
+def say(
+    api: Api,
+    user: str,
+    assistant: str = "",
+    *,
+    at: datetime = NOW,
+    said_at: str | None = None,
+    address: Any = TELEGRAM,
+    key: str = "",
+    slots: dict[str, str] | None = None,
+) -> Any:
     """A turn that arrives at that moment."""
-    body = {"address": address, "user": user, "assistant": assistant, **kwargs.pop("body", {})}
-    answer = api.post("turns", body, **{"X-Memplatform-Now": at.isoformat(), **kwargs})
+    body = {"address": address, "user": user, "assistant": assistant, "slots": slots or {}, "at": said_at}
+    headers = {"X-Memplatform-Now": at.isoformat()} | ({"Idempotency-Key": key} if key else {})
+    answer = api.post("turns", body, **headers)
     assert answer.status_code in (200, 201), answer.json()
     return answer
 

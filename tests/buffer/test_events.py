@@ -76,7 +76,8 @@ def test_words_are_found_in_both_languages(api: Api, scope: Scope, asked: str, i
 def test_pages_neither_shift_nor_repeat(api: Api, scope: Scope) -> None:
     for n in range(7):
         tell(scope, f"event {n}", TODAY - timedelta(days=n // 3))
-    seen, cursor = [], {}
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
     while True:
         page = api.get("events", limit="2", **cursor).json()
         seen += [event["content"] for event in page["results"]]

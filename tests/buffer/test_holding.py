@@ -32,7 +32,7 @@ def test_it_works(api: Api) -> None:
 
 def test_a_turn_is_kept_in_full_with_the_origins_of_its_entry(api: Api) -> None:
     long = "我的猫叫年糕，" * 100
-    say(api, long, "记住了", body={"slots": {"speaker": "小明"}, "at": "2026-02-28T23:00:00+00:00"})
+    say(api, long, "记住了", slots={"speaker": "小明"}, said_at="2026-02-28T23:00:00+00:00")
     turn, entry = BufferedTurn.objects.get(), Entry.objects.get()
     asked, answered = turn.messages
     assert (asked["content"], asked["role"], asked["sender"]) == (long, "user", "u42")
@@ -57,7 +57,7 @@ def test_turn_and_buffer_are_stored_together_or_not_at_all(api: Api, monkeypatch
 
 def test_a_repeated_call_is_held_once(api: Api) -> None:
     for _twice in range(2):
-        say(api, "I moved to Hangzhou", "Noted.", **{"Idempotency-Key": "k1"})
+        say(api, "I moved to Hangzhou", "Noted.", key="k1")
     assert held() == [["I moved to Hangzhou", "Noted."]]
     assert Parcel.objects.get().turn_count == 1
 

@@ -69,7 +69,7 @@ def test_a_group_keeps_the_whole_and_each_speaker_only_their_own_words(api: Api)
         "I moved to Hangzhou",
         "Ben said that he moved to Berlin",
         address=GROUP,
-        body={"slots": {"speaker": "Amy"}},
+        slots={"speaker": "Amy"},
     )
     say(api, "I bought a red bicycle", "Noted.", address=BEN)
     extract()

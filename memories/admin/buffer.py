@@ -1,0 +1,209 @@
+"""The buffer: what waits to be extracted, what is worked on, what was parked, and putting that right (D5)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.timesince import timesince
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+
+from memories import buffer
+from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
+from memories.admin.filters import DaysFilter
+from memories.admin.wall import LOOK, Colors, WalledAdmin, WalledInline
+from memories.choices import BufferState
+from memories.models import BufferedTurn, Parcel
+
+MOST = 500  # parcels an action takes at a time
+_LIST = "admin:memories_parcel_changelist"
+_COLORS = Colors(
+    {BufferState.WAITING.label: "info", BufferState.CLAIMED.label: "success", BufferState.PARKED.label: "danger"}
+)
+Act = Callable[[QuerySet[Parcel]], int]
+
+
+class TurnInline(WalledInline):
+    """What was said, in full, a page at a time."""
+
+    model = BufferedTurn
+    members_may = LOOK
+    fields = ["said_at", "said", "user_scope", "chat_scope", "tokens"]
+    readonly_fields = fields
+    ordering = ["said_at", "id"]
+    per_page = 30
+    hide_title = True
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("user_scope", "chat_scope")
+
+    @display(description=_("messages"))
+    def said(self, turn: BufferedTurn) -> str:
+        lines = ((message["sender"] or _role(message["role"]), message["content"]) for message in turn.messages)
+        return format_html('<div class="mp-said">{}</div>', format_html_join("", "<p><b>{}</b> {}</p>", lines))
+
+
+def _role(role: str) -> str:
+    return gettext("User") if role == buffer.USER else gettext("Assistant")
+
+
+@admin.register(Parcel)
+class ParcelAdmin(WalledAdmin):
+    """Nothing is edited here: turns are extracted, tried again, or taken out unextracted."""
+
+    members_may = LOOK
+    has_history = False
+    inlines = [TurnInline]
+    list_display = ["last_at", "whose", "workspace", "colored_state", "turn_count", "tokens", "waits", "said_error"]
+    list_display_links = ["last_at", "whose"]
+    list_filter = [("state", ChoicesDropdownFilter), ("last_at", DaysFilter)]
+    list_select_related = ["workspace"]
+    search_fields = ["session_uid", "error"]
+    search_help_text = _("Part of a session's id or of an error")
+    ordering = ["-last_at", "-id"]
+    sortable_by = ["last_at", "tokens"]
+    fields = [
+        ("colored_state", "sealed", "attempts"), "error", ("turn_count", "tokens", "waits"),
+        ("began_at", "last_at", "due_at"), ("session_uid", "conversation"), ("workspace", "uid"),
+    ]  # fmt: skip
+    readonly_fields = ["colored_state", "waits", "uid"]
+    actions = ["extract_chosen", "retry_chosen", "drop_chosen"]
+    actions_detail = ["extract_now", "retry", "drop"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With the scope of the first turn of each; a group's before the speaker's."""
+        parcels = super().get_queryset(request)
+        turns = BufferedTurn.objects.filter(parcel=OuterRef("pk"))
+        first = turns.order_by("said_at", "pk").values_list(Coalesce("chat_scope__key", "user_scope__key"))[:1]
+        return parcels.annotate(_scope=Subquery(first))
+
+    @display(description=_("scope"))
+    def whose(self, parcel: Any) -> str:
+        return parcel._scope or "—"
+
+    @display(description=_("state"), label=_COLORS)
+    def colored_state(self, parcel: Parcel) -> Any:
+        return BufferState(parcel.state).label
+
+    @display(description=_("oldest turn since"))
+    def waits(self, parcel: Parcel) -> str:
+        return timesince(parcel.began_at, timezone.now(), depth=1)
+
+    @display(description=_("error"))
+    def said_error(self, parcel: Parcel) -> str:
+        lines = parcel.error.strip().splitlines()
+        return lines[-1][:120] if lines else "—"
+
+    # what may be done
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """What makes sense for this parcel as it stands."""
+        parcel = self.get_object(request, str(object_id))
+        if parcel is None:
+            return []
+        sensible = {BufferState.WAITING: ["extract_now", "drop"], BufferState.PARKED: ["retry", "drop"]}
+        wanted = sensible.get(BufferState(parcel.state), ["drop"])
+        return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
+
+    @action(description=_("Extract now"), url_path="extract", icon="bolt", permissions=["view"])
+    def extract_now(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._extract(request, self._one(request, object_id))
+
+    @action(description=_("Try again"), url_path="retry", icon="replay", permissions=["view"])
+    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._retry(request, self._one(request, object_id))
+
+    @action(
+        description=_("Take out"),
+        url_path="drop",
+        icon="delete_sweep",
+        permissions=["view"],
+        variant=ActionVariant.DANGER,
+    )
+    def drop(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._drop(request, self._one(request, object_id))
+
+    @admin.action(description=_("Extract the chosen turns now …"), permissions=["view"])
+    def extract_chosen(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> HttpResponse:
+        return self._extract(request, self._some(queryset))
+
+    @admin.action(description=_("Try the chosen turns again …"), permissions=["view"])
+    def retry_chosen(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> HttpResponse:
+        return self._retry(request, self._some(queryset))
+
+    @admin.action(description=_("Take the chosen turns out …"), permissions=["view"])
+    def drop_chosen(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> HttpResponse:
+        return self._drop(request, self._some(queryset))
+
+    def _one(self, request: HttpRequest, object_id: str) -> QuerySet[Parcel]:
+        return Parcel.objects.filter(pk=self.reach(request, object_id, "view").pk)
+
+    def _some(self, queryset: QuerySet[Parcel]) -> QuerySet[Parcel]:
+        return Parcel.objects.filter(pk__in=list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST]))
+
+    def _extract(self, request: HttpRequest, parcels: QuerySet[Parcel]) -> HttpResponse:
+        text = gettext("What waits is not waited for any longer: it is extracted within the next minute.")
+        title, button = gettext("Extract now"), gettext("Extract now")
+        return self._ask(request, parcels, title, text, button, lambda rows: buffer.seal(rows, now=timezone.now()))
+
+    def _retry(self, request: HttpRequest, parcels: QuerySet[Parcel]) -> HttpResponse:
+        text = gettext("What was parked is tried again within the next minute, as if for the first time.")
+        title, button = gettext("Try again"), gettext("Try again")
+        return self._ask(request, parcels, title, text, button, lambda rows: buffer.retry(rows, now=timezone.now()))
+
+    def _drop(self, request: HttpRequest, parcels: QuerySet[Parcel]) -> HttpResponse:
+        text = gettext(
+            "These turns are not extracted, and this cannot be undone. What was captured of them as entries, and the "
+            "messages in their sessions, stay."
+        )
+
+        def drop(rows: QuerySet[Parcel]) -> int:
+            self.log_deletions(request, rows)
+            return buffer.drop(rows)
+
+        return self._ask(request, parcels, gettext("Take out unextracted"), text, gettext("Take out"), drop, grave=True)
+
+    def _ask(
+        self,
+        request: HttpRequest,
+        parcels: QuerySet[Parcel],
+        title: str,
+        text: str,
+        button: str,
+        act: Act,
+        *,
+        grave: bool = False,
+    ) -> HttpResponse:
+        if is_answer(request):
+            done = act(parcels)
+            said = ngettext("%(n)d parcel: done.", "%(n)d parcels: done.", done)
+            messages.success(request, said % {"n": done})
+            return HttpResponseRedirect(reverse(_LIST))
+        rows = list(parcels)
+        question = Question(
+            title=title,
+            text=text,
+            button=button,
+            back=reverse(_LIST),
+            rows=[_told(row) for row in rows],
+            count=len(rows),
+            is_grave=grave,
+            hidden=chosen(request),
+        )
+        return ask(self, request, question, form_of(request, forms.Form))
+
+
+def _told(parcel: Parcel) -> str:
+    """A parcel by what was said first in it."""
+    first = parcel.turns.order_by("said_at", "pk").first()
+    return str(first)[:110] if first else str(parcel)

@@ -1,0 +1,150 @@
+"""Operators see what waits and what was parked, put it right, and correct what is told of days (F1)."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from memories import buffer, days
+from memories.choices import BufferState
+from memories.days import Day
+from memories.models import Change, DailyEvent, Parcel, Workspace
+from tests.admin.conftest import enter, make_user
+from tests.buffer.conversations import extract, held, say
+from tests.conftest import Api, make_scope
+
+pytestmark = pytest.mark.django_db
+YES = {"confirmed": "yes"}
+
+
+@pytest.fixture(autouse=True)
+def clock(settings: Any) -> None:
+    settings.TEST_CLOCK = True
+
+
+@pytest.fixture
+def alice(workspace: Workspace) -> Client:
+    return enter(make_user("alice", workspace=workspace, is_staff=True))
+
+
+@pytest.fixture
+def parcel(api: Api) -> Parcel:
+    say(api, "我的猫叫年糕", "Nice name.", at=timezone.now())
+    return Parcel.objects.get()
+
+
+@pytest.fixture
+def event(workspace: Workspace) -> DailyEvent:
+    told = Day(scope=make_scope(workspace, "telegram:direct_u1"), local_date=date(2026, 3, 1), content="搬到了杭州")
+    return days.write([told], now=datetime(2026, 3, 1, tzinfo=UTC), actor="job:extract")[0]
+
+
+def park(parcel: Parcel) -> None:
+    Parcel.objects.filter(pk=parcel.pk).update(
+        state=BufferState.PARKED, sealed=True, attempts=3, error="InvalidDraft: not what was asked for"
+    )
+
+
+def page(client: Client, name: str, *args: int, **asked: str) -> str:
+    answer = client.get(reverse(f"admin:memories_{name}", args=args), asked)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def act(client: Client, name: str, *args: int, **more: Any) -> None:
+    assert client.post(reverse(f"admin:memories_{name}", args=args), YES | more).status_code == 302
+
+
+def test_what_waits_is_shown_with_every_word(alice: Client, parcel: Parcel) -> None:
+    listed = page(alice, "parcel_changelist")
+    assert "telegram:direct_u42" in listed and "Waiting" in listed
+    shown = page(alice, "parcel_change", parcel.pk)
+    assert "我的猫叫年糕" in shown and "Nice name." in shown
+    assert "Extract now" in shown and "Try again" not in shown
+
+
+def test_what_waits_can_be_extracted_now(alice: Client, parcel: Parcel) -> None:
+    assert extract(timezone.now())["parcels"] == 0
+    assert "within the next minute" in page(alice, "parcel_extract_now", parcel.pk)
+    assert extract(timezone.now())["parcels"] == 0  # asking did nothing
+    act(alice, "parcel_extract_now", parcel.pk)
+    assert extract(timezone.now())["parcels"] == 1
+
+
+def test_what_was_parked_stands_out_with_its_error_and_is_tried_again(alice: Client, parcel: Parcel) -> None:
+    park(parcel)
+    listed = page(alice, "parcel_changelist", state__exact="parked")
+    assert "InvalidDraft: not what was asked for" in listed
+    assert "Try again" in page(alice, "parcel_change", parcel.pk)
+    act(alice, "parcel_retry", parcel.pk)
+    assert extract(timezone.now())["parcels"] == 1
+
+
+def test_turns_are_taken_out_only_after_asking(alice: Client, parcel: Parcel) -> None:
+    assert "cannot be undone" in page(alice, "parcel_drop", parcel.pk)
+    assert held() != []
+    act(alice, "parcel_drop", parcel.pk)
+    assert held() == []
+    assert LogEntry.objects.filter(object_id=str(parcel.pk)).exists()
+
+
+@pytest.mark.parametrize(
+    ("action", "left"),
+    [("extract_chosen", BufferState.WAITING), ("retry_chosen", BufferState.WAITING), ("drop_chosen", None)],
+)
+def test_many_are_put_right_together(alice: Client, parcel: Parcel, action: str, left: str | None) -> None:
+    if action == "retry_chosen":
+        park(parcel)
+    address = reverse("admin:memories_parcel_changelist")
+    ticked = {"action": action, "_selected_action": [parcel.pk]}
+    assert alice.post(address, ticked).status_code == 200
+    assert alice.post(address, ticked | YES).status_code == 302
+    found = Parcel.objects.filter(pk=parcel.pk).values_list("state", flat=True).first()
+    assert found == left
+    assert buffer.claim_next(now=timezone.now() + timedelta(seconds=1)) is not None or left is None
+
+
+def test_strangers_reach_none_of_it(stranger: Workspace, parcel: Parcel, event: DailyEvent) -> None:
+    charlie = enter(make_user("charlie", workspace=stranger, is_staff=True))
+    for name, row in (("parcel", parcel), ("dailyevent", event)):
+        assert str(row) not in page(charlie, f"{name}_changelist")
+    for name in ("parcel_extract_now", "parcel_retry", "parcel_drop"):
+        assert charlie.post(reverse(f"admin:memories_{name}", args=[parcel.pk]), YES).status_code == 404
+    for name in ("dailyevent_expire", "dailyevent_restore"):
+        assert charlie.post(reverse(f"admin:memories_{name}", args=[event.pk]), YES).status_code == 404
+    assert len(held()) == 1
+
+
+def test_days_are_found_by_word_and_by_date(alice: Client, event: DailyEvent) -> None:
+    assert "搬到了杭州" in page(alice, "dailyevent_changelist", q="杭州")
+    assert "搬到了杭州" in page(alice, "dailyevent_changelist", q="搬")
+    assert "搬到了杭州" not in page(alice, "dailyevent_changelist", q="北京")
+    assert "搬到了杭州" in page(
+        alice, "dailyevent_changelist", local_date_from="2026-03-01", local_date_to="2026-03-01"
+    )
+    assert "搬到了杭州" not in page(alice, "dailyevent_changelist", local_date_from="2026-03-02")
+
+
+def test_a_correction_is_found_at_once_and_stands_in_the_history(alice: Client, api: Api, event: DailyEvent) -> None:
+    address = reverse("admin:memories_dailyevent_change", args=[event.pk])
+    assert alice.post(address, {"content": " "}).status_code == 200  # refused
+    assert alice.post(address, {"content": "搬到了苏州"}).status_code == 302
+    event.refresh_from_db()
+    assert (event.content, event.version) == ("搬到了苏州", 2)
+    assert [told["content"] for told in api.get("events", q="苏州").json()["results"]] == ["搬到了苏州"]
+    assert Change.objects.get(table_name="memories_dailyevent", op="U").actor == "user:alice"
+    told = page(alice, "dailyevent_history", event.pk)
+    assert "搬到了杭州" in told and "搬到了苏州" in told
+
+
+def test_an_event_is_taken_out_of_use_and_brought_back(alice: Client, api: Api, event: DailyEvent) -> None:
+    assert "Nothing is deleted" in page(alice, "dailyevent_expire", event.pk)
+    act(alice, "dailyevent_expire", event.pk)
+    assert api.get("events").json()["results"] == []
+    assert "搬到了杭州" in page(alice, "dailyevent_changelist", use="out")
+    act(alice, "dailyevent_changelist", action="restore_chosen", _selected_action=[event.pk])
+    assert len(api.get("events").json()["results"]) == 1

@@ -1,0 +1,31 @@
+"""A worker of the extraction as a process of its own: it says when it has begun, and may be told to stand still."""
+
+import os
+import sys
+import time
+
+import django
+
+django.setup()
+
+from django.utils import timezone  # noqa: E402 (models come after the setup)
+
+from memories import days, extraction  # noqa: E402
+
+if __name__ == "__main__":
+    stand_still_before, tell, write = (sys.argv[1:2] or [""])[0], extraction.tell, days.write
+
+    def slow(step: str, call):  # type: ignore[no-untyped-def]
+        def called(*args, **kwargs):  # type: ignore[no-untyped-def]
+            result = call(*args, **kwargs)
+            print(step, flush=True)
+            if stand_still_before == step:
+                time.sleep(60)
+            return result
+
+        return called
+
+    extraction.tell = slow("told", tell)
+    days.write = slow("written", write)
+    print("begun", os.getpid(), flush=True)
+    print(extraction.extract_ready(timezone.now), flush=True)
