@@ -175,8 +175,7 @@ def _edit(batch: Batch, change: BatchChange, now: datetime) -> None:
 def _undo(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
     for force, group in _alike(changes, lambda draft: bool(draft.get("force"))):
         entries = [change.entry_id for change in group if change.entry_id is not None]
-        family = undoing.family(batch)
-        done = store.put_back(scope, entries, of=batch.undoes_id or 0, family=family, force=force, now=now)
+        done = store.put_back(scope, entries, of=batch.undoes_id or 0, by=batch.pk, force=force, now=now)
         _mark(group, done)
 
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from django.db import connection, transaction
 
+from memories import store
 from memories.batch.planning import Step, plan
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo
@@ -27,12 +28,6 @@ _TOUCHED = """
     SELECT coalesce(old -> 'entry_id', old -> 'from_entry_id')::bigint FROM memories_change
     WHERE batch_id = %(batch)s AND op = 'D'
       AND table_name IN ('memories_slot', 'memories_link', 'memories_suppression')
-"""
-_FAMILY = """
-    WITH RECURSIVE family AS (
-        SELECT id FROM memories_batch WHERE id = %s
-        UNION SELECT b.id FROM memories_batch b JOIN family f ON b.undoes_id = f.id
-    ) SELECT id FROM family
 """
 
 
@@ -75,27 +70,14 @@ def plan_undo(
 
 
 def changed_since(batch: Batch) -> list[int]:
-    """Entries of an applied batch that others have changed since: an undo leaves them alone unless it is forced."""
+    """Entries of an applied batch that were changed since: an undo leaves them alone unless it is forced."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT last.row_id FROM (SELECT row_id, max(id) AS id FROM memories_change"
-            " WHERE batch_id = %s AND table_name = 'memories_entry' GROUP BY row_id) last"
-            " WHERE EXISTS (SELECT 1 FROM memories_change c WHERE c.table_name = 'memories_entry'"
-            " AND c.row_id = last.row_id AND c.id > last.id AND (c.batch_id IS NULL OR c.batch_id <> ALL(%s)))"
-            " ORDER BY 1",
-            [batch.pk, family(batch)],
+            "SELECT row_id, max(id) FROM memories_change WHERE batch_id = %s AND table_name = 'memories_entry'"
+            " GROUP BY row_id",
+            [batch.pk],
         )
-        return [row[0] for row in cursor.fetchall()]
-
-
-def family(batch: Batch) -> list[int]:
-    """A batch with those that took it back, and those that took these back: together they change nothing.
-
-    Of an undo, it is the family of what it undoes.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_FAMILY, [batch.undoes_id or batch.pk])
-        return [row[0] for row in cursor.fetchall()]
+        return sorted(store.changed_since(dict(cursor.fetchall())))
 
 
 def close(undo: Batch, now: datetime) -> None:

@@ -3,7 +3,7 @@
 from memories.store.changes import PLAIN, Edit, edit, expire, read_columns, restore, revert
 from memories.store.intake import Remembered, remember, remember_many
 from memories.store.many import Done, bring_back, change_alike, merge_into, supersede, take_out
-from memories.store.putting_back import put_back
+from memories.store.putting_back import changed_since, put_back
 
 __all__ = [
     "PLAIN",
@@ -12,6 +12,7 @@ __all__ = [
     "Remembered",
     "bring_back",
     "change_alike",
+    "changed_since",
     "edit",
     "expire",
     "merge_into",

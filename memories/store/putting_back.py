@@ -6,7 +6,7 @@ the batch made is archived, for nothing but a purge or an erasure removes one.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -40,12 +40,10 @@ class _Before:
     last: int = 0  # its last change by the batch
 
 
-def put_back(
-    scope: Scope, entries: Sequence[int], *, of: int, family: Sequence[int], force: bool, now: datetime
-) -> Done:
+def put_back(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> Done:
     """Give entries, their slots, links and suppressions back what they were before batch `of`.
 
-    Entries that anybody outside the batch's `family` has changed since are left alone unless `force`. Inside the
+    Entries that anything but this undo, the batch `by`, has changed since are left alone unless `force`. Inside the
     caller's transaction. Raises ScopeFrozen.
     """
     held = lock_scopes([scope])[scope.pk]
@@ -55,7 +53,8 @@ def put_back(
     found = Entry.objects.in_scope(held).select_for_update().in_bulk(list(entries))
     done.leave(set(entries) - found.keys(), LeftBecause.GONE)
     if not force:
-        done.leave(_changed_since(before, family) & found.keys(), LeftBecause.CHANGED)
+        since = changed_since({pk: row.last for pk, row in before.items()}, by=by)
+        done.leave(since & found.keys(), LeftBecause.CHANGED)
     done.done = sorted(found.keys() - done.left.keys())
     _put_entries_back(held, {pk: before[pk] for pk in done.done if pk in before}, found, now)
     for table, rows in beside.items():
@@ -100,15 +99,28 @@ def _changes_beside(batch: int, table: str, entries: Sequence[int]) -> list[Any]
     return _changes(batch, table, rows) if rows else []
 
 
-def _changed_since(before: dict[int, _Before], family: Sequence[int]) -> set[int]:
-    """Entries that somebody outside the family changed after the batch had."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT c.row_id FROM unnest(%s::bigint[], %s::bigint[]) AS put (row_id, last)"
-            " JOIN memories_change c ON c.table_name = %s AND c.row_id = put.row_id AND c.id > put.last"
-            " WHERE c.batch_id IS NULL OR c.batch_id <> ALL(%s)",
-            [list(before), [row.last for row in before.values()], ENTRIES, list(family)],
+#: A change that was taken back, and the one that took it back, are none: both came after what is asked about.
+_SINCE = """
+    SELECT DISTINCT c.row_id FROM unnest(%(entries)s::bigint[], %(lasts)s::bigint[]) AS put (entry_id, last)
+    JOIN memories_change c ON c.table_name = 'memories_entry' AND c.row_id = put.entry_id AND c.id > put.last
+    WHERE c.batch_id IS DISTINCT FROM %(by)s AND (c.batch_id IS NULL OR NOT (
+        EXISTS (
+            SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
+            WHERE u.entry_id = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND b.undoes_id = c.batch_id
+        ) OR EXISTS (
+            SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
+            JOIN memories_change f ON f.batch_id = b.undoes_id AND f.table_name = c.table_name AND f.row_id = c.row_id
+            WHERE u.entry_id = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND u.batch_id = c.batch_id
+              AND f.id > put.last
         )
+    ))
+"""
+
+
+def changed_since(lasts: Mapping[int, int], *, by: int = 0) -> set[int]:
+    """Entries that anything but batch `by` has changed after their change `lasts` names, and not taken back since."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SINCE, {"entries": list(lasts), "lasts": list(lasts.values()), "by": by})
         return {row[0] for row in cursor.fetchall()}
 
 

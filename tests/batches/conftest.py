@@ -1,5 +1,6 @@
 """What the tests of batches share: memories to work on, plans, and the state of a scope to compare."""
 
+import json
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
@@ -71,6 +72,18 @@ def state_of_everything() -> dict[str, dict[int, str]]:
         for table, columns in _STATE.items():
             cursor.execute(f"SELECT id, ({columns})::text FROM {table} t")  # noqa: S608 (our own tables)
             found[table] = dict(cursor.fetchall())
+    return found
+
+
+def differences(one: dict[str, dict[int, str]], other: dict[str, dict[int, str]]) -> dict[str, Any]:
+    """What differs between two states, value by value."""
+    found: dict[str, Any] = {}
+    for table in one:
+        for pk in one[table].keys() | other[table].keys():
+            here, there = (json.loads(state[table].get(pk, "{}")) for state in (one, other))
+            changed = {name: (here.get(name), there.get(name)) for name in here | there}
+            if values := {name: pair for name, pair in changed.items() if pair[0] != pair[1]}:
+                found[f"{table} {pk}"] = values
     return found
 
 
