@@ -39,6 +39,10 @@ JOBS: dict[str, Job] = {
     "repair-index": Job(
         "memories.tasks.repair_index", "7 * * * *", "C12", "finds entries without search row or vector"
     ),
+    "sweep-sessions": Job(
+        "sessions_app.tasks.sweep_sessions", "*/10 * * * *", "B4", "closes conversations that were idle for too long"
+    ),
+    "clean-events": Job("sessions_app.tasks.clean_events", "5-59/10 * * * *", "C6", "removes old session events"),
     "clean-up": Job("memories.tasks.clean_up", "37 * * * *", "F5", "removes records that are no longer needed"),
 }
 
