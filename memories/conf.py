@@ -122,6 +122,7 @@ class MemorySettings:
     JOB_CLEAN_EVENTS: bool = True
     JOB_EXTRACT: bool = True
     JOB_EXTRACT_DAY: bool = True
+    JOB_RESUME_BATCHES: bool = True
     RECEIPT_TTL: timedelta = timedelta(days=30)
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
     KEY_USAGE_TTL: timedelta = timedelta(hours=24)

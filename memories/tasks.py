@@ -2,10 +2,20 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
+import structlog
+from django.db import transaction
 from django.utils import timezone
+from django_q.tasks import async_task
 
-from memories import expiry, extraction, upkeep
+from memories import batch, expiry, extraction, upkeep
+from memories.exceptions import PlatformError
+from memories.models import Batch
+
+log = structlog.get_logger(__name__)
+#: Rows of a batch that are carried out while somebody waits; what is larger is left to the worker.
+AT_ONCE = batch.CHUNK
 
 
 def expire(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
@@ -36,6 +46,36 @@ def extract() -> dict[str, int]:
 def extract_day(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     """Nightly, at the workspace's own hour."""
     return extraction.extract_all(_from(now), workspace_id=workspace_id)
+
+
+def carry_out(batch_id: int) -> None:
+    """What was approved or planned and is too large to wait for; again does nothing, two at once do it once."""
+    _carry_out(Batch.objects.get(pk=batch_id))
+
+
+def resume_batches() -> dict[str, int]:
+    """Every five minutes."""
+    return batch.resume(now=timezone.now())
+
+
+def begin(planned: Batch, *, now: datetime) -> bool:
+    """Have a batch carried out: at once when it is small, else by the worker; whether it is done.
+
+    A frozen scope raises ScopeFrozen when the batch is small; a large one waits until it thaws.
+    """
+    if planned.changes.count() <= AT_ONCE:
+        batch.carry_out(planned, now=now)
+        return True
+    batch.start(planned)
+    transaction.on_commit(partial(async_task, "memories.tasks.carry_out", planned.pk, group="mem:batches"))
+    return False
+
+
+def _carry_out(planned: Batch) -> None:
+    try:
+        batch.carry_out(planned, now=timezone.now())
+    except PlatformError as problem:  # a frozen scope: tried again every five minutes
+        log.warning("batch.waits", batch=str(planned.uid), problem=type(problem).__name__)
 
 
 def _from(now: datetime) -> Callable[[], datetime]:

@@ -36,6 +36,9 @@ JOBS: dict[str, Job] = {
     "extract": Job("memories.tasks.extract", "* * * * *", "D5", "extracts conversations that have gone quiet"),
     "extract-day": Job("memories.tasks.extract_day", time(3, 0), "D5", "extracts whatever the buffer still holds"),
     "expire": Job("memories.tasks.expire", time(3, 30), "A9", "takes out of use what has lived its time"),
+    "resume-batches": Job(
+        "memories.tasks.resume_batches", "*/5 * * * *", "F3", "goes on with batches left half applied"
+    ),
     "repair-index": Job(
         "memories.tasks.repair_index", "7 * * * *", "C12", "finds entries without search row or vector"
     ),

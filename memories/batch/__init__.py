@@ -3,17 +3,22 @@
 plan → (fuse) → proposed → applying → applied → undone, or refused. One batch a run and scope.
 """
 
-from memories.batch.carrying import CHUNK, carry_out, resume, waiting
+from memories.batch.carrying import CHUNK, carry_out, resume, start, waiting
 from memories.batch.deciding import approve, refuse, remove, reword
+from memories.batch.fuse import in_words
 from memories.batch.planning import Step, plan, plan_all
+from memories.batch.telling import Told, note_of, tell
 from memories.batch.undoing import changed_since, plan_undo
 
 __all__ = [
     "CHUNK",
     "Step",
+    "Told",
     "approve",
     "carry_out",
     "changed_since",
+    "in_words",
+    "note_of",
     "plan",
     "plan_all",
     "plan_undo",
@@ -21,5 +26,7 @@ __all__ = [
     "remove",
     "resume",
     "reword",
+    "start",
+    "tell",
     "waiting",
 ]

@@ -29,12 +29,18 @@ def carry_out(batch: Batch, *, now: datetime) -> Batch:
 
     Rows whose entry was changed since the plan was made are left alone, and say so.
     """
-    start = Batch.objects.filter(pk=batch.pk, state=BatchState.PROPOSED, held_because=[])
-    start.update(state=BatchState.APPLYING)
+    start(batch)
     while _carry_on(batch, now):
         pass
     batch.refresh_from_db()
     return batch
+
+
+def start(batch: Batch) -> None:
+    """Say that a batch is being applied, unless the fuse holds it: from now on whoever comes by goes on with it."""
+    ready = Batch.objects.filter(pk=batch.pk, state=BatchState.PROPOSED, held_because=[])
+    if ready.update(state=BatchState.APPLYING):
+        batch.state = BatchState.APPLYING
 
 
 def waiting() -> QuerySet[Batch]:

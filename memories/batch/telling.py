@@ -1,0 +1,178 @@
+"""What the rows of a batch did, or would do, told with the words before and after: for whoever decides about it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import pgettext
+
+from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause, Operation, Outcome
+from memories.models import Batch, BatchChange, Change, Entry, Slot
+
+Values = tuple[Any, Any]  # before and after
+#: What an undo tells of an entry beside its words; the rest follows from these.
+TELLING = (
+    "category", "project", "topic", "importance", "pinned", "expires_at",
+    "expired_at", "archived_at", "suppressed_at", "superseded_by_id",
+)  # fmt: skip
+#: Verbs that name another entry, which takes the place of theirs.
+REPLACING = (BatchVerb.MERGE, BatchVerb.SUPERSEDE)
+_MADE = (ChangeState.APPLIED, ChangeState.UNDONE)
+
+
+@dataclass(kw_only=True)
+class Told:
+    """One row of a batch, as people read it."""
+
+    change: BatchChange
+    note: tuple[str, str] | None = None  # the code and the words
+    before: str | None = None  # what the entry said; None when the row makes it
+    after: str | None = None  # what it says then; None when the words stay
+    columns: dict[str, Values] = field(default_factory=dict)
+    slots: dict[str, Values] = field(default_factory=dict)
+    into: Entry | None = None  # what takes its place
+    into_position: int | None = None  # the row that makes what takes its place
+    into_content: str = ""
+    sources: list[Entry] = field(default_factory=list)  # what becomes part of what it makes
+
+
+def tell(batch: Batch, changes: Sequence[BatchChange]) -> list[Told]:
+    """These rows of a batch, in as many queries however many rows."""
+    told = [Told(change=change, note=note_of(change)) for change in changes]
+    past = _Past.of(batch, changes)
+    successors, sources = _Successors.of(batch, changes), _sources(batch, changes)
+    for row in told:
+        _tell_words(row, past)
+        if row.change.verb in REPLACING:
+            successors.tell(row)
+        row.sources = sources.get(row.change.position, [])
+    return told
+
+
+def note_of(change: BatchChange) -> tuple[str, str] | None:
+    """What became of a row that was not simply made: a word to act on, and words to read."""
+    code, _colon, detail = change.note.partition(": ")
+    if code in LeftBecause.values:
+        return code, detail or str(LeftBecause(code).label)
+    if code in Outcome.values:
+        return code, str(_OUTCOMES.get(Outcome(code), Outcome(code).label)())
+    return ("note", change.note) if change.note else None
+
+
+_OUTCOMES: Mapping[Outcome, Any] = {
+    Outcome.MERGED: lambda: pgettext("batch", "It became part of an entry that said nearly the same."),
+    Outcome.SKIPPED: lambda: pgettext("batch", "An entry said exactly this already."),
+}
+
+
+def _tell_words(row: Told, past: "_Past") -> None:
+    change, entry = row.change, row.change.entry
+    was = past.entries.get(change.entry_id or 0, {}) if change.state in _MADE else {}
+    row.before = was.get("content", entry.content if entry else None)
+    match change.verb:
+        case BatchVerb.CREATE:
+            row.before = was.get("content")
+            row.after = change.draft.get("content")
+        case BatchVerb.CHANGE:
+            wanted = dict(change.draft.get("columns", {}))
+            row.after = wanted.pop("content", None)
+            row.columns = {name: (was.get(name, getattr(entry, name, None)), value) for name, value in wanted.items()}
+            had = past.slots_of(change)
+            row.slots = {name: (had.get(name), value) for name, value in change.draft.get("slots", {}).items()}
+        case BatchVerb.UNDO:
+            became = past.undone.get(change.entry_id or 0, {})
+            row.after = became.get("content")
+            row.columns = {
+                name: (was.get(name, getattr(entry, name, None)), became[name]) for name in TELLING if name in became
+            }
+
+
+@dataclass(kw_only=True)
+class _Past:
+    """What entries and slots were before the batch, and before the batch it takes back."""
+
+    entries: dict[int, dict[str, Any]] = field(default_factory=dict)
+    undone: dict[int, dict[str, Any]] = field(default_factory=dict)
+    slots: dict[int, dict[str, str]] = field(default_factory=dict)  # of each entry, as they stand or stood
+    made: dict[int, dict[str, str | None]] = field(default_factory=dict)  # what the batch found of those it changed
+
+    @classmethod
+    def of(cls, batch: Batch, changes: Sequence[BatchChange]) -> "_Past":
+        entries = [change.entry_id for change in changes if change.entry_id is not None]
+        with_slots = [change.entry_id for change in changes if change.entry_id and change.draft.get("slots")]
+        past = cls(entries=_before(batch.pk, entries) if batch.state != BatchState.PROPOSED else {})
+        if batch.undoes_id:
+            past.undone = _before(batch.undoes_id, entries)
+        if with_slots:
+            past._read_slots(batch, with_slots)
+        return past
+
+    def slots_of(self, change: BatchChange) -> dict[str, str | None]:
+        entry = change.entry_id or 0
+        found = self.made.get(entry, {}) if change.state in _MADE else {}
+        return {**self.slots.get(entry, {}), **found}
+
+    def _read_slots(self, batch: Batch, entries: Sequence[int]) -> None:
+        names: dict[int, tuple[int, str]] = {}
+        for slot in Slot.objects.filter(workspace_id=batch.workspace_id, entry_id__in=entries):
+            self.slots.setdefault(slot.entry_id, {})[slot.name] = slot.value
+            names[slot.pk] = (slot.entry_id, slot.name)
+        rows = Change.objects.filter(batch_id=batch.pk, table_name=Slot._meta.db_table)
+        for change in rows.order_by("-id").only("row_id", "op", "old"):
+            if change.op == Operation.DELETE:
+                names[change.row_id] = (change.old["entry_id"], change.old["name"])
+            if change.row_id in names:
+                entry, name = names[change.row_id]
+                old = None if change.op == Operation.INSERT else change.old.get("value")
+                self.made.setdefault(entry, {})[name] = old
+
+
+def _before(batch: int, entries: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """What a batch found in the columns it changed: the earliest value of each."""
+    found: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+    rows = Change.objects.filter(batch_id=batch, table_name=Entry._meta.db_table, row_id__in=entries)
+    for change in rows.order_by("-id").only("row_id", "op", "old"):
+        found[change.row_id].update(change.old)
+        if change.op == Operation.INSERT:
+            found[change.row_id]["archived_at"] = True  # what a batch made is archived when it is taken back
+    return dict(found)
+
+
+@dataclass(kw_only=True)
+class _Successors:
+    """What takes the place of entries: one that is there, or one that a row of the batch makes."""
+
+    entries: dict[int, Entry] = field(default_factory=dict)
+    rows: dict[int, BatchChange] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, batch: Batch, changes: Iterable[BatchChange]) -> "_Successors":
+        into = [change.draft.get("into", {}) for change in changes if change.verb in REPLACING]
+        ids, positions = [{one[kind] for one in into if kind in one} for kind in ("entry", "position")]
+        rows = BatchChange.objects.filter(batch=batch, position__in=positions).select_related("entry")
+        return cls(
+            entries=Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {},
+            rows={row.position: row for row in rows} if positions else {},
+        )
+
+    def tell(self, row: Told) -> None:
+        into = row.change.draft.get("into", {})
+        if maker := self.rows.get(into.get("position")):
+            row.into_position, row.into = maker.position, maker.entry
+            row.into_content = maker.draft.get("content", "")
+        else:
+            row.into = self.entries.get(into.get("entry"))
+            row.into_content = row.into.content if row.into else ""
+
+
+def _sources(batch: Batch, changes: Iterable[BatchChange]) -> dict[int, list[Entry]]:
+    """What becomes part of what each row creates."""
+    positions = [change.position for change in changes if change.verb == BatchVerb.CREATE]
+    found: defaultdict[int, list[Entry]] = defaultdict(list)
+    if positions:
+        rows = BatchChange.objects.filter(batch=batch, verb__in=REPLACING, draft__into__position__in=positions)
+        for row in rows.exclude(state=ChangeState.LEFT).select_related("entry").order_by("position"):
+            if row.entry:
+                found[row.draft["into"]["position"]].append(row.entry)
+    return found
