@@ -1,7 +1,7 @@
 """Recall figures: what share of the right answers stands among the first k."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -36,13 +36,10 @@ def figures(answers: Sequence[Answer], dataset: str) -> dict[str, Any]:
         "dataset": dataset,
         "questions": len(judged),
         "mean": _means(judged),
-        "mean_of_categories": {
-            measure: round(fmean(row[measure] for row in categories.values()), 4) for measure in _means([])
-        }
-        if categories
-        else _means([]),
+        "mean_of_categories": _mean_of(list(categories.values())) or _means([]),
         "categories": categories,
         "group": _group_means(judged),
+        "group_of_categories": _mean_of([_group_means(group) for group in by_category.values()]),
         "latency_ms": _latency(answers),
         "degraded": sum(answer.degraded for answer in answers),
     }
@@ -60,6 +57,11 @@ def _means(answers: Sequence[Answer]) -> dict[str, float]:
     rows = [_measures(answer) for answer in answers]
     names = [*(f"recall@{k}" for k in CUTS), "mrr"]
     return {name: round(fmean(row[name] for row in rows), 4) if rows else 0.0 for name in names}
+
+
+def _mean_of(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each measure, every row counting the same."""
+    return {measure: round(fmean(row[measure] for row in rows), 4) for measure in rows[0]} if rows else {}
 
 
 def _measures(answer: Answer) -> dict[str, float]:

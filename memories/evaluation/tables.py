@@ -9,7 +9,8 @@ _NAME, _NUMBER = 30, 16
 def told(report: Mapping[str, Any]) -> str:
     """Recall by category, groups, verdicts and times, as a table."""
     parts = [f"{report['dataset']}: {report['questions']} questions", *_unasked(report), "", *_recall(report), ""]
-    parts += [f"{name:{_NAME}}{value:{_NUMBER}.4f}" for name, value in report["group"].items()]
+    groups = {"mean of categories": report["group_of_categories"], "mean": report["group"]}
+    parts += [heading(report["group"]), *(step(name, row) for name, row in groups.items() if row), ""]
     parts += _precision(report)
     parts += [f"{'latency ' + name:32}{value:14.1f} ms" for name, value in report["latency_ms"].items()]
     return "\n".join([*parts, "", *_verdicts(report["evidence"])]).rstrip()

@@ -116,6 +116,16 @@ def test_questions_of_another_set_have_no_answer_here(set_of: SetOf) -> None:
     assert sum(report["evidence"]["unanswerable"].values()) == 1.0 and report["questions"] == 2
 
 
+def test_groups_are_counted_for_each_category_alike(set_of: SetOf) -> None:
+    """Of the cats one half is found, of the trains all: three quarters, although there are two questions about cats."""
+    cat = {"scope": "mei", "query": "what is Mei's cat called?", "category": "cat", "gold": ["d1"]}
+    train = {"scope": "mei", "query": "when does the train leave?", "category": "train", "gold": ["d2"]}
+    halves = {"query_id": "q1", "gold_groups": [["d1", "x"], ["y"]]}
+    report = measured(set_of(queries=[cat | halves, cat | halves | {"query_id": "q2"}, train | {"query_id": "q3"}]))
+    assert report["group_of_categories"]["group_recall@10"] == 0.75
+    assert report["group"]["group_recall@10"] == pytest.approx(2 / 3, abs=1e-4)
+
+
 def test_a_scope_alone_has_no_elsewhere(set_of: SetOf) -> None:
     assert measured(set_of(CORPUS[:3], QUERIES[:2]), "--elsewhere")["evidence"]["separation"] == {}
 

@@ -113,9 +113,10 @@ class Command(BaseCommand):
         report: dict[str, dict[str, float]] = {}
         for step, answers in steps:
             found = figures(answers, name)
-            means = {cut: found["mean_of_categories"][cut] for cut in ("recall@5", "recall@10")} | found["group"]
+            means = {cut: found["mean_of_categories"][cut] for cut in ("recall@5", "recall@10")}
+            means |= found["group_of_categories"]
             if not report and not as_json:
-                self.stdout.write(f"{name}: mean of categories, and of groups\n{tables.heading(means)}")
+                self.stdout.write(f"{name}: mean of categories\n{tables.heading(means)}")
             report[step] = means
             if not as_json:
                 self.stdout.write(tables.step(step, means))
