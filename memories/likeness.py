@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
+import rjieba
+
 from memories import text
 
 _NUMBER = re.compile(r"\d")
@@ -24,7 +26,7 @@ _ARTICLE_WORDS = "a an the our that 的 地"
 _EMPHASIS = (
     "really very quite truly actually basically indeed also 很 非常 十分 特别 特別 真 真的 确实 確實 其实 其實 挺"
 )
-_FILLERS = "now please kindly pls plz just 啊 呀 哦 噢 喔 呃 嘛 哟 呢 就 里 裡 里面 裡面 里边 来 來 一下 及时 及時"
+_FILLERS = "now please kindly pls plz just 啊 呀 哦 噢 喔 呃 嘛 哟 呢 就 里 来 來 一下 及时 及時"
 #: Courtesies and interjections: nothing at the beginning or the end of a text, words like others within.
 _OPENING_WORDS = """
     so ok okay oh ah um uh hmm hey hi hello anyway btw fyi thanks thx thank_you by_the_way remember_that note_that
@@ -38,12 +40,20 @@ _CLOSING_WORDS = """
 _PHRASE_WORDS = 5
 _FEW = 2  # words that say nothing: so many more never make another memory
 #: After these a light word is a name, an aim, or half of a negation: «a dog called Ok», «to please her», «not just».
-_BINDING_WORDS = "called named name call to not no never is 叫 叫做 叫作 名叫 姓 是"
+_BINDING_WORDS = "called named name call to not no never is 在 叫 叫做 叫作 名叫 姓 是"
 _NEGATED = """
     don't doesn't didn't isn't aren't wasn't weren't can't won't couldn't shouldn't wouldn't haven't hasn't hadn't
 """
 _BARE_WORDS = _NEGATED + " i'm i've you're you've they're they've that's"
 _HAVE_IS = "it that there here what who where how he she"
+#: After «thanks» and «so» these begin no statement of their own.
+_AFTER_NO_COURTESY = frozenset({"to", "for", "god"})
+_ASKING_FOR = frozenset({"请", "請", "麻烦", "麻煩", "拜托", "拜託"})
+_OPENING_WITH_YOU = frozenset({"麻烦你", "劳驾"})
+_PREDICATES = frozenset("很大多的了死在是")
+_NOT_LAST = frozenset({"that", "来", "來"})
+#: «Hello Kitty», «OK Computer»: names.
+_TWO_CAPITALS = re.compile(r"\W*[A-Z]\w* [A-Z]\w")
 _ARTICLES = frozenset(_ARTICLE_WORDS.split())
 _INTENSIFIES = frozenset(_EMPHASIS.split())
 _LIGHT = _ARTICLES | _INTENSIFIES | frozenset(_FILLERS.split())
@@ -51,7 +61,15 @@ _OPENING = frozenset(_OPENING_WORDS.split())
 _CLOSING = frozenset(_CLOSING_WORDS.split())
 _BINDING = frozenset(_BINDING_WORDS.split())
 #: Words that are written in two ways.
-_ALSO_WRITTEN = {"using": "with", "您": "你", "妳": "你", "gonna": "going to", "wanna": "want to", "cannot": "can not"}
+_ALSO_WRITTEN = {
+    **dict.fromkeys(("裡", "里面", "裡面", "里边"), "里"),
+    "using": "with",
+    "您": "你",
+    "妳": "你",
+    "gonna": "going to",
+    "wanna": "want to",
+    "cannot": "can not",
+}
 _CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "i'm": "i am"}
 _IS = frozenset(f"{word}'s" for word in _HAVE_IS.split())
 _BARE = {word.replace("'", ""): word for word in _BARE_WORDS.split()}
@@ -153,12 +171,14 @@ def _tells(word: str) -> bool:
 
 
 def _read(content: str) -> _Read:
-    words = _within([part for word in text.words(content) for part in _spelled(word)])
+    alone = frozenset(text.normalise(content).split())
+    spelled = [part for word in text.words(content) for part in _spelled(word)]
+    words = spelled if _TWO_CAPITALS.match(content) else _within(spelled, alone)
     light = _LIGHT - {"a"} if _LABEL.search(content) else _LIGHT
     kept: list[str] = []
     fillers: Counter[str] = Counter()
-    for before, word in pairwise(["", *words]):
-        if _is_light(word, before, light):
+    for n, (before, word) in enumerate(pairwise(["", *words]), start=1):
+        if _is_light(word, before, light) and not (word in _NOT_LAST and n == len(words)):
             fillers[word] += 1
         else:
             kept.append(word)
@@ -177,16 +197,26 @@ def _spelled(word: str) -> Iterator[str]:
     yield from plain.split()
 
 
-def _within(words: list[str]) -> list[str]:
+def _within(words: list[str], alone: frozenset[str]) -> list[str]:
     """A text without the courtesies it begins and ends with; one that is nothing else stays as it is."""
     start, end = 0, len(words)
-    while size := _phrase(words[start:end], _OPENING):
+    while (size := _phrase(words[start:end], _OPENING)) and _is_courtesy(words[start : start + size + 1], size, alone):
         start += size
     while size := _phrase(words[start:end][::-1], _CLOSING, backwards=True):
         if end > size and words[end - size - 1] in _BINDING:
             break
         end -= size
     return words[start:end] or words
+
+
+def _is_courtesy(words: list[str], size: int, alone: frozenset[str]) -> bool:
+    """Whether an opening is one: not in «thanks to Anna», «请王芳吃饭», «好的酒店»; `alone` stands between signs."""
+    said, following = "".join(words[:size]), "".join(words[size:])
+    if said.isascii():
+        return following not in _AFTER_NO_COURTESY
+    if said in _ASKING_FOR:
+        return not (following[:1] in _PREDICATES or rjieba.tag(following or "。")[0][1].startswith(("n", "r")))
+    return said in alone or said in _OPENING_WITH_YOU
 
 
 def _phrase(words: list[str], known: frozenset[str], *, backwards: bool = False) -> int:

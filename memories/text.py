@@ -27,11 +27,13 @@ _BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) | (?=[{_CJK}])")
 #: and a crossed-out answer.
 _MARK = re.compile(
     r"(?:(?<![a-z\d])[-+~])?[$€£¥]?(?<!\d)\d+(?:[.:/~,-]\d+)*[%‰°$€£¥]?|(?<![a-z\d])[a-z](?:\+\+|#)"
-    r"|(?<![a-z\d])[a-z]{1,2}[-+](?![a-z\d+-])|[<>=≤≥≠≈±×÷√→←↑↓]|&&|\|\||[👎❌✖🚫💔✗✘☐]"
+    r"|(?<![a-z\d])[a-z]{1,2}[-+](?![a-z\d+-])|\*(?=/)|[<>=≤≥≠≈±×÷√→←↑↓]|&&|\|\||[👎❌✖🚫💔✗✘☐]"
 )
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 #: Codes and passwords, whose case and signs count: letters and digits together.
 _CODE = re.compile(r"(?<![a-z\d])[a-z\d]+(?:[#$%^&*@!+=~\\_][a-z\d]+)*", re.IGNORECASE)
+#: Addresses, paths and names of files, whose signs count.
+_ADDRESS = re.compile(r"(?<![a-z\d])[a-z\d]+(?:[./@_\\][a-z\d]+)+")
 _PLAIN_CODE = re.compile(r"[A-Za-z]*|\d*|[A-Z]?[a-z\d]*|[A-Z\d]*")
 _SENTENCE = re.compile(r"[^.!?。！;；\n]+[.!?。！]*")
 _ASKING = re.compile(
@@ -113,7 +115,12 @@ def marks(text: str) -> list[str]:
     plain = spelled.casefold()
     found = [mark for mark in _MARK.findall(plain) if not mark.isdecimal()]
     codes = [code for code in _CODE.findall(spelled) if not _PLAIN_CODE.fullmatch(code)]
-    return [*found, *codes, *("?" for said in _SENTENCE.findall(plain) if _asks_by_its_mark_alone(said))]
+    return [
+        *found,
+        *codes,
+        *_ADDRESS.findall(plain),
+        *("?" for said in _SENTENCE.findall(plain) if _asks_by_its_mark_alone(said)),
+    ]
 
 
 def _asks_by_its_mark_alone(sentence: str) -> bool:
