@@ -117,7 +117,9 @@ def boosts(line: Line, weights: Mapping[str, float]) -> dict[str, float]:
 
 def _read(names: Sequence[str], row: Sequence[Any]) -> Line:
     told = {name: value for name, value in zip(names, row, strict=True) if name in COLUMNS}
-    return Line(**told | {"named": bool(told.get("named"))})
+    in_context = told.get("in_context")
+    yes_or_no = {"named": bool(told.get("named")), "in_context": None if in_context is None else bool(in_context)}
+    return Line(**told | yes_or_no)
 
 
 def _short(value: float | None) -> float | None:

@@ -18,7 +18,7 @@ from memories.retrieval.query import Words
 from memories.retrieval.when import Moment
 
 NEEDLES = 32  # words of one question that are looked for
-SHORTLIST = 200  # entries whose full text is read, those that hold the rarest words of the question
+SHORTLIST = 100  # entries whose full text is read, those that hold the rarest words of the question
 _STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
 
 

@@ -15,25 +15,29 @@ from memories.models.policy import Policies
 from memories.retrieval.modes import Sought
 from memories.retrieval.query import Query
 from memories.retrieval.quotas import Ranked
-from memories.retrieval.statement import Part, asked_for, both, eligible, found, heard_here
+from memories.retrieval.statement import Part, asked_for, both, eligible, found, heard_here, within
 from memories.retrieval.weighing import weigh
 
 MOST = 5
 _CLOSE = 20  # candidates of which the best are told
-_NEWEST = (
-    "i.entry_id IN (SELECT newest.id FROM unnest(%(scopes)s::bigint[]) AS scope (id) CROSS JOIN LATERAL ("
-    "SELECT n.id FROM memories_entry n WHERE n.scope_id = scope.id ORDER BY n.created_at DESC, n.id DESC"
-    " LIMIT %(newest)s) newest)"
-)
+#: Reads entries alone, by the index of their scope; mostly it finds none, and nothing is searched.
+_CLOSED = """
+SELECT e.id FROM unnest(%(scopes)s::bigint[]) AS i (scope_id) CROSS JOIN LATERAL (
+    SELECT * FROM memories_entry n WHERE n.scope_id = i.scope_id AND n.workspace_id = %(workspace)s
+    ORDER BY n.created_at DESC, n.id DESC LIMIT %(newest)s
+) e WHERE NOT ({eligible})
+"""
 
 
 def passed_over(
     query: Query, sought: Sought, policies: Policies, served: Sequence[Ranked], now: datetime
 ) -> list[Ranked]:
     """At most five entries that would have been among the served, each with the reason why it may not be."""
-    here = eligible(query, sought, policies, now)
-    closed: Part = ([f"NOT ({' AND '.join(here[0])})"], here[1])
-    near = found(query, sought, policies, both(closed, _newest(query), asked_for(query)), limit=_CLOSE)
+    closed = _closed(query, sought, policies, now)
+    if not closed:
+        return []
+    where: Part = (["i.entry_id = ANY(%(closed)s::bigint[])"], {"closed": closed})
+    near = found(query, sought, policies, both(where, asked_for(query)), limit=_CLOSE)
     last = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
     missed = [
         item for item in weigh(near, query, sought, policies, now) if item.fate != "floor" and item.score >= last
@@ -45,9 +49,13 @@ def passed_over(
     return missed
 
 
-def _newest(query: Query) -> Part:
-    """Who asks for an explanation gets all of it; a receipt that may never be read looks at the newest."""
-    return ([], {}) if query.explain else ([_NEWEST], {"newest": conf.RECEIPT_PASSED_OVER})
+def _closed(query: Query, sought: Sought, policies: Policies, now: datetime) -> list[int]:
+    """The entries that may not be served now: all, when an explanation is asked for; else of the newest."""
+    conditions, parameters = eligible(query, sought, policies, now)
+    parameters |= within(query)[1] | {"newest": None if query.explain else conf.RECEIPT_PASSED_OVER}
+    with connection.cursor() as cursor:
+        cursor.execute(_CLOSED.replace("{eligible}", " AND ".join(conditions)), parameters)
+        return [entry for (entry,) in cursor.fetchall()]
 
 
 def _reason(entry: Entry, policies: Policies, now: datetime) -> str:

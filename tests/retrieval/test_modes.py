@@ -46,6 +46,7 @@ def found(scope: Scope, message: str, mode: str, **kwargs: Any) -> list[str]:
         ("猫 兽医", ["昨天带猫去看了兽医", "我的猫叫麻薯"]),
         ("HANG", ["I moved to Hangzhou"]),
         ("ｈａｎｇｚｈｏｕ", ["I moved to Hangzhou"]),
+        ("wide", ["ＷＩＤＥ ｌｅｔｔｅｒｓ"]),
         ("the hangzhou", ["I moved to Hangzhou"]),
         ("狗", []),
         ("100%", ["the disk is 100% full"]),
@@ -53,7 +54,14 @@ def found(scope: Scope, message: str, mode: str, **kwargs: Any) -> list[str]:
     ],
 )
 def test_words_are_found_as_they_stand(scope: Scope, message: str, expected: list[str]) -> None:
-    remember(scope, "我的猫叫麻薯", "昨天带猫去看了兽医", "I moved to Hangzhou", "the disk is 100% full")
+    remember(
+        scope,
+        "我的猫叫麻薯",
+        "昨天带猫去看了兽医",
+        "I moved to Hangzhou",
+        "the disk is 100% full",
+        "ＷＩＤＥ ｌｅｔｔｅｒｓ",
+    )
     assert found(scope, message, "keyword") == expected
 
 

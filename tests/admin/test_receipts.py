@@ -1,0 +1,73 @@
+"""A receipt in the admin: every leg and rank, the reasons in plain words, and the question asked again (F5)."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memories import store
+from memories.models import Entry, Receipt
+from tests.admin.conftest import House
+from tests.conftest import NOW, make_draft
+
+pytestmark = pytest.mark.django_db
+
+
+def page(client: Client, receipt: Receipt, **params: Any) -> Any:
+    return client.get(reverse("admin:memories_receipt_change", args=[receipt.pk]), params)
+
+
+def test_every_candidate_stands_in_the_table_with_its_numbers(alice: Client, mine: House) -> None:
+    shown = page(alice, mine.receipt)
+    assert [line.entry_id for line in shown.context["served_lines"]] == mine.receipt.served
+    assert all(line.line.keyword is not None for line in shown.context["lines"])
+    assert reverse("admin:memories_entry_change", args=[mine.entry.pk]) in shown.content.decode()
+
+
+def test_reasons_are_said_in_plain_words(alice: Client, mine: House) -> None:
+    row = [mine.entry.pk, 0.5, None, 1, 1.0, 0.4, "quota"]
+    Receipt.objects.filter(pk=mine.receipt.pk).update(served=[], candidates=[row])
+    words = page(alice, mine.receipt).content.decode()
+    assert "its kind had its places" in words and "names the speaker" in words
+
+
+def test_they_are_said_in_chinese_too(alice: Client, mine: House) -> None:
+    Receipt.objects.filter(pk=mine.receipt.pk).update(served=[], candidates=[[mine.entry.pk, 0, 0, 0, 1, 0, "floor"]])
+    address = reverse("admin:memories_receipt_change", args=[mine.receipt.pk])
+    assert "离问题太远" in alice.get(address, headers={"Accept-Language": "zh-hans"}).content.decode()
+
+
+def test_what_the_budget_had_no_room_for_is_marked(alice: Client, mine: House) -> None:
+    kept = mine.receipt.candidates
+    at = kept["columns"].index("in_context")
+    for row in kept["rows"]:
+        row[at] = 0
+    Receipt.objects.filter(pk=mine.receipt.pk).update(candidates=kept)
+    assert "over the token budget" in page(alice, mine.receipt).content.decode()
+
+
+def test_asking_again_shows_what_came_and_leaves_no_receipt(alice: Client, mine: House) -> None:
+    before = Receipt.objects.count()
+    words = "what do I drink with marmalade, what do I drink?"
+    new = store.remember(make_draft(mine.scope, words), now=NOW, actor="test").entry
+    Entry.objects.filter(pk=new.pk).update(stated_at=mine.receipt.created_at)
+    shown = page(alice, mine.receipt, again=1)
+    assert {change.entry.pk for change in shown.context["again"] if change.before is None} == {new.pk}
+    assert Receipt.objects.count() == before
+
+
+def test_nothing_is_asked_again_unless_wanted(alice: Client, mine: House) -> None:
+    assert "again" not in page(alice, mine.receipt).context
+
+
+def test_nobody_else_sees_or_asks_it(charlie: Client, mine: House) -> None:
+    assert page(charlie, mine.receipt, again=1).status_code != 200
+
+
+def test_a_page_takes_as_many_statements_for_many_candidates_as_for_one(
+    alice: Client, mine: House, django_assert_max_num_queries: Any
+) -> None:
+    page(alice, mine.receipt)
+    with django_assert_max_num_queries(20):
+        page(alice, mine.receipt)

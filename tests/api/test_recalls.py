@@ -1,0 +1,84 @@
+"""GET /recalls/{id}: why the bot said that (F5)."""
+
+from typing import Any
+
+import pytest
+
+from memories.models import BotKey, Entry, Receipt, Workspace
+from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_key
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def asked(api: Api) -> dict[str, Any]:
+    for said in ("my cat is called Mochi", "my dog is called Rex", "the tea is green"):
+        api.post("turns", {"address": TELEGRAM, "user": said, "assistant": "ok"})
+    Entry.objects.filter(content__contains="Rex").update(expired_at=NOW)
+    answer = api.post("recall", {"address": TELEGRAM, "message": "what is my cat called?", "explain": True}).json()
+    return dict(answer)
+
+
+def test_it_tells_what_was_told_with_the_answer(api: Api, asked: dict[str, Any]) -> None:
+    told = api.get(f"recalls/{asked['recall_id']}").json()
+    assert [memory["why"] for memory in told["memories"]] == [memory["why"] for memory in asked["memories"]]
+    assert [memory["id"] for memory in told["memories"]] == [memory["id"] for memory in asked["memories"]]
+    assert {(memory["id"], memory["reason"]) for memory in told["left_out"]} == {
+        (memory["id"], memory["reason"]) for memory in asked["left_out"]
+    }
+    assert (told["message"], told["bot"], told["scopes"]) == ("what is my cat called?", "bot", ["telegram:direct_u42"])
+    assert (told["mode"], told["rule"], told["sampled"]) == ("hybrid", "question", True)
+    assert told["evidence"]["verdict"] == asked["evidence"] and told["timings"]["search"] > 0
+    assert told["weights"]["date_boost"] == 0.2
+
+
+def test_what_is_no_longer_served_is_told_without_its_words(api: Api, asked: dict[str, Any]) -> None:
+    (gone,) = [memory for memory in asked["left_out"] if memory["reason"] == "expired"]
+    assert gone["content"] is None and gone["id"] == str(Entry.objects.get(content__contains="Rex").uid)
+    Entry.objects.filter(content__contains="Mochi").update(suppressed_at=NOW)
+    told = api.get(f"recalls/{asked['recall_id']}")
+    assert "Rex" not in told.content.decode() and "Mochi" not in told.content.decode()
+
+
+def test_of_what_a_group_may_not_hear_only_that_there_is_something(api: Api) -> None:
+    api.post("turns", {"address": TELEGRAM, "user": "my cat is called Mochi", "assistant": "ok"})
+    answer = api.post("recall", {"address": GROUP, "message": "what is my cat called?", "explain": True}).json()
+    (hidden,) = answer["left_out"]
+    assert hidden == dict.fromkeys(hidden) | {"reason": "other_scope"}
+    told = api.get(f"recalls/{answer['recall_id']}")
+    assert told.json()["left_out"] == [hidden] and "Mochi" not in told.content.decode()
+
+
+def test_what_the_answer_rested_on_is_told_too(api: Api, asked: dict[str, Any]) -> None:
+    used = [asked["memories"][0]["id"]]
+    api.post(f"recalls/{asked['recall_id']}/feedback", {"used": used, "note": "good"})
+    told = api.get(f"recalls/{asked['recall_id']}").json()
+    assert (told["used"], told["pointed_to"], told["note"]) == (used, None, "good")
+
+
+def test_old_and_unsampled_receipts_are_told_as_far_as_they_go(api: Api, asked: dict[str, Any]) -> None:
+    receipt = Receipt.objects.get()
+    Receipt.objects.update(candidates=[[receipt.served[0], 0.5, 0.9, 0, 1.0, 0.4, "served"]])
+    (memory,) = api.get(f"recalls/{asked['recall_id']}").json()["memories"][:1]
+    assert (memory["score"], memory["why"]["keyword"], memory["why"]["vector"]) == (0.4, 0.5, None)
+    Receipt.objects.update(candidates=None)
+    told = api.get(f"recalls/{asked['recall_id']}").json()
+    assert told["sampled"] is False and told["left_out"] == [] and told["memories"][0]["score"] is None
+
+
+def test_a_key_that_reaches_less_never_sees_it(
+    workspace: Workspace, stranger: Workspace, asked: dict[str, Any]
+) -> None:
+    narrow = Api(make_key(workspace, name="narrow", scope_patterns=["lark:*"]))
+    writer = Api(make_key(workspace, name="writer", permissions=["write"]))
+    assert narrow.get(f"recalls/{asked['recall_id']}").status_code == 404
+    assert Api(make_key(stranger)).get(f"recalls/{asked['recall_id']}").status_code == 404
+    assert writer.get(f"recalls/{asked['recall_id']}").status_code == 403
+    assert BotKey.objects.count() == 4
+
+
+def test_it_takes_as_many_statements_for_many_memories_as_for_one(
+    api: Api, asked: dict[str, Any], django_assert_max_num_queries: Any
+) -> None:
+    with django_assert_max_num_queries(10):
+        api.get(f"recalls/{asked['recall_id']}")
