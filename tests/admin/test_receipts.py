@@ -39,7 +39,7 @@ def test_they_are_said_in_chinese_too(alice: Client, mine: House) -> None:
 
 
 def test_what_the_budget_had_no_room_for_is_marked(alice: Client, mine: House) -> None:
-    kept = mine.receipt.candidates
+    kept: Any = mine.receipt.candidates
     at = kept["columns"].index("in_context")
     for row in kept["rows"]:
         row[at] = 0
