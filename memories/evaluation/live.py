@@ -77,6 +77,7 @@ def _recalled(row: Judged, workspace: Workspace) -> Recall | None:
         message=row.question,
         limit=LIMIT,
         need=NeedMode.OFF,
+        cache=False,
         **_narrowed(row.asked, asked_at),
     )
     return recall(query, now=asked_at, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)

@@ -62,6 +62,7 @@ def _ask(workspace: Workspace, memory: Memory, question: Question) -> Answer:
         message=question.query,
         limit=LIMIT,
         need=NeedMode.OFF,
+        cache=False,
         quotas=False,
         before_entry=before,
     )

@@ -1,8 +1,9 @@
 """Is there enough to answer with? A verdict on what a recall found (C3).
 
 One sum of a few signs, each measured on answerable and unrelated questions of ten sets in two languages; a regression
-on more of them was no better on sets it had not seen. What it cannot tell: whether a text on the right subject holds
-the answer. That takes reading.
+on more of them was no better on sets it had not seen. Questions that give one person's words to another are told apart
+by who said what matches best. What it cannot tell: whether a text on the right subject holds the answer. That takes
+reading.
 """
 
 import math
@@ -14,6 +15,8 @@ from memories.conf import conf
 from memories.retrieval.query import Words
 from memories.retrieval.quotas import Ranked
 
+#: How much better somebody else's words may match before it counts no more.
+OTHERS_MOST = 0.15
 FOUND, WEAK, NONE = "found", "weak", "none"
 BEST = 3  # memories whose own words are looked at
 #: Of the words alone, where there are no vectors: less than this share is none, less than that weak.
@@ -29,6 +32,7 @@ class Evidence:
     similarity: float | None = None  # of the nearest candidate
     words: float = 0.0  # largest share of the question in one memory's own words
     speaker: bool = False  # somebody is named who speaks here
+    others: float = 0.0  # how much more of the question's words somebody said who is not the one it names
     date: bool = False  # days are named on which something was said
     entries: int = 0  # in the scopes: among many the best is near by chance
 
@@ -46,6 +50,7 @@ def evidence_of(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words
         similarity=max(near) if near else None,
         words=max(words.covered_by(text.terms(item.entry.content)) for item in served[:BEST]),
         speaker=bool(words.named),
+        others=_said_by_others(ranked) if words.named else 0.0,
         date=any(item.candidate.date >= 1 for item in ranked),
         entries=entries,
     )
@@ -61,7 +66,17 @@ def strength_of(signs: Evidence) -> float | None:
     if signs.similarity is None:
         return None
     chance = 0.04 * math.log(max(signs.entries, 20) / 100)
-    return signs.similarity + 0.2 * signs.words - chance + 0.1 * signs.speaker + 0.15 * signs.date
+    said = signs.similarity + 0.2 * signs.words + 0.1 * signs.speaker + 0.15 * signs.date
+    return said - chance - 3 * signs.others
+
+
+def _said_by_others(ranked: Sequence[Ranked]) -> float:
+    """«What did Ann say of the piano?», when it was Bob who spoke of one: his words match better than any of hers."""
+    theirs = [item.candidate.keyword for item in ranked if item.candidate.named]
+    others = [item.candidate.keyword for item in ranked if not item.candidate.named]
+    if not theirs or not others:
+        return 0.0
+    return min(max(max(others) - max(theirs), 0.0), OTHERS_MOST)
 
 
 def _graded(value: float, weak: float, found: float) -> str:

@@ -56,6 +56,22 @@ def test_a_speaker_or_a_day_that_is_named_strengthens_it(sign: str) -> None:
     assert stronger is not None and stronger > (strength_of(plain) or 0)
 
 
+def spoken(keyword: float, *, named: bool) -> Ranked:
+    candidate = Candidate(1, 1, keyword, 0.5, named, 0.5, 0.0)
+    return Ranked(candidate, Entry(pk=1, content="my cat"), ScopeKind.USER, 1.0, 0.5, "served", 0.6)
+
+
+@pytest.mark.parametrize(
+    ("ann", "bob", "expected"), [(0.5, 0.4, "found"), (0.4, 0.5, "weak"), (0.3, 0.9, "none"), (None, 0.9, "found")]
+)
+def test_what_somebody_else_said_is_weak_evidence_of_what_ann_said(
+    ann: float | None, bob: float, expected: str
+) -> None:
+    items = [spoken(bob, named=False), *([spoken(ann, named=True)] if ann is not None else [])]
+    assert verdict(*items, words=asked("cat", named=["Ann"], unheard=1.0)) == expected
+    assert verdict(*items, words=asked("cat", unheard=1.0)) == "found", "nobody is named"
+
+
 def test_a_day_counts_when_something_was_said_on_it() -> None:
     on_it = evidence_of([item(0.3, date=1.0)], [item(0.3)], asked("cat"), 100)
     after = evidence_of([item(0.3, date=0.7)], [item(0.3)], asked("cat"), 100)
@@ -74,4 +90,4 @@ def test_a_fresh_memory_that_says_it_all_is_found_before_it_has_a_vector() -> No
 def test_a_receipt_keeps_the_signs() -> None:
     told = evidence_of([item(0.45)], [item(0.45)], asked("cat", named=["Ann"]), 100).told()
     assert told["verdict"] == "found" and told["speaker"] is True and told["words"] == 1.0
-    assert set(told) == {"verdict", "strength", "similarity", "words", "speaker", "date", "entries"}
+    assert set(told) == {"verdict", "strength", "similarity", "words", "speaker", "others", "date", "entries"}
