@@ -206,6 +206,14 @@ class EventPage(Page):
     results = EventAnswer(many=True)
 
 
+class HeldReason(serializers.Serializer[Any]):
+    """Why a batch waits for a person."""
+
+    code = serializers.CharField()
+    figures = serializers.DictField(help_text="What the sentence counts.")
+    text = serializers.CharField(help_text="A sentence for people.")
+
+
 class BatchAnswer(serializers.Serializer[Any]):
     """A bundle of changes made by one run or one action."""
 
@@ -216,7 +224,8 @@ class BatchAnswer(serializers.Serializer[Any]):
     by = serializers.CharField()
     reason = serializers.CharField()
     state = serializers.ChoiceField(choices=BatchState.choices)
-    held_because = serializers.CharField()
+    held_because = HeldReason(many=True)
+    decided_by = serializers.CharField(help_text="Who approved or refused it.")
     counts = serializers.JSONField()
     cost = serializers.JSONField()
     undoes = serializers.UUIDField(allow_null=True)
@@ -231,6 +240,13 @@ class BatchPage(Page):
     results = BatchAnswer(many=True)
 
 
+class RowNote(serializers.Serializer[Any]):
+    """What became of a row that was not simply made."""
+
+    code = serializers.CharField()
+    text = serializers.CharField()
+
+
 class BatchChangeAnswer(serializers.Serializer[Any]):
     """What one row of a batch does to its entry."""
 
@@ -239,7 +255,19 @@ class BatchChangeAnswer(serializers.Serializer[Any]):
     entry = serializers.UUIDField(allow_null=True)
     expected_version = serializers.IntegerField(allow_null=True)
     state = serializers.ChoiceField(choices=ChangeState.choices)
-    note = serializers.CharField()
+    note = RowNote(allow_null=True)
+    draft = serializers.JSONField(allow_null=True, help_text="Of what is created or changed.")
+    content = serializers.CharField(allow_null=True, help_text="What the entry said before.")
+    diff = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        allow_null=True,
+        help_text="Runs of words: = stay, - go, + come. Null where the words stay.",
+    )
+    changes = ColumnChange(many=True)
+    slots = SlotChange(many=True)
+    into = serializers.UUIDField(allow_null=True, help_text="The entry that takes its place.")
+    into_position = serializers.IntegerField(allow_null=True, help_text="The row that makes what takes its place.")
+    sources = serializers.ListField(child=serializers.UUIDField(), help_text="What becomes part of what it makes.")
 
 
 class BatchChangePage(Page):
@@ -251,4 +279,5 @@ class BatchChangePage(Page):
 class BatchWithChanges(BatchAnswer):
     """A batch and a page of its changes."""
 
+    undone_by = serializers.ListField(child=serializers.UUIDField(), help_text="Batches that took it back.")
     changes = BatchChangePage()

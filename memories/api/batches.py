@@ -1,21 +1,32 @@
-"""GET /batches: what jobs and operators changed in bundles (F3)."""
+"""GET and POST /batches, GET /batches/{id}: what was changed together, by whom and why, row by row (F3)."""
 
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memories import batch, curation, tasks
 from memories.api import answers, fields, pages
-from memories.api.authentication import key_of
+from memories.api.authentication import actor_of, key_of
+from memories.api.batch_rows import batch_json, row_json
 from memories.api.calls import Call
+from memories.api.clock import now_of
+from memories.api.idempotency import repeatable
 from memories.api.scopes import scope_for, visible_scopes
-from memories.choices import BatchState, Permission
-from memories.models import Batch, BatchChange, BotKey
+from memories.choices import BatchState, BatchVerb, Category, ChangeState, Permission
+from memories.curation import ATTRIBUTES, MOST, Wish
+from memories.exceptions import BatchNotFound, EntryNotFound
+from memories.models import Batch, BatchChange, BotKey, Entry, Scope
+
+VERBS = [BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.RESTORE, BatchVerb.MERGE, BatchVerb.CHANGE]
+_DAYS_MAX = 36_500
 
 
 class BatchQuery(pages.Paged):
@@ -26,18 +37,68 @@ class BatchQuery(pages.Paged):
 
 
 class ChangesQuery(fields.StrictSerializer):
-    """Which of a batch's changes are wanted: those after that position."""
+    """Which of a batch's changes are wanted: those after that position, of one state or verb."""
 
     cursor = serializers.IntegerField(
         required=False, min_value=0, max_value=2**31 - 1, default=0, error_messages={"invalid": pages.NO_CURSOR}
     )
     limit = serializers.IntegerField(required=False, min_value=1, max_value=pages.PAGE_MAX, default=pages.PAGE)
+    state = serializers.ChoiceField(required=False, choices=ChangeState.choices)
+    verb = serializers.ChoiceField(required=False, choices=BatchVerb.choices)
+
+
+class Attributes(fields.StrictSerializer):
+    """What many entries may be given at once."""
+
+    category = fields.Word(required=False, choices=Category.choices, allow_blank=True)
+    project = fields.Text(required=False, max_length=100, allow_blank=True)
+    topic = fields.Text(required=False, max_length=100, allow_blank=True)
+    importance = fields.Number(required=False, min_value=0, max_value=1)
+    pinned = fields.YesNo(required=False)
+    expires_at = fields.Moment(required=False, allow_null=True)
+
+
+class NewBatch(fields.StrictSerializer):
+    """What is to become of entries of one scope."""
+
+    scope = fields.Text(max_length=255)
+    verb = fields.Word(choices=[(verb.value, verb.label) for verb in VERBS])
+    entries = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST)
+    into = serializers.UUIDField(required=False, help_text="Of merge: the entry that stays.")
+    content = fields.Text(required=False, max_length=8_000, help_text="Of merge: what it is to say then.")
+    columns = Attributes(required=False, help_text="Of change.")
+    slots = fields.SlotChanges(required=False, help_text="Of change; null takes a slot away.")
+    term_days = fields.Whole(
+        required=False, min_value=1, max_value=_DAYS_MAX, allow_null=True, help_text="Of restore; null: as the policy."
+    )
+    reason = fields.Text(max_length=500, allow_blank=True, default="")
+    dry_run = fields.YesNo(default=False, help_text="Plan only: the batch waits for somebody to approve it.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        verb = attrs["verb"]
+        for name, wanted in _OF_VERB.items():
+            if name in attrs and verb != wanted:
+                raise serializers.ValidationError({name: [_("This is of no use with this verb.")]})
+        if verb == BatchVerb.MERGE and "into" not in attrs:
+            raise serializers.ValidationError({"into": [_("Into which entry?")]})
+        if verb == BatchVerb.CHANGE and not (attrs.get("columns") or attrs.get("slots")):
+            raise serializers.ValidationError({"columns": [_("There is nothing to change.")]})
+        return attrs
+
+
+_OF_VERB = {
+    "into": BatchVerb.MERGE,
+    "content": BatchVerb.MERGE,
+    "columns": BatchVerb.CHANGE,
+    "slots": BatchVerb.CHANGE,
+    "term_days": BatchVerb.RESTORE,
+}
 
 
 class BatchesView(Call):
-    """Batches, newest first."""
+    """Batches, newest first; change many entries at once."""
 
-    required = {"GET": Permission.READ}
+    required = {"GET": Permission.READ, "POST": Permission.WRITE}
     queried = {"GET": BatchQuery}
 
     @extend_schema(operation_id="list_batches", parameters=[BatchQuery], responses=answers.BatchPage)
@@ -49,6 +110,21 @@ class BatchesView(Call):
             batches = batches.filter(state=self.asked["state"])
         return pages.page_of(batches, request, self.asked, batch_json)
 
+    @extend_schema(operation_id="make_batch", request=NewBatch, responses={201: answers.BatchWithChanges})
+    @repeatable
+    def post(self, request: Request) -> Response:
+        asked = NewBatch(data=request.data)
+        asked.is_valid(raise_exception=True)
+        data, now = asked.validated_data, now_of(request)
+        scope = scope_for(key_of(request), data["scope"])
+        chosen = _entries(scope, data["entries"])
+        plan = curation.propose(
+            scope, chosen, _wish(scope, data), now=now, actor=actor_of(request), reason=data["reason"]
+        )
+        if not data["dry_run"]:
+            tasks.begin(plan, now=now)  # as many as may be chosen are carried out at once
+        return shown(request, plan.uid, status=201)
+
 
 class BatchView(Call):
     """One batch with its changes, in their order."""
@@ -58,17 +134,7 @@ class BatchView(Call):
 
     @extend_schema(operation_id="read_batch", parameters=[ChangesQuery], responses=answers.BatchWithChanges)
     def get(self, request: Request, uid: UUID) -> Response:
-        batch = visible_batches(key_of(request)).filter(uid=uid).first()
-        if batch is None:
-            raise NotFound
-        limit = self.asked["limit"]
-        changes = BatchChange.objects.filter(workspace_id=batch.workspace_id, batch=batch)
-        changes = changes.filter(position__gt=self.asked["cursor"]).order_by("position").select_related("entry")
-        found = list(changes[: limit + 1])
-        page = found[:limit]
-        cursor = str(page[-1].position) if len(found) > limit else None
-        listed = pages.answer(request, [_change_json(change) for change in page], cursor)
-        return Response({**batch_json(batch), "changes": listed.data})
+        return shown(request, uid, **self.asked)
 
 
 def visible_batches(key: BotKey) -> QuerySet[Batch]:
@@ -77,32 +143,47 @@ def visible_batches(key: BotKey) -> QuerySet[Batch]:
     return batches.filter(scope__in=visible_scopes(key)) if key.scope_patterns else batches
 
 
-def batch_json(batch: Batch) -> dict[str, Any]:
-    """A batch as clients see it."""
-    return {
-        "id": str(batch.uid),
-        "scope": batch.scope.key if batch.scope else None,
-        "name": batch.name,
-        "run": batch.run,
-        "by": batch.actor,
-        "reason": batch.reason,
-        "state": batch.state,
-        "held_because": batch.held_because,
-        "counts": batch.counts,
-        "cost": batch.cost,
-        "undoes": str(batch.undoes.uid) if batch.undoes else None,
-        "created_at": batch.created_at,
-        "applied_at": batch.applied_at,
-        "closed_at": batch.closed_at,
-    }
+def batch_for(key: BotKey, uid: UUID) -> Batch:
+    """The batch with this id. Unknown, another workspace's and out of the key's reach are the same: BatchNotFound."""
+    found = visible_batches(key).filter(uid=uid).first()
+    if found is None:
+        raise BatchNotFound
+    return found
 
 
-def _change_json(change: BatchChange) -> dict[str, Any]:
-    return {
-        "position": change.position,
-        "verb": change.verb,
-        "entry": str(change.entry.uid) if change.entry else None,
-        "expected_version": change.expected_version,
-        "state": change.state,
-        "note": change.note,
-    }
+def shown(
+    request: Request, uid: UUID, *, status: int = 200, cursor: int = 0, limit: int = pages.PAGE, **only: str
+) -> Response:
+    """A batch as it stands now, with a page of its changes."""
+    found = batch_for(key_of(request), uid)
+    changes = BatchChange.objects.filter(workspace_id=found.workspace_id, batch=found, position__gt=cursor, **only)
+    rows = list(changes.order_by("position").select_related("entry")[: limit + 1])
+    page = rows[:limit]
+    following = str(page[-1].position) if len(rows) > limit else None
+    listed = pages.answer(request, [row_json(row) for row in batch.tell(found, page)], following)
+    undone_by = [str(undo) for undo in found.undone_by.order_by("pk").values_list("uid", flat=True)]
+    return Response({**batch_json(found), "undone_by": undone_by, "changes": listed.data}, status=status)
+
+
+def _entries(scope: Scope, uids: Sequence[UUID]) -> list[Entry]:
+    """The entries with these ids, all in this scope: otherwise EntryNotFound."""
+    found = {entry.uid: entry for entry in Entry.objects.in_scope(scope).filter(uid__in=uids)}
+    if found.keys() != set(uids):
+        raise EntryNotFound
+    return [found[uid] for uid in dict.fromkeys(uids)]
+
+
+def _wish(scope: Scope, data: dict[str, Any]) -> Wish:
+    match data["verb"]:
+        case BatchVerb.EXPIRE:
+            return curation.expiring()
+        case BatchVerb.ARCHIVE:
+            return curation.archiving()
+        case BatchVerb.RESTORE:
+            days = data.get("term_days")
+            return curation.restoring(None if days is None else timedelta(days=days))
+        case BatchVerb.MERGE:
+            (into,) = _entries(scope, [data["into"]])
+            return curation.merging(into, data.get("content"))
+    columns = {name: value for name, value in data.get("columns", {}).items() if name in ATTRIBUTES}
+    return curation.changing(columns, data.get("slots"))

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from memories.api.batch_decisions import ApproveView, RefuseView, RowView, UndoView
 from memories.api.batches import BatchesView, BatchView
 from memories.api.entries import EntriesView
 from memories.api.entry import EntryView, RestoreView, RevertView
@@ -20,4 +21,8 @@ urlpatterns = [
     path("events", EventsView.as_view(), name="events"),
     path("batches", BatchesView.as_view(), name="batches"),
     path("batches/<uuid:uid>", BatchView.as_view(), name="batch"),
+    path("batches/<uuid:uid>/approve", ApproveView.as_view(), name="batch-approve"),
+    path("batches/<uuid:uid>/refuse", RefuseView.as_view(), name="batch-refuse"),
+    path("batches/<uuid:uid>/undo", UndoView.as_view(), name="batch-undo"),
+    path("batches/<uuid:uid>/changes/<int:position>", RowView.as_view(), name="batch-row"),
 ]

@@ -12,10 +12,12 @@ from memories.models import Batch, BatchChange, Change, Entry, Slot
 
 Values = tuple[Any, Any]  # before and after
 #: What an undo tells of an entry beside its words; the rest follows from these.
-TELLING = (
-    "category", "project", "topic", "importance", "pinned", "expires_at",
-    "expired_at", "archived_at", "suppressed_at", "superseded_by_id",
-)  # fmt: skip
+ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at")
+#: Of what takes an entry out of use is told only whether it holds.
+MARKS = {
+    "expired": "expired_at", "archived": "archived_at", "suppressed": "suppressed_at",
+    "superseded": "superseded_by_id",
+}  # fmt: skip
 #: Verbs that name another entry, which takes the place of theirs.
 REPLACING = (BatchVerb.MERGE, BatchVerb.SUPERSEDE)
 _MADE = (ChangeState.APPLIED, ChangeState.UNDONE)
@@ -83,9 +85,13 @@ def _tell_words(row: Told, past: "_Past") -> None:
         case BatchVerb.UNDO:
             became = past.undone.get(change.entry_id or 0, {})
             row.after = became.get("content")
-            row.columns = {
-                name: (was.get(name, getattr(entry, name, None)), became[name]) for name in TELLING if name in became
-            }
+            row.columns = _told_of({name: getattr(entry, name, None) for name in became} | was, became)
+
+
+def _told_of(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Values]:
+    attributes = {name: (was[name], becomes[name]) for name in ATTRIBUTES if name in becomes}
+    marks = {mark: (bool(was[name]), bool(becomes[name])) for mark, name in MARKS.items() if name in becomes}
+    return attributes | marks
 
 
 @dataclass(kw_only=True)

@@ -27,9 +27,12 @@ class Access:
     answer: int = 200
     stranger: int = 404  # a bot of another workspace
     narrow: int = 404  # a bot of hers whose key does not reach the scope
+    decides: bool = False  # only a key that may administer
 
 
 ENTRY = "api/v1/entries/<uuid:uid>"
+BATCH = "api/v1/batches/<uuid:uid>"
+NOBODY = "019a0000-0000-7000-8000-000000000000"
 SESSION = "api/v1/sessions/<str:key>"
 ACCESS = {
     ("api/v1/turns", "POST"): Access(
@@ -58,7 +61,14 @@ ACCESS = {
     (f"{SESSION}/flush", "POST"): Access(body={"version": 1, "reply": "NO_REPLY"}),
     (f"{SESSION}/compact", "POST"): Access(body={}, answer=202),
     ("api/v1/batches", "GET"): Access(stranger=200, narrow=200),
-    ("api/v1/batches/<uuid:uid>", "GET"): Access(),
+    ("api/v1/batches", "POST"): Access(
+        body={"scope": SCOPE, "verb": "expire", "entries": [NOBODY]}, answer=404
+    ),  # with entries that are there: tests/api_more/test_batches.py
+    (BATCH, "GET"): Access(),
+    (f"{BATCH}/approve", "POST"): Access(body={}, decides=True),
+    (f"{BATCH}/refuse", "POST"): Access(body={}, decides=True),
+    (f"{BATCH}/undo", "POST"): Access(body={}, answer=409, decides=True),  # it is only planned yet
+    (f"{BATCH}/changes/<int:position>", "PATCH"): Access(body={"removed": True}, decides=True),
 }
 #: Calls that ask and change nothing, though they are made by POST.
 ASKING = {"api/v1/recall", "api/v1/scopes/resolve"}

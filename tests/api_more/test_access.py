@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memories import store
 from memories.choices import BatchState
-from memories.models import Batch, Bot, BotKey, Entry, Receipt, Scope, Workspace
+from memories.models import Batch, BatchChange, Bot, BotKey, Entry, Receipt, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.api_more.routes import ACCESS, ASKING, CONTENT, LOCAL, OPEN, SCOPE, calls, routes
 from tests.conftest import NOW, make_draft, make_key, make_scope
@@ -32,6 +32,7 @@ def rows(workspace: Workspace) -> dict[str, Any]:
     batch = Batch.objects.create(
         workspace=workspace, scope=scope, name="expire", run="r1", actor="job:expire", created_at=NOW
     )
+    BatchChange.objects.create(workspace=workspace, batch=batch, position=1, verb="expire", entry=entry)
     session = Session.objects.create(
         workspace=workspace, key="tg-1", platform="tg", user_scope=scope, next_position=2, started_at=NOW, last_at=NOW
     )
@@ -45,7 +46,7 @@ def call(token: str | None, route: str, method: str, rows: dict[str, Any], body:
     collection = route.removeprefix("api/v1/").partition("/")[0]
     return Client(raise_request_exception=False).generic(
         method,
-        "/" + re.sub("<.+?>", str(rows.get(collection)), route),
+        "/" + re.sub("<.+?>", str(rows.get(collection)), route.replace("<int:position>", "1")),
         "" if body is None else json.dumps(body),
         content_type="application/json",
         headers={"Authorization": f"Bearer {token}"} if token else {},
@@ -140,10 +141,17 @@ def test_a_reading_key_reads_only(workspace: Workspace, rows: dict[str, Any], ro
 def test_a_writing_key_writes_only(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
     access = ACCESS[route, method]
     answer = call(make_key(workspace, permissions=["write"]), route, method, rows, access.body)
-    if method == "GET" or route in ASKING:
+    if method == "GET" or route in ASKING or access.decides:
         assert (answer.status_code, code_of(answer)) == (403, "permission_denied")
     else:
         assert answer.status_code == access.answer
+
+
+@pytest.mark.parametrize(("route", "method"), [asked for asked, access in ACCESS.items() if access.decides])
+def test_who_administers_decides(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
+    access = ACCESS[route, method]
+    answer = call(make_key(workspace, permissions=["admin"]), route, method, rows, access.body)
+    assert answer.status_code == access.answer
 
 
 def assert_kept_from(answer: Any, expected: int, before: list[dict[str, Any]], workspace: Workspace) -> None:

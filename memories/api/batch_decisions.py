@@ -1,0 +1,130 @@
+"""What may be decided about a batch: approve it, refuse it, change its plan row by row, take it back (F3, F4)."""
+
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories import batch, tasks
+from memories.api import answers, fields
+from memories.api.authentication import actor_of, key_of
+from memories.api.batch_rows import row_json
+from memories.api.batches import batch_for, shown
+from memories.api.calls import Call
+from memories.api.clock import now_of
+from memories.api.idempotency import repeatable
+from memories.choices import Permission
+
+POSITIONS_MAX = 10_000
+_HANDED_OVER = "Too large to wait for: the worker carries it out."
+
+
+class Undoing(fields.StrictSerializer):
+    """What of a batch is to be taken back, and whether also where others have changed it since."""
+
+    positions = serializers.ListField(
+        child=fields.Whole(min_value=1, max_value=2**31 - 1),
+        min_length=1,
+        max_length=POSITIONS_MAX,
+        allow_null=True,
+        default=None,
+        help_text="Of the rows to take back; null: all.",
+    )
+    force = fields.YesNo(default=False, help_text="Also take back what was changed since.")
+    reason = fields.Text(max_length=500, allow_blank=True, default="")
+
+
+class RowChange(fields.StrictSerializer):
+    """Other words for a row of a plan, or its removal from it."""
+
+    content = fields.Text(required=False, max_length=8_000)
+    removed = fields.YesNo(required=False)
+
+    def validate_removed(self, value: bool) -> bool:
+        if not value:
+            raise serializers.ValidationError(_("What was taken out of a plan is not put back into it."))
+        return value
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if len(attrs) != 1:
+            raise serializers.ValidationError(_("Either other words, or its removal."))
+        return attrs
+
+
+class ApproveView(Call):
+    """Let a proposed batch be applied, though the fuse held it."""
+
+    required = {"POST": Permission.ADMIN}
+
+    @extend_schema(
+        operation_id="approve_batch",
+        request=None,
+        responses={200: answers.BatchWithChanges, 202: answers.BatchWithChanges},
+        description=f"Apply what a batch plans. 202: {_HANDED_OVER}",
+    )
+    @repeatable
+    def post(self, request: Request, uid: UUID) -> Response:
+        fields.StrictSerializer(data=request.data).is_valid(raise_exception=True)
+        found, now = batch_for(key_of(request), uid), now_of(request)
+        batch.approve(found, actor=actor_of(request), now=now)
+        return shown(request, uid, status=200 if tasks.begin(found, now=now) else 202)
+
+
+class RefuseView(Call):
+    """Let a proposed batch never be applied."""
+
+    required = {"POST": Permission.ADMIN}
+
+    @extend_schema(operation_id="refuse_batch", request=None, responses={200: answers.BatchWithChanges})
+    @repeatable
+    def post(self, request: Request, uid: UUID) -> Response:
+        fields.StrictSerializer(data=request.data).is_valid(raise_exception=True)
+        batch.refuse(batch_for(key_of(request), uid), actor=actor_of(request), now=now_of(request))
+        return shown(request, uid)
+
+
+class UndoView(Call):
+    """Take a batch back, in whole or in part; the answer is the batch that does so."""
+
+    required = {"POST": Permission.ADMIN}
+
+    @extend_schema(
+        operation_id="undo_batch",
+        request=Undoing,
+        responses={201: answers.BatchWithChanges, 202: answers.BatchWithChanges},
+        description=f"Put back the state before a batch. Itself a batch, which can be undone. 202: {_HANDED_OVER}",
+    )
+    @repeatable
+    def post(self, request: Request, uid: UUID) -> Response:
+        asked = Undoing(data=request.data)
+        asked.is_valid(raise_exception=True)
+        found, now = batch_for(key_of(request), uid), now_of(request)
+        undo = batch.plan_undo(found, actor=actor_of(request), now=now, **asked.validated_data)
+        return shown(request, undo.uid, status=201 if tasks.begin(undo, now=now) else 202)
+
+
+class RowView(Call):
+    """One row of a plan nobody has decided on."""
+
+    required = {"PATCH": Permission.ADMIN}
+
+    @extend_schema(operation_id="change_batch_row", request=RowChange, responses={200: answers.BatchChangeAnswer})
+    @repeatable
+    def patch(self, request: Request, uid: UUID, position: int) -> Response:
+        asked = RowChange(data=request.data)
+        asked.is_valid(raise_exception=True)
+        found = batch_for(key_of(request), uid)
+        rows = found.changes.filter(position=position).select_related("entry")
+        if not rows.exists():
+            raise NotFound
+        if "content" in asked.validated_data:
+            batch.reword(found, position, asked.validated_data["content"])
+        else:
+            batch.remove(found, [position])
+        (row,) = batch.tell(found, list(rows))
+        return Response(row_json(row))
