@@ -53,7 +53,7 @@ def close(session: Session, why: str, *, now: datetime) -> bool:
         if not claimed:
             session.refresh_from_db()
             return False
-        kept = _keep(session, ended, now) if why in (STALE, MOVED) else 0
+        kept = _keep(session, ended, now) if why != RESET else 0
     session.refresh_from_db()
     log.info("session_closed", session=str(session.uid), conversation=ended, why=why, kept=kept)
     return True

@@ -1,4 +1,4 @@
-"""Sessions as conversations to read."""
+"""Sessions as conversations to read, and what an operator may do to the open one."""
 
 from typing import Any
 
@@ -7,26 +7,27 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter
+from unfold.decorators import display
 
 from memories.admin.filters import DaysFilter
 from memories.admin.row_history import RecordedHistory
 from memories.admin.wall import LOOK, WalledAdmin
-from sessions_app.models import Session, SessionEvent
-
-#: Of a conversation, the last so many messages; older ones are read through the API.
-EVENTS_SHOWN = 200
+from sessions_app.admin.conversation import conversation_of
+from sessions_app.admin.ending import Ending
+from sessions_app.models import Session
 
 
 @admin.register(Session)
-class SessionAdmin(RecordedHistory, WalledAdmin):
-    """Read only: sessions are what was said."""
+class SessionAdmin(Ending, RecordedHistory, WalledAdmin):
+    """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
 
     members_may = LOOK
-    list_display = ["key", "platform", "account", "chat_id", "is_group", "conversation", "last_at", "workspace"]
+    list_display = ["who", "platform", "account", "conversation", "budget", "last_at", "workspace"]
+    list_display_links = ["who"]
     list_filter = [("is_group", BooleanRadioFilter), ("last_at", DaysFilter)]
     list_select_related = ["workspace"]
-    search_fields = ["key", "chat_id"]
-    search_help_text = _("Part of a key or of a chat's id")
+    search_fields = ["key", "chat_id", "peer"]
+    search_help_text = _("Part of a key, of a chat's id or of a peer's")
     ordering = ["-last_at", "-id"]
     fieldsets = [
         (None, {"fields": [("key", "conversation"), ("platform", "account", "chat_id"), ("started_at", "last_at")]}),
@@ -34,12 +35,20 @@ class SessionAdmin(RecordedHistory, WalledAdmin):
             _("More"),
             {
                 "classes": ["tab"],
-                "fields": ["user_scope", "chat_scope", "is_group", "tokens", "rules", "metadata", "uid"],
+                "fields": [("user_scope", "chat_scope"), ("peer", "is_group"), "tokens", "rules", "metadata", "uid"],
             },
         ),
     ]
     readonly_fields = ["uid"]
     change_form_outer_before_template = "admin/sessions_app/conversation.html"
+
+    @display(description=_("chat"), ordering="chat_id")
+    def who(self, session: Session) -> str:
+        return session.peer or session.chat_id or session.key
+
+    @display(description=_("tokens"), ordering="tokens")
+    def budget(self, session: Session) -> str:
+        return f"{session.tokens:,} / {session.max_tokens():,}"
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -51,8 +60,7 @@ class SessionAdmin(RecordedHistory, WalledAdmin):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         session = self.get_object(request, object_id) if object_id else None
-        events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id) if session else None
-        newest = list(events.order_by("-conversation", "-position")[:EVENTS_SHOWN])[::-1] if events is not None else []
-        more = {"events": newest, "events_shown": EVENTS_SHOWN, **(extra_context or {})}
+        talk = conversation_of(session, request.GET) if session else None
+        more = {"talk": talk, "session": session, **(extra_context or {})}
         answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
         return answer
