@@ -36,6 +36,9 @@ CLOCKS = {
 MAY_READ_THE_CLOCK = {
     "memories.models.ids",  # an id sorts by when it was made; nothing ever reads that as a time
 }
+#: What keys of scopes are made of, and what is done to texts that are made of something.
+KEY_PART = re.compile(r"(?:^|:)direct_|:group_|^group_$")
+TEXT_WORK = {"format", "join", "replace", "startswith", "removeprefix", "partition", "rpartition", "split", "rsplit"}
 WRITES = {"create", "bulk_create", "get_or_create", "update_or_create", "update", "bulk_update", "save"}
 ENTRY_SQL = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|MERGE\s+INTO|COPY)\s+memories_entry\b", re.IGNORECASE)
 
@@ -211,6 +214,31 @@ def _writes_entry(source: Source, chain: list[str]) -> bool:
     return chain[-1] in entry or (is_entry and chain[-1] in WRITES) or chain[-2:] == ["entry", "save"]
 
 
+def computed_keys(source: Source) -> list[str]:
+    """A scope's or session's key made or read anywhere but in the one resolver, memories.scoping (E2)."""
+    if source.name == "memories.scoping":
+        return []
+    private = [name for name in source.imports() if name.startswith("memories.scoping._")]
+    hashed = [name for name in source.imports() if name == "hashlib.sha1"]
+    hashed += ["sha1" for node in source.nodes if isinstance(node, ast.Attribute) and node.attr == "sha1"]
+    words = [text for node in source.nodes for text in _composed(node) if KEY_PART.search(text)]
+    return [f"has {what} of a key" for what in [*private, *hashed, *words]]
+
+
+def _composed(node: ast.AST) -> list[str]:
+    """The texts an expression puts together, or takes apart."""
+    match node:
+        case ast.JoinedStr(values=parts):
+            among: list[ast.AST] = [*parts]
+        case ast.BinOp(op=ast.Add() | ast.Mod(), left=left, right=right):
+            among = [left, right]
+        case ast.Call(func=ast.Attribute(value=value, attr=attr), args=args) if attr in TEXT_WORK:
+            among = [value, *(inner for arg in args for inner in ast.walk(arg))]
+        case _:
+            among = []
+    return [part.value for part in among if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+
+
 def oversize(source: Source) -> list[str]:
     lines = len(source.text.splitlines())
     long = [
@@ -224,6 +252,7 @@ def oversize(source: Source) -> list[str]:
 
 Rule = Callable[[Source], list[str]]
 OF_THE_PACKAGES: list[Rule] = [upward_imports, broken_layers, read_clocks, signals, broad_excepts, back_doors]
+OF_THE_PACKAGES += [computed_keys]
 OF_ALL: list[Rule] = [nameless_modules, oversize]
 
 

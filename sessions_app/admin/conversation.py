@@ -10,7 +10,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Max, Min, Q
+from django.utils.translation import gettext_lazy as _
 
+from memories.choices import Outcome
 from memories.models import Entry, Receipt
 from sessions_app.choices import EventKind
 from sessions_app.models import Flush, Session, SessionEvent
@@ -20,6 +22,12 @@ PAGE, LIVES, RECALLS = 100, 40, 200
 #: A recall comes before the turn it was made for, at most so long.
 BEFORE = timedelta(minutes=10)
 HUES = 360
+#: What a flush counts, in words.
+_OUTCOMES: dict[str, Any] = {
+    **dict(Outcome.choices),
+    "no_scope": _("nobody's in particular"),
+    "out_of_reach": _("out of the bot's reach"),
+}
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,14 @@ class Served:
 
     receipt: Receipt
     entries: list[Entry]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A flush, and what became of its candidates in words."""
+
+    flush: Flush
+    said: str
 
 
 @dataclass(frozen=True)
@@ -133,7 +149,8 @@ def _markers(session: Session, number: int) -> dict[int, list[Any]]:
     here = {"session": session, "workspace_id": session.workspace_id, "conversation": number}
     found: defaultdict[int, list[Any]] = defaultdict(list)
     for flush in Flush.objects.filter(**here).order_by("cycle"):
-        found[flush.up_to].append(flush)
+        said = [f"{_OUTCOMES.get(name, name)} {count}" for name, count in flush.counts.items()]
+        found[flush.up_to].append(Taken(flush, " · ".join(said)))
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
         found[int(summary.data.get("covers_to", summary.position))].append(summary)
     return found

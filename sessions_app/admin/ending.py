@@ -46,7 +46,9 @@ class Ending:
             "Its last turns are kept as a memory, and the next message begins a new conversation. What was said can "
             "still be read here."
         )
-        return self._do(request, object_id, gettext("Close this conversation"), gettext("Close conversation"), text, _close)
+        return self._do(
+            request, object_id, gettext("Close this conversation"), gettext("Close conversation"), text, _close
+        )
 
     @action(
         description=_("Reset"),
