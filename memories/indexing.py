@@ -85,10 +85,12 @@ def mark_stale(entries: Sequence[int]) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            "WITH near AS (" + _NEIGHBOURS + ")"  # noqa: S608 (constants)
+            # joined, not «id = … OR id IN …»: that reads every entry of everybody
+            "WITH near AS (" + _NEIGHBOURS + "), marked AS ("  # noqa: S608 (constants)
+            " SELECT unnest(%(entries)s::bigint[]) AS id UNION SELECT neighbour_id FROM near)"
             " INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
-            " SELECT id, workspace_id, clock_timestamp(), 0 FROM memories_entry"
-            " WHERE id = ANY(%(entries)s) OR id IN (SELECT neighbour_id FROM near) ORDER BY id"
+            " SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked"
+            " JOIN memories_entry e ON e.id = marked.id ORDER BY e.id"
             " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
             {"entries": list(entries), "reach": conf.BLEND_REACH},
         )
