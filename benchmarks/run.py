@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MEASUREMENTS = ("latency", "walls", "admin")
+MEASUREMENTS = ("latency", "walls", "admin", "batches")
 
 
 def main(names: list[str]) -> int:
