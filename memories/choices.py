@@ -194,9 +194,18 @@ class PolicyKind(TextChoices):
 class JobState(TextChoices):
     """Where a run of a job stands."""
 
+    QUEUED = "queued", _("Queued")
     RUNNING = "running", _("Running")
     DONE = "done", _("Done")
     FAILED = "failed", _("Failed")
+
+
+class Due(TextChoices):
+    """Why somebody should look at an entry that is in use (A9)."""
+
+    OVER = "over", _("Its time is over")
+    SOON = "soon", _("Its time is over within a week")
+    REVIEW = "review", _("Its date of review has come")
 
 
 class Fusion(TextChoices):

@@ -1,42 +1,118 @@
-"""Taking out of use what has lived its time (A9): softly, in batches, and never what is pinned."""
+"""Taking out of use what has lived its time (A9): softly, in batches, and never what is pinned; and bringing it back.
 
-from datetime import datetime
+Here, and in the policies it asks, is decided what is due: for the nightly job, the admin and the API alike.
+"""
 
-from django.db.models import Q
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memories import batch
-from memories.choices import BatchVerb, EntryType, ScopeKind
-from memories.models import Entry, Policy, Scope
+from memories.choices import BatchState, BatchVerb, ChangeState, Due
+from memories.exceptions import ScopeFrozen
+from memories.models import Batch, BatchChange, Entry, Policy, Scope, Suppression
+from memories.models.entry import LIVE, EntryQuerySet
 from memories.models.policy import Policies
 
 JOB = "expire"
 ACTOR = f"job:{JOB}"
+#: What ends within so much is due soon.
+SOON = timedelta(days=7)
+#: Is told how far a run is.
+Report = Callable[[dict[str, int]], None]
 
 
-def expire_due(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Mark every entry of a workspace whose time is up as expired, one batch a scope; how many scopes and entries."""
-    is_due = due(Policy.objects.of(workspace_id), now)
-    entries = Entry.objects.live().filter(is_due, workspace_id=workspace_id, pinned=False, scope__frozen=False)
-    scopes = list(Scope.objects.filter(pk__in=entries.order_by().values("scope_id")).order_by("pk"))
-    expired = sum(_expire_scope(scope, is_due, now=now, run=run) for scope in scopes)
-    return {"scopes": len(scopes), "entries": expired}
+def due(why: str, now: datetime, over: Callable[[datetime], Q]) -> Q:
+    """The condition that an entry is due; `over` is that of its workspace's policies, or of all of them."""
+    if why == Due.REVIEW:
+        return LIVE & Q(review_at__isnull=False, review_at__lte=now)
+    if why == Due.SOON:
+        return LIVE & over(now + SOON) & ~over(now)
+    return LIVE & over(now)
 
 
-def due(policies: Policies, now: datetime) -> Q:
-    """Past their own term, or without one past that of their kind; the same moment as recall stops to serve them."""
-    is_due = Q(expires_at__lte=now)
-    for entry_type in EntryType:
-        for kind in ScopeKind:
-            ttl = policies.ttl(entry_type, kind)
-            if ttl is not None:
-                past = Q(type=entry_type, scope__kind=kind, stated_at__lte=now - ttl)
-                is_due |= Q(expires_at__isnull=True, pinned=False) & past
-    return is_due
+def expire_due(
+    workspace_id: int, *, now: datetime, run: str, report: Report | None = None, actor: str = ACTOR
+) -> dict[str, int]:
+    """Mark every entry of a workspace whose time is up as expired, one batch a scope; how many scopes and entries.
+
+    A run that was killed and is called again goes on in the batches it had made.
+    """
+    counts = {"scopes": 0, "entries": 0}
+    for plan in plan_due(workspace_id, now=now, run=run, actor=actor):
+        begun = counts["entries"]
+
+        def tell(done: int, begun: int = begun) -> None:
+            if report:
+                report({**counts, "entries": begun + done})
+
+        applied = batch.carry_out(plan, now=now, report=tell)
+        counts["entries"] += applied.counts.get(BatchVerb.EXPIRE, 0)
+        counts["scopes"] += 1
+    return counts
 
 
-def _expire_scope(scope: Scope, is_due: Q, *, now: datetime, run: str) -> int:
-    """Said again, it is remembered again: what only its time ended, nobody keeps out."""
-    chosen = Entry.objects.live().filter(is_due, pinned=False)
-    plan = batch.plan_all(scope, chosen, BatchVerb.EXPIRE, name=JOB, run=run, actor=ACTOR, now=now)
-    done: int = batch.carry_out(plan, now=now).counts.get(BatchVerb.EXPIRE, 0)
-    return done
+def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) -> Iterator[Batch]:
+    """The plan for each scope in which something is due; made when it is asked for, so that one is open at a time."""
+    policies = Policy.objects.of(workspace_id)
+    entries = _expirable(workspace_id, policies, now)
+    begun = Batch.objects.filter(workspace_id=workspace_id, run=run, scope__frozen=False)
+    scopes = set(entries.order_by().values_list("scope_id", flat=True).distinct())
+    for pk in sorted(scopes.union(begun.values_list("scope_id", flat=True))):
+        scope = Scope.objects.get(pk=pk)
+        chosen = Entry.objects.live().filter(policies.over(now, scope_kind=scope.kind), pinned=False)
+        reason = policies.says(scope.kind)
+        try:
+            yield batch.plan_all(
+                scope, chosen, BatchVerb.EXPIRE, name=JOB, run=run, actor=actor, now=now, reason=reason
+            )
+        except ScopeFrozen:  # since it was chosen: nothing is taken from it
+            continue
+
+
+def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    """What a run would take out of use at this moment."""
+    entries = _expirable(workspace_id, Policy.objects.of(workspace_id), now)
+    return {"scopes": entries.values("scope_id").distinct().count(), "entries": entries.count()}
+
+
+def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQuerySet:
+    live = Entry.objects.live().filter(workspace_id=workspace_id, pinned=False, scope__frozen=False)
+    return live.filter(policies.over(now))
+
+
+def runs(*, since: datetime, until: datetime | None = None) -> QuerySet[Batch]:
+    """The batches in which the job took something out of use in this time, newest first."""
+    batches = Batch.objects.filter(name=JOB, state=BatchState.APPLIED, undoes=None, created_at__gte=since)
+    return (batches if until is None else batches.filter(created_at__lt=until)).order_by("-created_at", "-pk")
+
+
+def taken_out(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
+    """What these batches took out and is out still; not what people have taken out themselves since."""
+    changes = BatchChange.objects.filter(batch__in=batches, verb=BatchVerb.EXPIRE, state=ChangeState.APPLIED)
+    by_people = Suppression.objects.filter(entry=OuterRef("pk"), workspace_id=OuterRef("workspace_id"))
+    return Entry.objects.expired().filter(~Exists(by_people), pk__in=changes.values("entry"))
+
+
+def plan_restore(
+    batches: Iterable[Batch], *, term: timedelta | None, now: datetime, actor: str, reason: str
+) -> Iterator[Batch]:
+    """The plan for each scope to bring back what batches took out, for `term` from now or as long as its policy says.
+
+    A scope that is frozen stays as it is.
+    """
+    by_scope: defaultdict[int, list[Batch]] = defaultdict(list)
+    for done in batches:
+        if done.scope_id is not None:
+            by_scope[done.scope_id].append(done)
+    run, draft = f"restore:{uuid4()}", {"term_seconds": None if term is None else term.total_seconds()}
+    for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk"):
+        chosen = taken_out(by_scope[scope.pk])
+        if chosen.exists():
+            yield batch.plan_all(
+                scope, chosen, BatchVerb.RESTORE, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, draft=draft,
+                reason=reason,
+            )  # fmt: skip

@@ -75,7 +75,7 @@ def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
     if at is None:
         return []
     dates = _newest_dates(at, now)
-    ran = JobRun.objects.filter(job=job, local_date__in=set(dates.values())).exclude(_abandoned(now))
+    ran = JobRun.objects.filter(job=job, asked="", local_date__in=set(dates.values())).exclude(_abandoned(now))
     settled = set(ran.values_list("workspace_id", "local_date"))
     return [(pk, day) for pk, day in sorted(dates.items()) if (pk, day) not in settled]
 
@@ -93,8 +93,9 @@ def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> Clai
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO memories_jobrun AS run (job, workspace_id, local_date, state, attempts, started_at, counts,"
-            " error) VALUES (%(job)s, %(workspace)s, %(date)s, 'running', 1, %(now)s, '{}', '')"
-            " ON CONFLICT (job, workspace_id, local_date) DO UPDATE"
+            " error, asked, actor, is_dry)"
+            " VALUES (%(job)s, %(workspace)s, %(date)s, 'running', 1, %(now)s, '{}', '', '', '', false)"
+            " ON CONFLICT (job, workspace_id, local_date, asked) DO UPDATE"
             " SET attempts = run.attempts + 1, started_at = excluded.started_at"
             " WHERE run.state = 'running' AND run.started_at < %(stale)s AND run.attempts < %(most)s"
             " RETURNING id, attempts",
@@ -124,7 +125,7 @@ def give_up(job: str, *, now: datetime) -> None:
     """Runs that lost their process three times, or whose date a newer one has overtaken, have failed for all to see."""
     at = nightly().get(job)
     newest = _newest_dates(at, now) if at else {}
-    for run in JobRun.objects.filter(_abandoned(now), job=job):
+    for run in JobRun.objects.filter(_abandoned(now), job=job, asked=""):
         overtaken = run.workspace_id in newest and run.local_date < newest[run.workspace_id]
         if run.attempts >= ATTEMPTS or overtaken:
             error = run.error or ("overtaken by a newer date" if overtaken else "its process ended")

@@ -76,7 +76,15 @@ class EntryAdmin(OutAndBack, WalledAdmin):
     search_fields = ["content"]
     search_help_text = _("Words in English or Chinese, “a phrase as written”, or an id")
     fieldsets = [
-        (None, {"fields": ["content", ("category", "importance"), ("project", "topic"), "pinned", "expires_at"]}),
+        (
+            None,
+            {
+                "fields": [
+                    "content", ("category", "importance"), ("project", "topic"), "pinned",
+                    ("expires_at", "review_at"),
+                ],
+            },
+        ),
         (
             _("Where it was said"),
             {

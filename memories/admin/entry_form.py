@@ -13,7 +13,7 @@ from memories.exceptions import PlatformError
 from memories.models import Entry, Slot
 from memories.store import Edit
 
-FIELDS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at")
+FIELDS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
 
 
 class EntryForm(forms.ModelForm):  # type: ignore[type-arg]

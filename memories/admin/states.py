@@ -6,7 +6,6 @@ from datetime import datetime
 from django.db.models import Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import EntryType, PolicyKind, ScopeKind
 from memories.models import Entry, Policy
 from memories.models.entry import LIVE
 from memories.models.policy import Policies
@@ -25,10 +24,7 @@ class State(TextChoices):
 
 def policies_of(workspaces: Iterable[int]) -> dict[int, Policies]:
     """What holds in each of these workspaces, in one query."""
-    rows: dict[int, list[Policy]] = {pk: [] for pk in workspaces}
-    for row in Policy.objects.filter(workspace_id__in=rows):
-        rows[row.workspace_id].append(row)
-    return {pk: Policies(policies) for pk, policies in rows.items()}
+    return Policy.objects.of_each(workspaces)
 
 
 def state_of(entry: Entry, policies: Policies, now: datetime) -> State:
@@ -57,24 +53,5 @@ def in_state(state: str, now: datetime) -> Q:
         return Q(
             suppressed_at__isnull=False, superseded_by__isnull=True, archived_at__isnull=True, expired_at__isnull=True
         )
-    due = _due(now)
-    return LIVE & due if state == State.DUE else LIVE & ~due
-
-
-def _due(now: datetime) -> Q:
-    """Past its time: by its own date, or else by the policy of its workspace."""
-    own = Policy.objects.filter(kind=PolicyKind.TTL)
-    apart = policies_of(own.values_list("workspace_id", flat=True).distinct())
-    due = Q(expires_at__isnull=False, expires_at__lte=now) | (_over(Policies([]), now) & ~Q(workspace_id__in=apart))
-    for workspace, policies in apart.items():
-        due |= _over(policies, now) & Q(workspace_id=workspace)
-    return due
-
-
-def _over(policies: Policies, now: datetime) -> Q:
-    over = Q(pk__in=[])
-    for entry_type in EntryType:
-        for kind in ScopeKind:
-            if (ttl := policies.ttl(entry_type, kind)) is not None:
-                over |= Q(type=entry_type, scope__kind=kind, stated_at__lte=now - ttl)
-    return over & Q(expires_at__isnull=True, pinned=False)
+    over = Policy.objects.over(now)
+    return LIVE & over if state == State.DUE else LIVE & ~over

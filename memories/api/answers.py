@@ -31,6 +31,7 @@ class EntryAnswer(serializers.Serializer[Any]):
     stated_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
+    review_at = serializers.DateTimeField(allow_null=True)
     expired_at = serializers.DateTimeField(allow_null=True)
     archived_at = serializers.DateTimeField(allow_null=True)
 
@@ -150,6 +151,14 @@ class LeftOutMemory(ExplainedMemory):
     reason = serializers.CharField()
 
 
+class EventOfReceipt(serializers.Serializer[Any]):
+    """A session event a past recall found; its words are in its session."""
+
+    path = serializers.CharField()
+    score = serializers.FloatField()
+    memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
+
+
 class RecallTold(serializers.Serializer[Any]):
     """A past recall: what was asked, what was served and left out, and why."""
 
@@ -165,6 +174,7 @@ class RecallTold(serializers.Serializer[Any]):
     evidence = serializers.DictField(help_text="The verdict and the signs it was drawn from.")
     memories = ExplainedMemory(many=True)
     left_out = LeftOutMemory(many=True)
+    events = EventOfReceipt(many=True)
     sampled = serializers.BooleanField(help_text="Whether the candidates were kept.")
     weights = serializers.DictField(child=serializers.FloatField())
     cached_from = serializers.UUIDField(allow_null=True, help_text="The recall whose answer was given again.")

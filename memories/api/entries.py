@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import store
+from memories import expiry, store
 from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of, workspace_of
 from memories.api.calls import Call
@@ -18,7 +18,7 @@ from memories.api.idempotency import repeatable
 from memories.api.pages import Paged, page_of
 from memories.api.preconditions import etag
 from memories.api.scopes import scope_for, scope_to_write, visible_scopes
-from memories.choices import Category, EntryType, Outcome, Permission, Source
+from memories.choices import Category, Due, EntryType, Outcome, Permission, Source
 from memories.drafts import COLUMN_SLOTS, Draft
 from memories.models import Entry, Policy
 from memories.models.entry import LIVE
@@ -52,6 +52,7 @@ class EntryQuery(Paged):
     scope = serializers.CharField(required=False, max_length=255)
     type = serializers.ChoiceField(required=False, choices=EntryType.choices)
     state = serializers.ChoiceField(required=False, choices=STATES)
+    due = serializers.ChoiceField(required=False, choices=Due.choices)
     q = serializers.CharField(required=False, max_length=500)
 
 
@@ -123,6 +124,8 @@ def _listed(request: Request, asked: dict[str, Any], policies: Policies, now: da
         entries = entries.filter(type=asked["type"])
     if "state" in asked:
         entries = in_state(entries, asked["state"], policies, now)
+    if "due" in asked:
+        entries = entries.filter(expiry.due(asked["due"], now, policies.over))
     for word in asked.get("q", "").split():
         entries = entries.filter(content__icontains=word)
     for name, value in asked["slot"].items():
@@ -142,15 +145,8 @@ def in_state(entries: QuerySet[Entry], state: str, policies: Policies, now: date
         return entries.filter(expired_at__isnull=False)
     if state == "archived":
         return entries.filter(archived_at__isnull=False)
-    due = Q(expires_at__lte=now)
-    for entry_type in EntryType:
-        for kind in ("user", "chat"):
-            if (ttl := policies.ttl(entry_type, kind)) is not None:
-                due |= Q(
-                    expires_at__isnull=True, pinned=False, type=entry_type, scope__kind=kind, stated_at__lte=now - ttl
-                )
-    live = entries.filter(LIVE)
-    return live.filter(due) if state == "due" else live.exclude(due)
+    over = policies.over(now)
+    return entries.filter(LIVE & over if state == "due" else LIVE & ~over)
 
 
 def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any]:
@@ -177,6 +173,7 @@ def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any
         "stated_at": entry.stated_at,
         "updated_at": entry.updated_at,
         "expires_at": entry.expires_at,
+        "review_at": entry.review_at,
         "expired_at": entry.expired_at,
         "archived_at": entry.archived_at,
     }

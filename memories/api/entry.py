@@ -22,7 +22,7 @@ from memories.choices import Category, Permission
 from memories.exceptions import EntryNotFound
 from memories.models import BotKey, Entry, Policy
 
-COLUMNS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at")
+COLUMNS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
 _DAYS_MAX = 36_500
 
 
@@ -36,6 +36,7 @@ class EntryChange(fields.StrictSerializer):
     importance = fields.Number(required=False, min_value=0, max_value=1)
     pinned = fields.YesNo(required=False)
     expires_at = fields.Moment(required=False, allow_null=True)
+    review_at = fields.Moment(required=False, allow_null=True)
     slots = fields.SlotChanges(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

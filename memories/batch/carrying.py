@@ -24,14 +24,18 @@ log = structlog.get_logger(__name__)
 CHUNK = 500
 
 
-def carry_out(batch: Batch, *, now: datetime) -> Batch:
+def carry_out(batch: Batch, *, now: datetime, report: Callable[[int], None] | None = None) -> Batch:
     """Apply what a batch plans, unless the fuse holds it; it goes on where it was left. Raises ScopeFrozen.
 
-    Rows whose entry was changed since the plan was made are left alone, and say so.
+    Rows whose entry was changed since the plan was made are left alone, and say so. `report` is told after every
+    transaction how many rows this call has dealt with.
     """
     start(batch)
-    while _carry_on(batch, now):
-        pass
+    dealt_with = 0
+    while rows := _carry_on(batch, now):
+        dealt_with += rows
+        if report:
+            report(dealt_with)
     batch.refresh_from_db()
     return batch
 
@@ -61,22 +65,22 @@ def resume(*, now: datetime) -> dict[str, int]:
     return {"resumed": resumed, "waiting": failed}
 
 
-def _carry_on(batch: Batch, now: datetime) -> bool:
-    """Apply the next rows, or close the batch when there are none; whether there may be more."""
+def _carry_on(batch: Batch, now: datetime) -> int:
+    """Apply the next rows, or close the batch when there are none; how many."""
     with transaction.atomic():
         held = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
         if held.state != BatchState.APPLYING:
-            return False
+            return 0
         planned = BatchChange.objects.filter(batch=held, state=ChangeState.PLANNED)
         changes = list(planned.order_by("position")[:CHUNK])
         if not changes:
             _finish(held, now)
-            return False
+            return 0
         with acting(held.actor, batch=held.pk, run=held.run):
             for verb, group in groupby(changes, key=lambda change: change.verb):
                 _VERBS[BatchVerb(verb)](_scope_of(held), held, list(group), now)
         _write_down(changes)
-    return True
+    return len(changes)
 
 
 def _scope_of(batch: Batch) -> Scope:

@@ -1,14 +1,14 @@
 """The plan of a batch: what is to happen to which entry, row by row, before anything happens."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Count
 
 from memories.batch import fuse
 from memories.choices import BatchState, BatchVerb
@@ -131,8 +131,5 @@ def _settle(batch: Batch, *, judged: bool, unreadable: str = "") -> None:
 
 def counts_of(batch: Batch, **only: str) -> dict[str, int]:
     """How many rows of each verb a batch holds."""
-    return dict(Counter(_verbs(batch, only)))
-
-
-def _verbs(batch: Batch, only: Mapping[str, str]) -> Iterator[str]:
-    return BatchChange.objects.filter(batch=batch, **only).values_list("verb", flat=True).iterator()
+    changes = BatchChange.objects.filter(batch=batch, **only).order_by()
+    return dict(changes.values_list("verb").annotate(rows=Count("*")))

@@ -88,6 +88,9 @@ class Entry(Recorded):
     )
     updated_at = models.DateTimeField(_("updated"))
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True, help_text=_("Wins over the policy."))
+    review_at = models.DateTimeField(
+        _("review by"), null=True, blank=True, help_text=_("Stays in use; it is listed as due from then on.")
+    )
     expired_at = models.DateTimeField(_("expired"), null=True, blank=True)
     archived_at = models.DateTimeField(_("archived"), null=True, blank=True)
     superseded_by = models.ForeignKey(
@@ -147,6 +150,11 @@ class Entry(Recorded):
                 fields=["expires_at"],
                 condition=LIVE & Q(expires_at__isnull=False),
                 name="entry_live_by_expiry",
+            ),
+            models.Index(
+                fields=["review_at"],
+                condition=LIVE & Q(review_at__isnull=False),
+                name="entry_live_by_review",
             ),
             models.Index(fields=["superseded_by"], condition=Q(superseded_by__isnull=False), name="entry_by_successor"),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),

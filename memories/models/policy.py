@@ -1,5 +1,6 @@
 """Policies: what operators set per workspace; no row means the built-in default."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import models
@@ -24,6 +25,7 @@ class Policies:
 
     def __init__(self, rows: "list[Policy]") -> None:
         self._rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row.value for row in rows}
+        self._versions = {(row.entry_type, row.scope_kind): row.version for row in rows if row.kind == PolicyKind.TTL}
 
     def fingerprint(self) -> frozenset[tuple[tuple[str, str, str, str], float | None]]:
         """Equal as long as an operator has changed nothing."""
@@ -37,10 +39,34 @@ class Policies:
             return None if days is None or days > LONGEST_DAYS else timedelta(days=days)
         return decay.TTLS.get((entry_type, scope_kind))
 
+    def says(self, scope_kind: str) -> str:
+        """The times to live of a kind of scope, each with the version of its policy; for whoever asks later."""
+        told = []
+        for entry_type in EntryType:
+            ttl, version = self.ttl(entry_type, scope_kind), self._versions.get((entry_type, scope_kind))
+            if ttl is not None:
+                by = f"policy version {version}" if version else "built in"
+                told.append(f"{entry_type} {ttl / timedelta(days=1):g} d ({by})")
+        return ", ".join(told)
+
     def ends_at(self, stated_at: datetime, entry_type: str, scope_kind: str) -> datetime | None:
         """When something stated at that moment is no longer served; None: never."""
         ttl = self.ttl(entry_type, scope_kind)
         return None if ttl is None else stated_at + ttl
+
+    def over(self, now: datetime, *, scope_kind: str = "") -> Q:
+        """The condition that an entry's time is over, the moment recall stops to serve it; of one kind of scope or all.
+
+        Its own term wins; a pinned one without a term never ends (A9).
+        """
+        over = Q(expires_at__isnull=False, expires_at__lte=now)
+        for kind in [scope_kind] if scope_kind else ScopeKind.values:
+            about = {} if scope_kind else {"scope__kind": kind}
+            for entry_type in EntryType:
+                if (ttl := self.ttl(entry_type, kind)) is not None:
+                    past = Q(type=entry_type, stated_at__lte=now - ttl, **about)
+                    over |= past & Q(expires_at__isnull=True, pinned=False)
+        return over
 
     def end_of(self, entry: Entry) -> datetime | None:
         """When an entry is no longer served: its own term wins; a pinned one without a term never ends (A9)."""
@@ -66,6 +92,21 @@ class PolicyQuerySet(models.QuerySet["Policy"]):
     def of(self, workspace_id: int) -> Policies:
         """Read anew at every use, so that a change holds from the next call on."""
         return Policies(list(self.filter(workspace_id=workspace_id)))
+
+    def of_each(self, workspace_ids: Iterable[int]) -> dict[int, Policies]:
+        """What holds in each of these workspaces, in one query."""
+        rows: dict[int, list[Policy]] = {pk: [] for pk in workspace_ids}
+        for row in self.filter(workspace_id__in=rows):
+            rows[row.workspace_id].append(row)
+        return {pk: Policies(policies) for pk, policies in rows.items()}
+
+    def over(self, now: datetime) -> Q:
+        """The condition that an entry's time is over, under the policies of whichever workspace it is in."""
+        apart = self.of_each(self.filter(kind=PolicyKind.TTL).values_list("workspace_id", flat=True).distinct())
+        over = Policies([]).over(now) & ~Q(workspace_id__in=apart)
+        for workspace, policies in apart.items():
+            over |= policies.over(now) & Q(workspace_id=workspace)
+        return over
 
 
 class Policy(Recorded):

@@ -46,13 +46,20 @@ class JobRun(models.Model):
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
     counts = models.JSONField(_("counts"), default=dict, blank=True)
     error = models.TextField(_("error"), blank=True, default="")
+    asked = models.CharField(
+        _("asked"), max_length=36, blank=True, default="", help_text=_("Of a run somebody asked for; empty: by itself.")
+    )
+    actor = models.CharField(_("by"), max_length=200, blank=True, default="")
+    is_dry = models.BooleanField(_("dry run"), default=False)
 
     class Meta:
         verbose_name = _("job run")
         verbose_name_plural = _("job runs")
         constraints = [
             models.UniqueConstraint(
-                fields=["job", "workspace", "local_date"], nulls_distinct=False, name="jobrun_once_a_local_date"
+                fields=["job", "workspace", "local_date", "asked"],
+                nulls_distinct=False,
+                name="jobrun_once_a_local_date",
             ),
             models.CheckConstraint(condition=Q(state__in=JobState.values), name="jobrun_state_known"),
         ]

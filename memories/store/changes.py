@@ -24,6 +24,7 @@ EDITABLE = (
     "importance",
     "pinned",
     "expires_at",
+    "review_at",
     "verified_at",
     "verified_by",
 )
