@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import islice
 
 from django.db import connection
@@ -39,7 +40,7 @@ class Arrival:
             raise AssertionError("an arrival is asked for its entry before it was written")
         return self.entry
 
-    @property
+    @cached_property
     def place(self) -> tuple[object, ...]:
         """Where a twin would have to be: only there two texts can be one memory."""
         draft = self.draft
