@@ -16,6 +16,7 @@ from memories import text
 from memories.choices import Category
 
 MAX_FACTS = 50
+MAX_REPLACED = 5  # facts one new fact may replace
 MAX_LINES = 100  # of a profile (D1)
 FACT_CJK, FACT_WORDS, FACT_CHARS = 100, 60, 600
 SUMMARY_CHARS = 200
@@ -126,6 +127,16 @@ class Fact(_Answer):
     category: Category
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
     messages: list[KnownId] = Field(min_length=1)
+    replaces: list[KnownId] = Field(default=[], max_length=MAX_REPLACED)
+
+    @model_validator(mode="after")
+    def _rests_on_messages(self, info: ValidationInfo) -> Self:
+        """Where facts are shown beside messages, a fact rests on messages and replaces facts, never the other way."""
+        facts = given_of(info).droppable
+        if facts is not None and (wrong := sorted(facts.intersection(self.messages))):
+            raise ValueError(f"these are no messages: {', '.join(wrong[:10])}")
+        _may_go(self.replaces, given_of(info))
+        return self
 
 
 class Extraction(_Answer):

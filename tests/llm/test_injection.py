@@ -103,8 +103,9 @@ def test_wherever_it_stands_it_is_a_sentence_somebody_said(
     model.otherwise = obeys(order, {"facts": [written], "summary": order, "drop": ["e1"], "keep": []})
     value = extract(workspace, now, data=poisoned(order, place)).value
     assert set(value.model_dump()) == {"facts", "summary"}
-    assert set(value.facts[0].model_dump()) == {"content", "project", "topic", "category", "importance", "messages"}
-    assert value.facts[0].messages == ["m1"]
+    kept = {"content", "project", "topic", "category", "importance", "messages", "replaces"}
+    assert set(value.facts[0].model_dump()) == kept
+    assert (value.facts[0].messages, value.facts[0].replaces) == (["m1"], [])
     assert Entry.objects.count() == 0
 
 
