@@ -11,14 +11,13 @@ from django.utils.translation import gettext as _
 
 from memories import batch, drafts
 from memories.batch import Step
+from memories.batch.telling import ATTRIBUTES
 from memories.choices import BatchVerb
 from memories.exceptions import InvalidDraft, PlatformError
 from memories.models import Batch, Entry, Scope
 
 #: Entries at once: a request that changes more takes longer than people wait.
 MOST = 500
-#: What many entries may be given at once; words and the place they were said at are each one's own.
-ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +68,9 @@ def merging(into: Entry, content: str | None = None) -> Wish:
 
 
 def changing(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = None) -> Wish:
-    """The same values for all of them, of ATTRIBUTES and of slots."""
-    written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in columns.items()}
+    """The same values for all of them, of ATTRIBUTES and of slots; words are each one's own."""
+    known = {name: value for name, value in columns.items() if name in ATTRIBUTES}
+    written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in known.items()}
     return Wish(verb=BatchVerb.CHANGE, draft={"columns": written, "slots": dict(slots or {})})
 
 
@@ -107,16 +107,25 @@ def restore_chosen(
 
 def curate(entries: Sequence[Entry], wish: Wish, *, now: datetime, actor: str, reason: str) -> Curated:
     """A batch for each scope, carried out; a scope that is frozen stays as it is."""
+    curated = plan_for_each_scope(entries, wish, now=now, actor=actor, reason=reason)
+    for plan in curated.batches:
+        planned = sum(plan.counts.values())
+        try:
+            done = sum(batch.carry_out(plan, now=now).counts.values())
+        except PlatformError as refusal:  # frozen a moment ago: it is gone on with when the scope thaws
+            curated.refused.append((plan.scope or entries[0].scope, str(refusal)))
+        else:
+            curated.done += done
+            curated.left += planned - done
+    return curated
+
+
+def plan_for_each_scope(entries: Sequence[Entry], wish: Wish, *, now: datetime, actor: str, reason: str) -> Curated:
+    """The plans alone; of a scope that is frozen the reason why there is none."""
     curated, run = Curated(), f"operator:{uuid4()}"
     for scope, group in groupby(sorted(entries, key=lambda entry: entry.scope_id), key=lambda entry: entry.scope):
         try:
-            steps = wish.steps(list(group))
-            plan = _plan(scope, steps, wish, run, now, actor, reason)
-            done = sum(batch.carry_out(plan, now=now).counts.values())
+            curated.batches.append(_plan(scope, wish.steps(list(group)), wish, run, now, actor, reason))
         except PlatformError as refusal:
             curated.refused.append((scope, str(refusal)))
-        else:
-            curated.batches.append(plan)
-            curated.done += done
-            curated.left += len(steps) - done
     return curated

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Min, Sum
+from django.db.models import Count, Min, Q, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -140,9 +140,13 @@ def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime)
         hint = _("Extraction failed too often; look at the error, then try again.")
         address = reverse("admin:memories_parcel_changelist") + "?state__exact=parked"
         yield Item(text % {"n": parked}, hint, address, is_grave=True)
-    if held := _mine(Batch.objects.filter(state=BatchState.PROPOSED), seen).count():
-        text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", held) % {"n": held}
-        yield Item(text, "", reverse("admin:memories_batch_changelist") + "?state__exact=proposed")
+    batches = _mine(Batch.objects.filter(state=BatchState.PROPOSED), seen)
+    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=~Q(held_because=[])))
+    if waiting["n"]:
+        text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", waiting["n"]) % waiting
+        hint = ngettext("The fuse holds %(held)d of them.", "The fuse holds %(held)d of them.", waiting["held"])
+        address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
+        yield Item(text, hint % waiting if waiting["held"] else "", address)
     if spent := [day for day in spend.today(seen, now) if day.refused]:
         text = ngettext(
             "The model's budget of today is spent in %(n)d workspace",

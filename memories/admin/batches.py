@@ -1,94 +1,69 @@
-"""Batches: what was changed together, by whom and why, row by row."""
+"""Batches: what waits for a decision, what was changed together, by whom and why."""
 
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.urls import path
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
+from memories.admin import batch_page
+from memories.admin.batch_decisions import Decisions
 from memories.admin.filters import DaysFilter
-from memories.admin.wall import LOOK, Colors, WalledAdmin, WalledInline
-from memories.choices import BatchState, BatchVerb, ChangeState
-from memories.models import Batch, BatchChange
+from memories.admin.wall import LOOK, Colors, WalledAdmin
+from memories.choices import BatchState
+from memories.models import Batch
 
-_COLORS = Colors(
-    {
-        BatchState.PROPOSED.label: "warning",
-        BatchState.APPLYING.label: "info",
-        BatchState.APPLIED.label: "success",
-        BatchState.UNDONE.label: None,
-        BatchState.REFUSED.label: "danger",
-    }
-)
-
-
-class ChangeInline(WalledInline):
-    """The rows of a batch, a page at a time."""
-
-    model = BatchChange
-    members_may = LOOK
-    fields = ["position", "said_verb", "entry_link", "said_state", "note"]
-    readonly_fields = fields
-    ordering = ["position"]
-    per_page = 50
-    hide_title = True
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).select_related("entry")
-
-    @display(description=_("verb"))
-    def said_verb(self, change: BatchChange) -> str:
-        return str(BatchVerb(change.verb).label)
-
-    @display(
-        description=_("state"), label=Colors({ChangeState.APPLIED.label: "success", ChangeState.LEFT.label: "warning"})
-    )
-    def said_state(self, change: BatchChange) -> Any:
-        return ChangeState(change.state).label
-
-    @display(description=_("entry"))
-    def entry_link(self, change: BatchChange) -> str:
-        if change.entry is None or change.entry.workspace_id != change.workspace_id:
-            return "—"
-        address = reverse("admin:memories_entry_change", args=[change.entry_id])
-        return format_html('<a class="mp-link" href="{}">{}</a>', address, str(change.entry) or change.entry_id)
+_COLORS = Colors({state.label: color for state, color in batch_page.STATES.items()})
+#: What may be decided about a batch, each at an address of its own behind the batch's.
+DECISIONS = ("approve", "refuse", "undo", "plan")
 
 
 @admin.register(Batch)
-class BatchAdmin(WalledAdmin):
-    """Read only: a batch is made by what it did."""
+class BatchAdmin(Decisions, WalledAdmin):
+    """A batch is made by what it does; here it is looked at, decided on, and taken back."""
 
     members_may = LOOK
     has_history = False
-    list_display = [
-        "created_at",
-        "said_name",
-        "scope",
-        "workspace",
-        "actor",
-        "colored_state",
-        "changes_count",
-        "reason",
-    ]
+    list_display = ["created_at", "said_name", "scope", "workspace", "actor", "colored_state", "changes_count", "why"]
     list_display_links = ["created_at", "said_name"]
     list_filter = [("state", ChoicesDropdownFilter), ("created_at", DaysFilter)]
     list_select_related = ["scope", "workspace"]
-    search_fields = ["name", "actor", "run", "reason"]
+    list_before_template = "admin/memories/batches_waiting.html"
+    search_fields = ["name", "actor", "run", "reason", "scope__key"]
+    search_help_text = _("Part of a job, a person, a reason or a scope")
     ordering = ["-created_at", "-id"]
-    inlines = [ChangeInline]
-    fields = [
-        ("name", "colored_state"), ("actor", "run"), "reason", "held_because", ("scope", "workspace"),
-        ("created_at", "applied_at", "closed_at"), "counts", "cost", "undoes", "uid",
-    ]  # fmt: skip
-    readonly_fields = ["colored_state", "uid"]
+
+    def get_urls(self) -> list[Any]:
+        pages = [
+            path(
+                f"<path:object_id>/{what}/",
+                self.admin_site.admin_view(getattr(self, what)),
+                name=f"memories_batch_{what}",
+            )
+            for what in DECISIONS
+        ]
+        return [*pages, *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        waiting = self.get_queryset(request).filter(state=BatchState.PROPOSED).count()
+        answer: HttpResponse = super().changelist_view(request, {"waiting": waiting, **(extra_context or {})})
+        return answer
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        if object_id is None:  # there is no form to add one
+            answer: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
+            return answer
+        batch = self.reach(request, object_id, "view")
+        return batch_page.page(self, request, batch) if request.method == "GET" else HttpResponseNotAllowed(["GET"])
 
     @display(description=_("name"))
     def said_name(self, batch: Batch) -> str:
-        return str(BatchVerb(batch.name).label) if batch.name in BatchVerb.values else batch.name
+        return batch_page.name_of(batch)
 
     @display(description=_("state"), label=_COLORS)
     def colored_state(self, batch: Batch) -> Any:
@@ -97,3 +72,10 @@ class BatchAdmin(WalledAdmin):
     @display(description=_("changes"))
     def changes_count(self, batch: Batch) -> int:
         return sum(number for number in batch.counts.values() if isinstance(number, int))
+
+    @display(description=_("reason"))
+    def why(self, batch: Batch) -> str:
+        """Why it waits, or why it was made."""
+        if batch.state == BatchState.PROPOSED and batch.held_because:
+            return " ".join(batch_page.held(batch))
+        return batch.reason or "—"

@@ -17,16 +17,17 @@ from unfold.enums import ActionVariant
 from memories import curation
 from memories.admin.confirmations import Question, ReasonForm, TermForm, ask, chosen, form_of, is_answer
 from memories.admin.states import State, policies_of, state_of
+from memories.admin.together import Together, report
 from memories.admin.wall import actor_of
 from memories.models import Entry
 
 Act = Callable[[HttpRequest, list[Entry]], HttpResponse]
 
 
-class OutAndBack:
+class OutAndBack(Together):
     """The actions «expire» and «restore» of the admin of entries."""
 
-    actions = ["expire_chosen", "restore_chosen"]
+    actions = ["expire_chosen", "restore_chosen", "merge_chosen", "file_chosen", "pin_chosen", "unpin_chosen"]
     actions_detail = ["expire", "restore"]
     reach: Any
     get_object: Any
@@ -73,7 +74,7 @@ class OutAndBack:
             reason = form.cleaned_data["reason"]
             done = curation.expire_chosen(entries, now=timezone.now(), actor=actor_of(request), reason=reason)
             said = ngettext("%(n)d entry is out of use.", "%(n)d entries are out of use.", done.done)
-            return self._report(request, done, said % {"n": done.done}, entries)
+            return self._report(request, done, said, entries)
         title = ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)}
         text = gettext(
             "It will not be recalled any more, and no machine will write it again. Nothing is deleted: you can restore "
@@ -93,7 +94,7 @@ class OutAndBack:
                 reason=form.cleaned_data["reason"],
             )
             said = ngettext("%(n)d entry is in use again.", "%(n)d entries are in use again.", done.done)
-            return self._report(request, done, said % {"n": done.done}, entries)
+            return self._report(request, done, said, entries)
         title = ngettext("Restore %(n)d entry", "Restore %(n)d entries", len(entries)) % {"n": len(entries)}
         text = gettext("It can be recalled again at once, and its time begins anew.")
         return ask(self, request, self._question(request, entries, title, text, gettext("Restore")), form)
@@ -111,13 +112,7 @@ class OutAndBack:
         )
 
     def _report(self, request: HttpRequest, done: curation.Curated, said: str, entries: list[Entry]) -> HttpResponse:
-        if done.done:
-            messages.success(request, said)
-        if done.left:
-            already = ngettext("%(n)d was so already.", "%(n)d were so already.", done.left)
-            messages.info(request, already % {"n": done.left})
-        for scope, why in done.refused:
-            messages.error(request, f"{scope}: {why}")
+        report(request, done, said)
         return HttpResponseRedirect(self._back(entries))
 
     def _back(self, entries: list[Entry]) -> str:

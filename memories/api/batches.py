@@ -21,7 +21,7 @@ from memories.api.clock import now_of
 from memories.api.idempotency import repeatable
 from memories.api.scopes import scope_for, visible_scopes
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Permission
-from memories.curation import ATTRIBUTES, MOST, Wish
+from memories.curation import MOST, Wish
 from memories.exceptions import BatchNotFound, EntryNotFound
 from memories.models import Batch, BatchChange, BotKey, Entry, Scope
 
@@ -185,5 +185,4 @@ def _wish(scope: Scope, data: dict[str, Any]) -> Wish:
         case BatchVerb.MERGE:
             (into,) = _entries(scope, [data["into"]])
             return curation.merging(into, data.get("content"))
-    columns = {name: value for name, value in data.get("columns", {}).items() if name in ATTRIBUTES}
-    return curation.changing(columns, data.get("slots"))
+    return curation.changing(data.get("columns", {}), data.get("slots"))

@@ -39,6 +39,7 @@ from tests.conftest import make_draft
 EVERY = 7
 MORE = {
     "memories.entry": 1,  # the policies that say which rows are due
+    "memories.batch": 1,  # how many wait for a decision
     "memories.spend": 2,  # the present day of each workspace, and the sums of a month
     "memories.policy": 2,  # the workspaces to choose from, and the numbers of one
 }

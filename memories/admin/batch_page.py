@@ -1,0 +1,181 @@
+"""The page of a batch: what it is, why it waits, what each row does, word by word, and what may be done about it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext, pgettext
+
+from memories import batch as batches
+from memories import store
+from memories.admin.row_history import Line, line_of, say
+from memories.admin.states import State
+from memories.batch import Told
+from memories.batch.telling import ATTRIBUTES
+from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.history import worded
+from memories.models import Batch, BatchChange, Entry
+
+PER_PAGE = 50
+SOURCES_SHOWN = 12
+STATES = {
+    BatchState.PROPOSED: "warning",
+    BatchState.APPLYING: "info",
+    BatchState.APPLIED: "success",
+    BatchState.UNDONE: None,
+    BatchState.REFUSED: "danger",
+}
+ROW_STATES = {ChangeState.APPLIED: "success", ChangeState.LEFT: "warning"}
+VERBS = {
+    BatchVerb.CREATE: "success",
+    BatchVerb.RESTORE: "success",
+    BatchVerb.EXPIRE: "danger",
+    BatchVerb.ARCHIVE: "danger",
+    BatchVerb.CHANGE: "info",
+}
+
+
+@dataclass(kw_only=True)
+class Row:
+    """A row of a batch, ready to be shown."""
+
+    told: Told
+    verb: Any
+    verb_color: str | None
+    state: Any
+    state_color: str | None
+    may_reword: bool
+    wording: list[tuple[str, str]] | None
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        """What it says, where the words stay."""
+        return self.told.before or self.told.after or ""
+
+    @property
+    def sources(self) -> list[Entry]:
+        return self.told.sources[:SOURCES_SHOWN]
+
+    @property
+    def more_sources(self) -> int:
+        return max(len(self.told.sources) - SOURCES_SHOWN, 0)
+
+    @property
+    def new_words(self) -> str:
+        """What a form to reword it begins with."""
+        return self.told.after or self.told.before or ""
+
+
+def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
+    asked = {
+        name: request.GET[name]
+        for name, known in (("verb", BatchVerb.values), ("state", ChangeState.values))
+        if request.GET.get(name) in known
+    }
+    changes = BatchChange.objects.filter(workspace_id=batch.workspace_id, batch=batch)
+    found = Paginator(changes.filter(**asked).order_by("position").select_related("entry"), PER_PAGE)
+    rows = found.get_page(request.GET.get("page"))
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": name_of(batch),
+        "subtitle": str(batch.scope or ""),
+        "batch": batch,
+        "state": BatchState(batch.state),
+        "state_color": STATES[BatchState(batch.state)],
+        "held": held(batch) if batch.state == BatchState.PROPOSED else [],
+        "was_held": held(batch) if batch.state != BatchState.PROPOSED else [],
+        "cost": [Line(name, "", str(value)) for name, value in sorted(batch.cost.items())],
+        "undone_by": batch.undone_by.order_by("pk"),
+        "row_states": row_states(batch, changes),
+        "verbs": [(verb, BatchVerb(verb).label) for verb in sorted(batch.counts) if verb in BatchVerb.values],
+        "asked": asked,
+        "rows": [_row(batch, told) for told in batches.tell(batch, list(rows.object_list))],
+        "page": rows,
+        "may_decide": batch.state == BatchState.PROPOSED,
+        "may_undo": batch.state == BatchState.APPLIED and batch.scope_id is not None,
+    }
+    request.current_app = model_admin.admin_site.name
+    return TemplateResponse(request, "admin/memories/batch.html", context)
+
+
+def name_of(batch: Batch) -> str:
+    """The job or action, in the reader's words where there are some."""
+    return str(BatchVerb(batch.name).label) if batch.name in BatchVerb.values else batch.name
+
+
+def held(batch: Batch) -> list[str]:
+    """Why the fuse holds it, in plain words."""
+    return batches.in_words(batch)
+
+
+def said_counts(batch: Batch) -> str:
+    """How many rows of each verb."""
+    return " · ".join(f"{BatchVerb(verb).label}: {n:,}" for verb, n in batch.counts.items() if verb in BatchVerb.values)
+
+
+def row_states(batch: Batch, changes: Any) -> list[tuple[str, Any, int]]:
+    """How many rows stand where."""
+    counted = Counter(changes.order_by().values_list("state", flat=True).iterator(chunk_size=10_000))
+    return [(state.value, state.label, counted[state]) for state in ChangeState if counted[state]]
+
+
+def address_of(batch: Batch, what: str = "change") -> str:
+    return reverse(f"admin:memories_batch_{what}", args=[batch.pk])
+
+
+def _row(batch: Batch, told: Told) -> Row:
+    change = told.change
+    verb, state = BatchVerb(change.verb), ChangeState(change.state)
+    is_open = batch.state == BatchState.PROPOSED and state == ChangeState.PLANNED
+    return Row(
+        told=told,
+        verb=verb.label,
+        verb_color=VERBS.get(verb),
+        state=state.label,
+        state_color=ROW_STATES.get(state),
+        may_reword=is_open and verb in (BatchVerb.CREATE, BatchVerb.CHANGE),
+        wording=_wording(told),
+        lines=[_line(name, *values) for name, values in told.columns.items()]
+        + [Line(f"{gettext('slot')} {name}", say(None, old), say(None, new)) for name, (old, new) in told.slots.items()]
+        + _term(told),
+    )
+
+
+def _wording(told: Told) -> list[tuple[str, str]] | None:
+    """How the words change; what is made of others is compared with what these said."""
+    if told.after is None:
+        return None
+    before = told.before if told.before is not None else "\n".join(source.content for source in told.sources)
+    return None if before == told.after else worded(before, told.after)
+
+
+def _line(name: str, before: Any, after: Any) -> Line:
+    if name in ATTRIBUTES:
+        before, after = (store.read_columns({name: value})[name] for value in (before, after))
+        return line_of(Entry, name, before, after)
+    return Line(str(_MARKS[name]), say(None, before), say(None, after))
+
+
+_MARKS = {
+    "expired": State.EXPIRED.label,
+    "archived": State.ARCHIVED.label,
+    "suppressed": State.SUPPRESSED.label,
+    "superseded": State.SUPERSEDED.label,
+}
+
+
+def _term(told: Told) -> list[Line]:
+    """Of a restored entry for how long; of one that is put back whether over what others changed."""
+    seconds = told.change.draft.get("term_seconds")
+    if told.change.verb == BatchVerb.RESTORE and seconds is not None:
+        days = gettext("%(days)g days") % {"days": seconds / 86_400}
+        return [Line(gettext("New term"), "—", days)]
+    if told.change.draft.get("force"):
+        return [Line(gettext("Changed since"), "—", pgettext("batch", "taken back too"))]
+    return []

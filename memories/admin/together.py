@@ -1,0 +1,233 @@
+"""What is done to several entries together: made one, pinned, filed; asked first, in a batch that can be undone."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import (
+    UnfoldAdminRadioSelectWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
+
+from memories import curation
+from memories.admin.batch_page import address_of
+from memories.admin.confirmations import Question, ReasonForm, ask, chosen, is_answer
+from memories.admin.wall import actor_of
+from memories.choices import Category
+from memories.conf import conf
+from memories.curation import Curated, Wish
+from memories.models import Batch, Entry
+
+#: Entries made one at a time: more than people can read.
+MERGED_MOST = 50
+LINKS = 5
+NO_CATEGORY = "none"
+LIST = "admin:memories_entry_changelist"
+
+
+class WishForm(ReasonForm):
+    """Why, and whether it is only planned yet."""
+
+    plan_only = forms.BooleanField(
+        label=_("Plan only"),
+        required=False,
+        help_text=_("Shows what would become of each, word by word; you approve it there."),
+        widget=UnfoldBooleanSwitchWidget,
+    )
+
+    def wish(self, entries: list[Entry]) -> Wish:
+        raise NotImplementedError
+
+
+class PinForm(WishForm):
+    """Nothing more is asked."""
+
+    pinned = True
+
+    def wish(self, entries: list[Entry]) -> Wish:
+        return curation.changing({"pinned": self.pinned})
+
+
+class UnpinForm(PinForm):
+    pinned = False
+
+
+class FileForm(WishForm):
+    """Where they are to be filed; what is left empty stays as it is."""
+
+    category = forms.ChoiceField(
+        label=_("category"),
+        required=False,
+        choices=[("", _("as it is")), (NO_CATEGORY, _("None")), *Category.choices],
+        widget=UnfoldAdminSelectWidget,
+    )
+    project = forms.CharField(
+        label=_("project"),
+        required=False,
+        max_length=100,
+        help_text=_("Empty: stays as it is."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+    field_order = ["category", "project"]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if not (data.get("category") or data.get("project")):
+            raise forms.ValidationError(_("There is nothing to change."))
+        return data
+
+    def wish(self, entries: list[Entry]) -> Wish:
+        category, project = self.cleaned_data["category"], self.cleaned_data["project"]
+        columns = {"category": "" if category == NO_CATEGORY else category} if category else {}
+        return curation.changing(columns | ({"project": project} if project else {}))
+
+
+class MergeForm(WishForm):
+    """Which of them stays, and what it is to say."""
+
+    stays = forms.ChoiceField(label=_("Which one stays"), widget=UnfoldAdminRadioSelectWidget)
+    content = forms.CharField(
+        label=_("What it is to say then"),
+        required=False,
+        help_text=_("Empty: what it says now."),
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    )
+    field_order = ["stays", "content"]
+
+    def __init__(self, data: Any = None, *, entries: list[Entry]) -> None:
+        super().__init__(data)
+        stays: Any = self.fields["stays"]
+        stays.choices = [(str(entry.pk), entry.content[:200]) for entry in entries]
+        stays.initial = str(entries[0].pk)
+        self.fields["content"].max_length = conf.CONTENT_MAX_CHARS  # type: ignore[attr-defined]
+
+    def wish(self, entries: list[Entry]) -> Wish:
+        into = next(entry for entry in entries if str(entry.pk) == self.cleaned_data["stays"])
+        return curation.merging(into, self.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
+
+
+class Together:
+    """The actions on several entries of the admin of entries."""
+
+    _of_many: Any
+
+    @admin.action(description=_("Merge the chosen entries into one …"), permissions=["change"])
+    def merge_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        return self._together(request, queryset, self._merge)
+
+    @admin.action(description=_("Pin the chosen entries …"), permissions=["change"])
+    def pin_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        text = gettext("No machine expires, merges, rewrites or archives what is pinned, and it does not run out.")
+        return self._together(request, queryset, self._asking(PinForm, gettext("Pin"), text))
+
+    @admin.action(description=_("Unpin the chosen entries …"), permissions=["change"])
+    def unpin_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        text = gettext("From now on they run out as their policy says, and machines may tidy them up.")
+        return self._together(request, queryset, self._asking(UnpinForm, gettext("Unpin"), text))
+
+    @admin.action(description=_("Set category or project of the chosen entries …"), permissions=["change"])
+    def file_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        text = gettext("The category says how fast a memory fades, the project when it is preferred.")
+        return self._together(request, queryset, self._asking(FileForm, gettext("Set"), text))
+
+    def _together(self, request: HttpRequest, queryset: QuerySet[Entry], act: Any) -> HttpResponse | None:
+        answer: HttpResponse | None = self._of_many(request, queryset, act)
+        return answer
+
+    def _merge(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
+        problem = _unmergeable(entries)
+        if problem:
+            messages.error(request, problem)
+            return HttpResponseRedirect(reverse(LIST))
+        form = MergeForm(request.POST if is_answer(request) else None, entries=entries)
+        text = gettext("The others are archived, and the one that stays names them as its sources.")
+        return self._ask_for(request, entries, form, gettext("Merge"), text)
+
+    def _asking(self, kind: type[WishForm], button: str, text: str) -> Callable[..., HttpResponse]:
+        def act(request: HttpRequest, entries: list[Entry]) -> HttpResponse:
+            form = kind(request.POST) if is_answer(request) else kind()
+            return self._ask_for(request, entries, form, button, text)
+
+        return act
+
+    def _ask_for(
+        self, request: HttpRequest, entries: list[Entry], form: WishForm, button: str, text: str
+    ) -> HttpResponse:
+        if is_answer(request) and form.is_valid():
+            return _do(request, entries, form)
+        count = ngettext("%(n)d entry", "%(n)d entries", len(entries)) % {"n": len(entries)}
+        question = Question(
+            title=f"{button}: {count}",
+            text=text,
+            button=button,
+            back=reverse(LIST),
+            rows=entries,
+            count=len(entries),
+            hidden=chosen(request),
+        )
+        return ask(self, request, question, form)
+
+
+def _unmergeable(entries: list[Entry]) -> str:
+    if len(entries) < 2:
+        return gettext("Choose at least two entries to merge.")
+    if len(entries) > MERGED_MOST:
+        return gettext("More than %(most)d entries: narrow the list first.") % {"most": MERGED_MOST}
+    if len({entry.scope_id for entry in entries}) > 1:
+        return gettext("These entries belong to several scopes, and memories never cross from one to another.")
+    if not all(entry.is_live() for entry in entries):
+        return gettext("Only entries that are in use can be merged.")
+    return ""
+
+
+def _do(request: HttpRequest, entries: list[Entry], form: WishForm) -> HttpResponse:
+    wish, reason = form.wish(entries), form.cleaned_data["reason"]
+    who = {"now": timezone.now(), "actor": actor_of(request), "reason": reason}
+    if form.cleaned_data["plan_only"]:
+        return _plan(request, curation.plan_for_each_scope(entries, wish, **who))
+    done = curation.curate(entries, wish, **who)
+    report(request, done, ngettext("%(n)d entry was changed.", "%(n)d entries were changed.", done.done))
+    return HttpResponseRedirect(reverse(LIST))
+
+
+def _plan(request: HttpRequest, planned: Curated) -> HttpResponse:
+    """One plan is opened; of several the list of those that wait."""
+    for scope, why in planned.refused:
+        messages.error(request, f"{scope}: {why}")
+    if len(planned.batches) == 1:
+        return HttpResponseRedirect(address_of(planned.batches[0]))
+    waiting = f"{reverse('admin:memories_batch_changelist')}?state__exact=proposed"
+    return HttpResponseRedirect(waiting if planned.batches else reverse(LIST))
+
+
+def report(request: HttpRequest, done: Curated, said: str) -> None:
+    """What became of it, with the way to its batches: undo is two clicks away."""
+    if done.done:
+        messages.success(request, format_html("{} {}", said % {"n": done.done}, _links(done.batches)))
+    if done.left:
+        left = ngettext(
+            "%(n)d was so already, or was changed meanwhile.",
+            "%(n)d were so already, or were changed meanwhile.",
+            done.left,
+        )
+        messages.info(request, left % {"n": done.left})
+    for scope, why in done.refused:
+        messages.error(request, f"{scope}: {why}")
+
+
+def _links(batches: list[Batch]) -> SafeString:
+    said = gettext("Look at it or undo it")
+    rows = [(address_of(batch), said if len(batches) == 1 else f"{said}: {batch.scope}") for batch in batches[:LINKS]]
+    return format_html_join(" · ", '<a class="mp-link underline" href="{}">{}</a>', rows)
