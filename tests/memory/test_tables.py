@@ -15,6 +15,7 @@ from memories.models import (
     DailyEvent,
     Entry,
     Link,
+    Parcel,
     Policy,
     Receipt,
     Scope,
@@ -22,7 +23,7 @@ from memories.models import (
     Suppression,
     Workspace,
 )
-from sessions_app.models import Session
+from sessions_app.models import Flush, Session
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -67,8 +68,9 @@ def furnished(workspace: Workspace) -> Workspace:
         workspace=workspace, bot=Bot.objects.get(), scopes=[], message="?", served=[], created_at=NOW
     )
     Session.objects.update(user_scope=scope, chat_scope=chat)
-    BufferedTurn.objects.create(
-        workspace=workspace, session_uid=one.uid, user_scope=scope, chat_scope=chat, said_at=NOW
+    BufferedTurn.objects.update(user_scope=scope, chat_scope=chat)  # of the turn
+    Flush.objects.create(
+        workspace=workspace, session=Session.objects.get(), conversation=1, cycle=1, up_to=1, actor="t", at=NOW
     )
     DailyEvent.objects.create(
         workspace=workspace, scope=scope, local_date=NOW.date(), content="moved", source="extraction",
@@ -93,6 +95,9 @@ def foreign(stranger: Workspace) -> dict[str, int]:
         "memories_bot": Bot.objects.create(workspace=stranger, name="theirs").pk,
         "memories_batch": batch.pk,
         "sessions_app_session": session.pk,
+        "memories_parcel": Parcel.objects.create(
+            workspace=stranger, session_uid=session.uid, began_at=NOW, last_at=NOW, due_at=NOW
+        ).pk,
     }
 
 

@@ -59,7 +59,8 @@ def test_a_groups_turns_live_shorter_than_a_persons(api: Api) -> None:
     assert recalled(api, day(29.9)) and not recalled(api, day(30))
 
 
-def test_a_life_runs_from_when_it_was_last_said(api: Api) -> None:
+def test_a_life_runs_from_when_it_was_last_said(api: Api, settings: Any) -> None:
+    settings.MEMORY_SESSION_STALE_AFTER = "0"  # else the end of the conversation is a memory too
     turn = {"address": TELEGRAM, "user": "the tea is green", "assistant": "ok"}
     api.post("turns", turn, **at(NOW))
     api.post("turns", turn, **at(day(20)))
