@@ -165,6 +165,11 @@ class Held(TextChoices):
     SHARE = "share", _("It would take %(retired)d of %(live)d memories out of use, more than %(percent)d %%.")
     PINNED = "pinned", _("It would change %(pinned)d pinned memories.")
     UNREADABLE = "unreadable", _("It rests on an answer of the model that could not be read: %(problem)s")
+    DOUBTFUL = "doubtful", _("The model would take %(rows)d memories out of use, and nothing newer says why.")
+    CROWDED = (
+        "crowded",
+        _("The scope holds %(facts)d facts, at most %(most)d; which of these may go, no machine decides."),
+    )
 
 
 class BufferState(TextChoices):

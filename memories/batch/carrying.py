@@ -15,9 +15,10 @@ from memories.batch import undoing
 from memories.batch.planning import counts_of
 from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause, Outcome
 from memories.exceptions import EntryNotFound, InvalidDraft, PlatformError, VersionConflict
-from memories.models import Batch, BatchChange, Scope
+from memories.models import Batch, BatchChange, Entry, Scope
 from memories.models.change import acting
 from memories.store import Done, Edit
+from memories.store.locks import lock_scopes
 
 log = structlog.get_logger(__name__)
 #: Rows a transaction: short enough that no writer of the scope notices.
@@ -106,8 +107,11 @@ def _write_down(changes: Sequence[BatchChange]) -> None:
 
 
 def _create(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    ready = []
+    ready, outdated = [], _outdated(scope, changes)
     for change in changes:
+        if change.pk in outdated:
+            _leave(change, LeftBecause.CHANGED)
+            continue
         try:
             draft = drafts.read_back(scope, change.draft)
             drafts.check(draft)
@@ -122,6 +126,18 @@ def _create(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetim
         change.entry, change.state = answer.entry, ChangeState.APPLIED
         change.note = "" if answer.outcome == Outcome.CREATED else str(answer.outcome)
         change.save(update_fields=["entry", "state", "note"])  # rows that merge into it look it up
+        store.name_sources(scope, answer.entry.pk, change.draft.get("sources", []), now=now)
+
+
+def _outdated(scope: Scope, changes: Iterable[BatchChange]) -> set[int]:
+    """Rows that would say again what was changed or taken out since they were judged."""
+    resting = {change.pk: change.draft["rests_on"] for change in changes if change.draft.get("rests_on")}
+    if not resting:
+        return set()
+    wanted = {int(entry) for versions in resting.values() for entry in versions}
+    held = Entry.objects.in_scope(lock_scopes([scope])[scope.pk]).live()
+    found = dict(held.filter(pk__in=wanted).values_list("pk", "version"))
+    return {pk for pk, versions in resting.items() if any(found.get(int(e)) != v for e, v in versions.items())}
 
 
 def _expire(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:

@@ -23,7 +23,8 @@ ROWS_AT_ONCE = 2_000
 class Step:
     """One row of a plan: a verb, the entry with the version it was judged by, and what the verb needs to know.
 
-    CREATE: the draft, written down. CHANGE: `columns` and `slots`. EXPIRE: `suppress`. RESTORE: `term_seconds`.
+    CREATE: the draft, written down; `rests_on` {entry: version}, without which it is not created; `sources`, entries
+    it names as its sources and that stay. CHANGE: `columns` and `slots`. EXPIRE: `suppress`. RESTORE: `term_seconds`.
     MERGE and SUPERSEDE: `into`, either {"entry": its id} or {"position": the row of this plan that creates it}.
     """
 

@@ -107,6 +107,24 @@ def supersede(scope: Scope, successor_id: int, expected: Expected, *, now: datet
     return done
 
 
+def name_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:
+    """Say which entries another was made from that stay in use beside it."""
+    kept = Entry.objects.in_scope(scope).filter(pk__in=list(sources)).exclude(pk=entry_id)
+    Link.objects.bulk_create(
+        (
+            Link(
+                workspace_id=scope.workspace_id,
+                from_entry=source,
+                to_entry_id=entry_id,
+                kind=LinkKind.SOURCE_OF,
+                created_at=now,
+            )
+            for source in kept.order_by("pk").only("pk")
+        ),
+        ignore_conflicts=True,
+    )
+
+
 def change_alike(scope: Scope, columns: Mapping[str, Any], expected: Expected, *, now: datetime) -> Done:
     """Give many entries the same values in columns that neither words nor slots follow from."""
     held = lock_scopes([scope])[scope.pk]

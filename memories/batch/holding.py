@@ -1,0 +1,32 @@
+"""Proposals of a job: held for a person with a reason, and replaced by those of its next run."""
+
+from datetime import datetime
+from typing import Any
+
+from memories.batch.deciding import refuse
+from memories.choices import BatchState, Held
+from memories.exceptions import BatchSettled
+from memories.models import Batch, Scope
+
+
+def hold(batch: Batch, code: Held, **figures: Any) -> None:
+    """Have a plan wait for a person, whatever the fuse says; in the transaction that plans it."""
+    batch.held_because = [*batch.held_because, {"code": code, **figures}]
+    batch.save(update_fields=["held_because"])
+
+
+def open_proposals(scope: Scope, name: str) -> list[Batch]:
+    """What a job has proposed for a scope and nobody has decided on."""
+    return list(Batch.objects.filter(scope=scope, name=name, state=BatchState.PROPOSED).order_by("pk"))
+
+
+def overtake(scope: Scope, name: str, *, actor: str, now: datetime) -> int:
+    """Close older proposals of a job that a newer one takes the place of; how many."""
+    closed = 0
+    for batch in open_proposals(scope, name):
+        try:
+            refuse(batch, actor=actor, now=now)
+            closed += 1
+        except BatchSettled:  # somebody decided meanwhile
+            continue
+    return closed
