@@ -78,6 +78,9 @@ class MemorySettings:
     EVIDENCE_WEAK: float = 0.45  # strength of the evidence below which there is none (C3)
     EVIDENCE_FOUND: float = 0.60  # and from which it is called found
     CONTEXT_TOKENS: int = 1_000
+    INCLUDE_SESSION_EVENTS: bool = True  # questions about the past also find what was said, word for word
+    SESSION_EVENTS_MAX_RESULTS: int = 6
+    SESSION_EVENT_CHARS: int = 1_000  # of a message that is found; its path tells where all of it is
     ANSWER_CACHE: bool = True  # a question asked again under the same walls, nothing having changed, is not searched
     ANSWER_CACHE_TTL: timedelta = timedelta(seconds=30)
     ANSWER_CACHE_SIZE: int = 256  # answers a process keeps
@@ -124,6 +127,7 @@ class MemorySettings:
     JOB_EXTRACT_DAY: bool = True
     JOB_RESUME_BATCHES: bool = True
     RECEIPT_TTL: timedelta = timedelta(days=30)
+    JOB_RUN_TTL: timedelta = timedelta(days=90)  # of what jobs did, as the admin lists it
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
     KEY_USAGE_TTL: timedelta = timedelta(hours=24)
     EMBEDDING_CACHE_TTL: timedelta = timedelta(days=90)  # since it was last of use

@@ -59,6 +59,21 @@ class NeedAnswer(serializers.Serializer[Any]):
     rule = serializers.CharField()
 
 
+class RecalledEvent(serializers.Serializer[Any]):
+    """A message that was said, with the path that proves it."""
+
+    kind = serializers.ChoiceField(choices=["session_event"])
+    path = serializers.CharField(help_text="session_events/<session>/<conversation>/event-<id>")
+    scope = serializers.CharField()
+    role = serializers.ChoiceField(choices=["user", "assistant"])
+    sender = serializers.CharField()
+    content = serializers.CharField(help_text="Shortened when it is long.")
+    cut = serializers.BooleanField()
+    at = serializers.DateTimeField()
+    score = serializers.FloatField(help_text="Share of the question's telling words it holds; 0.1: said then.")
+    memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
+
+
 class RecallAnswer(serializers.Serializer[Any]):
     """The memories that bear on a message."""
 
@@ -66,6 +81,7 @@ class RecallAnswer(serializers.Serializer[Any]):
     need = NeedAnswer()
     evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
     memories = answers.RecalledMemory(many=True)
+    events = RecalledEvent(many=True, help_text="Of a question about the past: what was said, word for word.")
     context = serializers.CharField()  # type: ignore[assignment]
     tokens = serializers.IntegerField()
     degraded = serializers.ListField(child=serializers.CharField())

@@ -22,6 +22,7 @@ from memories.api.scopes import scope_for
 from memories.choices import NeedMode, Permission
 from memories.models import BotKey, Policy, Receipt
 from memories.retrieval import Place, Query, Recall, explanation, recall
+from memories.retrieval.legs import Found
 from memories.retrieval.quotas import Ranked
 from memories.scoping import ScopeRef
 
@@ -158,7 +159,7 @@ def _query(key: BotKey, asked: dict[str, Any]) -> Query:
             name: asked[name]
             for name in (
                 *("message", "mode", "types", "project", "topic", "since", "until", "quotas", "token_budget"),
-                *("explain", "cache"),
+                *("explain", "cache", "include_session_events"),
             )
         },
     )
@@ -170,7 +171,8 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
         "recall_id": str(receipt.uid) if receipt else None,
         "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
         "evidence": result.evidence.verdict,
-        "memories": [_memory(item, result.weights) for item in result.served],
+        "memories": [memory_json(item, result.weights) for item in result.served],
+        "events": [event_json(event) for event in result.events],
         "context": result.context,
         "tokens": result.tokens,
         "degraded": result.degraded,
@@ -182,7 +184,7 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
     return body
 
 
-def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
+def memory_json(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
     entry = item.entry
     return {
         "id": str(entry.uid),
@@ -195,9 +197,25 @@ def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
     }
 
 
+def event_json(event: Found) -> dict[str, Any]:
+    """A message that was said, as clients see it."""
+    return {
+        "kind": event.kind,
+        "path": event.path,
+        "scope": event.scope,
+        "role": event.role,
+        "sender": event.sender,
+        "content": event.content,
+        "cut": event.is_cut,
+        "at": _iso(event.at),
+        "score": round(event.score, 4),
+        "memory": event.memory,
+    }
+
+
 def _left_out(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
     """What was not served, and why; of what may not be served without its words."""
-    told = _memory(item, weights) | {"reason": item.fate}
+    told = memory_json(item, weights) | {"reason": item.fate}
     return told | dict.fromkeys(explanation.UNTOLD.get(item.fate, ()))
 
 

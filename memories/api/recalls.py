@@ -40,6 +40,7 @@ def _told(receipt: Receipt) -> dict[str, Any]:
     lines = explanation.lines_of(receipt.candidates)
     entries = _entries(receipt, [line.entry for line in lines])
     evidence = dict(receipt.evidence)
+    said = evidence.pop("events", [])
     bot = Bot.objects.filter(workspace_id=receipt.workspace_id, pk=receipt.bot_id or 0).first()
     return {
         "recall_id": str(receipt.uid),
@@ -54,6 +55,7 @@ def _told(receipt: Receipt) -> dict[str, Any]:
         "cached_from": evidence.pop("cached_from", None),
         "evidence": evidence,
         **_candidates(receipt, lines, entries),
+        "events": [{"path": path, "score": score, "memory": memory} for path, score, memory in said],
         "sampled": receipt.candidates is not None,
         "weights": explanation.weights_of(receipt.candidates),
         "timings": receipt.timings,

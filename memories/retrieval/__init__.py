@@ -18,9 +18,9 @@ from memories.conf import conf
 from memories.embeddings.base import unrelated_of
 from memories.models import EmbeddingModel, Policy, Receipt
 from memories.models.policy import Policies
-from memories.retrieval import answer_cache, explanation, receipts
+from memories.retrieval import answer_cache, explanation, legs, receipts
 from memories.retrieval.averages import average_of
-from memories.retrieval.context import context_text
+from memories.retrieval.context import context_text, events_text
 from memories.retrieval.evidence import Evidence, evidence_of
 from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, sought_by
 from memories.retrieval.nearness import Direction, direction_of
@@ -52,6 +52,7 @@ class Recall:
     receipt: Receipt | None = None
     evidence: Evidence = field(default_factory=Evidence)
     moments: list[Moment] = field(default_factory=list)
+    events: list[legs.Found] = field(default_factory=list)  # what was said, of questions about the past
     passed_over: list[Ranked] = field(default_factory=list)
     weights: dict[str, float] = field(default_factory=dict)
     explained: dict[str, Any] | None = None  # the candidates as the receipt keeps them; None: not sampled
@@ -81,7 +82,7 @@ def recall(
     key = None
     if result.need.retrieve and query.places:
         policies = result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
-        key = answer_cache.key_of(query, policies, zone)
+        key = None if legs.are_wanted(query) else answer_cache.key_of(query, policies, zone)
         if (known := answer_cache.find(key, now)) is None:
             _search(query, result, policies, now, zone, embed_seconds, sampled=recorded and receipts.is_sampled())
         else:
@@ -137,12 +138,25 @@ def _search(
     result.context, result.tokens = result.timed(
         "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
     )
+    if legs.are_wanted(query):
+        _ask_legs(query, result, now, zone)
     if sampled or query.explain:
         _explain(query, result, sought, policies, now)
 
 
 def _moments(query: Query, policies: Policies, now: datetime, zone: tzinfo) -> list[Moment]:
     return moments_of(query, now, zone) if policies.weight("DATE_BOOST") else []
+
+
+def _ask_legs(query: Query, result: Recall, now: datetime, zone: tzinfo) -> None:
+    """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
+    moments = result.moments or result.timed("dates", lambda: moments_of(query, now, zone))
+    result.events = result.timed("events", lambda: legs.found_by_legs(query, moments, result.served, now))
+    result.evidence = legs.with_found(result.evidence, result.events)
+    shown = {str(item.entry.uid) for item in result.served if item.in_context}
+    more = [event for event in result.events if event.memory not in shown]
+    lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=zone)
+    result.context, result.tokens = "\n".join(filter(None, [result.context, lines])), result.tokens + tokens
 
 
 def _explain(query: Query, result: Recall, sought: Sought, policies: Policies, now: datetime) -> None:

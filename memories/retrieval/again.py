@@ -47,6 +47,7 @@ def query_of(receipt: Receipt) -> Query:
         need=asked["need"],
         quotas=asked["quotas"],
         token_budget=asked.get("token_budget", 1_000),
+        include_session_events=asked.get("include_session_events", True),
         session_key=receipt.session_key,
         bot_id=receipt.bot_id,
         explain=True,

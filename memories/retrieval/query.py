@@ -50,6 +50,7 @@ class Query:
     bot_id: int | None = None
     explain: bool = False  # whoever asks wants to know what was left out, too
     cache: bool = False  # an answer of a moment ago will do
+    include_session_events: bool = False  # questions about the past are answered with what was said then as well
 
     @property
     def scopes(self) -> list[Scope]:

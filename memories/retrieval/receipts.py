@@ -57,6 +57,7 @@ def _asked(query: Query) -> dict[str, Any]:
         "need": query.need,
         "quotas": query.quotas,
         "token_budget": query.token_budget,
+        "include_session_events": None if query.include_session_events else False,
         "heard": _heard(query),
     }
     return {name: value for name, value in asked.items() if value not in (None, {}, [])}
@@ -74,5 +75,7 @@ def _told(result: "Recall") -> dict[str, Any]:
     told = result.evidence.told()
     if result.cached_from is not None:
         told |= {"cached_from": str(result.cached_from)}
+    if result.events:  # of the leg that found them, with their scores and the memories that rest on them
+        told |= {"events": [[event.path, round(event.score, 4), event.memory] for event in result.events]}
     days = [[moment.start.isoformat(), moment.end.isoformat(), moment.words] for moment in result.moments]
     return told | {"days": days}

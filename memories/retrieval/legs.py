@@ -1,0 +1,122 @@
+"""Legs of recall beside the one statement: what is known of the past that is no entry (C5, C6).
+
+Packages above hand theirs down as dotted paths in MEMORY_RECALL_LEGS, each `leg(asked, places, now) → found`. A leg
+answers for its own walls: it is given the places the caller may look at, and nothing else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Protocol
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from memories import text
+from memories.conf import conf
+from memories.models import Entry, Suppression
+from memories.retrieval.evidence import FOUND, NONE, WEAK, Evidence
+from memories.retrieval.modes import Mode
+from memories.retrieval.past import is_about_the_past, telling_words
+from memories.retrieval.query import Place, Query
+from memories.retrieval.quotas import Ranked
+from memories.retrieval.when import Moment
+
+#: Of the telling words of a question, the share an event has to hold to be enough to answer with.
+ENOUGH = 0.75
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question about the past, as legs get it."""
+
+    workspace_id: int
+    words: Sequence[str]  # by which something can be found; none: whatever was said then
+    moments: Sequence[Moment]  # when it was said, as far as the question tells
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Something that was said, with the path at which it can be read whole."""
+
+    kind: str
+    path: str
+    scope: str
+    role: str
+    sender: str
+    content: str
+    at: datetime
+    covered: float  # share of the telling words it holds, 0–1
+    score: float
+    memory: str | None = None  # the id of a served memory that rests on it
+    is_cut: bool = False
+
+
+class Leg(Protocol):
+    """What stands behind a path in MEMORY_RECALL_LEGS."""
+
+    def __call__(self, asked: Asked, places: Sequence[Place], now: datetime) -> list[Found]: ...
+
+
+def are_wanted(query: Query) -> bool:
+    """Whether the legs are asked: by a question about the past that does not ask for a certain kind of memory."""
+    asks_for_entries = query.types is not None or query.filters or query.project is not None or query.topic is not None
+    if asks_for_entries or not query.include_session_events or query.mode == Mode.VECTOR:
+        return False
+    return bool(_legs(tuple(settings.MEMORY_RECALL_LEGS))) and is_about_the_past(query.message)
+
+
+def found_by_legs(query: Query, moments: Sequence[Moment], served: Sequence[Ranked], now: datetime) -> list[Found]:
+    """What the legs find, best first, each with the served memory that rests on it."""
+    limit = conf.SESSION_EVENTS_MAX_RESULTS
+    asked = Asked(
+        workspace_id=query.workspace_id,
+        words=telling_words(query.message, moments),
+        moments=moments,
+        since=query.since,
+        until=query.until,
+        limit=limit,
+    )
+    found = [item for leg in _legs(tuple(settings.MEMORY_RECALL_LEGS)) for item in leg(asked, query.places, now)]
+    found.sort(key=lambda item: (item.score, item.at, item.path), reverse=True)
+    return [_shortened(item) for item in _with_memories(found[:limit], served)]
+
+
+@cache
+def _legs(paths: tuple[str, ...]) -> tuple[Leg, ...]:
+    return tuple(import_string(path) for path in paths)
+
+
+def _with_memories(found: list[Found], served: Sequence[Ranked]) -> list[Found]:
+    if not (found and served):
+        return found
+    uids = {item.entry.pk: str(item.entry.uid) for item in served}
+    resting = Entry.objects.filter(pk__in=uids, origins__overlap=[item.path for item in found])
+    memory = {origin: uids[pk] for pk, origins in resting.values_list("pk", "origins") for origin in origins}
+    return [replace(item, memory=memory.get(item.path)) for item in found]
+
+
+def _shortened(item: Found) -> Found:
+    short = text.smart_truncate(item.content, conf.SESSION_EVENT_CHARS)
+    return replace(item, content=short, is_cut=len(short) < len(item.content.strip()))
+
+
+def taken_out(places: Sequence[Place], paths: Sequence[str]) -> set[str]:
+    """Messages whose memory people took out of one of these scopes: they are not told either (A15)."""
+    if not paths:
+        return set()
+    scopes = [place.scope.pk for place in places]
+    rows = Suppression.objects.filter(scope__in=scopes, origins__overlap=list(paths)).values_list("origins", flat=True)
+    return {origin for origins in rows for origin in origins}
+
+
+def with_found(evidence: Evidence, found: Sequence[Found]) -> Evidence:
+    """The verdict, when what was said then is looked at as well; never a worse one."""
+    best = max((item.covered for item in found), default=0.0)
+    told = FOUND if best >= ENOUGH else WEAK if best else NONE
+    better = min(evidence.verdict, told, key=[FOUND, WEAK, NONE].index)
+    return replace(evidence, verdict=better)
