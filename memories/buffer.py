@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from memories import llm
 from memories.choices import BufferState
 from memories.conf import conf
 from memories.models import BufferedTurn, Parcel, Scope
@@ -68,6 +69,7 @@ class Claimed:
     claim: UUID
     workspace_id: int
     attempt: int
+    last_at: datetime  # when its newest turn came in
     turns: tuple[Turn, ...]
 
 
@@ -146,10 +148,16 @@ def claim_next(*, now: datetime, workspace_id: int | None = None) -> Claimed | N
     return None
 
 
+def _lease() -> timedelta:
+    """How long a claim lasts: a model may take its time, and what it answers shall not be in vain."""
+    thinking = timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
+    return conf.PARCEL_LEASE + thinking
+
+
 def _take(now: datetime, workspace_id: int | None) -> Parcel | None:
     taken = Parcel.objects.raw(
         _TAKE.format(narrowed="AND workspace_id = %(workspace)s" if workspace_id else ""),
-        {"now": now, "until": now + conf.PARCEL_LEASE, "claim": uuid7(), "workspace": workspace_id},
+        {"now": now, "until": now + _lease(), "claim": uuid7(), "workspace": workspace_id},
     )
     return next(iter(taken), None)
 
@@ -173,6 +181,7 @@ def _read(taken: Parcel) -> Claimed:
         claim=taken.claim or UUID(int=0),
         workspace_id=taken.workspace_id,
         attempt=taken.attempts,
+        last_at=taken.last_at,
         turns=tuple(_turn(taken, row) for row in turns),
     )
 
@@ -216,13 +225,24 @@ def give_back(parcel: Claimed, *, now: datetime) -> None:
 
 def fail(parcel: Claimed, error: str, *, now: datetime) -> bool:
     """Say what went wrong: it is tried again after a rest, or parked when it was tried often enough; whether parked."""
-    mine = _of(parcel.pk, parcel.claim)
-    error = error[:ERROR_CHARS]
     if parcel.attempt >= conf.PARCEL_ATTEMPTS:
-        return bool(mine.update(state=BufferState.PARKED, error=error, claim=None))
+        return park(parcel, error)
     rest = now + conf.PARCEL_REST * parcel.attempt
-    mine.update(state=BufferState.WAITING, due_at=rest, error=error, claim=None)
+    mine = _of(parcel.pk, parcel.claim)
+    mine.update(state=BufferState.WAITING, due_at=rest, error=error[:ERROR_CHARS], claim=None)
     return False
+
+
+def park(parcel: Claimed, error: str) -> bool:
+    """Leave it to the operator, with what went wrong; whether it was still this claim's."""
+    parked = _of(parcel.pk, parcel.claim)
+    return bool(parked.update(state=BufferState.PARKED, error=error[:ERROR_CHARS], claim=None))
+
+
+def postpone(parcel: Claimed, error: str, *, until: datetime) -> None:
+    """Have it wait for what is no fault of its own; that is no attempt."""
+    waiting = {"state": BufferState.WAITING, "due_at": until, "error": error[:ERROR_CHARS], "claim": None}
+    _of(parcel.pk, parcel.claim).update(**waiting, attempts=F("attempts") - 1)
 
 
 def _joined(*said: str) -> str:
