@@ -10,7 +10,6 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memories import batch, expiry, extraction, upkeep
-from memories.choices import BatchVerb
 from memories.exceptions import PlatformError
 from memories.models import Batch
 
@@ -22,13 +21,6 @@ AT_ONCE = batch.CHUNK
 def expire(workspace_id: int, *, now: datetime, run: str, report: expiry.Report | None = None) -> dict[str, int]:
     """Nightly, at the workspace's own hour."""
     return expiry.expire_due(workspace_id, now=now, run=run, report=report)
-
-
-def propose_expiry(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """The dry run: batches that wait for somebody to approve or refuse them."""
-    plans = expiry.plan_due(workspace_id, now=now, run=run)
-    entries = [plan.counts.get(BatchVerb.EXPIRE, 0) for plan in plans]
-    return {"scopes": len(entries), "entries": sum(entries)}
 
 
 def count_terms(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:

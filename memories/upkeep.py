@@ -22,25 +22,39 @@ def find_unindexed(*, now: datetime) -> dict[str, int]:
 
     Without an embedder only the search row is asked for. What is on the list already is left alone.
     """
-    provider = embeddings.main_model()
-    model = EmbeddingModel.objects.filter(name=provider.model).first() if provider else None
-    lacking = ["i.entry_id IS NULL"]
-    if provider:
-        lacking += ["v.entry_id IS NULL", "i.model_id IS DISTINCT FROM %(model)s"]
+    lacking, parameters = _lacking()
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"  # noqa: S608 (constants)
-            " SELECT e.id, e.workspace_id, %(now)s, 0 FROM memories_entry e"
-            " LEFT JOIN memories_entryindex i ON i.entry_id = e.id"
-            " LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(model)s"
-            " AND v.fingerprint = e.fingerprint"
-            f" WHERE {_LIVE} AND ({' OR '.join(lacking)}) ORDER BY e.id ON CONFLICT DO NOTHING",
-            {"now": now, "model": model.pk if model else None},
+            f" SELECT e.id, e.workspace_id, %(now)s, 0 {lacking} ORDER BY e.id ON CONFLICT DO NOTHING",
+            parameters | {"now": now},
         )
         found = cursor.rowcount
         if found:
             cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
     return {"entries": found}
+
+
+def count_unindexed() -> int:
+    """Live entries that lack a search row or a current vector."""
+    lacking, parameters = _lacking()
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) {lacking}", parameters)  # noqa: S608 (constants)
+        return int(cursor.fetchone()[0])
+
+
+def _lacking() -> tuple[str, dict[str, int | None]]:
+    provider = embeddings.main_model()
+    model = EmbeddingModel.objects.filter(name=provider.model).first() if provider else None
+    lacking = ["i.entry_id IS NULL"]
+    if provider:
+        lacking += ["v.entry_id IS NULL", "i.model_id IS DISTINCT FROM %(model)s"]
+    return (
+        " FROM memories_entry e LEFT JOIN memories_entryindex i ON i.entry_id = e.id"
+        " LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(model)s"
+        f" AND v.fingerprint = e.fingerprint WHERE {_LIVE} AND ({' OR '.join(lacking)})",
+        {"model": model.pk if model else None},
+    )
 
 
 def count_terms_anew(workspace_id: int) -> dict[str, int]:
@@ -98,12 +112,29 @@ _LENGTHS = f"""
 
 def clean_up(*, now: datetime) -> dict[str, int]:
     """Remove records whose time is over; how many of each."""
+    return {name: _remove(table, column, before) for name, (table, column, before) in _outlived(now).items()}
+
+
+def count_outlived(*, now: datetime) -> dict[str, int]:
+    """The records whose time is over; how many of each."""
+    return {name: _count(table, column, before) for name, (table, column, before) in _outlived(now).items()}
+
+
+def _outlived(now: datetime) -> dict[str, tuple[str, str, datetime]]:
+    """What is removed: from which table, when which column is before a moment."""
     return {
-        "receipts": _remove("memories_receipt", "created_at", now - conf.RECEIPT_TTL),
-        "idempotency_keys": _remove("memories_idempotencykey", "created_at", now - conf.IDEMPOTENCY_TTL),
-        "key_usage": _remove("memories_keyusage", "minute", now - conf.KEY_USAGE_TTL),
-        "cached_embeddings": _remove("memories_embeddingcache", "used_at", now - conf.EMBEDDING_CACHE_TTL),
+        "receipts": ("memories_receipt", "created_at", now - conf.RECEIPT_TTL),
+        "idempotency_keys": ("memories_idempotencykey", "created_at", now - conf.IDEMPOTENCY_TTL),
+        "key_usage": ("memories_keyusage", "minute", now - conf.KEY_USAGE_TTL),
+        "cached_embeddings": ("memories_embeddingcache", "used_at", now - conf.EMBEDDING_CACHE_TTL),
+        "job_runs": ("memories_jobrun", "started_at", now - conf.JOB_RUN_TTL),
     }
+
+
+def _count(table: str, column: str, before: datetime) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} < %s", [before])  # noqa: S608 (constants)
+        return int(cursor.fetchone()[0])
 
 
 def _remove(table: str, column: str, before: datetime) -> int:

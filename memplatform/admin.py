@@ -19,7 +19,10 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
 from memories.admin.wall import LOOK, WalledAdmin
+from memplatform import job_pages
 from memplatform.schedules import JOBS, PREFIX, is_on
+
+__all__ = ["job_pages"]
 
 
 @admin.register(get_user_model())

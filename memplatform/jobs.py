@@ -3,7 +3,9 @@
 The JobRun row is the claim. A date that was missed is made up for by the newest one, which covers the gap.
 """
 
+import inspect
 import logging
+import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,19 +16,20 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import structlog
 from django.conf import settings
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from memories.choices import JobState
 from memories.models import JobRun, Workspace
-from memplatform.schedules import JOBS, is_on
+from memplatform.schedules import DRY, JOBS, is_on
 
 log = structlog.get_logger(__name__)
 ATTEMPTS = 3
 
-#: What a job is called with: (workspace id, now=…, run=…); it answers with what it counted.
+#: What a job does. Of (workspace_id, now, run, report) it is given what it names; it answers with what it counted.
 Work = Callable[..., dict[str, int]]
+REPORTS_EVERY = 1.0  # second; a job may report more often than anybody reads
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,21 @@ class Claim:
 
     run_id: int
     job: str
-    workspace_id: int
+    workspace_id: int | None  # None: the job is for the whole platform
     local_date: date
     attempt: int
+    asked: str = ""
+    is_dry: bool = False
 
     @property
     def run(self) -> str:
         """The same however often it is tried: what an attempt began, the next one goes on with."""
-        return f"{self.job}:{self.workspace_id}:{self.local_date}"
+        return run_of(self.job, self.workspace_id, self.local_date, self.asked)
+
+
+def run_of(job: str, workspace_id: int | None, local_date: date, asked: str = "") -> str:
+    """The name of a run, as its batches bear it."""
+    return f"{job}:{workspace_id or 'all'}:{asked or local_date}"
 
 
 def nightly() -> dict[str, time]:
@@ -55,10 +65,21 @@ def newest_due(at: time, zone: str, now: datetime) -> date:
 
     An hour the clock skips comes when the clock has jumped; of an hour that comes twice, the first counts.
     """
-    there = _zone(zone)
-    today = now.astimezone(there).date()
-    hour = datetime.combine(today, at, tzinfo=there).astimezone(UTC)
-    return today if hour <= now else today - timedelta(days=1)
+    today = today_in(zone, now)
+    return today if _hour(today, at, zone) <= now else today - timedelta(days=1)
+
+
+def today_in(zone: str, now: datetime) -> date:
+    return now.astimezone(_zone(zone)).date()
+
+
+def next_run(at: time, zone: str, now: datetime) -> datetime:
+    """When the next local date's hour comes."""
+    return _hour(newest_due(at, zone, now) + timedelta(days=1), at, zone)
+
+
+def _hour(day: date, at: time, zone: str) -> datetime:
+    return datetime.combine(day, at, tzinfo=_zone(zone)).astimezone(UTC)
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -141,9 +162,11 @@ def _newest_dates(at: time, now: datetime) -> dict[int, date]:
 
 def perform(claim: Claim, *, now: datetime) -> None:
     """Run a job under a claim. What goes wrong is kept on its row, and raised."""
-    work: Work = import_string(JOBS[claim.job].task)
+    work: Work = import_string(DRY[claim.job] if claim.is_dry else JOBS[claim.job].task)
     with _Running(claim) as running:
-        running.counts = work(claim.workspace_id, now=now, run=claim.run)
+        offered = {"workspace_id": claim.workspace_id, "now": now, "run": claim.run, "report": running.report}
+        named = inspect.signature(work).parameters
+        running.counts = work(**{name: value for name, value in offered.items() if name in named})
 
 
 class _Running:
@@ -152,14 +175,24 @@ class _Running:
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.counts: dict[str, int] = {}
+        self._told_at = clock.monotonic()
 
     def __enter__(self) -> Self:
         return self
 
+    def report(self, counts: dict[str, int]) -> None:
+        """How far the job is, for whoever looks meanwhile."""
+        if clock.monotonic() - self._told_at >= REPORTS_EVERY:
+            self._told_at = clock.monotonic()
+            self._mine().update(counts=counts)
+
+    def _mine(self) -> QuerySet[JobRun]:
+        return JobRun.objects.filter(pk=self.claim.run_id, attempts=self.claim.attempt, state=JobState.RUNNING)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _at: TracebackType | None
     ) -> None:
-        mine = JobRun.objects.filter(pk=self.claim.run_id, attempts=self.claim.attempt, state=JobState.RUNNING)
+        mine = self._mine()
         told: dict[str, Any] = {"job": self.claim.job, "workspace": self.claim.workspace_id}
         told |= {"date": str(self.claim.local_date), "attempt": self.claim.attempt}
         if kind is None:
@@ -167,6 +200,7 @@ class _Running:
             log.info("job.done", **told, **self.counts)
             return
         what = f"{kind.__name__}: {error}"[:2_000]
-        last = {"state": JobState.FAILED, "finished_at": timezone.now()} if self.claim.attempt >= ATTEMPTS else {}
+        is_last = self.claim.attempt >= ATTEMPTS or self.claim.asked  # nobody brings again what was asked for
+        last = {"state": JobState.FAILED, "finished_at": timezone.now()} if is_last else {}
         mine.update(error=what, **last)
         log.log(logging.ERROR if last else logging.WARNING, "job.interrupted", **told, error=kind.__name__)

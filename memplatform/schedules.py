@@ -49,6 +49,18 @@ JOBS: dict[str, Job] = {
     "clean-up": Job("memories.tasks.clean_up", "37 * * * *", "F5", "removes records that are no longer needed"),
 }
 
+#: What says what a job would do: it plans batches that wait for somebody to decide, or counts.
+DRY: dict[str, str] = {
+    "tick": "memplatform.tasks.would_tick",
+    "count-terms": "memories.dry_runs.count_terms",
+    "extract": "memories.dry_runs.extract",
+    "extract-day": "memories.dry_runs.extract_day",
+    "expire": "memories.dry_runs.expire",
+    "resume-batches": "memories.dry_runs.resume_batches",
+    "repair-index": "memories.dry_runs.repair_index",
+    "clean-up": "memories.dry_runs.clean_up",
+}
+
 PREFIX = "mem:"
 _LOCK = 7_305_117  # any number nobody else uses
 #: What a row of the table may not differ in; the moment of the next run is minded apart.

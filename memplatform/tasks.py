@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memplatform import jobs
+from memplatform import jobs, on_demand
 
 
 def pulse() -> None:
@@ -13,12 +13,25 @@ def pulse() -> None:
 
 def tick() -> dict[str, int]:
     """Begin every nightly job that is due somewhere; how many workspaces each has before it."""
-    now = timezone.now()
-    waiting = {job: len(jobs.due(job, now=now)) for job in jobs.nightly()}
+    waiting = would_tick()
+    on_demand.give_up(now=timezone.now())
     for job, count in waiting.items():
         if count:
             async_task("memplatform.tasks.work", job, group="mem:nightly", ack_failure=True)
     return waiting
+
+
+def would_tick() -> dict[str, int]:
+    """How many workspaces each nightly job has before it."""
+    now = timezone.now()
+    return {job: len(jobs.due(job, now=now)) for job in jobs.nightly()}
+
+
+def perform(run_id: int) -> None:
+    """A run of a job that somebody asked for."""
+    now = timezone.now()
+    if claim := on_demand.claim(run_id, now=now):
+        jobs.perform(claim, now=now)
 
 
 def work(job: str) -> None:

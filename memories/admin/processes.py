@@ -4,15 +4,20 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from memories.admin.wall import LOOK, Colors, WalledAdmin
-from memories.choices import JobState
-from memories.models import Heartbeat, JobRun
+from memories.choices import BatchState, JobState
+from memories.models import Batch, Heartbeat, JobRun
 
+SHOWN = 50  # batches of a run
 #: A process that has not written for so long is taken for dead.
 SILENCE = timedelta(seconds=30)
 
@@ -32,30 +37,47 @@ class HeartbeatAdmin(WalledAdmin):
         return _("silent") if timezone.now() - heartbeat.beat_at > SILENCE else _("alive")
 
 
-@admin.register(JobRun)
 class JobRunAdmin(WalledAdmin):
-    """What each job did for each workspace and day; runs for the whole platform are for superusers."""
+    """What each job did for each workspace and day; runs for the whole platform are for superusers.
+
+    The platform registers it, with the table of jobs above it.
+    """
 
     members_may = LOOK
     has_history = False
-    list_display = ["started_at", "job", "workspace", "local_date", "colored_state", "said_counts", "took"]
+    list_display = [
+        "started_at", "job", "workspace", "local_date", "colored_state", "said_counts", "took", "begun_by",
+    ]  # fmt: skip
     list_display_links = ["started_at", "job"]
     list_filter = [("state", ChoicesDropdownFilter)]
     list_select_related = ["workspace"]
     search_fields = ["job"]
     ordering = ["-started_at", "-id"]
     fields = [
-        ("job", "colored_state"), ("workspace", "local_date"), ("started_at", "finished_at", "attempts"), "counts",
-        "error",
+        ("job", "colored_state"), ("workspace", "local_date"), "begun_by", ("started_at", "finished_at", "attempts"),
+        "said_counts", "made", "error",
     ]  # fmt: skip
-    readonly_fields = ["colored_state"]
+    readonly_fields = ["colored_state", "begun_by", "said_counts", "made"]
 
     @display(
         description=_("state"),
-        label=Colors({JobState.RUNNING.label: "info", JobState.DONE.label: "success", JobState.FAILED.label: "danger"}),
+        label=Colors(
+            {
+                JobState.QUEUED.label: None,
+                JobState.RUNNING.label: "info",
+                JobState.DONE.label: "success",
+                JobState.FAILED.label: "danger",
+            }
+        ),
     )
     def colored_state(self, run: JobRun) -> Any:
         return JobState(run.state).label
+
+    @display(description=_("begun by"))
+    def begun_by(self, run: JobRun) -> str:
+        if not run.asked:
+            return gettext("itself")
+        return gettext("%(actor)s, dry") % {"actor": run.actor} if run.is_dry else run.actor
 
     @display(description=_("counts"))
     def said_counts(self, run: JobRun) -> str:
@@ -64,3 +86,16 @@ class JobRunAdmin(WalledAdmin):
     @display(description=_("took"))
     def took(self, run: JobRun) -> str:
         return f"{(run.finished_at - run.started_at).total_seconds():.1f} s" if run.finished_at else "—"
+
+    @display(description=_("batches"))
+    def made(self, run: JobRun) -> str:
+        """What it planned or changed, a batch for each scope."""
+        if run.workspace_id is None:
+            return "—"
+        name = f"{run.job}:{run.workspace_id}:{run.asked or run.local_date}"
+        batches = Batch.objects.filter(run=name, workspace_id=run.workspace_id).select_related("scope").order_by("pk")
+        links = [
+            (reverse("admin:memories_batch_change", args=[row.pk]), row.scope, BatchState(row.state).label)
+            for row in batches[:SHOWN]
+        ]
+        return format_html_join(mark_safe("<br>"), '<a class="mp-link" href="{}">{} · {}</a>', links) or "—"

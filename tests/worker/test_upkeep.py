@@ -135,6 +135,7 @@ def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: p
         "idempotency_keys": 1,
         "key_usage": 1,
         "cached_embeddings": 0,
+        "job_runs": 0,
     }
     assert Receipt.objects.count() == 2
 

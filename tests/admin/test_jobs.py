@@ -1,0 +1,85 @@
+"""The page of jobs: what each does and did, and a run for the asking, for whoever looks after the workspace."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django_q.models import OrmQ
+
+from memories.choices import JobState
+from memories.models import Batch, JobRun, Workspace
+from memplatform import tasks
+from memplatform.schedules import JOBS
+from tests.admin.conftest import House
+
+LIST = "admin:memories_jobrun_changelist"
+pytestmark = pytest.mark.django_db
+
+
+def run_page(job: str, workspace: Workspace | None = None, *, dry: bool = False) -> str:
+    asked = "&".join([*([f"of={workspace.pk}"] if workspace else []), *(["dry=1"] if dry else [])])
+    return reverse("admin:memories_jobrun_run", args=[job]) + (f"?{asked}" if asked else "")
+
+
+def test_the_owner_sees_every_job_with_its_behaviour(owner: Client, mine: House) -> None:
+    context = owner.get(reverse(LIST)).context
+    rows = {row.name: row for row in [*context["nightly"], *context["steady"]]}
+    assert rows.keys() == JOBS.keys()
+    assert {name: row.behaviour for name, row in rows.items()} == {name: job.behaviour for name, job in JOBS.items()}
+    assert all(row.next_run for row in context["nightly"])
+
+
+def test_a_member_sees_the_jobs_of_the_workspace_only(alice: Client, mine: House, theirs: House) -> None:
+    answer = alice.get(reverse(LIST), {"of": theirs.workspace.pk})
+    assert answer.context["chosen"] == mine.workspace
+    assert answer.context["steady"] == []
+
+
+def test_run_now_asks_first_and_is_queued_then(alice: Client, mine: House) -> None:
+    address = run_page("expire", mine.workspace)
+    assert "Run expire now" in alice.get(address).content.decode()
+    assert (OrmQ.objects.count(), JobRun.objects.filter(job="expire").count()) == (0, 0)
+    answer = alice.post(address, {"confirmed": "yes"})
+    run = JobRun.objects.get(job="expire")
+    assert (run.state, run.actor, run.is_dry, run.workspace) == ("queued", "user:alice", False, mine.workspace)
+    assert answer["Location"] == reverse("admin:memories_jobrun_change", args=[run.pk])
+    tasks.perform(OrmQ.objects.get().task["args"][0])
+    rows = {row.name: row for row in alice.get(reverse(LIST)).context["nightly"]}
+    assert (rows["expire"].state, rows["expire"].took is not None) == (JobState.DONE.label, True)
+
+
+def test_a_dry_run_shows_the_batch_it_proposes(alice: Client, mine: House) -> None:
+    mine.entry.__class__.objects.filter(pk=mine.entry.pk).update(stated_at="2020-01-01T00:00Z", type="chat_turn")
+    alice.post(run_page("expire", mine.workspace, dry=True), {"confirmed": "yes"})
+    run = JobRun.objects.get(job="expire")
+    assert run.is_dry
+    tasks.perform(run.pk)
+    batch = Batch.objects.get(name="expire", state="proposed")
+    shown = alice.get(reverse("admin:memories_jobrun_change", args=[run.pk])).content.decode()
+    assert reverse("admin:memories_batch_change", args=[batch.pk]) in shown
+
+
+def test_other_workspaces_cannot_be_worked_on(alice: Client, mine: House, theirs: House) -> None:
+    for dry in (False, True):
+        assert alice.get(run_page("expire", theirs.workspace, dry=dry)).status_code == 404
+        assert alice.post(run_page("expire", theirs.workspace, dry=dry), {"confirmed": "yes"}).status_code == 404
+    assert alice.post(run_page("expire"), {"confirmed": "yes"}).status_code == 404
+    assert alice.post(run_page("clean-up"), {"confirmed": "yes"}).status_code == 403  # of the whole platform
+    assert not JobRun.objects.exclude(asked="").exists()
+
+
+def test_jobs_that_are_not_there_or_cannot_say_what_they_would_do_are_not_found(owner: Client, mine: House) -> None:
+    assert owner.get(run_page("nothing")).status_code == 404
+    assert owner.get(run_page("clean-events", dry=True)).status_code == 404
+    assert owner.get(run_page("clean-events")).status_code == 200
+
+
+def test_the_number_of_questions_to_the_database_does_not_grow_with_the_runs(
+    owner: Client, mine: House, django_assert_max_num_queries: object
+) -> None:
+    for n in range(40):
+        JobRun.objects.create(
+            job="expire", workspace=mine.workspace, local_date=f"2025-01-{n % 28 + 1:02}", asked=str(n),
+            started_at="2025-01-01T00:00Z",
+        )  # fmt: skip
+    with django_assert_max_num_queries(20):  # type: ignore[operator]
+        owner.get(reverse(LIST))
