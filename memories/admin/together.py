@@ -173,8 +173,8 @@ class Together:
             text=text,
             button=button,
             back=reverse(LIST),
-            rows=entries,
-            count=len(entries),
+            rows=[] if isinstance(form, MergeForm) else entries,  # its choices say them already
+            count=0 if isinstance(form, MergeForm) else len(entries),
             hidden=chosen(request),
         )
         return ask(self, request, question, form)

@@ -1,0 +1,209 @@
+"""`manage.py batch`: see what was changed together, decide about what waits, take back what was done (F3, F4)."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from getpass import getuser
+from typing import Any
+from unicodedata import east_asian_width
+
+from django.core.management.base import BaseCommand, CommandError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memories import batch as batches
+from memories.api.batch_rows import batch_json, row_json
+from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.exceptions import BatchNotFound, PlatformError
+from memories.models import Batch, Workspace
+
+SHOWN = 50
+WIDEST = 60
+MARKS = {"=": "{}", "-": "[-{}-]", "+": "{{+{}+}}"}
+
+
+class Command(BaseCommand):
+    help = _("Lists and shows batches, approves, refuses and undoes them.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("action", choices=["list", "show", "approve", "refuse", "undo"])
+        parser.add_argument("batch", nargs="?", help="its id, or the end of it")
+        parser.add_argument("--workspace", metavar="NAME", help="only batches of this workspace")
+        parser.add_argument("--state", choices=BatchState.values, help="of a list: only batches in this state")
+        parser.add_argument("--most", type=int, default=SHOWN, help=f"of a list or its rows: so many; {SHOWN}")
+        parser.add_argument("--rows", metavar="1,2", help="of an undo: only these rows")
+        parser.add_argument("--force", action="store_true", help="of an undo: also what was changed since")
+        parser.add_argument("--reason", default="", help="of an undo: kept with it")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.as_json = options["json"]
+        try:
+            found = _batches(options["workspace"])
+            if options["action"] == "list":
+                self._list(found, options["state"], options["most"])
+            else:
+                done = _done(options["action"], _one(found, options["batch"]), options)
+                self._show(Batch.objects.select_related("scope", "undoes").get(pk=done.pk), options["most"])
+        except PlatformError as problem:
+            raise CommandError(str(problem)) from problem
+
+    def _list(self, found: QuerySet[Batch], state: str | None, most: int) -> None:
+        rows = list((found.filter(state=state) if state else found)[:most])
+        if self.as_json:
+            self._print([batch_json(row) for row in rows])
+            return
+        heads = [_("id"), _("created"), _("state"), _("name"), _("scope"), _("by"), _("changes"), _("reason")]
+        self.stdout.write(table([heads, *map(_cells, rows)]))
+
+    def _show(self, batch: Batch, most: int) -> None:
+        changes = list(batch.changes.order_by("position").select_related("entry")[:most])
+        told = [row_json(row) for row in batches.tell(batch, changes)]
+        if self.as_json:
+            self._print({**batch_json(batch), "changes": told})
+            return
+        self.stdout.write(table([[name, value] for name, value in _head(batch) if value]))
+        self.stdout.write("")
+        self.stdout.write(table([["#", _("verb"), _("state"), _("content"), _("note")], *map(_row, told)]))
+        if (rest := batch.changes.count() - len(changes)) > 0:
+            self.stdout.write(_("and %(n)d more") % {"n": rest})
+
+    def _print(self, value: Any) -> None:
+        self.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, cls=DjangoJSONEncoder))
+
+
+def _batches(workspace: str | None) -> QuerySet[Batch]:
+    found = Batch.objects.select_related("scope", "undoes").order_by("-created_at", "-pk")
+    if workspace is None:
+        return found
+    if not Workspace.objects.filter(name=workspace).exists():
+        raise CommandError(_("There is no workspace “%(name)s”.") % {"name": workspace})
+    return found.filter(workspace__name=workspace)
+
+
+def _one(found: QuerySet[Batch], asked: str | None) -> Batch:
+    """The batch with this id, or the only one whose id ends so. Raises BatchNotFound."""
+    if not asked:
+        raise CommandError(_("Which batch? Say its id, or the end of it."))
+    ending = asked.lower().replace("-", "")
+    matching = [pk for pk, uid in found.values_list("pk", "uid").iterator() if uid.hex.endswith(ending)]
+    if len(matching) > 1:
+        raise CommandError(_("Several batches have an id that ends so."))
+    if not matching:
+        raise BatchNotFound
+    return found.get(pk=matching[0])
+
+
+def _done(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
+    """What is left to show after it. The command waits until everything is carried out."""
+    now, actor = timezone.now(), f"command:{getuser()}"
+    if action == "approve":
+        return batches.carry_out(batches.approve(batch, actor=actor, now=now), now=now)
+    if action == "refuse":
+        return batches.refuse(batch, actor=actor, now=now)
+    if action == "undo":
+        undo = batches.plan_undo(
+            batch,
+            actor=actor,
+            now=now,
+            reason=options["reason"],
+            positions=_positions(options["rows"]),
+            force=options["force"],
+        )
+        return batches.carry_out(undo, now=now)
+    return batch
+
+
+def _positions(rows: str | None) -> list[int] | None:
+    if rows is None:
+        return None
+    try:
+        return [int(row) for row in rows.split(",")]
+    except ValueError:
+        raise CommandError(_("Rows are numbers with commas between them, such as 1,2.")) from None
+
+
+# as people read it
+
+
+def _head(batch: Batch) -> Iterable[tuple[str, str]]:
+    yield _("id"), str(batch.uid)
+    yield _("name"), _name(batch)
+    yield _("scope"), str(batch.scope or "")
+    yield _("by"), f"{batch.actor}  {batch.run}"
+    yield _("state"), str(BatchState(batch.state).label)
+    for why in batches.in_words(batch):
+        yield _("held because"), why
+    yield _("decided by"), batch.decided_by
+    yield _("reason"), batch.reason
+    yield _("created"), _moment(batch.created_at)
+    yield _("applied"), _moment(batch.applied_at)
+    yield _("takes back"), str(batch.undoes.uid) if batch.undoes else ""
+    for undo in batch.undone_by.order_by("pk"):
+        yield _("taken back by"), str(undo.uid)
+
+
+def _cells(batch: Batch) -> list[str]:
+    changes = sum(number for number in batch.counts.values() if isinstance(number, int))
+    reason = " ".join(batches.in_words(batch)) if batch.state == BatchState.PROPOSED else batch.reason
+    return [
+        batch.uid.hex[-8:],
+        _moment(batch.created_at),
+        str(BatchState(batch.state).label),
+        _name(batch),
+        str(batch.scope or ""),
+        batch.actor,
+        str(changes),
+        _short(reason or batch.reason),
+    ]
+
+
+def _row(told: dict[str, Any]) -> list[str]:
+    words = told["content"] or ""
+    if told["diff"] is not None:
+        words = "".join(MARKS[sign].format(text) for sign, text in told["diff"])
+    values = [(change["column"], change["old"], change["new"]) for change in told["changes"]]
+    values += [(slot["name"], slot["old"], slot["new"]) for slot in told["slots"]]
+    words += "".join(f"; {name}: {_said(old)} → {_said(new)}" for name, old, new in values)
+    return [
+        str(told["position"]),
+        str(BatchVerb(told["verb"]).label),
+        str(ChangeState(told["state"]).label),
+        _short(words, 2 * WIDEST),
+        told["note"]["text"] if told["note"] else "",
+    ]
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return "—" if value in (None, "") else str(value)
+
+
+def _name(batch: Batch) -> str:
+    return str(BatchVerb(batch.name).label) if batch.name in BatchVerb.values else batch.name
+
+
+def _moment(at: Any) -> str:
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M}" if at else ""
+
+
+def _short(text: str, most: int = WIDEST) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def table(rows: Iterable[list[str]]) -> str:
+    """Columns beside one another; a Chinese character is as wide as two Latin ones."""
+    rows = list(rows)
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def _width(text: str) -> int:
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
