@@ -42,6 +42,19 @@ class MemorySettings:
     PARCEL_ATTEMPTS: int = 3  # then turns are parked for the operator
     PARCEL_REST: timedelta = timedelta(minutes=1)  # before the second attempt, twice that before the third
     EXTRACT_TIME: timedelta = timedelta(seconds=50)  # one run of the job goes on for so long
+    MODEL_PATIENCE: timedelta = timedelta(days=1)  # with a model that gives no answer; then turns are parked
+    KNOWN_FACTS: int = 20  # shown to the model beside a conversation, so that it can say which no longer hold
+    GROUNDING: float = 0.15  # of the words of a fact stand in the messages it rests on; else the model invented it
+
+    # compression and capacity (D1, D6, C10)
+    COMPRESS_TIME: timedelta = timedelta(minutes=5)  # one task goes on for so long; another takes up what is left
+    COMPRESS_LEAST: int = 10  # facts of one project and topic, below which they are left alone
+    COMPRESS_COVERAGE: float = 0.5  # of a fact's words a text holds at least, to stand for it
+    PROFILE_LINES: int = 100  # of one scope
+    FACTS_AIM: int = 2_000  # of one scope; shown when there are more
+    FACTS_MOST: int = 5_000  # beyond, the least relevant that pass are archived
+    FADED: float = 0.01  # relevance below which temporary facts are archived
+    AUTO_MEMORY_SAVE_AT_4: bool = True  # the day before is condensed into a note
 
     # scopes and groups (E1, A3)
     DM_SCOPE: str = DmScope.PER_CHANNEL_PEER
@@ -78,6 +91,13 @@ class MemorySettings:
     EVIDENCE_WEAK: float = 0.45  # strength of the evidence below which there is none (C3)
     EVIDENCE_FOUND: float = 0.60  # and from which it is called found
     CONTEXT_TOKENS: int = 1_000
+    CONTEXT_BUDGET: int = 4_000  # tokens of everything POST /context hands out, where a request names none
+    CONTEXT_PROFILE_SHARE: float = 0.25  # of it at most for the profile; what a part leaves goes to the history
+    CONTEXT_MEMORIES_SHARE: float = 0.30  # for memories, and what was said word for word
+    CONTEXT_CHAT_SHARE: float = 0.10  # for the recent talk of a group
+    PROFILE_MAX: int = 100  # core facts of a scope
+    NOTES_DAY_CHARS: int = 2_000  # of each of the two days whose notes a conversation begins with
+    NOTES_CHARS: int = 4_000  # of both
     INCLUDE_SESSION_EVENTS: bool = True  # questions about the past also find what was said, word for word
     SESSION_EVENTS_MAX_RESULTS: int = 6
     SESSION_EVENT_CHARS: int = 1_000  # of a message that is found; its path tells where all of it is
@@ -111,6 +131,11 @@ class MemorySettings:
     LLM_CALLS: int = 2  # at the same time, all processes together
     LLM_DAILY_TOKENS: int = 1_000_000  # of one workspace on one of its days; 0 = nothing is asked
 
+    # long turns in few words (A11)
+    USE_LLM_SUMMARY: bool = False  # the model's summary takes the place of a turn that was cut
+    LLM_SUMMARY_FROM: int = 200  # characters of a turn; shorter ones stay as they are
+    LLM_SUMMARY_MODEL: str = ""  # empty: the one of MEMORY_LLM_MODEL
+
     # the fuse: what a machine judged waits for a person (F4)
     FUSE_SHARE: float = 0.20  # when it would retire more than this share of a scope
     FUSE_ROWS: int = 10  # and more than so many memories
@@ -126,6 +151,11 @@ class MemorySettings:
     JOB_EXTRACT: bool = True
     JOB_EXTRACT_DAY: bool = True
     JOB_RESUME_BATCHES: bool = True
+    JOB_COMPRESS_DAYS: bool = True
+    JOB_COMPRESS: bool = True
+    JOB_CAPACITY: bool = True
+    JOB_ARCHIVE: bool = True
+    JOB_REHEARSE: bool = True
     RECEIPT_TTL: timedelta = timedelta(days=30)
     JOB_RUN_TTL: timedelta = timedelta(days=90)  # of what jobs did, as the admin lists it
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)

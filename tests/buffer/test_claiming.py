@@ -10,6 +10,7 @@ from django.utils import translation
 from memories import buffer, days, extraction
 from memories.choices import BufferState
 from memories.exceptions import InvalidDraft
+from memories.extraction.findings import Told
 from memories.models import DailyEvent, Parcel, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import NOW, TELEGRAM, Api
@@ -60,7 +61,7 @@ def test_a_claim_that_ran_out_is_given_to_another_and_the_first_stores_nothing(p
         raise AssertionError("it stores nothing")
     assert buffer.fail(first, "late", now=READY + LEASE) is False
     with buffer.completing(second):
-        days.write(extraction.tell(second), now=READY, actor="test")
+        days.write(extraction.tell(second, now=READY).days, now=READY, actor="test")
     assert DailyEvent.objects.count() == 1 and held() == []
 
 
@@ -76,7 +77,7 @@ def test_a_slow_worker_may_still_finish_while_nobody_else_has_begun(parcel: Parc
 def test_results_and_buffer_change_together(parcel: Parcel) -> None:
     claimed = claim()
     with pytest.raises(ConnectionAbortedError), buffer.completing(claimed):
-        days.write(extraction.tell(claimed), now=READY, actor="test")
+        days.write(extraction.tell(claimed, now=READY).days, now=READY, actor="test")
         raise ConnectionAbortedError
     assert told() == {} and len(held()) == 1
 
@@ -90,7 +91,7 @@ def test_what_was_begun_in_vain_can_be_given_back(parcel: Parcel) -> None:
 def test_what_fails_is_tried_again_later_and_then_parked_for_all_to_see(
     parcel: Parcel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_parcel: buffer.Claimed) -> list[days.Day]:
+    def refuse(_parcel: buffer.Claimed, **_kwargs: Any) -> Told:
         raise InvalidDraft("not what was asked for")
 
     monkeypatch.setattr(extraction, "tell", refuse)
@@ -124,10 +125,10 @@ def test_one_that_fails_holds_up_no_other(api: Api, parcel: Parcel, monkeypatch:
     say(api, "I moved to Berlin", "Noted.", address={**TELEGRAM, "peer": "u43", "chat": "c8"})
     tell = extraction.tell
 
-    def refuse_the_first(claimed: buffer.Claimed) -> list[days.Day]:
+    def refuse_the_first(claimed: buffer.Claimed, **kwargs: Any) -> Told:
         if claimed.pk == parcel.pk:
             raise InvalidDraft
-        return tell(claimed)
+        return tell(claimed, **kwargs)
 
     monkeypatch.setattr(extraction, "tell", refuse_the_first)
     counts = Counter(extract())

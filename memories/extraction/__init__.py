@@ -1,0 +1,151 @@
+"""What waits in the buffer becomes facts, and what is known of a day (D5).
+
+With a model: one question a parcel, outside any transaction; its answer and the end of the parcel are one transaction.
+Without one: the most telling sentences of each day. A model that is configured is waited for: a parcel it does not
+answer for is tried again, ever later, for a day; one it answers for unusably is parked at once; when its budget is
+spent, parcels wait for the workspace's midnight.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+
+import structlog
+from django.db import DataError, IntegrityError, connections
+from django.db.models import QuerySet
+
+from memories import buffer
+from memories.buffer import Claimed
+from memories.conf import conf
+from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
+from memories.extraction import asking, sentences, storing
+from memories.extraction.findings import Told, told_of
+from memories.extraction.shares import all_said, shares_of
+from memories.models import Parcel, Workspace
+
+log = structlog.get_logger(__name__)
+ACTOR = storing.ACTOR
+#: What may be wrong with a parcel, rather than with the program or the machine.
+_REFUSED = (PlatformError, DataError, IntegrityError)
+#: Parcels in a row for which the model gave no answer, after which a run ends.
+_FAILURES = 3
+_LONGEST_REST = timedelta(hours=1)
+Clock = Callable[[], datetime]
+
+
+@dataclass
+class _Run:
+    """One run of the job, by all its hands."""
+
+    clock: Clock
+    until: datetime
+    workspace_id: int | None
+    failures: int = 0  # of the model, in a row
+
+
+def extract_ready(clock: Clock, *, workspace_id: int | None = None) -> dict[str, int]:
+    """Work off the parcels that are due until there are none, or for MEMORY_EXTRACT_TIME; what became of how many.
+
+    With a model as many parcels at once as questions may be asked at once: nearly all of the time is waiting.
+    """
+    run = _Run(clock, clock() + conf.EXTRACT_TIME, workspace_id)
+    counts: Counter[str] = Counter(parcels=0, turns=0, events=0, facts=0, failed=0, parked=0)
+    hands = conf.LLM_CALLS if asking.is_on() else 1
+    if hands == 1:
+        counts.update(_work(run))
+        return dict(counts)
+    with ThreadPoolExecutor(hands, thread_name_prefix="extract") as pool:
+        for done in [pool.submit(_work_alone, run) for _hand in range(hands)]:
+            counts.update(done.result())
+    return dict(counts)
+
+
+def extract_all(clock: Clock, *, workspace_id: int) -> dict[str, int]:
+    """The sweep of the night: whatever a workspace's buffer holds, however little and however fresh."""
+    sealed = buffer.seal(waiting_in(workspace_id), now=clock())
+    return {"sealed": sealed, **extract_ready(clock, workspace_id=workspace_id)}
+
+
+def waiting_in(workspace_id: int) -> QuerySet[Parcel]:
+    return Parcel.objects.filter(workspace_id=workspace_id)
+
+
+def _work_alone(run: _Run) -> Counter[str]:
+    """In a thread, which has connections of its own."""
+    try:
+        return _work(run)
+    finally:
+        connections.close_all()
+
+
+def _work(run: _Run) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    while run.clock() < run.until and run.failures < _FAILURES:
+        parcel = buffer.claim_next(now=run.clock(), workspace_id=run.workspace_id)
+        if parcel is None:
+            break
+        counts.update(_extract(parcel, run))
+    return counts
+
+
+def _extract(parcel: Claimed, run: _Run) -> dict[str, int]:
+    """One parcel: read it, store what it comes to, and let it go; or say what went wrong."""
+    try:
+        told = tell(parcel, now=run.clock())
+        run.failures = 0
+        with buffer.completing(parcel):
+            stored = storing.store(told, run=f"extract:{parcel.pk}", now=run.clock())
+    except buffer.ClaimLost:
+        log.warning("extraction.claim_lost", parcel=parcel.pk, workspace=parcel.workspace_id)
+        return {"lost": 1}
+    except _REFUSED as error:
+        if isinstance(error, ModelFailed):
+            run.failures += 1
+        fate = _put_off(parcel, error, run.clock())
+        log.warning(
+            "extraction.failed", parcel=parcel.pk, attempt=parcel.attempt, fate=fate, error=type(error).__name__
+        )
+        return {fate: 1}
+    return {"parcels": 1, "turns": len(parcel.turns), **stored}
+
+
+def tell(parcel: Claimed, *, now: datetime) -> Told:
+    """What a parcel comes to; for each scope and local day at most one event.
+
+    Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
+    """
+    workspace = Workspace.objects.get(pk=parcel.workspace_id)
+    shares = shares_of(parcel.turns)
+    said = all_said(shares)
+    if not said or not asking.is_on():
+        return Told([day for share in shares for day in sentences.days_of(share, workspace.zone())])
+    question = asking.question_of(said, shares)
+    answer = asking.ask(question, workspace, now=now)
+    told = told_of(answer.value, question, shares, workspace.zone())
+    told.cost = {"model": answer.model, "calls": answer.calls, "tokens": answer.tokens}
+    told.counts.update(calls=answer.calls, tokens=answer.tokens)
+    return told
+
+
+def _put_off(parcel: Claimed, error: Exception, now: datetime) -> str:
+    """Have a parcel wait, or park it; which of the two."""
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, BudgetSpent):
+        buffer.postpone(parcel, said, until=_midnight(parcel.workspace_id, now))
+        return "waiting"
+    if isinstance(error, ModelFailed) and now - parcel.last_at < conf.MODEL_PATIENCE:
+        rest = min(max(now - parcel.last_at, conf.PARCEL_REST), _LONGEST_REST)
+        buffer.postpone(parcel, said, until=now + rest)
+        return "waiting"
+    if isinstance(error, AnswerInvalid | ModelFailed):
+        buffer.park(parcel, said)
+        return "parked"
+    return "parked" if buffer.fail(parcel, said, now=now) else "failed"
+
+
+def _midnight(workspace_id: int, now: datetime) -> datetime:
+    """When the workspace's next day begins, and with it another budget."""
+    zone = Workspace.objects.get(pk=workspace_id).zone()
+    return datetime.combine(now.astimezone(zone).date() + timedelta(days=1), time.min, zone)

@@ -1,0 +1,73 @@
+"""Which known facts a new one takes the place of, and which it may (D5).
+
+No machine is believed alone: what the model says and what the words say must agree, or the words be plain. The rest
+waits for a person, and so does whatever a person wrote, pinned or checked.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from memories.choices import Category, EntryType, Source
+from memories.conflicts import Verdict, judge
+from memories.drafts import Draft
+from memories.models import Entry
+from memories.text import terms
+
+#: Facts a new one is compared with: those that share a word with it, the latest.
+_LOOKED_AT = 200
+#: What holds until something else does; what happened, happened.
+_HOLDING = (Category.IDENTITY, Category.CONFIG, Category.CREDENTIAL, Category.DECISION, Category.SOLUTION)
+_OF_MACHINES = (Source.EXTRACTION, Source.COMPRESSION)
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A known fact, as it was when it was judged, that a new one contradicts."""
+
+    fact: Entry
+    is_certain: bool
+    is_newer: bool = False  # the known one was said later: the new one is the outdated one
+
+
+def contradictions(draft: Draft, named: Collection[int]) -> list[Contradiction]:
+    """The known facts a new one contradicts; `named` are those the model says it replaces."""
+    found = (_judged(draft, fact, fact.pk in named) for fact in _alike(draft, named))
+    return [one for one in found if one is not None]
+
+
+def _alike(draft: Draft, named: Collection[int]) -> Iterable[Entry]:
+    facts = Entry.objects.in_scope(draft.scope).live().filter(type=EntryType.FACT)
+    partition = facts.filter(project=draft.project, category__in=_HOLDING, terms__overlap=sorted(terms(draft.content)))
+    found = {fact.pk: fact for fact in partition.order_by("-stated_at", "-pk")[:_LOOKED_AT]}
+    return (found | facts.in_bulk(named)).values()
+
+
+def _judged(draft: Draft, fact: Entry, is_named: bool) -> Contradiction | None:
+    if fact.content == draft.content:
+        return None
+    if fact.stated_at > draft.at:
+        is_over = judge(draft.content, fact.content) is Verdict.CERTAIN
+        return Contradiction(fact, is_certain=False, is_newer=True) if is_over else None
+    verdict = judge(fact.content, draft.content)
+    if verdict is Verdict.NONE and not is_named:
+        return None
+    agree = verdict is Verdict.CERTAIN or (verdict is Verdict.DOUBTFUL and is_named)
+    return Contradiction(fact, is_certain=agree and _is_the_machines(fact))
+
+
+def _is_the_machines(fact: Entry) -> bool:
+    return fact.source in _OF_MACHINES and not fact.pinned and fact.verified_at is None
+
+
+def without_corrected(drafts: Sequence[Draft]) -> list[Draft]:
+    """Of what was said and corrected in the same conversation, only the correction."""
+    return [
+        draft
+        for draft in drafts
+        if not any(
+            other.at > draft.at
+            and (other.scope.pk, other.project) == (draft.scope.pk, draft.project)
+            and judge(draft.content, other.content) is Verdict.CERTAIN
+            for other in drafts
+        )
+    ]
