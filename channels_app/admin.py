@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from channels_app.models import Channel
-from memories.admin.row_history import RecordedHistory
+from memories.admin.bringing_back import RevertibleHistory
 from memories.admin.wall import EDIT, WalledAdmin
 
 _HELP = {
@@ -31,10 +31,14 @@ _HELP = {
 
 
 @admin.register(Channel)
-class ChannelAdmin(RecordedHistory, WalledAdmin):
+class ChannelAdmin(RevertibleHistory, WalledAdmin):
     """A channel appears by itself when a bot first speaks from it; people set its rules."""
 
     members_may = EDIT
+    revertible = (
+        "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",
+        "group_user_recall", "group_prefix", "need",
+    )  # fmt: skip
     list_display = ["name", "platform", "account", "workspace", "dm_scope", "group_sessions", "created_at"]
     list_select_related = ["workspace"]
     search_fields = ["platform", "account", "label"]

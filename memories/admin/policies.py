@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories import decay
-from memories.admin.row_history import RecordedHistory
+from memories.admin.bringing_back import RevertibleHistory
 from memories.admin.wall import MANAGE, WalledAdmin, workspaces_of
 from memories.choices import EntryType, PolicyKind, ScopeKind
 from memories.conf import conf
@@ -58,10 +58,11 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Policy)
-class PolicyAdmin(RecordedHistory, WalledAdmin):
+class PolicyAdmin(RevertibleHistory, WalledAdmin):
     """Everything that holds, the defaults included; removing a row brings its default back, and history keeps it."""
 
     members_may = MANAGE
+    revertible = ("value",)
     form = PolicyForm
     list_display = ["subject", "workspace", "said_value", "said_default", "updated_at"]
     list_display_links = ["subject"]

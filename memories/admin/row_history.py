@@ -70,7 +70,7 @@ class RecordedHistory:
 
 def life_of(row: Any) -> list[Told]:
     """The changes of a row, the newest first: walked back from the row as it is, for a change holds what was."""
-    now, told = _columns(row), []
+    now, told = columns_of(row), []
     changes = Change.objects.filter(
         workspace_id=row.workspace_id, table_name=row._meta.db_table, row_id=row.pk
     ).order_by("-version", "-id")
@@ -93,7 +93,7 @@ def life_of(row: Any) -> list[Told]:
     return told
 
 
-def _columns(row: Model) -> dict[str, Any]:
+def columns_of(row: Model) -> dict[str, Any]:
     """The row as the history writes values down."""
     table = connection.ops.quote_name(row._meta.db_table)
     with connection.cursor() as cursor:
