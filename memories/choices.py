@@ -164,6 +164,10 @@ class Held(TextChoices):
 
     SHARE = "share", _("It would take %(retired)d of %(live)d memories out of use, more than %(percent)d %%.")
     PINNED = "pinned", _("It would change %(pinned)d pinned memories.")
+    CONTRADICTED = (
+        "contradicted",
+        _("Something said at another time contradicts %(rows)d memories; which of it holds, a person knows."),
+    )
     UNREADABLE = "unreadable", _("It rests on an answer of the model that could not be read: %(problem)s")
     DOUBTFUL = "doubtful", _("The model would take %(rows)d memories out of use, and nothing newer says why.")
     CROWDED = (

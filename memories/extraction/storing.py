@@ -7,11 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-
 from memories import batch, days
 from memories.batch import Step
-from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.choices import BatchState, BatchVerb, ChangeState, Held
 from memories.conf import conf
 from memories.drafts import written_down
 from memories.extraction.contradicting import Contradiction
@@ -76,8 +74,8 @@ def _propose(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run
     """Leave to a person what may take the place of what; how many memories that would take out of use."""
     steps = list(_proposals(scope, doubtful, facts))
     if steps:
-        reason = _("These may no longer hold: something that was said later contradicts them.")
-        batch.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, reason=reason, judged=True)
+        made = batch.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
+        batch.hold(made, Held.CONTRADICTED, rows=len(steps))
     return len(steps)
 
 
