@@ -215,13 +215,13 @@ def _parsed(name: str, text: str, kind: type) -> Any:
         if kind is bool:
             return _WORDS[text.lower()]
         if kind is timedelta:
-            return _duration(text)
+            return duration(text)
         return kind(text)
     except (ValueError, KeyError):
         raise SettingMistyped(f"MEMORY_{name} is to be {_EXAMPLES[kind]}, not {text!r}.") from None
 
 
-def _duration(text: str) -> timedelta:
+def duration(text: str) -> timedelta:
     """`90d`, `1h30m`, `20s`; a bare number is seconds."""
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return timedelta(seconds=float(text))

@@ -91,7 +91,7 @@ def _context_tokens() -> int:
     return conf.CONTEXT_TOKENS
 
 
-def _session_events() -> bool:
+def session_events_by_default() -> bool:
     """Whether questions about the past find what was said, when a bot does not say."""
     return conf.INCLUDE_SESSION_EVENTS
 
@@ -116,7 +116,7 @@ class Asked(fields.StrictSerializer):
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     quotas = fields.YesNo(default=True)
     token_budget = fields.Whole(min_value=0, max_value=100_000, default=_context_tokens)
-    include_session_events = fields.YesNo(default=_session_events)
+    include_session_events = fields.YesNo(default=session_events_by_default)
     explain = fields.YesNo(default=False)
     cache = fields.YesNo(default=True)
 

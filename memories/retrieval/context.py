@@ -41,14 +41,15 @@ def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
 
 def memory_line(item: Ranked, zone: tzinfo) -> str:
     """A memory as a model reads it."""
-    return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {_one_line(item.entry.content)}"
+    return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {one_line(item.entry.content)}"
 
 
 def event_line(event: Found, zone: tzinfo) -> str:
     """A message as a model reads it, with the path that proves it."""
-    said = f"{event.sender or event.role.capitalize()}: {_one_line(event.content)}"
+    said = f"{event.sender or event.role.capitalize()}: {one_line(event.content)}"
     return f"- [{event.at.astimezone(zone):%Y-%m-%d %H:%M}] {said} [{event.path}]"
 
 
-def _one_line(content: str) -> str:
+def one_line(content: str) -> str:
+    """A text on one line, its own lines between slashes."""
     return " / ".join(part.strip() for part in content.splitlines() if part.strip())

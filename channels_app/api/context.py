@@ -1,0 +1,202 @@
+"""POST /context: everything a bot needs before it answers."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from channels_app import addressing
+from channels_app.api import answers
+from channels_app.api.serializers import AddressField, TurnText, session_events_by_default
+from channels_app.api.views import event_json, memory_json
+from channels_app.context import Context, Said, context_for
+from memories.api import fields
+from memories.api.answers import RecalledMemory
+from memories.api.authentication import key_of
+from memories.api.calls import Call
+from memories.api.clock import now_of
+from memories.choices import Category, NeedMode, Permission
+from memories.conf import conf
+from memories.models import BotKey, Policy
+from memories.retrieval import Query
+from memories.retrieval.standing import Note
+from memories.scoping import Resolved
+from sessions_app.api.reach import visible_sessions
+from sessions_app.choices import EventKind
+from sessions_app.models import Session, SessionEvent
+
+
+def _budget() -> int:
+    """The budget of everything when a bot names none."""
+    return conf.CONTEXT_BUDGET
+
+
+class AskedContext(fields.StrictSerializer):
+    """A message that is about to be answered."""
+
+    address = AddressField()
+    message = TurnText(allow_blank=True)
+    token_budget = fields.Whole(min_value=0, max_value=1_000_000, default=_budget)
+    limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
+    need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
+    include_session_events = fields.YesNo(default=session_events_by_default)
+
+
+class ContextSession(serializers.Serializer[Any]):
+    """The conversation the message belongs to; without an id it has not been heard of."""
+
+    id = serializers.UUIDField(allow_null=True)
+    key = serializers.CharField()
+    conversation = serializers.IntegerField()
+    tokens = serializers.IntegerField(help_text="Of all of its history.")
+    max_tokens = serializers.IntegerField()
+    is_first_turn = serializers.BooleanField()
+
+
+class CoreFact(serializers.Serializer[Any]):
+    """A line of the profile."""
+
+    id = serializers.UUIDField()
+    scope = serializers.CharField()
+    category = serializers.ChoiceField(choices=Category.choices, allow_blank=True)
+    content = serializers.CharField()
+
+
+class DayNote(serializers.Serializer[Any]):
+    """What is noted of one local day."""
+
+    date = serializers.DateField()
+    scope = serializers.CharField()
+    content = serializers.CharField()
+    cut = serializers.BooleanField(help_text="There is more of that day.")
+
+
+class ChatMessage(serializers.Serializer[Any]):
+    """A message of the group that was not meant for the bot."""
+
+    sender = serializers.CharField()
+    content = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class ContextMessage(serializers.Serializer[Any]):
+    """One message of the history."""
+
+    position = serializers.IntegerField()
+    role = serializers.ChoiceField(choices=[kind for kind in EventKind.choices if kind[0] != EventKind.AMBIENT])
+    sender = serializers.CharField()
+    content = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class ContextAnswer(serializers.Serializer[Any]):
+    """Everything that was found worth a place in the prompt; never more than the budget."""
+
+    recall_id = serializers.UUIDField(allow_null=True)
+    session = ContextSession()
+    need = answers.NeedAnswer()
+    evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
+    profile = CoreFact(many=True)
+    memories = RecalledMemory(many=True)
+    events = answers.RecalledEvent(many=True)
+    notes = DayNote(many=True, help_text="At the first turn of a conversation only.")
+    recent_chat = ChatMessage(many=True, help_text="Of groups only.")
+    history = ContextMessage(many=True)
+    directives = answers.Directive(many=True)
+    text = serializers.CharField(help_text="Ready-made system text: all but the history.")
+    tokens = serializers.IntegerField(help_text="Of the text and the history.")
+    degraded = serializers.ListField(child=serializers.CharField())
+
+
+class ContextView(Call):
+    """A bot asks for all it needs at once, and then asks its model."""
+
+    required = {"POST": Permission.READ}
+
+    @extend_schema(operation_id="context", request=AskedContext, responses=ContextAnswer)
+    def post(self, request: Request) -> Response:
+        asked = AskedContext(data=request.data)
+        asked.is_valid(raise_exception=True)
+        key = key_of(request)
+        resolved = addressing.resolve_address(key.workspace_id, asked.validated_data["address"])
+        query = _query(key, resolved, asked.validated_data)
+        session = _session(key, resolved)
+        given = context_for(key, query, resolved, session, now=now_of(request))
+        return Response({"session": _session_json(given, session, resolved), **_answer(given)})
+
+
+def _query(key: BotKey, resolved: Resolved, asked: dict[str, Any]) -> Query:
+    return Query(
+        workspace_id=key.workspace_id,
+        bot_id=key.bot_id,
+        session_key=resolved.session_key,
+        places=addressing.places_to_recall(key, resolved),
+        message=asked["message"],
+        limit=asked["limit"] or int(Policy.objects.of(key.workspace_id).weight("MAX_RECALLS")),
+        need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else asked["need"],
+        token_budget=asked["token_budget"],
+        include_session_events=asked["include_session_events"],
+        cache=True,
+    )
+
+
+def _session(key: BotKey, resolved: Resolved) -> Session | None:
+    place = {"platform": resolved.session_platform, "account": resolved.session_account}
+    return visible_sessions(key).filter(**place, key=resolved.session_key).first()
+
+
+def _session_json(given: Context, known: Session | None, resolved: Resolved) -> dict[str, Any]:
+    """The conversation as the next message will find it: what has ended is not told of."""
+    open_one = given.session
+    ended = known.conversation if known and not open_one and known.next_position > 1 else 0
+    return {
+        "id": str(known.uid) if known else None,
+        "key": resolved.session_key,
+        "conversation": ended + 1 if ended else known.conversation if known else 1,
+        "tokens": open_one.tokens if open_one else 0,
+        "max_tokens": resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
+        "is_first_turn": given.is_first_turn,
+    }
+
+
+def _answer(given: Context) -> dict[str, Any]:
+    found = given.recall
+    return {
+        "recall_id": str(found.receipt.uid) if found.receipt else None,
+        "need": {"retrieve": found.need.retrieve, "rule": found.need.rule},
+        "evidence": found.evidence.verdict,
+        "profile": [
+            {"id": str(fact.uid), "scope": fact.scope.key, "category": fact.category, "content": fact.content}
+            for fact in given.profile
+        ],
+        "memories": [memory_json(item, found.weights) for item in given.memories],
+        "events": [event_json(event) for event in given.events],
+        "notes": [_note(note) for note in given.notes],
+        "recent_chat": [_chat(said) for said in given.recent_chat],
+        "history": [_message(said) for said in given.history],
+        "directives": [vars(directive) for directive in given.directives],
+        "text": given.text,
+        "tokens": given.tokens,
+        "degraded": found.degraded,
+    }
+
+
+def _note(note: Note) -> dict[str, Any]:
+    return {"date": note.on, "scope": note.scope, "content": note.content, "cut": note.is_cut}
+
+
+def _chat(said: SessionEvent) -> dict[str, Any]:
+    return {"sender": said.sender_id, "content": said.content, "at": said.at}
+
+
+def _message(said: Said) -> dict[str, Any]:
+    event = said.event
+    return {
+        "position": event.position,
+        "role": event.kind,
+        "sender": event.sender_id,
+        "content": said.content,
+        "at": event.at,
+    }

@@ -1,0 +1,80 @@
+"""What goes into a prompt without being searched for: the profile, always (D1), and the notes of these days (C9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+
+from django.db.models import Q
+
+from memories import text
+from memories.choices import Category, ScopeKind
+from memories.conf import conf
+from memories.models import DailyEvent, Entry, Policy, Scope
+from memories.retrieval.query import Place
+
+CORE = 1  # the tier of the profile
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is noted of one local day."""
+
+    on: date
+    scope: str
+    content: str
+    is_cut: bool  # there is more of that day
+
+
+def profile_of(places: Sequence[Place], *, now: datetime) -> list[Entry]:
+    """Who is spoken with: the core facts, the most important first, PROFILE_MAX at most.
+
+    In a group a person's only where it may hear everything of them (A3). Passwords never: they are recalled when
+    somebody asks for them, and not sent to a model with every message.
+    """
+    told = {place.scope.pk: place.scope for place in places if not _is_kept_from_here(place)}
+    if not told:
+        return []
+    core = Entry.objects.live().filter(scope__in=list(told), tier=CORE).exclude(category=Category.CREDENTIAL)
+    core = core.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now)).defer("terms", "origins")
+    found = list(core.order_by("-importance", "-stated_at", "-id")[: conf.PROFILE_MAX])
+    policies = Policy.objects.of(next(iter(told.values())).workspace_id)
+    for entry in found:
+        entry.scope = told[entry.scope_id]
+    return [entry for entry in found if (end := policies.end_of(entry)) is None or end > now]
+
+
+def _is_kept_from_here(place: Place) -> bool:
+    is_person_in_group = place.ref.in_group and place.scope.kind == ScopeKind.USER
+    return is_person_in_group and place.ref.only_chat is not None
+
+
+def notes_of(scope: Scope, *, now: datetime, zone: tzinfo) -> list[Note]:
+    """Today's and yesterday's notes of a scope, today first; NOTES_DAY_CHARS a day and NOTES_CHARS together.
+
+    Of a day with more, the newest.
+    """
+    today = now.astimezone(zone).date()
+    days = [today, today - timedelta(days=1)]
+    rows = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date__in=days)
+    told = list(rows.order_by("-local_date", "-id").values_list("local_date", "content")[: conf.NOTES_CHARS])
+    left, notes = conf.NOTES_CHARS, []
+    for day in days:
+        content, is_cut = _newest([said for on, said in told if on == day], min(conf.NOTES_DAY_CHARS, left))
+        if content:
+            notes.append(Note(day, scope.key, content, is_cut))
+            left -= len(content)
+    return notes
+
+
+def _newest(told: Sequence[str], limit: int) -> tuple[str, bool]:
+    """The lines of a day in their order, as many of the newest as fit; a single one that does not is shortened."""
+    chosen: list[str] = []
+    used = -1
+    for said in (content.strip() for content in told):
+        if used + 1 + len(said) > limit:
+            break
+        chosen.append(said)
+        used += 1 + len(said)
+    if told and not chosen:
+        return text.smart_truncate(told[0], limit), True
+    return "\n".join(reversed(chosen)), len(chosen) < len(told)
