@@ -19,8 +19,12 @@ from memories.models.policy import Policies
 
 JOB = "expire"
 ACTOR = f"job:{JOB}"
+#: Its batches, whoever had it run; those of people who expire what they chose have runs of another name.
+OF_THE_JOB = Q(name=JOB, run__startswith=f"{JOB}:", undoes=None)
 #: What ends within so much is due soon.
 SOON = timedelta(days=7)
+#: The last night, wherever that was.
+NIGHT = timedelta(days=1)
 #: Is told how far a run is.
 Report = Callable[[dict[str, int]], None]
 
@@ -43,15 +47,7 @@ def expire_due(
     """
     counts = {"scopes": 0, "entries": 0}
     for plan in plan_due(workspace_id, now=now, run=run, actor=actor):
-        begun = counts["entries"]
-
-        def tell(done: int, begun: int = begun) -> None:
-            if report:
-                report({**counts, "entries": begun + done})
-
-        applied = batch.carry_out(plan, now=now, report=tell)
-        counts["entries"] += applied.counts.get(BatchVerb.EXPIRE, 0)
-        counts["scopes"] += 1
+        _carry_out(plan, BatchVerb.EXPIRE, counts, now, report)
     return counts
 
 
@@ -84,9 +80,13 @@ def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQue
     return live.filter(policies.over(now))
 
 
+def is_of_the_job(done: Batch) -> bool:
+    return Batch.objects.filter(OF_THE_JOB, pk=done.pk).exists()
+
+
 def runs(*, since: datetime, until: datetime | None = None) -> QuerySet[Batch]:
     """The batches in which the job took something out of use in this time, newest first."""
-    batches = Batch.objects.filter(name=JOB, state=BatchState.APPLIED, undoes=None, created_at__gte=since)
+    batches = Batch.objects.filter(OF_THE_JOB, state=BatchState.APPLIED, created_at__gte=since)
     return (batches if until is None else batches.filter(created_at__lt=until)).order_by("-created_at", "-pk")
 
 
@@ -116,3 +116,31 @@ def plan_restore(
                 scope, chosen, BatchVerb.RESTORE, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, draft=draft,
                 reason=reason,
             )  # fmt: skip
+
+
+def restore_all(
+    batches: Iterable[Batch],
+    *,
+    term: timedelta | None,
+    now: datetime,
+    actor: str,
+    reason: str,
+    report: Report | None = None,
+) -> dict[str, int]:
+    """Bring back what batches took out; called again, it goes on with what is out still."""
+    counts = {"scopes": 0, "entries": 0}
+    for plan in plan_restore(batches, term=term, now=now, actor=actor, reason=reason):
+        _carry_out(plan, BatchVerb.RESTORE, counts, now, report)
+    return counts
+
+
+def _carry_out(plan: Batch, verb: BatchVerb, counts: dict[str, int], now: datetime, report: Report | None) -> None:
+    begun = counts["entries"]
+
+    def tell(done: int) -> None:
+        if report:
+            report({**counts, "entries": begun + done})
+
+    applied = batch.carry_out(plan, now=now, report=tell)
+    counts["scopes"] += 1
+    counts["entries"] += applied.counts.get(verb, 0)

@@ -1,7 +1,7 @@
 """What the worker does for memories: one call a task; only the hourly ones read the clock themselves."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -21,6 +21,12 @@ AT_ONCE = batch.CHUNK
 def expire(workspace_id: int, *, now: datetime, run: str, report: expiry.Report | None = None) -> dict[str, int]:
     """Nightly, at the workspace's own hour."""
     return expiry.expire_due(workspace_id, now=now, run=run, report=report)
+
+
+def restore_expired(batch_ids: list[int], *, term: timedelta | None, actor: str, reason: str) -> dict[str, int]:
+    """What is too much to wait for; called again, it goes on with what is out still."""
+    batches = Batch.objects.filter(pk__in=batch_ids)
+    return expiry.restore_all(batches, term=term, now=timezone.now(), actor=actor, reason=reason)
 
 
 def count_terms(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, pgettext
 
 from memories import batch as batches
-from memories import store
+from memories import expiry, store
 from memories.admin.row_history import Line, line_of, say
 from memories.admin.states import State
 from memories.batch import Told
@@ -98,6 +98,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "rows": [_row(batch, told) for told in batches.tell(batch, list(rows.object_list))],
         "page": rows,
         "may_decide": batch.state == BatchState.PROPOSED,
+        "may_restore": is_expiry(batch),
         "may_undo": batch.state == BatchState.APPLIED and batch.scope_id is not None,
     }
     request.current_app = model_admin.admin_site.name
@@ -107,6 +108,11 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
 def name_of(batch: Batch) -> str:
     """The job or action, in the reader's words where there are some."""
     return str(BatchVerb(batch.name).label) if batch.name in BatchVerb.values else batch.name
+
+
+def is_expiry(batch: Batch) -> bool:
+    """Whether the job took something out of use with it, which people may bring back with a term."""
+    return expiry.is_of_the_job(batch) and batch.state == BatchState.APPLIED
 
 
 def held(batch: Batch) -> list[str]:

@@ -11,6 +11,7 @@ from unfold.decorators import display
 
 from memories.admin import batch_page
 from memories.admin.batch_decisions import Decisions
+from memories.admin.expired import RestoresExpired
 from memories.admin.filters import DaysFilter
 from memories.admin.wall import LOOK, Colors, WalledAdmin
 from memories.choices import BatchState
@@ -18,11 +19,11 @@ from memories.models import Batch
 
 _COLORS = Colors({state.label: color for state, color in batch_page.STATES.items()})
 #: What may be decided about a batch, each at an address of its own behind the batch's.
-DECISIONS = ("approve", "refuse", "undo", "plan")
+DECISIONS = ("approve", "refuse", "undo", "plan", "restore")
 
 
 @admin.register(Batch)
-class BatchAdmin(Decisions, WalledAdmin):
+class BatchAdmin(Decisions, RestoresExpired, WalledAdmin):
     """A batch is made by what it does; here it is looked at, decided on, and taken back."""
 
     members_may = LOOK
@@ -45,7 +46,9 @@ class BatchAdmin(Decisions, WalledAdmin):
             )
             for what in DECISIONS
         ]
-        return [*pages, *super().get_urls()]
+        last_night = self.admin_site.admin_view(self.restore_last_night)
+        first = path("last-night/restore/", last_night, name="memories_batch_last_night")
+        return [first, *pages, *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         waiting = self.get_queryset(request).filter(state=BatchState.PROPOSED).count()

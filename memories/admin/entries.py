@@ -18,7 +18,7 @@ from unfold.decorators import display
 
 from memories.admin import entry_history
 from memories.admin.entry_form import EntryForm, SlotInline, edit_of
-from memories.admin.filters import DaysFilter, ProjectFilter, ReachableFilter, StateFilter, TierFilter
+from memories.admin.filters import DaysFilter, DueFilter, ProjectFilter, ReachableFilter, StateFilter, TierFilter
 from memories.admin.out_and_back import OutAndBack
 from memories.admin.paging import BoundedList
 from memories.admin.related import about
@@ -62,6 +62,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
     list_display_links = ["text"]
     list_filter = [
         StateFilter,
+        DueFilter,
         ("type", ChoicesDropdownFilter),
         ("category", ChoicesDropdownFilter),
         TierFilter,
@@ -113,6 +114,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
         "suppressed_at", "superseded_by", "verified_at", "verified_by", "path", "line_from", "line_to", "uid",
         "version",
     ]  # fmt: skip
+    list_before_template = "admin/memories/expired_last_night.html"
     change_form_outer_before_template = "admin/memories/entry_state.html"
     change_form_outer_after_template = "admin/memories/entry_related.html"
 

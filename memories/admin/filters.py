@@ -11,7 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RangeDateFilter, TextFilter
 from unfold.utils import parse_date_str
 
+from memories import expiry
+from memories.admin.expired import last_night
 from memories.admin.states import State, in_state
+from memories.choices import Due
+from memories.models import Policy
 
 
 class StateFilter(DropdownFilter):
@@ -27,6 +31,23 @@ class StateFilter(DropdownFilter):
         return (
             queryset.filter(in_state(str(self.value()), timezone.now())) if self.value() in State.values else queryset
         )
+
+
+class DueFilter(DropdownFilter):
+    """What somebody should look at, and what the job took out last."""
+
+    title = _("due")
+    parameter_name = "due"
+    LAST_NIGHT = "last_night"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [*Due.choices, (self.LAST_NIGHT, _("Expired last night"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        now, asked = timezone.now(), str(self.value())
+        if asked == self.LAST_NIGHT:
+            return queryset.filter(pk__in=expiry.taken_out(last_night(request, now)).values("pk"))
+        return queryset.filter(expiry.due(asked, now, Policy.objects.over)) if asked in Due.values else queryset
 
 
 class TierFilter(DropdownFilter):

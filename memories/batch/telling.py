@@ -12,7 +12,7 @@ from memories.models import Batch, BatchChange, Change, Entry, Slot
 
 Values = tuple[Any, Any]  # before and after
 #: What an undo tells of an entry beside its words; the rest follows from these.
-ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at")
+ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
 #: Of what takes an entry out of use is told only whether it holds.
 MARKS = {
     "expired": "expired_at", "archived": "archived_at", "suppressed": "suppressed_at",

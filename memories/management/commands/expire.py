@@ -1,0 +1,37 @@
+"""`manage.py expire`: take out of use what has lived its time, as the nightly job does (A9)."""
+
+from argparse import ArgumentParser
+from typing import Any
+from uuid import uuid4
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memories import expiry
+from memories.management import told
+
+
+class Command(BaseCommand):
+    help = _("Takes out of use what has lived its time, a batch for each scope.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--workspace", metavar="NAME", help="only in this workspace")
+        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--dry-run", action="store_true", help="only count what is due")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        now = options["now"] or timezone.now()
+        chosen = told.workspaces(options["workspace"])
+        due = [expiry.count_due(workspace.pk, now=now) for workspace in chosen]
+        counts = total = {name: sum(row[name] for row in due) for name in ("scopes", "entries")}
+        if not options["dry_run"]:
+            bar, run, counts = told.Bar(total["entries"]), uuid4(), {"scopes": 0, "entries": 0}
+            for workspace in chosen:
+                name = f"expire:{workspace.pk}:{run}"
+                done = expiry.expire_due(workspace.pk, now=now, run=name, report=bar, actor=told.actor())
+                bar.move_on(done)
+                counts = {name: counts[name] + done[name] for name in counts}
+            bar.end()
+        self.stdout.write(told.said(counts, as_json=options["json"]))

@@ -1,0 +1,53 @@
+"""`manage.py restore`: bring back what the nightly job took out, of some batches or of a time (A9)."""
+
+from argparse import ArgumentParser
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memories import expiry
+from memories.management import told
+from memories.models import Batch
+
+
+class Command(BaseCommand):
+    help = _("Brings back what the nightly job took out of use, and nothing people took out themselves.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--batch", action="append", type=UUID, metavar="ID", help="of this batch; may be repeated")
+        which.add_argument("--since", type=told.moment, metavar="TIME", help="what expired from that time on")
+        which.add_argument("--last-night", action="store_true", help="what expired in the last 24 hours")
+        parser.add_argument("--workspace", metavar="NAME", help="only in this workspace")
+        parser.add_argument("--term", type=told.span, metavar="30d", help="for so long; else as long as policies say")
+        parser.add_argument("--reason", default="", help="kept with the batches")
+        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--dry-run", action="store_true", help="only count what would come back")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        now = options["now"] or timezone.now()
+        batches = self._batches(now, options)
+        found = expiry.taken_out(batches)
+        counts = {"scopes": found.values("scope_id").distinct().count(), "entries": found.count()}
+        if not options["dry_run"]:
+            bar = told.Bar(counts["entries"])
+            counts = expiry.restore_all(
+                batches, term=options["term"], now=now, actor=told.actor(), reason=options["reason"], report=bar
+            )
+            bar.end()
+        self.stdout.write(told.said(counts, as_json=options["json"]))
+
+    def _batches(self, now: datetime, options: dict[str, Any]) -> list[Batch]:
+        chosen = [workspace.pk for workspace in told.workspaces(options["workspace"])]
+        batch = options["batch"]
+        if not batch:
+            return list(expiry.runs(since=options["since"] or now - expiry.NIGHT).filter(workspace_id__in=chosen))
+        found = list(Batch.objects.filter(expiry.OF_THE_JOB, uid__in=batch, workspace_id__in=chosen))
+        if missing := set(batch) - {row.uid for row in found}:
+            raise CommandError(_("No batch of the job: %(ids)s.") % {"ids": ", ".join(map(str, sorted(missing)))})
+        return found

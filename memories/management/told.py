@@ -1,0 +1,76 @@
+"""What the commands that work off jobs by hand have in common: what they are told, and how they tell."""
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from datetime import datetime, timedelta
+from getpass import getuser
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memories.conf import duration
+from memories.models import Workspace
+
+
+def moment(text: str) -> datetime:
+    """A time as an argument; without a zone it is meant where the platform is."""
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError(_("“%(text)s” is not a time.") % {"text": text}) from error
+    return read if read.tzinfo else timezone.make_aware(read)
+
+
+def span(text: str) -> timedelta:
+    """A span of time as an argument: 30d, 48h, 1h30m."""
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise ArgumentTypeError(_("“%(text)s” is no span of time such as 30d or 48h.") % {"text": text}) from error
+
+
+def workspaces(name: str | None) -> list[Workspace]:
+    """The one of that name, or all."""
+    rows = Workspace.objects.order_by("pk")
+    if name is None:
+        return list(rows)
+    if found := list(rows.filter(name=name)):
+        return found
+    known = ", ".join(rows.values_list("name", flat=True))
+    raise CommandError(_("There is no workspace “%(name)s”; there are: %(known)s.") % {"name": name, "known": known})
+
+
+def actor() -> str:
+    """Who acts, as history names them."""
+    return f"command:{getuser()}"
+
+
+class Bar:
+    """How far the work is, on one line of a terminal that is read by a person; elsewhere it says nothing."""
+
+    WIDTH = 30
+
+    def __init__(self, total: int) -> None:
+        self._total, self._before, self._shown = total, 0, sys.stderr.isatty() and total > 0
+
+    def __call__(self, counts: dict[str, int]) -> None:
+        done = min(self._before + counts.get("entries", 0), self._total)
+        if self._shown:
+            filled = self.WIDTH * done // self._total
+            sys.stderr.write(f"\r[{'#' * filled}{'.' * (self.WIDTH - filled)}] {done:,} / {self._total:,}")
+            sys.stderr.flush()
+
+    def move_on(self, counts: dict[str, int]) -> None:
+        """The next workspace counts from nothing again."""
+        self._before += counts.get("entries", 0)
+
+    def end(self) -> None:
+        if self._shown:
+            sys.stderr.write("\n")
+
+
+def said(counts: dict[str, Any], *, as_json: bool) -> str:
+    return json.dumps(counts) if as_json else ", ".join(f"{name} {count}" for name, count in counts.items())
