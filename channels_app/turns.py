@@ -1,10 +1,16 @@
 """Taking a turn in: the session hears it, memory keeps it, in one transaction (A1, A5, A13)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from django.db import transaction
+from django_q.tasks import async_task
+
 from channels_app import addressing, buffering
+from memories import shortening
 from memories.capture import Turn, capture_turn
 from memories.models import BotKey
 from memories.models.change import acting
@@ -60,8 +66,19 @@ def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
         )
         remembered = capture_turn(turn, resolved, scopes, sender=sender, now=now, actor=actor)
         buffering.hold_turn(turn, session, events, resolved, scopes, sender=sender, now=now)
+        _shorten_later(turn, session, events, remembered)
         asked = budget.directives(session, language=language, now=now, max_tokens=said.max_tokens)
     return Taken(session, remembered, asked)
+
+
+def _shorten_later(
+    turn: Turn, session: Session, events: Sequence[SessionEvent], remembered: Sequence[Remembered]
+) -> None:
+    """Have a long turn shortened once it is stored (A11); the queue carries ids, and no words."""
+    if remembered and shortening.is_wanted(turn.user, turn.assistant):
+        ids = [event.pk for event in events], [one.entry.pk for one in remembered]
+        work = partial(async_task, "channels_app.tasks.shorten_turn", session.workspace_id, *ids, group="mem:shorten")
+        transaction.on_commit(work)
 
 
 def speaker_of(address: Address) -> str:
