@@ -95,6 +95,21 @@ def reword(event: DailyEvent, content: str, *, now: datetime, actor: str) -> Non
         event.save(update_fields=["content", "terms", "updated_at"])
 
 
+def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str) -> bool:
+    """Say that facts were made of these; not of any when one of them was changed, taken out or done since it was read.
+
+    Inside the transaction that stores the facts.
+    """
+    versions = {event.pk: event.version for event in events}
+    held = DailyEvent.objects.in_use().filter(pk__in=versions, compressed_at__isnull=True)
+    with acting(actor):
+        found = dict(held.select_for_update(of=("self",)).order_by("pk").values_list("pk", "version"))
+        if found != versions:
+            return False
+        DailyEvent.objects.filter(pk__in=versions).update(compressed_at=now, updated_at=now)
+    return True
+
+
 def expire(events: QuerySet[DailyEvent], *, now: datetime, actor: str) -> int:
     """Take events out of use; how many were in use."""
     with acting(actor):

@@ -72,3 +72,8 @@ def decay(category: str, days: float) -> float:
 def importance_of(category: str) -> float:
     """The importance a memory gets when nobody says one (D2)."""
     return IMPORTANCES.get(category, DEFAULT_IMPORTANCE)
+
+
+def relevance(importance: float, category: str, days: float) -> float:
+    """What a fact is worth so many days after it was last used (D4)."""
+    return importance * decay(category, days)

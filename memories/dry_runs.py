@@ -2,15 +2,32 @@
 
 from datetime import datetime
 
-from memories import batch, expiry, extraction, upkeep
+from memories import archive as archiving
+from memories import batch, capacity, compression, expiry, extraction, upkeep
 from memories.choices import BatchVerb, BufferState
-from memories.models import Parcel, Scope
+from memories.models import Parcel, Scope, Workspace
 
 
 def expire(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     """Plans: a batch for each scope, to be approved or refused."""
     planned = [plan.counts.get(BatchVerb.EXPIRE, 0) for plan in expiry.plan_due(workspace_id, now=now, run=run)]
     return {"scopes": len(planned), "entries": sum(planned)}
+
+
+def compress_days(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    return {"days": compression.waiting(Workspace.objects.get(pk=workspace_id), now).count()}
+
+
+def compress(workspace_id: int) -> dict[str, int]:
+    return compression.to_judge(workspace_id)
+
+
+def keep_within(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    return capacity.count_surplus(workspace_id, now=now)
+
+
+def archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    return {"notes": archiving.count_days(workspace_id, now=now)}
 
 
 def extract(*, now: datetime) -> dict[str, int]:

@@ -156,10 +156,10 @@ def contains(old: str, new: str) -> bool:
 
 def _plain(shingles: set[str]) -> set[str]:
     """What two texts share when numbers, dates and negations are left out."""
-    return {shingle for shingle in shingles if not _tells(shingle)}
+    return {shingle for shingle in shingles if not tells(shingle)}
 
 
-def _tells(word: str) -> bool:
+def tells(word: str) -> bool:
     """Whether a word counts, dates, negates or turns a statement round."""
     return bool(
         _NUMBER.search(word)

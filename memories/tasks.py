@@ -9,7 +9,9 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memories import batch, expiry, extraction, upkeep
+from memories import archive as archiving
+from memories import batch, capacity, compression, expiry, extraction, rehearsal, upkeep
+from memories.conf import conf
 from memories.exceptions import PlatformError
 from memories.models import Batch
 
@@ -52,6 +54,42 @@ def extract() -> dict[str, int]:
 def extract_day(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     """Nightly, at the workspace's own hour."""
     return extraction.extract_all(_from(now), workspace_id=workspace_id)
+
+
+def compress_days(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+    """Nightly, at the workspace's own hour; what there was no time for is another task."""
+    counts = compression.compress_days(workspace_id, clock=_from(now), run=run)
+    if counts.get("stopped_time") and counts["days"]:
+        _go_on("compress_days", workspace_id, run)
+    return counts
+
+
+def compress(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+    """Weekly, at the workspace's own hour; what there was no time for is another task."""
+    counts = compression.compress_facts(workspace_id, clock=_from(now), run=run)
+    if counts.get("stopped_time") and counts["planned"]:
+        _go_on("compress", workspace_id, run)
+    return counts
+
+
+def _go_on(job: str, workspace_id: int, run: str) -> None:
+    """Under the name of the same run: it passes over what is done."""
+    async_task(f"memories.tasks.{job}", workspace_id, now=timezone.now(), run=run, group="mem:nightly")
+
+
+def keep_within(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+    """Nightly, at the workspace's own hour."""
+    return capacity.keep_within(workspace_id, now=now, run=run)
+
+
+def archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    """Nightly, at the workspace's own hour, unless owners want no notes."""
+    return archiving.archive_day(workspace_id, now=now) if conf.AUTO_MEMORY_SAVE_AT_4 else {}
+
+
+def rehearse() -> dict[str, int]:
+    """Every minute."""
+    return rehearsal.count_served(now=timezone.now())
 
 
 def carry_out(batch_id: int) -> None:

@@ -131,8 +131,8 @@ def nightly(workspace: Workspace, now: datetime) -> Iterator[Row]:
     last = {run.job: run for run in ran}
     for name, job in JOBS.items():
         if isinstance(job.cadence, time):
-            next_run = jobs.next_run(job.cadence, workspace.time_zone, now) if is_on(name) else None
-            row = _row(name, f"{job.cadence:%H:%M}", next_run)
+            next_run = jobs.next_run(job.cadence, workspace.time_zone, now, job.weekday) if is_on(name) else None
+            row = _row(name, job.when, next_run)
             _tell_of_run(row, last.get(name))
             yield row
 

@@ -56,26 +56,28 @@ def run_of(job: str, workspace_id: int | None, local_date: date, asked: str = ""
 
 
 def nightly() -> dict[str, time]:
-    """The jobs with an hour of the day that are switched on."""
+    """The jobs with an hour of the day that are switched on, those of one day of the week too."""
     return {name: job.cadence for name, job in JOBS.items() if isinstance(job.cadence, time) and is_on(name)}
 
 
-def newest_due(at: time, zone: str, now: datetime) -> date:
-    """The latest local date whose hour has come.
+def newest_due(at: time, zone: str, now: datetime, weekday: int | None = None) -> date:
+    """The latest local date whose hour has come; of a weekly job the latest such day of the week.
 
     An hour the clock skips comes when the clock has jumped; of an hour that comes twice, the first counts.
     """
     today = today_in(zone, now)
-    return today if _hour(today, at, zone) <= now else today - timedelta(days=1)
+    newest = today if _hour(today, at, zone) <= now else today - timedelta(days=1)
+    return newest if weekday is None else newest - timedelta(days=(newest.weekday() - weekday) % 7)
 
 
 def today_in(zone: str, now: datetime) -> date:
     return now.astimezone(_zone(zone)).date()
 
 
-def next_run(at: time, zone: str, now: datetime) -> datetime:
+def next_run(at: time, zone: str, now: datetime, weekday: int | None = None) -> datetime:
     """When the next local date's hour comes."""
-    return _hour(newest_due(at, zone, now) + timedelta(days=1), at, zone)
+    apart = timedelta(days=1 if weekday is None else 7)
+    return _hour(newest_due(at, zone, now, weekday) + apart, at, zone)
 
 
 def _hour(day: date, at: time, zone: str) -> datetime:
@@ -95,7 +97,7 @@ def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
     at = nightly().get(job)
     if at is None:
         return []
-    dates = _newest_dates(at, now)
+    dates = _newest_dates(job, at, now)
     ran = JobRun.objects.filter(job=job, asked="", local_date__in=set(dates.values())).exclude(_abandoned(now))
     settled = set(ran.values_list("workspace_id", "local_date"))
     return [(pk, day) for pk, day in sorted(dates.items()) if (pk, day) not in settled]
@@ -145,7 +147,7 @@ def _abandoned(now: datetime) -> Q:
 def give_up(job: str, *, now: datetime) -> None:
     """Runs that lost their process three times, or whose date a newer one has overtaken, have failed for all to see."""
     at = nightly().get(job)
-    newest = _newest_dates(at, now) if at else {}
+    newest = _newest_dates(job, at, now) if at else {}
     for run in JobRun.objects.filter(_abandoned(now), job=job, asked=""):
         overtaken = run.workspace_id in newest and run.local_date < newest[run.workspace_id]
         if run.attempts >= ATTEMPTS or overtaken:
@@ -156,8 +158,9 @@ def give_up(job: str, *, now: datetime) -> None:
             log.error("job.failed", job=job, workspace=run.workspace_id, date=str(run.local_date), error=error)
 
 
-def _newest_dates(at: time, now: datetime) -> dict[int, date]:
-    return {pk: newest_due(at, zone, now) for pk, zone in Workspace.objects.values_list("pk", "time_zone")}
+def _newest_dates(job: str, at: time, now: datetime) -> dict[int, date]:
+    weekday = JOBS[job].weekday
+    return {pk: newest_due(at, zone, now, weekday) for pk, zone in Workspace.objects.values_list("pk", "time_zone")}
 
 
 def perform(claim: Claim, *, now: datetime) -> None:

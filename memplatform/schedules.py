@@ -5,6 +5,7 @@ every workspace's own time zone: the tick asks every 15 minutes which are due (m
 """
 
 import ast
+from calendar import day_name
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -28,6 +29,14 @@ class Job:
     cadence: str | time
     behaviour: str
     what: str
+    weekday: int | None = None  # of a weekly job; 0 is Monday
+
+    @property
+    def when(self) -> str:
+        """`*/15 * * * *`, `03:30`, or `Monday 04:00`."""
+        if isinstance(self.cadence, str):
+            return self.cadence
+        return f"{'' if self.weekday is None else day_name[self.weekday] + ' '}{self.cadence:%H:%M}"
 
 
 JOBS: dict[str, Job] = {
@@ -36,6 +45,13 @@ JOBS: dict[str, Job] = {
     "extract": Job("memories.tasks.extract", "* * * * *", "D5", "extracts conversations that have gone quiet"),
     "extract-day": Job("memories.tasks.extract_day", time(3, 0), "D5", "extracts whatever the buffer still holds"),
     "expire": Job("memories.tasks.expire", time(3, 30), "A9", "takes out of use what has lived its time"),
+    "compress-days": Job("memories.tasks.compress_days", time(3, 15), "D6", "makes facts of the days before"),
+    "capacity": Job("memories.tasks.keep_within", time(3, 45), "D1", "archives what has faded and what is too much"),
+    "compress": Job(
+        "memories.tasks.compress", time(4, 0), "D6", "merges and drops facts, refreshes profiles", weekday=0
+    ),
+    "archive": Job("memories.tasks.archive", time(4, 0), "C10", "condenses the day before into a note"),
+    "rehearse": Job("memories.tasks.rehearse", "* * * * *", "D2", "counts what was recalled"),
     "resume-batches": Job(
         "memories.tasks.resume_batches", "*/5 * * * *", "F3", "goes on with batches left half applied"
     ),
@@ -56,6 +72,10 @@ DRY: dict[str, str] = {
     "extract": "memories.dry_runs.extract",
     "extract-day": "memories.dry_runs.extract_day",
     "expire": "memories.dry_runs.expire",
+    "compress-days": "memories.dry_runs.compress_days",
+    "capacity": "memories.dry_runs.keep_within",
+    "compress": "memories.dry_runs.compress",
+    "archive": "memories.dry_runs.archive",
     "resume-batches": "memories.dry_runs.resume_batches",
     "repair-index": "memories.dry_runs.repair_index",
     "clean-up": "memories.dry_runs.clean_up",

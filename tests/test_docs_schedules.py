@@ -27,7 +27,7 @@ def test_the_rows_say_when_what_and_how_to_switch_off() -> None:
         row = documented()[name]
         assert (row["behaviour"], row["what"]) == (job.behaviour, job.what)
         if isinstance(job.cadence, time):
-            assert row["when"] == f"{job.cadence:%H:%M} in the workspace's zone"
+            assert row["when"] == f"{job.when} in the workspace's zone"
         else:
             assert row["when"] == f"`{job.cadence}` UTC"
         assert hasattr(conf, row["off"].removeprefix("MEMORY_"))

@@ -2,17 +2,26 @@
 
 from datetime import datetime
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from memories.batch.deciding import refuse
 from memories.choices import BatchState, Held
 from memories.exceptions import BatchSettled
 from memories.models import Batch, Scope
 
+_RUN_CHARS = 64
+
 
 def hold(batch: Batch, code: Held, **figures: Any) -> None:
     """Have a plan wait for a person, whatever the fuse says; in the transaction that plans it."""
     batch.held_because = [*batch.held_because, {"code": code, **figures}]
     batch.save(update_fields=["held_because"])
+
+
+def part_of(run: str, part: str | int) -> str:
+    """The name of a part of a run, for batches of one run that are decided on apart; it fits its column."""
+    name = f"{run}:{part}"
+    return name if len(name) <= _RUN_CHARS else f"{uuid5(NAMESPACE_OID, run).hex}:{part}"[:_RUN_CHARS]
 
 
 def open_proposals(scope: Scope, name: str) -> list[Batch]:

@@ -146,6 +146,23 @@ class Extraction(_Answer):
     summary: Annotated[str, AfterValidator(_summary)]
 
 
+class Drawn(_Answer):
+    """One sentence that some days leave behind."""
+
+    content: Sentence
+    project: Annotated[str, _name(NO_PROJECT)] = NO_PROJECT
+    topic: Annotated[str, _name(NO_TOPIC)] = NO_TOPIC
+    category: Category
+    importance: float = Field(ge=0, le=1, allow_inf_nan=False)
+    days: list[KnownId] = Field(min_length=1)
+
+
+class DayFacts(_Answer):
+    """What days leave behind (D6)."""
+
+    facts: list[Drawn] = Field(max_length=MAX_FACTS)
+
+
 class Merge(_Answer):
     """Several facts that become one text."""
 

@@ -190,6 +190,10 @@ def plausible(asked: Asked) -> dict[str, Any]:
         facts = [_fact(message) for message in messages if message.get("role") == "user"]
         said = " ".join(str(message.get("content", "")) for message in messages)
         return {"facts": facts[:50], "summary": said[:200]}
+    if days := data.get("days"):
+        return {"facts": [_drawn(day) for day in days][:50]}
+    if notes := data.get("notes"):
+        return {"summary": " ".join(str(note["said"]) for note in notes)[:800]}
     if "profile" in data:
         return {"keep": [line["id"] for line in data["profile"]], "write": [], "drop": []}
     if "facts" in data:
@@ -201,6 +205,11 @@ def _fact(message: dict[str, Any]) -> dict[str, Any]:
     said = " ".join(str(message.get("content", "")).split()[:40])[:90]
     labels = {"project": "_global", "topic": "_general", "category": "event", "importance": 0.5}
     return {"content": said or "…", **labels, "messages": [message["id"]]}
+
+
+def _drawn(day: dict[str, Any]) -> dict[str, Any]:
+    fact = _fact({"id": day["id"], "content": day["said"]})
+    return {**{name: value for name, value in fact.items() if name != "messages"}, "days": [day["id"]]}
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ ASKED: dict[str, type[BaseModel]] = {
     "extraction": schemas.Extraction,
     "compression": schemas.Compression,
     "profile": schemas.Profile,
+    "days": schemas.DayFacts,
+    "day_note": schemas.Summary,
     "summary": schemas.Summary,
     "turn_summary": schemas.TurnSummary,
 }

@@ -18,7 +18,7 @@ class Command(BaseCommand):
         schedules.ensure(now=timezone.now())
         next_runs = dict(Schedule.objects.filter(name__startswith=PREFIX).values_list("name", "next_run"))
         for name, job in JOBS.items():
-            when = job.cadence if isinstance(job.cadence, str) else f"{job.cadence:%H:%M} in each workspace"
+            when = job.cadence if isinstance(job.cadence, str) else f"{job.when} in each workspace"
             state = _("on") if is_on(name) else _("off")
             next_run = next_runs.get(PREFIX + name)
             at = f"  {next_run:%Y-%m-%d %H:%M} UTC" if next_run else ""

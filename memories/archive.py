@@ -1,0 +1,117 @@
+"""The note of a day: what was told of it in a scope, condensed once, in the night after (C10)."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+import structlog
+from django.db import transaction
+
+from memories import days, llm, prompts, summaries, text
+from memories.choices import Source
+from memories.conf import conf
+from memories.days import Day
+from memories.exceptions import AnswerInvalid, BudgetSpent, InvalidDraft, ModelFailed, ModelOff, ScopeFrozen
+from memories.llm.schemas import Summary
+from memories.models import DailyEvent, Scope, Workspace
+from memories.store import statistics
+
+log = structlog.get_logger(__name__)
+JOB = "archive"
+ACTOR = f"job:{JOB}"
+#: A note is an event of its day with a source of its own: nothing else that is told of a day has it.
+SOURCE = Source.COMPRESSION
+NOTE_CHARS, NOTE_TOKENS = 800, 300
+_FAILURES = 2  # in a row, after which the model is not asked any more
+
+
+def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    """Condense the day before of each scope something was told of; how many notes.
+
+    A scope that has its note is passed over, so that a run that was killed goes on, and none is made twice.
+    """
+    workspace = Workspace.objects.get(pk=workspace_id)
+    day = now.astimezone(workspace.zone()).date() - timedelta(days=1)
+    counts: Counter[str] = Counter(scopes=0, notes=0, by_model=0)
+    failures = 0
+    for scope in _active(workspace, day):
+        counts["scopes"] += 1
+        events = list(_told(scope, day))
+        said = _asked(workspace, events, now) if failures < _FAILURES else None
+        failures = 0 if said else failures + 1
+        counts["by_model"] += bool(said)
+        try:
+            counts["notes"] += _write(scope, day, said or extracted(scope, events), events, now)
+        except ScopeFrozen:
+            counts["frozen"] += 1
+    return dict(counts)
+
+
+def count_days(workspace_id: int, *, now: datetime) -> int:
+    """How many notes a run would write."""
+    workspace = Workspace.objects.get(pk=workspace_id)
+    return len(_active(workspace, now.astimezone(workspace.zone()).date() - timedelta(days=1)))
+
+
+def _active(workspace: Workspace, day: date) -> list[Scope]:
+    told = DailyEvent.objects.in_use().filter(workspace=workspace, local_date=day).exclude(source=SOURCE)
+    noted = DailyEvent.objects.filter(workspace=workspace, local_date=day, source=SOURCE)
+    scopes = Scope.objects.filter(pk__in=told.order_by().values("scope_id"))
+    return list(scopes.exclude(pk__in=noted.values("scope_id")).order_by("pk"))
+
+
+def _told(scope: Scope, day: date) -> Sequence[DailyEvent]:
+    events = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, local_date=day)
+    return list(events.exclude(source=SOURCE).order_by("pk"))
+
+
+def _asked(workspace: Workspace, events: Sequence[DailyEvent], now: datetime) -> str | None:
+    """The note as the model tells it; None when there is none to be had."""
+    if not llm.is_on():
+        return None
+    data = {"notes": [{"at": event.created_at, "said": event.content} for event in events]}
+    question = prompts.prompt("day_note", workspace.language, data, max_tokens=NOTE_TOKENS)
+    try:
+        return llm.ask(workspace, JOB, question, Summary, now=now, max_tokens=NOTE_TOKENS * 4).value.summary
+    except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
+        log.warning("archive.by_extraction", workspace=workspace.pk, problem=type(problem).__name__)
+        return None
+
+
+def extracted(scope: Scope, events: Sequence[DailyEvent]) -> str:
+    """The most telling sentences of the day, as they stand; of a day of pleasantries its first words."""
+    lines = [summaries.Line(content=event.content, origin=str(event.pk)) for event in events]
+    told = summaries.summarise(lines, _weights(scope, events), limit=NOTE_CHARS).content
+    return told or text.smart_truncate(events[0].content, NOTE_CHARS)
+
+
+def _weights(scope: Scope, events: Sequence[DailyEvent]) -> summaries.Weigh:
+    """The rarer a term is in its scope, the more it tells."""
+    own = {term for event in events for term in text.terms(event.content)}
+    counts = {term: count for (_scope, term), count in statistics.frequencies([scope.pk], own).items()}
+    entries = max([scope.entry_count, *counts.values(), 1])
+    return lambda term: math.log(1 + (entries - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
+
+
+def _write(scope: Scope, day: date, said: str, events: Sequence[DailyEvent], now: datetime) -> int:
+    """The note, unless another process has written it; it is no news for the facts, which know its days already."""
+    known = all(event.chats for event in events)
+    note = Day(
+        scope=scope,
+        local_date=day,
+        content=said[: conf.CONTENT_MAX_CHARS],
+        source=SOURCE,
+        chats=tuple(chat for event in events for chat in event.chats) if known else (),
+        origins=tuple(origin for event in events for origin in event.origins),
+    )
+    with transaction.atomic():
+        Scope.objects.select_for_update().get(pk=scope.pk)
+        if DailyEvent.objects.filter(scope=scope, local_date=day, source=SOURCE).exists():
+            return 0
+        try:
+            written = days.write([note], now=now, actor=ACTOR)
+        except InvalidDraft:
+            return 0
+        days.mark_compressed(written, now=now, actor=ACTOR)
+    return len(written)

@@ -1,0 +1,142 @@
+"""The profile, tier 1: a few lines, refreshed as a difference from the facts that count most (D1, D6)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import transaction
+
+from memories import batch, prompts, substance
+from memories.batch import Step
+from memories.choices import BatchState, BatchVerb, Category, Held
+from memories.compression import drafting, judging
+from memories.compression.asking import Asker, Clock
+from memories.compression.facts import is_fixed, live_facts, relevance, settled_by_people, shown, waiting_in
+from memories.conf import conf
+from memories.llm.schemas import Given, Line, Profile
+from memories.models import Batch, Entry, Scope
+
+JOB = "profile"
+DOUBTS = "profile-doubts"
+ACTOR = "job:compress"
+#: Facts a profile may rest on, those that count most.
+_FACTS, _LEAST = 200, 0.7
+
+
+@dataclass
+class _Refreshed:
+    """What is to become of the lines of a profile."""
+
+    room: int
+    steps: list[Step] = field(default_factory=list)
+    doubtful: list[Step] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def refresh(scope: Scope, asker: Asker, clock: Clock, run: str) -> dict[str, int]:
+    """Ask what the profile of a scope is to say; nothing is asked where nothing has changed since."""
+    run = batch.part_of(run, JOB)
+    begun = Batch.objects.filter(run=run, scope=scope).first()
+    if begun is not None:
+        return _carried_out(begun, clock())
+    lines, facts = live_facts(scope, tier=1), _facts(scope, clock())
+    if not facts or not _has_changed(scope, [*lines, *facts]):
+        return {}
+    named = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
+    own = {pk for pk in named if pk.startswith("p")}
+    settled = settled_by_people(scope)
+    free = frozenset(pk for pk in own if not is_fixed(named[pk]) and named[pk].pk not in settled)
+    answer = asker.ask(_question(named, asker), Profile, Given(frozenset(named), free))
+    if answer is None:
+        return {}
+    refreshed = _read(answer, named, free, room=conf.PROFILE_LINES - len(lines), now=clock())
+    return dict(refreshed.counts) | {"planned": 1} | _carried_out(_plan(scope, refreshed, asker, clock(), run), clock())
+
+
+def _facts(scope: Scope, now: datetime) -> list[Entry]:
+    """Secrets are nothing to have before one always."""
+    important = [
+        fact for fact in live_facts(scope, tier=2) if fact.importance >= _LEAST and fact.category != Category.CREDENTIAL
+    ]
+    return sorted(important, key=lambda fact: (-relevance(fact, now), -fact.pk))[:_FACTS]
+
+
+def _has_changed(scope: Scope, entries: Sequence[Entry]) -> bool:
+    last = Batch.objects.filter(scope=scope, name=JOB).order_by("-created_at", "-pk").first()
+    return last is None or any(entry.updated_at > last.created_at for entry in entries)
+
+
+def _question(named: dict[str, Entry], asker: Asker) -> prompts.Prompt:
+    rows = shown(named)
+    data = {kind: [row for row in rows if row["id"][0] == kind[0]] for kind in ("profile", "facts")}
+    categories = ", ".join(Category.values)
+    values: dict[str, int | str] = {"max_lines": conf.PROFILE_LINES, "categories": categories}
+    return prompts.prompt("profile", asker.workspace.language, data, **values)
+
+
+def _read(answer: Profile, named: dict[str, Entry], free: frozenset[str], *, room: int, now: datetime) -> _Refreshed:
+    """What is not named is kept, and a line people wrote stays whatever is said of it."""
+    refreshed = _Refreshed(room=room + len(set(answer.drop)))
+    for line in answer.write:
+        _write(line, [named[pk] for pk in dict.fromkeys(line.ids)], [named[pk] for pk in free], refreshed)
+    for pk in dict.fromkeys(answer.drop):
+        kept = [entry for other, entry in named.items() if other not in answer.drop]
+        sure = judging.is_over(named[pk], kept, now)
+        (refreshed.steps if sure else refreshed.doubtful).append(drafting.archived(named[pk]))
+        refreshed.room -= not sure
+    return refreshed
+
+
+def _write(line: Line, sources: list[Entry], free: Sequence[Entry], refreshed: _Refreshed) -> None:
+    """One new line: it follows the lines it names, or takes them in when it says all of them."""
+    old = [source for source in sources if source in free]
+    why = _objection(line.content, sources, old)
+    if why or refreshed.room + len(old) < 1:
+        refreshed.counts[f"not_written_{why or 'no_room'}"] += 1
+        return
+    refreshed.room += len(old) - 1
+    naming = [source for source in sources if source not in old]
+    refreshed.steps.append(drafting.create(drafting.line(sources, line.content, line.category), sources, naming=naming))
+    place = len(refreshed.steps)
+    for entry in old:
+        verb = BatchVerb.SUPERSEDE if judging.objection([entry], line.content) else BatchVerb.MERGE
+        refreshed.steps.append(drafting.replaced(verb, entry, place))
+
+
+def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
+    """A line says nothing its sources do not; and takes the place of others only when something newer was said."""
+    if substance.invented([source.content for source in sources], said):
+        return judging.Objection.INVENTED
+    if any(source.category == Category.CREDENTIAL for source in sources):
+        return "secret"
+    for entry in old:
+        newer = [one for one in sources if one not in old and one.stated_at >= entry.stated_at]
+        if judging.objection([entry], said) and not newer:
+            return judging.Objection.LOST
+    return ""
+
+
+def _plan(scope: Scope, refreshed: _Refreshed, asker: Asker, now: datetime, run: str) -> Batch:
+    with transaction.atomic():
+        batch.overtake(scope, JOB, actor=ACTOR, now=now)
+        plan = batch.plan(scope, refreshed.steps, name=JOB, run=run, actor=ACTOR, now=now, judged=True)
+        plan.cost = asker.take_cost()
+        plan.save(update_fields=["cost"])
+        waiting = waiting_in(scope, DOUBTS)
+        if doubtful := [step for step in refreshed.doubtful if step.entry_id not in waiting]:
+            doubts = batch.plan(
+                scope, doubtful, name=DOUBTS, run=batch.part_of(run, "doubts"), actor=ACTOR, now=now, judged=True
+            )
+            batch.hold(doubts, Held.DOUBTFUL, rows=len(doubtful))
+    return plan
+
+
+def _carried_out(plan: Batch, now: datetime) -> dict[str, int]:
+    done = batch.carry_out(plan, now=now)
+    if done.state == BatchState.PROPOSED:
+        return {"held": 1}
+    if done.state != BatchState.APPLIED:
+        return {}
+    gone = sum(done.counts.get(verb, 0) for verb in (BatchVerb.MERGE, BatchVerb.SUPERSEDE, BatchVerb.ARCHIVE))
+    return {"lines_written": done.counts.get(BatchVerb.CREATE, 0), "lines_replaced": gone}

@@ -1,0 +1,86 @@
+"""How often a memory was served, and when last: what is used stays fresh (D2, D4).
+
+Counted in the background from the receipts, each of them once: how far the counting is stands on the row of the day's
+run and moves in the transaction that counts. No version rises, and nothing of it is history.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from django.db import OperationalError, connection, transaction
+
+from memories.choices import JobState
+from memories.models import JobRun, Receipt
+
+JOB = "rehearse"
+#: A receipt is counted when it is so old: one that began to be written before others is on the disk by then.
+SETTLED = timedelta(minutes=1)
+#: Receipts a transaction, and transactions a run.
+CHUNK, CHUNKS = 1_000, 50
+_LOCK = 7_305_118  # any number nobody else uses
+#: What is said again is counted by its writers, who may hold several rows: whoever waits for them gives way.
+_WAIT = "500ms"
+
+_COUNT = """
+    INSERT INTO memories_entryaccess AS access (entry_id, workspace_id, access_count, last_accessed, repeat_count)
+    SELECT e.id, e.workspace_id, count(*), max(r.created_at), 0
+    FROM memories_receipt r
+    CROSS JOIN LATERAL (SELECT DISTINCT unnest(r.served) AS entry_id) served
+    JOIN memories_entry e ON e.id = served.entry_id AND e.workspace_id = r.workspace_id
+    WHERE r.id > %(after)s AND r.id <= %(upto)s
+    GROUP BY e.id, e.workspace_id ORDER BY e.id
+    ON CONFLICT (entry_id) DO UPDATE SET access_count = access.access_count + excluded.access_count,
+        last_accessed = greatest(access.last_accessed, excluded.last_accessed)
+"""
+
+
+def count_served(*, now: datetime) -> dict[str, int]:
+    """Count what the receipts say was served since the last time; how many receipts and entries."""
+    counts = {"receipts": 0, "entries": 0}
+    for _chunk in range(CHUNKS):
+        try:
+            receipts, entries = _count_some(now)
+        except OperationalError:  # somebody holds a row for longer: the next minute
+            break
+        counts["receipts"] += receipts
+        counts["entries"] += entries
+        if not receipts:
+            break
+    return counts
+
+
+def _count_some(now: datetime) -> tuple[int, int]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = %s", [_WAIT])
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+        if not cursor.fetchone()[0]:
+            return 0, 0
+        after = _mark()
+        settled = Receipt.objects.filter(pk__gt=after, created_at__lte=now - SETTLED).order_by("pk")
+        receipts = list(settled.values_list("pk", flat=True)[:CHUNK])
+        if not receipts:
+            return 0, 0
+        cursor.execute(_COUNT, {"after": after, "upto": receipts[-1]})
+        entries = cursor.rowcount
+        _move_mark(receipts[-1], len(receipts), entries, now)
+    return len(receipts), entries
+
+
+def _mark() -> int:
+    """The newest receipt that was counted."""
+    newest = JobRun.objects.filter(job=JOB).order_by("-local_date").values_list("counts", flat=True)[:10]
+    return max((int(counts.get("upto", 0)) for counts in newest), default=0)
+
+
+def _move_mark(upto: int, receipts: int, entries: int, now: datetime) -> None:
+    day = now.astimezone(UTC).date()
+    run, _made = JobRun.objects.get_or_create(
+        job=JOB, workspace=None, local_date=day, asked="", defaults={"started_at": now, "state": JobState.DONE}
+    )
+    told = run.counts
+    run.counts = {
+        "receipts": told.get("receipts", 0) + receipts,
+        "entries": told.get("entries", 0) + entries,
+        "upto": upto,
+    }
+    run.state, run.finished_at = JobState.DONE, now
+    run.save(update_fields=["counts", "state", "finished_at"])
