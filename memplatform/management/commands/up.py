@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
@@ -24,9 +25,13 @@ from memplatform.children import Child, programs
 from memplatform.first_run import OPERATOR, FirstRun
 from memplatform.single import AlreadyRunning, only_one
 from memplatform.supervisor import Supervisor
+from sessions_app import flushing
+
+log = structlog.get_logger(__name__)
 
 READY_WITHIN = 90.0
 DATABASE_WITHIN = 30.0
+END_WITHIN = 25.0
 _PREDECESSOR_SECONDS = 15.0  # how long the children of a killed supervisor may hold the port
 _FURNISHING = 7_305_115  # a lock; any number nobody else uses
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -49,7 +54,7 @@ class Command(BaseCommand):
                 own = stack.enter_context(_database(data))
                 made = self._furnish(data)
                 supervisor = self._supervisor(data, own)
-                stack.callback(supervisor.stop)
+                stack.callback(_end, supervisor)
                 supervisor.start()
                 self._wait(supervisor)
                 self._greet(made)
@@ -146,6 +151,16 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     for signum in _SIGNALS:
         signal.signal(signum, signal.SIG_IGN)  # once is enough: stopping has begun
     sys.exit(0 if number == signal.SIGINT else 128 + number)
+
+
+def _end(supervisor: Supervisor) -> None:
+    """When nobody writes any more and the database still stands: what conversations know goes into memory (C8)."""
+    began = time.monotonic()
+    supervisor.stop()
+    try:
+        flushing.flush_active(now=timezone.now(), seconds=max(1.0, END_WITHIN - (time.monotonic() - began)))
+    except Error as problem:  # the turns are stored either way; the sweep flushes them after the next start
+        log.warning("flush.failed", problem=type(problem).__name__)
 
 
 @contextmanager
