@@ -4,17 +4,18 @@ No machine is believed alone: what the model says and what the words say must ag
 waits for a person, and so does whatever a person wrote, pinned or checked.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memories.choices import Category, EntryType, Source
 from memories.conflicts import Verdict, judge
 from memories.drafts import Draft
-from memories.models import Entry
+from memories.models import Entry, Scope
 from memories.text import terms
 
-#: Facts a new one is compared with: those that share a word with it, the latest.
-_LOOKED_AT = 200
+#: Facts that share a word with the new ones, the latest; and those one of them is compared with, which share most.
+_LOOKED_AT, _COMPARED = 1_000, 50
 #: What holds until something else does; what happened, happened.
 _HOLDING = (Category.IDENTITY, Category.CONFIG, Category.CREDENTIAL, Category.DECISION, Category.SOLUTION)
 _OF_MACHINES = (Source.EXTRACTION, Source.COMPRESSION)
@@ -29,17 +30,34 @@ class Contradiction:
     is_newer: bool = False  # the known one was said later: the new one is the outdated one
 
 
-def contradictions(draft: Draft, named: Collection[int]) -> list[Contradiction]:
-    """The known facts a new one contradicts; `named` are those the model says it replaces."""
-    found = (_judged(draft, fact, fact.pk in named) for fact in _alike(draft, named))
-    return [one for one in found if one is not None]
+class Known:
+    """Facts of some memories that new ones may contradict, read once for all of them."""
+
+    def __init__(self, drafts: Sequence[Draft], named: Collection[int]) -> None:
+        by_scope: defaultdict[int, set[int]] = defaultdict(set)
+        for draft in drafts:
+            by_scope[draft.scope.pk].update(terms(draft.content))
+        scopes = {draft.scope.pk: draft.scope for draft in drafts}
+        self._facts = {pk: _facts_of(scopes[pk], own, named) for pk, own in by_scope.items()}
+
+    def contradicted_by(self, draft: Draft, named: Collection[int]) -> list[Contradiction]:
+        """The known facts a new one contradicts; `named` are those the model says it replaces."""
+        own = set(terms(draft.content))
+        shared = {fact.pk: len(own.intersection(fact.terms)) for fact in self._facts[draft.scope.pk]}
+        near = [fact for fact in self._facts[draft.scope.pk] if shared[fact.pk] and fact.project == draft.project]
+        near.sort(key=lambda fact: -shared[fact.pk])
+        beside = [fact for fact in self._facts[draft.scope.pk] if fact.pk in named and fact not in near[:_COMPARED]]
+        found = (_judged(draft, fact, fact.pk in named) for fact in [*near[:_COMPARED], *beside])
+        return [one for one in found if one is not None]
 
 
-def _alike(draft: Draft, named: Collection[int]) -> Iterable[Entry]:
-    facts = Entry.objects.in_scope(draft.scope).live().filter(type=EntryType.FACT)
-    partition = facts.filter(project=draft.project, category__in=_HOLDING, terms__overlap=sorted(terms(draft.content)))
-    found = {fact.pk: fact for fact in partition.order_by("-stated_at", "-pk")[:_LOOKED_AT]}
-    return (found | facts.in_bulk(named)).values()
+def _facts_of(scope: Scope, own: Iterable[int], named: Collection[int]) -> list[Entry]:
+    facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT)
+    sharing = facts.filter(category__in=_HOLDING, terms__overlap=sorted(own)).order_by("-stated_at", "-pk")
+    found = {fact.pk: fact for fact in sharing[:_LOOKED_AT]}
+    if missing := set(named) - found.keys():
+        found |= facts.in_bulk(missing)
+    return list(found.values())
 
 
 def _judged(draft: Draft, fact: Entry, is_named: bool) -> Contradiction | None:

@@ -15,7 +15,7 @@ from memories.days import Day
 from memories.drafts import Draft
 from memories.extraction import sentences
 from memories.extraction.asking import Question
-from memories.extraction.contradicting import Contradiction, contradictions, without_corrected
+from memories.extraction.contradicting import Contradiction, Known, without_corrected
 from memories.extraction.shares import Said, Share, home_of
 from memories.llm.schemas import Extraction, Fact
 
@@ -58,7 +58,8 @@ def told_of(answer: Extraction, question: Question, shares: Sequence[Share], zon
             named[id(draft)] = {question.facts[name].pk for name in fact.replaces if _is_of(home, question)}
     kept = without_corrected(drafts)
     counts["corrected"] += len(drafts) - len(kept)
-    findings = [Finding(draft, contradictions(draft, named[id(draft)])) for draft in kept]
+    known = Known(kept, {pk for pks in named.values() for pk in pks})
+    findings = [Finding(draft, known.contradicted_by(draft, named[id(draft)])) for draft in kept]
     days = [day for share in shares for day in _days(answer.summary, question, share, zone)]
     return Told(days, findings, counts)
 

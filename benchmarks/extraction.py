@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Does every message arrive, whatever the model does? Part of `make bench`, about two minutes.
+
+Conversations of 20 turns wait in the buffer; two workers extract them with a model that takes 1.5 s for an answer and
+sometimes fails: 5 % errors of the server, 5 % answers that are no JSON, 1 % answers in good form that say what nobody
+said. One worker is killed with -9 on the way, and another takes its place. In the end every message stands in a fact or
+a day, was read and left out, or is parked; what was invented is counted.
+"""
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.walls import database  # noqa: E402
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+TURNS = 20
+ERRORS, NO_JSON, GARBAGE = 0.05, 0.05, 0.01
+INVENTED = "The emperor of Atlantis ordered seventeen purple zeppelins."
+#: What another process does, until nothing is due or it is killed.
+WORK = """
+import json, django
+django.setup()
+from django.utils import timezone
+from memories import extraction
+print(json.dumps(extraction.extract_ready(timezone.now)), flush=True)
+"""
+_WHO = "Amy Ben Carol Dan Eve 小王 小李 米娅".split()  # noqa: SIM905
+_WHAT = (
+    "{who} moved to house number {n} in Hangzhou", "the service {n} of {who} listens on port {port}",
+    "{who} pays {n} euros for the bicycle", "{who}在第{n}号机房部署了服务，端口是{port}",
+    "{who}的会议改到了{n}号会议室", "{who} will bring {n} cakes to the party", "{who}家的猫今年{n}岁了，叫年糕{port}",
+    "the budget of {who} is {port} euros",
+)  # fmt: skip
+
+
+def main() -> None:
+    options = arguments()
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    from tests.llm.fake_server import FakeModel
+
+    with database(), FakeModel() as model:
+        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
+        model.seconds, model.error_rate, model.otherwise = options.seconds, ERRORS, sometimes_wrong()
+        expected = fill(options.conversations)
+        begun = time.perf_counter()
+        counts = work_off(model.url, options)
+        report(expected, model, counts, time.perf_counter() - begun)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--conversations", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=1.5, help="the model takes for an answer")
+    parser.add_argument("--calls", type=int, default=4, help="at the same time, all workers together")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--kills", type=int, default=1)
+    return parser.parse_args()
+
+
+def sometimes_wrong() -> Any:
+    from tests.llm.fake_server import plausible
+
+    chance = random.Random(11)  # noqa: S311 (chance, not a secret)
+
+    def answer(asked: Any) -> Any:
+        at = chance.random()
+        if at < NO_JSON:
+            return "Certainly! Here are the facts you asked for: {"
+        told = plausible(asked)
+        if at < NO_JSON + GARBAGE:
+            return {"facts": [fact | {"content": INVENTED} for fact in told["facts"]], "summary": INVENTED}
+        return told
+
+    return answer
+
+
+def fill(conversations: int) -> dict[str, int]:
+    """Conversations that have gone quiet, each of a person of its own; every message, and whose it is."""
+    from memories import buffer
+    from memories.models import Scope, Workspace
+
+    workspace, expected = Workspace.objects.create(name="bench"), {}
+    chance = random.Random(5)  # noqa: S311
+    for n in range(conversations):
+        scope = Scope.objects.create(workspace=workspace, key=f"telegram:direct_u{n}", kind="user")
+        session = uuid4()
+        for turn in range(TURNS):
+            said = chance.choice(_WHAT).format(who=chance.choice(_WHO), n=turn, port=chance.randrange(1_000, 9_999))
+            at = NOW + timedelta(minutes=turn)
+            messages = tuple(
+                buffer.Message(id=f"session_events/{session}/1/event-{2 * turn + side}", role=role, content=text, at=at)
+                for side, (role, text) in enumerate([(buffer.USER, said), (buffer.ASSISTANT, "Noted, 记住了。")])
+            )
+            expected |= {message.id: scope.pk for message in messages}
+            place = {"session_uid": session, "conversation": 1, "user_scope": scope, "chat": scope.key}
+            buffer.hold(buffer.Turn(messages=messages, **place), now=at)
+    return expected
+
+
+def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
+    """Workers, until nothing waits; some are killed with -9 while they work."""
+    from memories.models import Parcel
+
+    kills, counts = options.kills, Counter[str]()
+    chance = random.Random(3)  # noqa: S311
+    workers = [worker(url, options) for _ in range(options.workers)]
+    while workers:
+        time.sleep(0.5)
+        for one in [one for one in workers if one.poll() is not None]:
+            workers.remove(one)
+            counts.update(counted(one))
+            if Parcel.objects.exclude(state="parked").exists():
+                time.sleep(0.5)
+                workers.append(worker(url, options))
+        done = len(Parcel.objects.values_list("pk")) < options.conversations * (1 - 0.3 * (options.kills - kills + 1))
+        if kills and workers and done:
+            chance.choice(workers).kill()
+            kills -= 1
+    return counts
+
+
+def counted(one: "subprocess.Popen[str]") -> Counter[str]:
+    import json
+
+    said = one.stdout.read().strip() if one.stdout else ""
+    return Counter(json.loads(said)) if one.returncode == 0 and said else Counter(killed=1)
+
+
+def worker(url: str, options: argparse.Namespace) -> "subprocess.Popen[str]":
+    environment = os.environ | {
+        "MEMORY_LLM_BASE_URL": url,
+        "MEMORY_LLM_MODEL": "fake",
+        "MEMORY_LLM_CALLS": str(options.calls),
+        "MEMORY_LLM_TOTAL_SECONDS": "30",
+        "MEMORY_LLM_DAILY_TOKENS": "1000000000",
+        "MEMORY_PARCEL_LEASE": "5s",
+        "MEMORY_EXTRACT_TIME": "30m",
+        "LOG_LEVEL": "ERROR",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-c", WORK], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=None, text=True
+    )
+
+
+def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: float) -> None:
+    """Where every message is, and what it cost. Ends with an error when one is missing, or was told twice."""
+    from memories.models import BufferedTurn, DailyEvent, Entry
+
+    facts = list(Entry.objects.filter(type="fact").values_list("scope_id", "content", "origins"))
+    days = list(DailyEvent.objects.values_list("scope_id", "content", "origins"))
+    in_facts = {origin for _scope, _content, origins in facts for origin in origins}
+    in_days = {origin for _scope, _content, origins in days for origin in origins} - in_facts
+    parked = {message["id"] for turn in BufferedTurn.objects.all() for message in turn.messages}
+    told_of = {scope for scope, _content, _origins in [*facts, *days]}
+    left = {one for one, scope in expected.items() if scope in told_of} - in_facts - in_days - parked
+    lost = expected.keys() - in_facts - in_days - parked - left
+    twice = len(days) - len({scope for scope, _content, _origins in days})
+    invented = sum(content == INVENTED for _scope, content, _origins in [*facts, *days])
+    people = len(set(expected.values()))
+    print(f"{people:,} conversations, {len(expected):,} messages in {seconds:.0f} s ({people / seconds:.1f} a second)")
+    print(f"in facts {len(in_facts):,}, only in days {len(in_days):,}, read and left out {len(left):,}", end=", ")
+    print(f"parked {len(parked):,}, lost {len(lost):,}, told twice {twice:,}")
+    print(f"{model.calls:,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server")
+    print(
+        f"{len(facts):,} facts, {len(days):,} days; invented {counts['unfounded']:,} facts, {invented:,} of them kept"
+    )
+    print(", ".join(f"{name} {count:,}" for name, count in sorted(counts.items())))
+    if lost or twice or invented:
+        sys.exit("not every message is accounted for")
+
+
+if __name__ == "__main__":
+    main()
