@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MEASUREMENTS = ("latency", "walls", "admin", "batches")
+MEASUREMENTS = ("latency", "walls", "admin", "batches", "extraction")
 
 
 def main(names: list[str]) -> int:
