@@ -11,11 +11,12 @@ from django_q.tasks import async_task
 
 from channels_app import addressing, buffering
 from memories import shortening
-from memories.capture import Turn, capture_turn
+from memories.capture import Turn, capture_task, capture_turn
 from memories.models import BotKey
 from memories.models.change import acting
 from memories.scoping import LOCAL_PEER, LOCAL_PLATFORMS, Address
 from memories.store import Remembered
+from memories.toolcalls import ToolCall, scrubbed
 from sessions_app import budget, conversations, resetting
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent
@@ -30,7 +31,9 @@ class Said:
     assistant: str
     at: datetime
     slots: dict[str, str] = field(default_factory=dict)
-    data: dict[str, Any] = field(default_factory=dict)  # tool calls, outcome and the recall that was used
+    tool_calls: tuple[ToolCall, ...] = ()
+    outcome: str = ""
+    recall_id: str = ""  # the recall that was used
     max_tokens: int | None = None  # of the history, where it is not the channel's
 
 
@@ -64,7 +67,10 @@ def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
             slots=said.slots,
             origins=tuple(session.origin_of(event) for event in events),
         )
-        remembered = capture_turn(turn, resolved, scopes, sender=sender, now=now, actor=actor)
+        remembered = [
+            *capture_turn(turn, resolved, scopes, sender=sender, now=now, actor=actor),
+            *capture_task(turn, said.tool_calls, said.outcome, resolved, scopes, sender=sender, now=now, actor=actor),
+        ]
         buffering.hold_turn(turn, session, events, resolved, scopes, sender=sender, now=now)
         _shorten_later(turn, session, events, remembered)
         asked = budget.directives(session, language=language, now=now, max_tokens=said.max_tokens)
@@ -88,12 +94,22 @@ def speaker_of(address: Address) -> str:
     return LOCAL_PEER if address.platform in LOCAL_PLATFORMS else ""
 
 
+def _reported(said: Said) -> dict[str, Any]:
+    """What else a bot told of a turn, as far as it did, less what looks secret; kept with the answer (A6)."""
+    told = {
+        "tool_calls": [call.cleaned() for call in said.tool_calls],
+        "outcome": scrubbed(said.outcome),
+        "recall_id": said.recall_id,
+    }
+    return {name: value for name, value in told.items() if value}
+
+
 def _append(session: Session, said: Said, sender: str, now: datetime) -> list[SessionEvent]:
     messages = [
         conversations.Message(kind=kind, content=content, at=said.at, sender_id=who, data=data)
         for kind, content, who, data in (
             (EventKind.USER, said.user, sender, {}),
-            (EventKind.ASSISTANT, said.assistant, "", said.data),
+            (EventKind.ASSISTANT, said.assistant, "", _reported(said)),
         )
         if content.strip()
     ]

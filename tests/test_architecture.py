@@ -17,12 +17,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom to top
 LAYERS = {
     "words": "choices conf exceptions stopwords text dates decay scoping likeness blending measures names summaries"
-    " conflicts grounding substance",
+    " toolcalls conflicts grounding substance",
     "tables": "models walls",
     "outside": "embeddings llm prompts secrets",
     "drafts": "drafts",  # what comes to the door: it names a scope, and is checked before any door opens
     "doors": "indexing store buffer batch days",
-    "verbs": "capture compression curation embedder erase expiry extraction feedback history markdown retrieval undo"
+    "verbs": "capture compression curation embedder erase expiry extraction feedback history markdown purging retrieval undo"
     " archive capacity rehearsal shortening upkeep",
     "faces": "admin api apps dashboards dry_runs evaluation management mcp_tools tasks",
 }

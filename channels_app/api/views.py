@@ -25,6 +25,7 @@ from memories.retrieval import Place, Query, Recall, explanation, recall
 from memories.retrieval.legs import Found
 from memories.retrieval.quotas import Ranked
 from memories.scoping import ScopeRef
+from memories.toolcalls import ToolCall
 
 
 class TurnsView(Call):
@@ -46,7 +47,9 @@ class TurnsView(Call):
             assistant=data["assistant"],
             at=data["at"] or now,
             slots=data["slots"],
-            data=_reported(data),
+            tool_calls=tuple(ToolCall(**call) for call in data["tool_calls"] or ()),
+            outcome=data["outcome"] or "",
+            recall_id=str(data["recall_id"] or ""),
             max_tokens=data["max_tokens"],
         )
         taken = take_turn(key_of(request), said, now=now, actor=actor_of(request))
@@ -76,13 +79,6 @@ class TurnsView(Call):
             },
             status=201,
         )
-
-
-def _reported(data: dict[str, Any]) -> dict[str, Any]:
-    """What else a bot told about a turn, as far as it did."""
-    told = {"tool_calls": data["tool_calls"], "outcome": data["outcome"]}
-    told["recall_id"] = str(data["recall_id"]) if data["recall_id"] else None
-    return {name: value for name, value in told.items() if value}
 
 
 def _receipt(key: BotKey, data: dict[str, Any]) -> Receipt | None:

@@ -57,7 +57,7 @@ def test_both_sides_of_a_turn_are_kept_in_the_session_in_order(api: Api) -> None
         "tool_calls": [{"name": "deploy", "arguments": {"to": "prod"}, "result": "ok"}],
         "outcome": "done",
     }
-    assert len(Entry.objects.get().origins) == 2
+    assert len(Entry.objects.get(type="chat_turn").origins) == 2
 
 
 def test_long_texts_keep_their_head_and_their_tail(api: Api) -> None:

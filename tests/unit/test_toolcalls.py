@@ -1,0 +1,108 @@
+"""What is told of tools, and what of their arguments is not stored (A6)."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from memories.toolcalls import NOT_STORED, ToolCall, is_secret_name, scrubbed, sequence_of, without_secrets
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "password",
+        "dbPassword",
+        "api_key",
+        "apiKey",
+        "X-Auth-Token",
+        "client_secret",
+        "Authorization",
+        "数据库密码",
+        "PIN",
+    ],
+)
+def test_these_names_mean_a_secret(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["service", "key", "keyboard", "author", "max_tokens", "path", "passenger", "城市", "spinner", ""]
+)
+def test_these_names_do_not(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    ("said", "secret"),
+    [
+        ("curl -H 'Authorization: Bearer abc.def-123'", "abc.def-123"),
+        ("login --password hunter2 --user mei", "hunter2"),
+        ("PASSWORD=hunter2 make", "hunter2"),
+        ("postgres://mei:hunter2@db/app", "hunter2"),
+        ("use sk-proj-a1B2c3D4e5F6g7H8 for it", "sk-proj-a1B2c3D4e5F6g7H8"),
+        ("AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
+        ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "ghp_0123456789abcdefghijABCDEFGHIJ012345"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "eyJhbGciOiJIUzI1NiJ9"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----", "MIIE"),
+        ("d41d8cd98f00b204e9800998ecf8427e", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("数据库密码是 hunter2，别告诉别人", "hunter2"),
+        ('{"api_key": "hunter2"}', "hunter2"),
+    ],
+)
+def test_what_looks_secret_is_taken_out_of_texts(said: str, secret: str) -> None:
+    assert secret not in scrubbed(said) and NOT_STORED in scrubbed(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "deploy billing to prod",
+            "/var/log/nginx/access-20260301.log",
+            "019a0000-0000-7000-8000-000000000000",
+            "v1.2.3",
+        ),
+        *("部署窗口是周四晚上十点", "https://example.com/a/b?c=d", "the passenger list", "3,000 tokens"),
+    ],
+)
+def test_other_texts_stay_as_they_are(said: str) -> None:
+    assert scrubbed(said) == said
+
+
+def test_secrets_are_found_however_deep_they_lie() -> None:
+    given = {"env": "prod", "db": {"host": "a", "password": "hunter2"}, "steps": [{"token": "hunter2"}, "pwd=hunter2"]}
+    kept = without_secrets(given)
+    assert "hunter2" not in json.dumps(kept)
+    assert (kept["env"], kept["db"]["host"]) == ("prod", "a")
+
+
+def test_a_call_is_told_on_one_line() -> None:
+    call = ToolCall("deploy", {"service": "billing", "dry": False, "tags": ["a"], "api_key": "hunter2", "note": "a\nb"})
+    assert call.told() == f"deploy(service=billing, dry=False, tags=…, api_key={NOT_STORED}, note=a b)"
+    assert ToolCall("ping").told() == "ping()"
+
+
+def test_equal_sequences_only_are_equal() -> None:
+    def named(*names: str) -> str:
+        return sequence_of([ToolCall(name) for name in names])
+
+    assert named("a", "b") != named("b", "a")
+    long = ["step"] * 300
+    assert len(named(*long)) <= 500 and named(*long) == named(*long) != named(*long, "x")
+
+
+def test_odd_arguments_are_taken() -> None:
+    nested: Any = "x"
+    for _level in range(200):
+        nested = [nested]
+    assert "…" in json.dumps(without_secrets({"a": nested, "\0b": "\0c"}), ensure_ascii=False)
+    assert "\0" not in ToolCall("t", {"a\0": "b\0"}).told()
+
+
+def test_long_arguments_are_read_at_once() -> None:
+    begun = time.perf_counter()
+    for said in ("a" * 200_000, "aB3" * 60_000, "password " * 20_000, "-----BEGIN KEY-----" * 5_000, "://a:" * 40_000):
+        scrubbed(said)
+    assert time.perf_counter() - begun < 2
