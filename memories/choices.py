@@ -136,6 +136,7 @@ class BatchVerb(TextChoices):
     RESTORE = "restore", _("Restore")
     SUPERSEDE = "supersede", _("Supersede")
     UNDO = "undo", _("Put back")
+    PURGE = "purge", _("Remove for good")
 
 
 class ChangeState(TextChoices):
@@ -174,6 +175,7 @@ class Held(TextChoices):
         "crowded",
         _("The scope holds %(facts)d facts, at most %(most)d; which of these may go, no machine decides."),
     )
+    PURGE = "purge", _("It would remove %(purged)d memories for good, with their history. It cannot be undone.")
 
 
 class BufferState(TextChoices):

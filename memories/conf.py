@@ -143,6 +143,8 @@ class MemorySettings:
     # jobs: the off switch of each (memplatform.schedules), and how long records are kept
     JOB_TICK: bool = True  # off: none of the nightly jobs run
     JOB_EXPIRE: bool = True
+    JOB_PURGE: bool = False  # on: what expired long ago is proposed to be removed for good
+    PURGE_AFTER: timedelta = timedelta(days=90)  # since it expired
     JOB_COUNT_TERMS: bool = True
     JOB_REPAIR_INDEX: bool = True
     JOB_CLEAN_UP: bool = True

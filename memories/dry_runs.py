@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from memories import archive as archiving
-from memories import batch, capacity, compression, expiry, extraction, upkeep
+from memories import batch, capacity, compression, expiry, extraction, purging, upkeep
 from memories.choices import BatchVerb, BufferState
 from memories.models import Parcel, Scope, Workspace
 
@@ -28,6 +28,11 @@ def keep_within(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
     return {"notes": archiving.count_days(workspace_id, now=now)}
+
+
+def purge(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    """Counts, even where it is switched off."""
+    return {"entries": purging.outlived(workspace_id, now=now).count()}
 
 
 def extract(*, now: datetime) -> dict[str, int]:

@@ -97,6 +97,20 @@ def mark_stale(entries: Sequence[int]) -> None:
         cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
 
+def mark_neighbours_stale(entries: Sequence[int]) -> None:
+    """Have what stood beside these entries blended without them; they themselves are searched no more."""
+    beside = {neighbour for found in neighbours(entries).values() for neighbour in found}
+    if beside:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+                " SELECT id, workspace_id, clock_timestamp(), 0 FROM memories_entry WHERE id = ANY(%s) ORDER BY id"
+                " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
+                [list(beside)],
+            )
+            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+
+
 def mark_scope_stale(scope_id: int) -> None:
     """Have every search row of a scope made anew, after what is new there."""
     with connection.cursor() as cursor:

@@ -1,5 +1,6 @@
 """What the worker does for memories: one call a task; only the hourly ones read the clock themselves."""
 
+import time as clock
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
@@ -10,7 +11,7 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memories import archive as archiving
-from memories import batch, capacity, compression, expiry, extraction, rehearsal, upkeep
+from memories import batch, capacity, compression, expiry, extraction, purging, rehearsal, upkeep
 from memories.conf import conf
 from memories.exceptions import PlatformError
 from memories.models import Batch
@@ -18,17 +19,49 @@ from memories.models import Batch
 log = structlog.get_logger(__name__)
 #: Rows of a batch that are carried out while somebody waits; what is larger is left to the worker.
 AT_ONCE = batch.CHUNK
+#: Seconds one task takes at most before another goes on: less than the cluster lets it live.
+LONGEST_SECONDS = 300
+REST_SECONDS = 1.0
+
+
+class _TimeUp(Exception):
+    """A task has had its time; another one goes on."""
 
 
 def expire(workspace_id: int, *, now: datetime, run: str, report: expiry.Report | None = None) -> dict[str, int]:
-    """Nightly, at the workspace's own hour."""
-    return expiry.expire_due(workspace_id, now=now, run=run, report=report)
+    """Nightly, at the workspace's own hour; what there was no time for is another task.
+
+    Between two transactions it rests for as long as one took: half of a processor is left to those who are awake.
+    """
+    counts: dict[str, int] = {}
+    ends, worked_from = clock.monotonic() + LONGEST_SECONDS, clock.monotonic()
+
+    def tell(so_far: dict[str, int]) -> None:
+        nonlocal worked_from
+        counts.update(so_far)
+        if report:
+            report(so_far)
+        if clock.monotonic() > ends:
+            raise _TimeUp
+        clock.sleep(min(clock.monotonic() - worked_from, REST_SECONDS))
+        worked_from = clock.monotonic()
+
+    try:
+        return expiry.expire_due(workspace_id, now=now, run=run, report=tell)
+    except _TimeUp:
+        _go_on("expire", workspace_id, run)
+        return counts | {"stopped_time": 1}
 
 
 def restore_expired(batch_ids: list[int], *, term: timedelta | None, actor: str, reason: str) -> dict[str, int]:
     """What is too much to wait for; called again, it goes on with what is out still."""
     batches = Batch.objects.filter(pk__in=batch_ids)
     return expiry.restore_all(batches, term=term, now=timezone.now(), actor=actor, reason=reason)
+
+
+def purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+    """Nightly, at the workspace's own hour, where it is switched on: batches that wait for somebody to agree."""
+    return purging.propose(workspace_id, now=now, run=run)
 
 
 def count_terms(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:

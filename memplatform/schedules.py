@@ -52,6 +52,7 @@ JOBS: dict[str, Job] = {
     ),
     "archive": Job("memories.tasks.archive", time(4, 0), "C10", "condenses the day before into a note"),
     "rehearse": Job("memories.tasks.rehearse", "* * * * *", "D2", "counts what was recalled"),
+    "purge": Job("memories.tasks.purge", time(4, 30), "A9", "proposes to remove for good what expired long ago"),
     "resume-batches": Job(
         "memories.tasks.resume_batches", "*/5 * * * *", "F3", "goes on with batches left half applied"
     ),
@@ -76,6 +77,7 @@ DRY: dict[str, str] = {
     "capacity": "memories.dry_runs.keep_within",
     "compress": "memories.dry_runs.compress",
     "archive": "memories.dry_runs.archive",
+    "purge": "memories.dry_runs.purge",
     "resume-batches": "memories.dry_runs.resume_batches",
     "repair-index": "memories.dry_runs.repair_index",
     "clean-up": "memories.dry_runs.clean_up",

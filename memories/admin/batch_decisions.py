@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memories import batch as batches
 from memories import tasks
-from memories.admin.batch_page import address_of, held, name_of, said_counts
+from memories.admin.batch_page import address_of, held, is_final, name_of, said_counts
 from memories.admin.confirmations import Question, ReasonForm, ask, form_of, is_answer
 from memories.admin.wall import actor_of
 from memories.choices import BatchState, ChangeState
@@ -55,9 +55,13 @@ class Decisions:
         texts = [
             *held(batch),
             gettext("It does this: %(what)s.") % {"what": said_counts(batch)},
-            gettext("You can undo it afterwards, in whole or in part."),
+            gettext("It is removed for good, with its history. There is no undo.")
+            if is_final(batch)
+            else gettext("You can undo it afterwards, in whole or in part."),
         ]
-        return self._ask(request, batch, gettext("Apply this batch"), " ".join(texts), gettext("Approve"))
+        return self._ask(
+            request, batch, gettext("Apply this batch"), " ".join(texts), gettext("Approve"), is_grave=is_final(batch)
+        )
 
     def refuse(self, request: HttpRequest, object_id: str) -> HttpResponse:
         batch = self.reach(request, object_id, "view")

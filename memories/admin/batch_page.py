@@ -99,7 +99,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "page": rows,
         "may_decide": batch.state == BatchState.PROPOSED,
         "may_restore": is_expiry(batch),
-        "may_undo": batch.state == BatchState.APPLIED and batch.scope_id is not None,
+        "may_undo": batch.state == BatchState.APPLIED and batch.scope_id is not None and not is_final(batch),
     }
     request.current_app = model_admin.admin_site.name
     return TemplateResponse(request, "admin/memories/batch.html", context)
@@ -113,6 +113,11 @@ def name_of(batch: Batch) -> str:
 def is_expiry(batch: Batch) -> bool:
     """Whether the job took something out of use with it, which people may bring back with a term."""
     return expiry.is_of_the_job(batch) and batch.state == BatchState.APPLIED
+
+
+def is_final(batch: Batch) -> bool:
+    """Whether what it removes is gone for good: the one kind of batch without undo."""
+    return BatchVerb.PURGE in batch.counts
 
 
 def held(batch: Batch) -> list[str]:

@@ -205,6 +205,10 @@ def _undo(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime)
         _mark(group, done)
 
 
+def _purge(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
+    _mark(changes, store.purge(scope, _expected(changes), now=now))
+
+
 _VERBS: dict[BatchVerb, Callable[[Scope, Batch, list[BatchChange], datetime], None]] = {
     BatchVerb.CREATE: _create,
     BatchVerb.CHANGE: _change,
@@ -214,6 +218,7 @@ _VERBS: dict[BatchVerb, Callable[[Scope, Batch, list[BatchChange], datetime], No
     BatchVerb.RESTORE: _restore,
     BatchVerb.SUPERSEDE: _supersede,
     BatchVerb.UNDO: _undo,
+    BatchVerb.PURGE: _purge,
 }
 
 

@@ -52,6 +52,8 @@ def plan_undo(
             raise BatchSettled
         if held.undone_by.filter(state__in=(BatchState.PROPOSED, BatchState.APPLYING)).exists():
             raise BatchBusy
+        if held.changes.filter(verb=BatchVerb.PURGE).exists():
+            raise NothingToUndo
         entries = _still_applied(held) if positions is None else _named(held, positions)
         if not entries:
             raise NothingToUndo

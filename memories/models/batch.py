@@ -74,7 +74,8 @@ class BatchChange(models.Model):
             models.CheckConstraint(condition=Q(verb__in=BatchVerb.values), name="batchchange_verb_known"),
             models.CheckConstraint(condition=Q(state__in=ChangeState.values), name="batchchange_state_known"),
             models.CheckConstraint(
-                condition=Q(verb=BatchVerb.CREATE) | Q(entry__isnull=False),
+                # of what was removed for good nothing is named any more
+                condition=Q(verb=BatchVerb.CREATE) | Q(entry__isnull=False) | ~Q(state=ChangeState.PLANNED),
                 name="batchchange_names_its_entry",
             ),
         ]

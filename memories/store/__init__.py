@@ -3,6 +3,7 @@
 from memories.store.changes import PLAIN, Edit, edit, expire, read_columns, restore, revert
 from memories.store.intake import Remembered, remember, remember_many
 from memories.store.many import Done, bring_back, change_alike, merge_into, name_sources, supersede, take_out
+from memories.store.purging import purge
 from memories.store.putting_back import changed_since, put_back
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "expire",
     "merge_into",
     "name_sources",
+    "purge",
     "put_back",
     "read_columns",
     "remember",

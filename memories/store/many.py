@@ -40,20 +40,21 @@ def take_out(
 ) -> Done:
     """Take live entries out of use, softly. What people take out stays out: then no machine writes it again (A15)."""
     held = lock_scopes([scope])[scope.pk]
-    done, entries = _as_planned(held, expected)
+    done, entries = as_planned(held, expected)
     _keep_live(done, entries)
     if done.done:
         _rows(held, done.done).update(**{column: now}, updated_at=now)
         if suppress:
             suppressions.suppress_many(held, [entries[pk] for pk in done.done], now=now, actor=actor)
-        _settle(held, done.done)
+        indexing.mark_neighbours_stale(done.done)
+        statistics.touch(held)
     return done
 
 
 def bring_back(scope: Scope, expected: Expected, *, now: datetime, term: timedelta | None) -> Done:
     """Bring entries back into use, for `term` from now, or for as long as their policy says from now on."""
     held = lock_scopes([scope])[scope.pk]
-    done, entries = _as_planned(held, expected)
+    done, entries = as_planned(held, expected)
     if done.done:
         _rows(held, done.done).update(
             expired_at=None,
@@ -76,7 +77,7 @@ def merge_into(scope: Scope, keeper_id: int, expected: Expected, *, now: datetim
     stated last, and their importance (A3, A9).
     """
     held = lock_scopes([scope])[scope.pk]
-    done, entries = _as_planned(held, expected)
+    done, entries = as_planned(held, expected)
     keeper = Entry.objects.in_scope(held).live().filter(pk=keeper_id).first()
     if keeper is None:
         return _all_left(expected, LeftBecause.NO_SUCCESSOR)
@@ -94,7 +95,7 @@ def merge_into(scope: Scope, keeper_id: int, expected: Expected, *, now: datetim
 def supersede(scope: Scope, successor_id: int, expected: Expected, *, now: datetime) -> Done:
     """Let an entry take the place of others, which no longer hold; they are kept, with a link and their dates."""
     held = lock_scopes([scope])[scope.pk]
-    done, entries = _as_planned(held, expected)
+    done, entries = as_planned(held, expected)
     successor = Entry.objects.in_scope(held).live().filter(pk=successor_id).first()
     if successor is None:
         return _all_left(expected, LeftBecause.NO_SUCCESSOR)
@@ -128,14 +129,14 @@ def name_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: da
 def change_alike(scope: Scope, columns: Mapping[str, Any], expected: Expected, *, now: datetime) -> Done:
     """Give many entries the same values in columns that neither words nor slots follow from."""
     held = lock_scopes([scope])[scope.pk]
-    done, _entries = _as_planned(held, expected)
+    done, _entries = as_planned(held, expected)
     if done.done:
         _rows(held, done.done).update(**columns, updated_at=now)
         statistics.touch(held)
     return done
 
 
-def _as_planned(scope: Scope, expected: Expected) -> tuple[Done, dict[int, Entry]]:
+def as_planned(scope: Scope, expected: Expected) -> tuple[Done, dict[int, Entry]]:
     """The entries that are still as the plan saw them, and the others with the reason."""
     entries = Entry.objects.in_scope(scope).select_for_update().in_bulk(list(expected))
     done = Done()

@@ -25,7 +25,8 @@ def test_the_owner_sees_every_job_with_its_behaviour(owner: Client, mine: House)
     rows = {row.name: row for row in [*context["nightly"], *context["steady"]]}
     assert rows.keys() == JOBS.keys()
     assert {name: row.behaviour for name, row in rows.items()} == {name: job.behaviour for name, job in JOBS.items()}
-    assert all(row.next_run for row in context["nightly"])
+    assert all(row.next_run for row in context["nightly"] if row.is_on)
+    assert [row.name for row in context["nightly"] if not row.is_on] == ["purge"]
 
 
 def test_a_member_sees_the_jobs_of_the_workspace_only(alice: Client, mine: House, theirs: House) -> None:

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Does the night disturb the day? Expiry of many due memories while others recall and write. Part of `make bench`.
+
+A hundred thousand memories are due (`--entries 1000000` for a million), a fifth of them in one scope; three times as
+many are not. One process expires them as the nightly job does. Meanwhile this one recalls, in scopes where something is
+due and elsewhere, and writes to the scope in which most is: both were measured before, when nothing else ran. Told are
+the 95th percentiles, how long the plan of the largest scope took, how long a transaction of the job held its scope, and
+how much memory the job took. Then the job is killed with -9 ten times at random points of another night, and what is
+expired in the end is compared with what was due.
+"""
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.walls import database  # noqa: E402
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+ADDRESS = {"platform": "telegram", "account": "bench", "chat": "c"}
+#: What the worker does at night, in a process of its own.
+NIGHT = """
+import sys, django
+django.setup()
+from datetime import datetime, UTC
+from memories import tasks
+tasks.LONGEST_SECONDS = 86_400
+print("begun", flush=True)
+print(tasks.expire(int(sys.argv[1]), now=datetime(2026, 3, 1, 9, 0, tzinfo=UTC), run="expire:1:night"))
+"""
+WORDS = ["harbour", "boat", "violin", "garden", "letter", "engine", "market", "bridge", "recipe", "camera", "ladder",
+         "winter", "copper", "meadow", "candle"]  # fmt: skip
+
+
+def main() -> None:
+    options = arguments()
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    with database():
+        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
+        workspace = fill(options.entries, options.scopes)
+        explain(workspace)
+        calls = clients(workspace)
+        before = {name: taken(call, options.calls) for name, call in calls.items()}
+        disturbed(workspace, calls, before, options.entries)
+        killed(workspace, options.kills)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--entries", type=int, default=100_000, help="that are due")
+    parser.add_argument("--scopes", type=int, default=200)
+    parser.add_argument("--calls", type=int, default=200, help="of each kind, before anything is expired")
+    parser.add_argument("--kills", type=int, default=10)
+    return parser.parse_args()
+
+
+def sql(statement: str, *values: Any) -> list[Any]:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values or None)
+        return cursor.fetchall() if cursor.description else []
+
+
+# what there is
+
+
+def fill(due: int, count: int) -> Any:
+    """Scopes of chat turns, written straight into the tables: a fifth of what is due in the first, the rest alike."""
+    from memories.models import Scope, Workspace
+
+    workspace = Workspace.objects.create(name="bench")
+    scopes = Scope.objects.bulk_create(
+        Scope(workspace=workspace, key=f"telegram:direct_u{n}", kind="user", entry_count=due // count * 4)
+        for n in range(count)
+    )
+    first, *others = (scope.pk for scope in scopes)
+    sql("ALTER TABLE memories_entry DISABLE TRIGGER USER")
+    write(workspace.pk, [first], due // 5, 40)
+    write(workspace.pk, others, due - due // 5, 40)
+    write(workspace.pk, [first, *others], 3 * due, 1)
+    sql("ALTER TABLE memories_entry ENABLE TRIGGER USER")
+    index()
+    sql("VACUUM ANALYZE")
+    return workspace
+
+
+def write(workspace: int, scopes: list[int], count: int, days: int) -> None:
+    """So many, stated so many days ago; every sentence is another."""
+    words = "ARRAY[" + ",".join(f"'{word}'" for word in WORDS) + "]"
+    sql(
+        "INSERT INTO memories_entry (uid, workspace_id, scope_id, type, subtype, category, project, topic, content,"  # noqa: S608 (constants)
+        " terms, length, fingerprint, importance, source, channel, chat_id, session_id, sender_id, speaker, thread_id,"
+        " chats, origins, created_at, stated_at, updated_at, pinned, verified_by, path, version)"
+        " SELECT gen_random_uuid(), %s, (%s::bigint[])[1 + n %% %s], 'chat_turn', '', '', '', '',"
+        f" 'the ' || ({words})[1 + n %% 15] || ' and the ' || ({words})[1 + n / 15 %% 15] || ' of day ' || n,"
+        " ARRAY[7, 11, n], 8, md5(n::text || %s), 0.5, 'conversation_capture', 'telegram', 'c', 's' || n / 400, 'u',"
+        " '', '', '{c}', '{}', %s::timestamptz - %s * interval '1 day', %s::timestamptz - %s * interval '1 day', %s,"
+        " false, '', '', 1 FROM generate_series(1, %s) n",
+        workspace, scopes, len(scopes), str(days), NOW, days, NOW, days, NOW, count,
+    )  # fmt: skip
+
+
+def index() -> None:
+    """A search row for each: the keywords of its two words, and a vector of one of a thousand sentences."""
+    from memories import embeddings, text
+    from memories.blending import dense_literal, sparse_literal
+    from memories.models import EmbeddingModel
+
+    provider = embeddings.main_model()
+    assert provider
+    vectors = provider.embed_passages([f"the {pick} of day {n}" for n, pick in enumerate(WORDS * 66)], seconds=60)
+    model, _made = EmbeddingModel.objects.get_or_create(
+        name=provider.model,
+        defaults={"dimension": provider.dimension, "floor": provider.floor, "ceiling": provider.ceiling},
+    )
+    keywords = [sparse_literal(dict.fromkeys(text.terms(f"{one} {other}"), 1.5)) for one in WORDS for other in WORDS]
+    sql(
+        "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, model_id, embedding, keywords)"
+        " SELECT id, workspace_id, scope_id, %s, (%s::text[])[1 + id %% %s]::halfvec,"
+        " (%s::text[])[1 + id %% 225]::sparsevec FROM memories_entry",
+        model.pk, [dense_literal(vector) for vector in vectors], len(vectors), keywords,
+    )  # fmt: skip
+
+
+def explain(workspace: Any) -> None:
+    """The plan of the largest scope, as PostgreSQL carries it out; taken back."""
+    from django.db import transaction
+
+    from memories import expiry
+    from memories.models import Entry, Policy, Scope
+
+    scope = Scope.objects.filter(workspace=workspace).earliest("pk")
+    chosen = Entry.objects.live().filter(
+        Policy.objects.of(workspace.pk).over(NOW, scope_kind="user"), scope=scope, workspace_id=workspace.pk
+    )
+    print(chosen.order_by().values_list("pk", "version").explain(analyze=True, buffers=True))
+    begun = time.perf_counter()
+    print(expiry.count_due(workspace.pk, now=NOW), f"counted in {time.perf_counter() - begun:.2f} s")
+    begun = time.perf_counter()
+    with transaction.atomic():
+        plan = next(expiry.plan_due(workspace.pk, now=NOW, run="expire:1:tried"))
+        print(f"the plan of the first scope, {plan.counts}: {time.perf_counter() - begun:.2f} s")
+        transaction.set_rollback(True)
+
+
+# what is done meanwhile
+
+
+def clients(workspace: Any) -> dict[str, Callable[[int], None]]:
+    from django.conf import settings
+
+    from tests.conftest import Api, make_key
+
+    settings.ALLOWED_HOSTS = ["testserver"]
+    api, pick = Api(make_key(workspace)), random.Random(0)  # noqa: S311
+
+    def recall(peer: str, n: int) -> None:
+        asked = f"when was it that the {pick.choice(WORDS)} and the {pick.choice(WORDS)} number {n} were painted?"
+        answer = api.post("recall", {"address": {**ADDRESS, "peer": peer}, "message": asked})
+        assert answer.status_code == 200, answer.content
+
+    def turn(peer: str, n: int) -> None:
+        said = {"user": f"{pick.random()} the {pick.choice(WORDS)} {n}", "assistant": "Noted."}
+        answer = api.post("turns", {"address": {**ADDRESS, "peer": peer}, **said})
+        assert answer.status_code == 201, answer.content
+
+    return {
+        "recall where most is due": lambda n: recall("u0", n),
+        "recall elsewhere": lambda n: recall(f"u{1 + n % 50}", n),
+        "write where most is due": lambda n: turn("u0", n),
+    }
+
+
+def taken(call: Callable[[int], None], count: int) -> list[float]:
+    for n in range(5):
+        call(-n)
+    return [timed(call, n) for n in range(count)]
+
+
+def timed(call: Callable[[int], None], n: int) -> float:
+    begun = time.perf_counter()
+    call(n)
+    return (time.perf_counter() - begun) * 1_000
+
+
+def p95(times: list[float]) -> float:
+    return sorted(times)[int(len(times) * 0.95)] if times else 0.0
+
+
+def night(workspace: Any) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", NIGHT, str(workspace.pk)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout and process.stdout.readline() == "begun\n"
+    return process
+
+
+def disturbed(
+    workspace: Any, calls: dict[str, Callable[[int], None]], before: dict[str, list[float]], due: int
+) -> None:
+    meanwhile: dict[str, list[float]] = {name: [] for name in calls}
+    process, begun, most, n = night(workspace), time.perf_counter(), 0, 10_000
+    while process.poll() is None:
+        n += 1
+        for name, call in calls.items():
+            meanwhile[name].append(timed(call, n))
+        if process.poll() is None:
+            most = max(most, psutil.Process(process.pid).memory_info().rss)
+    took = time.perf_counter() - begun
+    assert process.stdout
+    print(f"{process.stdout.read().strip()} in {took:.0f} s: {due / took:,.0f} a second, at most {most / 2**20:.0f} MB")
+    for name, times in meanwhile.items():
+        ratio = p95(times) / p95(before[name])
+        print(
+            f"{name:26} p95 {p95(before[name]):6.1f} ms before, {p95(times):6.1f} ms meanwhile, {ratio:.2f} times;"
+            f" longest {max(times):.0f} ms; {len(times)} calls"
+        )
+
+
+# what a killed night leaves
+
+
+def killed(workspace: Any, kills: int) -> None:
+    """Every memory that is due is expired once, whenever the job was killed, and the batches say the same."""
+    sql("UPDATE memories_entry SET expired_at = NULL WHERE expired_at IS NOT NULL")
+    sql("TRUNCATE memories_batchchange, memories_batch CASCADE")
+    due = {row[0] for row in sql("SELECT id FROM memories_entry WHERE stated_at < %s", NOW.replace(month=1, day=30))}
+    died, pick = 0, random.Random(1)  # noqa: S311
+    while (process := night(workspace)).poll() is None:
+        if died < kills:
+            time.sleep(pick.uniform(0.05, 3))
+            if process.poll() is None:
+                died += 1
+                process.kill()
+                process.wait()
+                continue
+        process.wait()
+        break
+    expired = {row[0] for row in sql("SELECT id FROM memories_entry WHERE expired_at IS NOT NULL")}
+    applied = [row[0] for row in sql("SELECT entry_id FROM memories_batchchange WHERE state = 'applied'")]
+    twice = sql(
+        "SELECT count(*) FROM (SELECT row_id FROM memories_change WHERE batch_id IN (SELECT id FROM memories_batch)"
+        " GROUP BY row_id HAVING count(*) > 1) changed"
+    )[0][0]
+    exact = expired == due and sorted(applied) == sorted(due) and not twice
+    how = "exactly" if exact else "NOT EXACTLY"
+    print(f"killed {died} times: {len(expired):,} of {len(due):,} expired, {how} once each")
+
+
+if __name__ == "__main__":
+    main()
