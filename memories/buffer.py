@@ -26,6 +26,7 @@ from memories.text import count_tokens
 
 USER, ASSISTANT = "user", "assistant"
 ERROR_CHARS = 2_000
+LONGEST_REST = timedelta(hours=1)
 
 
 class ClaimLost(Exception):
@@ -69,7 +70,6 @@ class Claimed:
     claim: UUID
     workspace_id: int
     attempt: int
-    last_at: datetime  # when its newest turn came in
     turns: tuple[Turn, ...]
 
 
@@ -136,10 +136,11 @@ def _held(turn: Turn, workspace_id: int, tokens: int, now: datetime) -> dict[str
 def claim_next(*, now: datetime, workspace_id: int | None = None) -> Claimed | None:
     """The parcel that has been due longest, for as long as a lease lasts; None when nothing is.
 
-    One whose workers ended without a word, as often as a parcel is tried, is parked on the way.
+    One whose workers ended without a word, as often as a parcel is tried, is parked on the way. What the last of them
+    left word of, which is that the model gave no answer, is tried more often.
     """
     while taken := _take(now, workspace_id):
-        if taken.attempts <= conf.PARCEL_ATTEMPTS:
+        if taken.attempts <= (conf.MODEL_ATTEMPTS if taken.error else conf.PARCEL_ATTEMPTS):
             return _read(taken)
         gone = _("%(count)d workers ended while they worked on it.") % {"count": taken.attempts - 1}
         _of(taken.pk, taken.claim).update(
@@ -181,7 +182,6 @@ def _read(taken: Parcel) -> Claimed:
         claim=taken.claim or UUID(int=0),
         workspace_id=taken.workspace_id,
         attempt=taken.attempts,
-        last_at=taken.last_at,
         turns=tuple(_turn(taken, row) for row in turns),
     )
 
@@ -223,13 +223,13 @@ def give_back(parcel: Claimed, *, now: datetime) -> None:
     _of(parcel.pk, parcel.claim).update(state=BufferState.WAITING, due_at=now, claim=None, attempts=F("attempts") - 1)
 
 
-def fail(parcel: Claimed, error: str, *, now: datetime) -> bool:
-    """Say what went wrong: it is tried again after a rest, or parked when it was tried often enough; whether parked."""
-    if parcel.attempt >= conf.PARCEL_ATTEMPTS:
+def fail(parcel: Claimed, error: str, *, now: datetime, attempts: int | None = None) -> bool:
+    """Say what went wrong: it is tried again, ever later, or parked when it was tried so often; whether parked."""
+    if parcel.attempt >= (attempts or conf.PARCEL_ATTEMPTS):
         return park(parcel, error)
-    rest = now + conf.PARCEL_REST * parcel.attempt
+    rest = min(conf.PARCEL_REST * 2 ** min(parcel.attempt - 1, 20), LONGEST_REST)
     mine = _of(parcel.pk, parcel.claim)
-    mine.update(state=BufferState.WAITING, due_at=rest, error=error[:ERROR_CHARS], claim=None)
+    mine.update(state=BufferState.WAITING, due_at=now + rest, error=error[:ERROR_CHARS], claim=None)
     return False
 
 

@@ -42,7 +42,7 @@ class MemorySettings:
     PARCEL_ATTEMPTS: int = 3  # then turns are parked for the operator
     PARCEL_REST: timedelta = timedelta(minutes=1)  # before the second attempt, twice that before the third
     EXTRACT_TIME: timedelta = timedelta(seconds=50)  # one run of the job goes on for so long
-    MODEL_PATIENCE: timedelta = timedelta(days=1)  # with a model that gives no answer; then turns are parked
+    MODEL_ATTEMPTS: int = 30  # with a model that gives no answer, in about a day; then turns are parked
     KNOWN_FACTS: int = 20  # shown to the model beside a conversation, so that it can say which no longer hold
     GROUNDING: float = 0.15  # of the words of a fact stand in the messages it rests on; else the model invented it
 

@@ -1,9 +1,9 @@
 """What waits in the buffer becomes facts, and what is known of a day (D5).
 
 With a model: one question a parcel, outside any transaction; its answer and the end of the parcel are one transaction.
-Without one: the most telling sentences of each day. A model that is configured is waited for: a parcel it does not
-answer for is tried again, ever later, for a day; one it answers for unusably is parked at once; when its budget is
-spent, parcels wait for the workspace's midnight.
+Without one: the most telling sentences of each day. A model that is configured is waited for: a parcel it gives no
+answer for is tried again, ever later, for about a day; one whose answer cannot be used is parked at once; when its
+budget is spent, parcels wait for the workspace's midnight.
 """
 
 from collections import Counter
@@ -31,7 +31,6 @@ ACTOR = storing.ACTOR
 _REFUSED = (PlatformError, DataError, IntegrityError)
 #: Parcels in a row for which the model gave no answer, after which a run ends.
 _FAILURES = 3
-_LONGEST_REST = timedelta(hours=1)
 Clock = Callable[[], datetime]
 
 
@@ -135,13 +134,11 @@ def _put_off(parcel: Claimed, error: Exception, now: datetime) -> str:
     if isinstance(error, BudgetSpent):
         buffer.postpone(parcel, said, until=_midnight(parcel.workspace_id, now))
         return "waiting"
-    if isinstance(error, ModelFailed) and now - parcel.last_at < conf.MODEL_PATIENCE:
-        rest = min(max(now - parcel.last_at, conf.PARCEL_REST), _LONGEST_REST)
-        buffer.postpone(parcel, said, until=now + rest)
-        return "waiting"
-    if isinstance(error, AnswerInvalid | ModelFailed):
+    if isinstance(error, AnswerInvalid):
         buffer.park(parcel, said)
         return "parked"
+    if isinstance(error, ModelFailed):
+        return "parked" if buffer.fail(parcel, said, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
     return "parked" if buffer.fail(parcel, said, now=now) else "failed"
 
 

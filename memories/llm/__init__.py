@@ -9,6 +9,7 @@ import random
 import time
 from dataclasses import dataclass, replace
 from datetime import datetime
+from importlib import import_module
 from typing import Generic, TypeVar
 
 from django.conf import settings
@@ -84,6 +85,7 @@ def ask(
     """
     if not is_on():
         raise ModelOff
+    import_module("memories.llm.wire")  # before the time begins to run: the first time takes seconds
     request = Request(
         model=model or settings.MEMORY_LLM_MODEL,
         messages=prompt.messages(),

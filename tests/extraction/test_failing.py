@@ -56,7 +56,7 @@ def test_an_answer_that_stays_unusable_parks_its_turns_with_the_error(parcel: Pa
     assert extract(NOW + timedelta(days=2))["parcels"] == 0  # until the operator says so
 
 
-def test_a_model_that_is_down_is_waited_for_and_no_attempt_is_counted(parcel: Parcel, model: FakeModel) -> None:
+def test_a_model_that_is_down_is_waited_for(parcel: Parcel, model: FakeModel) -> None:
     model.otherwise = Reply(status=503)
     at, tries = NOW + QUIET, 0
     while at < NOW + timedelta(hours=6):
@@ -64,7 +64,7 @@ def test_a_model_that_is_down_is_waited_for_and_no_attempt_is_counted(parcel: Pa
         at += timedelta(minutes=1)
     assert 5 < tries < 15  # ever later, at least every hour
     parcel.refresh_from_db()
-    assert (parcel.state, parcel.attempts) == (BufferState.WAITING, 0)
+    assert (parcel.state, parcel.attempts) == (BufferState.WAITING, tries)
     assert parcel.error == "ModelFailed: The model gave no answer: The model's endpoint answered 503."
     model.otherwise = GOOD
     assert extract(NOW + timedelta(hours=7))["facts"] == 1
@@ -73,8 +73,19 @@ def test_a_model_that_is_down_is_waited_for_and_no_attempt_is_counted(parcel: Pa
 
 def test_one_that_is_down_for_a_day_parks_the_turns_for_all_to_see(parcel: Parcel, model: FakeModel) -> None:
     model.otherwise = Reply(status=401)
-    assert extract(NOW + timedelta(days=1))["parked"] == 1
+    at, counts = NOW + QUIET, [0, 0]
+    while not counts[1]:
+        count = extract(at)
+        counts = [counts[0] + count.get("waiting", 0), count["parked"]]
+        at += timedelta(hours=1)
+    assert counts == [29, 1]
     assert held() == [["I moved to Hangzhou", "Noted."]]
+
+
+def test_a_machine_that_was_off_for_days_does_not_park_what_it_finds(parcel: Parcel, model: FakeModel) -> None:
+    model.otherwise = Reply(status=503)
+    counts = extract(NOW + timedelta(days=3))
+    assert (counts["waiting"], counts["parked"]) == (1, 0)
 
 
 def test_a_run_does_not_go_on_with_a_model_that_is_down(api: Api, model: FakeModel) -> None:
