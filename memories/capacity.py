@@ -65,7 +65,8 @@ def _scopes(workspace_id: int) -> list[Scope]:
     """Those with something that may have faded, or with more facts than they are meant to hold."""
     facts = Entry.objects.live().filter(workspace_id=workspace_id, type=EntryType.FACT, tier=2).order_by()
     fading = facts.filter(category__in=PASSING[0], pinned=False).values("scope_id")
-    full = facts.values("scope_id").annotate(facts=Count("pk")).filter(facts__gt=conf.FACTS_AIM).values("scope_id")
+    most = min(conf.FACTS_AIM, conf.FACTS_MOST)
+    full = facts.values("scope_id").annotate(facts=Count("pk")).filter(facts__gt=most).values("scope_id")
     return list(Scope.objects.filter(Q(pk__in=fading) | Q(pk__in=full), frozen=False).order_by("pk"))
 
 

@@ -39,6 +39,7 @@ _NEGATED = re.compile(
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?。！？:：\n]\s*|[\"“「(（]\s*)$")
 #: Addresses, paths and whatever else has a sign within: as it stands.
+_SAME_FRAME = 0.75
 _SIGNED = re.compile(r"[\w~]*[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
 _QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{1,80})[\"”」』》]")
 _CHINESE = re.compile("[\u3400-\u9fff]")
@@ -81,6 +82,17 @@ def invented(sources: Iterable[str], said: str) -> set[str]:
     counted = {number for source in known for number in numbers(source)}
     new = {name for name in names(said) if not any(_says(source, name) for source in known)}
     return (numbers(said) - counted) | new
+
+
+def are_about_others(one: str, other: str) -> bool:
+    """Whether two texts say the same of different numbers, dates or names: «lives in Berlin», «lives in Bremen»."""
+    ours, theirs = numbers(one) | names(one), numbers(other) | names(other)
+    return ours != theirs and text.jaccard(_frame(one, ours), _frame(other, theirs)) >= _SAME_FRAME
+
+
+def _frame(content: str, substance: set[str]) -> set[str]:
+    chinese = {part for part in substance if _CHINESE.search(part)}  # cut by guess, there and here
+    return {word for word in text.words(content) if word not in substance and not any(word in part for part in chinese)}
 
 
 def coverage(source: str, said: str) -> float:

@@ -49,11 +49,17 @@ def objection(sources: Sequence[Entry], said: str) -> Objection | None:
         return Objection.NEGATED
     if _are_apart(sources):
         return Objection.PLACES
-    pairs = [*combinations(contents, 2), *((one, said) for one in contents)]
-    return Objection.DIFFER if any(_differ(*pair) for pair in pairs) else None
+    if any(_differ(*pair) for pair in combinations(contents, 2)) or any(_turned(one, said) for one in contents):
+        return Objection.DIFFER
+    return None
 
 
 def _differ(one: str, other: str) -> bool:
+    """Whether they are nearly the same words, and what differs counts, dates, names, or turns a statement round."""
+    return substance.are_about_others(one, other) or _turned(one, other)
+
+
+def _turned(one: str, other: str) -> bool:
     """Whether they are nearly the same words, and one that differs counts, dates, or turns a statement round."""
     if compare(one, other, threshold=conf.DEDUPE_THRESHOLD)[0] is not Likeness.APART:
         return False

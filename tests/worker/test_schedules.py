@@ -17,7 +17,10 @@ from memplatform.schedules import JOBS, Job
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 1, 9, 5, tzinfo=UTC)
-NAMES = ["mem:clean-events", "mem:clean-up", "mem:extract", "mem:repair-index", "mem:sweep-sessions", "mem:tick"]
+NAMES = [
+    "mem:clean-events", "mem:clean-up", "mem:extract", "mem:rehearse", "mem:repair-index", "mem:resume-batches",
+    "mem:sweep-sessions", "mem:tick",
+]  # fmt: skip
 
 
 def names() -> list[str]:

@@ -1,0 +1,95 @@
+"""At four in the morning the day before becomes a note, once (C10)."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from memories import archive, compression, tasks
+from memories.choices import Source
+from memories.models import DailyEvent, Scope, Workspace
+from tests.compression.conftest import told
+from tests.conftest import NOW, make_scope
+from tests.llm.fake_server import FakeModel
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def archived(scope: Scope, now: datetime = NOW) -> dict[str, int]:
+    return archive.archive_day(scope.workspace_id, now=now)
+
+
+def notes() -> list[DailyEvent]:
+    return list(DailyEvent.objects.filter(source=Source.COMPRESSION).order_by("pk"))
+
+
+def test_it_works_without_a_model(scope: Scope) -> None:
+    told(scope, "米娅的猫叫年糕。", chats=("c1",), origins=("m1",))
+    told(scope, "The deploy moved to Friday at 10:30.", chats=("c2",), origins=("m2",))
+    assert archived(scope) == {"scopes": 1, "notes": 1, "by_model": 0}
+    (note,) = notes()
+    assert "年糕" in note.content and "10:30" in note.content
+    assert (str(note.local_date), note.chats, note.origins) == ("2026-02-28", ["c1", "c2"], ["m1", "m2"])
+
+
+def test_the_model_tells_it_when_there_is_one(scope: Scope, model: FakeModel) -> None:
+    told(scope, "Mia moved to Hamburg.")
+    model.otherwise = {"summary": "米娅搬家了。"}
+    assert archived(scope)["by_model"] == 1
+    assert notes()[0].content == "米娅搬家了。"
+
+
+def test_a_model_that_fails_costs_no_note(scope: Scope, model: FakeModel, settings: Any) -> None:
+    settings.MEMORY_LLM_RETRIES = 0
+    model.error_rate = 1.0
+    told(scope, "Mia moved to Hamburg.")
+    assert archived(scope)["notes"] == 1 and notes()[0].content == "Mia moved to Hamburg."
+
+
+def test_each_active_scope_has_one_note_a_day_however_often_it_runs(scope: Scope) -> None:
+    told(scope, "Mia moved to Hamburg.")
+    told(make_scope(scope.workspace, "telegram:direct_u7"), "Bob plays chess.")
+    told(make_scope(scope.workspace, "telegram:direct_u8"), "Two days ago.", days_ago=2)
+    assert archived(scope)["notes"] == 2
+    assert archived(scope)["notes"] == 0
+    assert archived(scope, NOW + timedelta(days=1))["notes"] == 0  # nobody said anything
+    assert len(notes()) == 2
+
+
+def test_a_note_is_no_news_for_the_facts(scope: Scope, model: FakeModel) -> None:
+    told(scope, "Mia moved to Hamburg.")
+    archived(scope)
+    assert compression.compress_days(scope.workspace_id, clock=lambda: NOW, run="r")["days"] == 1
+    assert all(event.compressed_at for event in DailyEvent.objects.all())
+
+
+def test_what_was_taken_out_is_not_told(scope: Scope) -> None:
+    event = told(scope, "Mia moved to Hamburg.")
+    DailyEvent.objects.filter(pk=event.pk).update(expired_at=NOW)
+    assert archived(scope)["notes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("zone", "now", "day"),
+    [
+        ("Asia/Kathmandu", "2026-02-28 22:30", "2026-02-28"),
+        ("America/Sao_Paulo", "2026-03-01 07:00", "2026-02-28"),
+        ("Europe/Berlin", "2026-03-29 02:00", "2026-03-28"),
+    ],
+)
+def test_the_day_before_is_that_of_the_workspace(workspace: Workspace, zone: str, now: str, day: str) -> None:
+    Workspace.objects.update(time_zone=zone)
+    scope = make_scope(workspace)
+    moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
+    for days_ago in range(4):
+        told(scope, f"Something of {days_ago}.", days_ago=days_ago)
+    told(scope, "The day that is meant.", days_ago=(NOW.date() - datetime.fromisoformat(day).date()).days)
+    archived(scope, moment)
+    assert [str(note.local_date) for note in notes()] == [day]
+
+
+def test_owners_may_want_no_notes(scope: Scope, settings: Any) -> None:
+    settings.MEMORY_AUTO_MEMORY_SAVE_AT_4 = False
+    told(scope, "Mia moved to Hamburg.")
+    assert tasks.archive(scope.workspace_id, now=NOW) == {}
+    assert notes() == []

@@ -1,0 +1,67 @@
+"""What a memory may not lose when it is said in other words: numbers, dates, names, and whether it is so."""
+
+import pytest
+
+from memories import substance
+
+
+@pytest.mark.parametrize(
+    ("content", "numbers"),
+    [
+        ("The port is 8080.", {"8080"}),
+        ("1,000 of them at 10:30", {"1000", "10", "30"}),
+        ("on 2026-03-01", {"2026", "3", "1"}),
+        ("the third of May, twice a week", {"third", "twice"}),
+        ("妈妈的生日是五月三日", {"五", "三"}),
+        ("会议改到周四下午", {"周四", "下午"}),
+        ("我们一起去，一样的", set()),
+        ("full-width ８０８０", {"8080"}),
+    ],
+)
+def test_numbers_and_dates_are_told(content: str, numbers: set[str]) -> None:
+    assert substance.numbers(content) >= numbers
+    if not numbers:
+        assert substance.numbers(content) == set()
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ("Mia lives in Berlin.", {"mia", "berlin"}),
+        ("The cat of Mia's aunt is called “Little Bean”.", {"mia", "little", "bean", "little bean"}),
+        ("see /srv/app/conf on staging.example.org", {"/srv/app/conf", "staging.example.org"}),
+        ("她叫王芳", {"王芳"}),
+        ("the bicycle is green", set()),
+    ],
+)
+def test_names_are_told(content: str, names: set[str]) -> None:
+    assert substance.names(content) >= names
+    if not names:
+        assert substance.names(content) == set()
+
+
+@pytest.mark.parametrize("content", ["It isn't on.", "I never drink tea", "不喜欢香菜", "还没做完", "No milk."])
+def test_a_negation_is_told(content: str) -> None:
+    assert substance.is_negated(content)
+
+
+@pytest.mark.parametrize("content", ["It is on.", "Notes are kept", "不过很好", "非常好", "未来的计划", "别人的车"])
+def test_what_only_looks_like_one_is_none(content: str) -> None:
+    assert not substance.is_negated(content)
+
+
+def test_what_a_text_leaves_out_and_makes_up_is_named() -> None:
+    sources = ["Mia lives in Berlin.", "Mia's port is 8080."]
+    assert substance.lost(sources, "Mia lives in Berlin, port 8080.") == set()
+    assert substance.lost(sources, "Mia lives there.") == {"berlin", "8080"}
+    assert substance.invented(sources, "Mia of Berlin has port 9090 in Bremen.") == {"9090", "bremen"}
+    assert substance.lost(["王芳住在杭州"], "王芳搬走了") == {"杭州"}
+
+
+def test_a_name_within_another_word_is_not_it() -> None:
+    assert substance.lost(["call Ann"], "the planning") == {"ann"}
+
+
+def test_coverage_is_the_share_of_words_that_are_said_too() -> None:
+    assert substance.coverage("the green bicycle", "a bicycle that is green") == 1.0
+    assert substance.coverage("the green bicycle", "a river in spring") == 0.0
