@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -11,7 +10,8 @@ from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from memories import store
-from memories.admin.confirmations import Question, ask, form_of, is_answer
+from memories.admin.bringing_back import FieldsForm
+from memories.admin.confirmations import Question, ask, is_answer
 from memories.admin.row_history import Line, Told, line_of, say, told_page
 from memories.admin.wall import actor_of
 from memories.choices import Operation
@@ -19,6 +19,7 @@ from memories.exceptions import PlatformError
 from memories.history import Step, history_of
 from memories.models import Batch, Entry
 from memories.store import past
+from memories.store.changes import SLOT_FIELD
 
 
 def page(model_admin: Any, request: HttpRequest, entry: Entry) -> HttpResponse:
@@ -36,9 +37,16 @@ def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: in
     step = next((step for step in history_of(entry) if step.version == version), None)
     if step is None:
         raise Http404
-    if is_answer(request):
+    differing = store.differing(entry, version)
+    if not differing:
+        messages.info(request, gettext("Nothing differs from that version."))
+        return HttpResponseRedirect(back)
+    lines = {name: _line(name, was, present) for name, (was, present) in differing.items()}
+    form = FieldsForm(request.POST if is_answer(request) else None, lines=lines)
+    if is_answer(request) and form.is_valid():
+        chosen = form.cleaned_data["fields_back"]
         try:
-            store.revert(entry, version, now=timezone.now(), actor=actor_of(request))
+            store.revert(entry, version, only=chosen, now=timezone.now(), actor=actor_of(request))
         except PlatformError as refusal:
             messages.error(request, str(refusal))
         else:
@@ -47,14 +55,21 @@ def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: in
     question = Question(
         title=gettext("Bring version %(version)d back") % {"version": version},
         text=gettext(
-            "The entry gets the words, attributes and slots it had then. What it says now stays in the history. "
+            "The entry gets back what is ticked. What it says now stays in the history. "
             "Whether it is in use does not change."
         ),
         button=gettext("Bring it back"),
         back=back,
         rows=[wording_in(entry, version)],
     )
-    return ask(model_admin, request, question, form_of(request, forms.Form))
+    return ask(model_admin, request, question, form)
+
+
+def _line(name: str, was: Any, present: Any) -> Line:
+    """A field as it is now, and as it would be."""
+    if name.startswith(SLOT_FIELD):
+        return Line(f"{_('slot')} {name.removeprefix(SLOT_FIELD)}", say(None, present), say(None, was))
+    return line_of(Entry, name, present, was)
 
 
 def wording_in(entry: Entry, version: int) -> str:

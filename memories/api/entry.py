@@ -17,6 +17,7 @@ from memories.api.calls import Call
 from memories.api.clock import now_of
 from memories.api.entries import entry_json
 from memories.api.idempotency import repeatable
+from memories.api.lineage import lineage_json
 from memories.api.preconditions import etag, expected_version
 from memories.choices import Category, Permission
 from memories.exceptions import EntryNotFound
@@ -55,6 +56,14 @@ class Wanted(fields.StrictSerializer):
     """The version whose words, attributes and slots are to hold again."""
 
     version = fields.Whole(min_value=1, max_value=2**31 - 1)
+    only = serializers.ListField(
+        child=serializers.CharField(max_length=70),
+        required=False,
+        allow_null=True,
+        allow_empty=False,
+        max_length=60,
+        help_text="Only these: columns by name, slots as slots.env. Without it, everything.",
+    )
 
 
 class EntryView(Call):
@@ -63,9 +72,12 @@ class EntryView(Call):
     required = {"GET": Permission.READ, "PATCH": Permission.WRITE, "DELETE": Permission.WRITE}
     versioned = ("PATCH", "DELETE")
 
-    @extend_schema(operation_id="read_entry", responses=answers.EntryAnswer)
+    @extend_schema(operation_id="read_entry", responses=answers.EntryWithLineage)
     def get(self, request: Request, uid: UUID) -> Response:
-        return shown(request, entry_for(key_of(request), uid))
+        entry = entry_for(key_of(request), uid)
+        answer = shown(request, entry)
+        answer.data |= lineage_json(entry)
+        return answer
 
     @extend_schema(operation_id="change_entry", request=EntryChange, responses=answers.EntryAnswer)
     @repeatable
@@ -117,7 +129,8 @@ class RevertView(Call):
         asked = Wanted(data=request.data)
         asked.is_valid(raise_exception=True)
         entry = entry_for(key_of(request), uid)
-        return shown(request, store.revert(entry, asked.validated_data["version"], **_by(request)))
+        wanted = asked.validated_data
+        return shown(request, store.revert(entry, wanted["version"], only=wanted.get("only"), **_by(request)))
 
 
 def entry_for(key: BotKey, uid: UUID) -> Entry:

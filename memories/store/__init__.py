@@ -1,6 +1,6 @@
 """The one door: nothing but this package inserts or changes an Entry."""
 
-from memories.store.changes import PLAIN, Edit, edit, expire, read_columns, restore, revert
+from memories.store.changes import PLAIN, Edit, differing, edit, expire, read_columns, restore, revert
 from memories.store.intake import Remembered, remember, remember_many
 from memories.store.many import Done, bring_back, change_alike, merge_into, name_sources, supersede, take_out
 from memories.store.purging import purge
@@ -14,6 +14,7 @@ __all__ = [
     "bring_back",
     "change_alike",
     "changed_since",
+    "differing",
     "edit",
     "expire",
     "merge_into",

@@ -1,15 +1,17 @@
 """Changing what is there: edit, take out, bring back, revert; each stands in the history (F2, A15)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from memories import indexing, text
 from memories.drafts import COLUMN_SLOTS, RESERVED_SLOTS, Draft, check
-from memories.exceptions import EntryNotFound, VersionConflict
+from memories.exceptions import EntryNotFound, InvalidDraft, VersionConflict
 from memories.models import Entry, Scope, Slot
 from memories.models.change import acting
 from memories.store import past, statistics, suppressions
@@ -34,6 +36,9 @@ REVERTIBLE = (*EDITABLE, *COLUMN_SLOTS, "type", "subtype", "tier", "source")
 
 #: Columns from which nothing follows: neither words to search for nor slots.
 PLAIN = frozenset(EDITABLE) - {"content", "project"}
+
+#: How a field that is a slot is named.
+SLOT_FIELD = "slots."
 
 _COLUMNS = {column.name: column for column in Entry._meta.concrete_fields}
 
@@ -104,17 +109,54 @@ def restore(
     return held
 
 
-def revert(entry: Entry, version: int, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
-    """Give an entry's words, attributes and slots back the values they had in a version. Raises VersionNotFound."""
+def revert(
+    entry: Entry,
+    version: int,
+    *,
+    now: datetime,
+    actor: str,
+    only: Collection[str] | None = None,
+    expected_version: int | None = None,
+) -> Entry:
+    """Give an entry's words, attributes and slots back the values they had in a version: all, or `only` these.
+
+    A slot is named as `slots.env`. Raises VersionNotFound, or InvalidDraft for a field no version holds.
+    """
     with _held(entry, actor, expected_version) as (held, scope):
-        was = {name: value for name, value in past.as_of_version(held, version).items() if name in REVERTIBLE}
-        slots = past.slots_as_of_version(held, version)
-        gone = dict.fromkeys(slot.name for slot in held.slots.all())
-        for name, value in was.items():
-            setattr(held, name, _COLUMNS[name].to_python(value))
-        _write_with_slots(held, scope, now, list(was), {**gone, **slots})
+        columns, slots = _as_they_were(held, version)
+        if only is not None:
+            _check_fields(only, slots)
+            columns = {name: value for name, value in columns.items() if name in only}
+            slots = {name: value for name, value in slots.items() if f"{SLOT_FIELD}{name}" in only}
+        for name, value in columns.items():
+            setattr(held, name, value)
+        _write_with_slots(held, scope, now, list(columns), slots)
     held.refresh_from_db()
     return held
+
+
+def differing(entry: Entry, version: int) -> dict[str, tuple[Any, Any]]:
+    """What is something else now than in a version, field by field: as it was, and as it is. Raises VersionNotFound."""
+    columns, slots = _as_they_were(entry, version)
+    has = {slot.name: slot.value for slot in entry.slots.all()}
+    pairs = {name: (value, getattr(entry, name)) for name, value in columns.items()}
+    pairs |= {f"{SLOT_FIELD}{name}": (value, has.get(name)) for name, value in slots.items()}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _as_they_were(entry: Entry, version: int) -> tuple[dict[str, Any], dict[str, str | None]]:
+    """Columns changed since a version, and every slot, with their values then; None: there was no such slot."""
+    was = past.as_of_version(entry, version)
+    columns = {name: _COLUMNS[name].to_python(value) for name, value in was.items() if name in REVERTIBLE}
+    gone: dict[str, str | None] = dict.fromkeys(slot.name for slot in entry.slots.all())
+    return columns, gone | past.slots_as_of_version(entry, version)
+
+
+def _check_fields(fields: Collection[str], slots: Mapping[str, Any]) -> None:
+    unknown = set(fields) - set(REVERTIBLE) - {f"{SLOT_FIELD}{name}" for name in slots}
+    if unknown:
+        said = _("“%(name)s” is nothing a version brings back.")
+        raise InvalidDraft(said % {"name": sorted(unknown)[0]}, field="only")
 
 
 @contextmanager

@@ -246,8 +246,10 @@ def test_any_version_can_be_brought_back(alice: Client, mine: House) -> None:
     first = page_of(mine.entry, "versions", "1")
     assert mine.entry.content[:20] in alice.get(first).content.decode()
     assert Entry.objects.get(pk=mine.entry.pk).content == "rhubarb"
-    assert alice.post(first, {"confirmed": "yes"}).status_code == 302
+    assert alice.post(first, {"confirmed": "yes", "fields_back": ["content"]}).status_code == 302
     assert Entry.objects.get(pk=mine.entry.pk).content == mine.entry.content
+    assert Slot.objects.filter(entry=mine.entry, value="sour").exists()  # not ticked
+    assert alice.post(first, {"confirmed": "yes"}).status_code == 200  # nothing ticked: asked again
     assert alice.get(page_of(mine.entry, "versions", "99")).status_code == 404
 
 

@@ -91,7 +91,7 @@ def test_what_two_chats_said_together_is_heard_in_neither(api: Api) -> None:
     other = {**GROUP, "account": "otherbot"}
     words = "the songs I like best are the quiet slow ones about rivers and harvest and old houses"
     say(api, words, GROUP)
-    say(api, words + " too", other)
+    say(api, words + " please", other)
     merged = Entry.objects.get(scope__key=USER)
     assert sorted(merged.chats) == [CHAT, "telegram:otherbot:group_g1"]
     for address in (GROUP, other):

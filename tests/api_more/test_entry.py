@@ -236,3 +236,18 @@ def test_the_version_of_an_entry_said_again_is_the_new_one(api: Api, workspace: 
 
 def make_uid() -> str:
     return "019a0000-0000-7000-8000-000000000000"
+
+
+def test_fields_are_brought_back_one_by_one(api: Api, entry: Entry) -> None:
+    was = entry.content
+    changed = {"content": "我搬到了杭州", "category": "event", "slots": {"service": "office", "env": "prod"}}
+    assert send(api, "PATCH", f"entries/{entry.uid}", changed).status_code == 200
+    back = api.post(f"entries/{entry.uid}/revert", {"version": 1, "only": ["content", "slots.env"]}).json()
+    assert (back["content"], back["category"]) == (was, "event")
+    assert back["slots"]["service"] == "office" and "env" not in back["slots"]
+
+
+@pytest.mark.parametrize("name", ["expired_at", "slots.colour", "terms", "nonsense"])
+def test_what_no_version_holds_is_not_brought_back(api: Api, entry: Entry, name: str) -> None:
+    answer = api.post(f"entries/{entry.uid}/revert", {"version": 1, "only": [name]})
+    assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "only")
