@@ -147,6 +147,10 @@ def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime)
         hint = ngettext("The fuse holds %(held)d of them.", "The fuse holds %(held)d of them.", waiting["held"])
         address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
         yield Item(text, hint % waiting if waiting["held"] else "", address)
+    if due := _mine(Entry.objects.live().filter(review_at__isnull=False, review_at__lte=now), seen)[:SAMPLE].count():
+        text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
+        address = reverse("admin:memories_entry_changelist") + "?due=review"
+        yield Item(text % {"n": due}, _("Their date of review has come; they stay in use."), address)
     if spent := [day for day in spend.today(seen, now) if day.refused]:
         text = ngettext(
             "The model's budget of today is spent in %(n)d workspace",

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from memories.models import Batch, Entry, Scope, Workspace
-from tests.conftest import NOW, make_scope
+from memories.models import Batch, Entry, Parcel, Scope, Workspace
+from tests.conftest import NOW, TELEGRAM, Api, make_key, make_scope
 from tests.expiry.conftest import SAID, expire, live, remember
 
 pytestmark = pytest.mark.django_db
@@ -81,3 +81,21 @@ def test_people_read_plain_words(workspace: Workspace, scope: Scope) -> None:
     out = io.StringIO()
     call_command("expire", stdout=out)
     assert out.getvalue() == "scopes 1, entries 4\n"
+
+
+def test_extract_counts_first_and_works_on_one_workspace_alone(workspace: Workspace, stranger: Workspace) -> None:
+    for owner in (workspace, stranger):
+        Api(make_key(owner)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
+    assert said("extract", "--dry-run") == {"parcels": 0}  # it has not been quiet for long enough
+    assert said("extract", "--dry-run", "--now") == {"parcels": 2}
+    counts = said("extract", "--now", "--workspace", workspace.name)
+    assert (counts["sealed"], counts["parcels"]) == (1, 1)
+    assert Parcel.objects.get().workspace == stranger
+
+
+def test_compress_counts_what_the_model_would_be_asked_about(workspace: Workspace, scope: Scope) -> None:
+    days = said("compress", "days", "--dry-run")
+    facts = said("compress", "facts", "--dry-run", "--workspace", workspace.name)
+    assert said("compress", "--dry-run") == days | facts
+    assert set(days.values()) | set(facts.values()) == {0}
+    assert said("compress").get("facts", 0) == 0  # without a model nothing is judged
