@@ -48,7 +48,15 @@ class Command(BaseCommand):
             parser.add_argument(f"--{name}", **said)  # type: ignore[arg-type]
 
     def handle(self, target: Path | None, workspace: str | None, **options: Any) -> None:
-        logging.getLogger("memories").setLevel(logging.WARNING)  # a line for every text says nothing here
+        log = logging.getLogger("memories")
+        level = log.level
+        log.setLevel(logging.WARNING)  # a line for every text says nothing here
+        try:
+            self._evaluate(target, workspace, **options)
+        finally:
+            log.setLevel(level)
+
+    def _evaluate(self, target: Path | None, workspace: str | None, **options: Any) -> None:
         try:
             if options["export"]:
                 self._export(_workspace(workspace), **options)
