@@ -1,0 +1,48 @@
+"""What a memory was made from and what it became is told with it (D6)."""
+
+import pytest
+
+from memories import rehearsal
+from memories.choices import BatchVerb
+from memories.compression import drafting
+from memories.models import Entry, Receipt, Scope, Workspace
+from tests.batches.conftest import applied
+from tests.compression.conftest import LATER, facts
+from tests.conftest import NOW, Api
+
+pytestmark = pytest.mark.django_db
+
+
+def merge(scope: Scope) -> tuple[list[Entry], Entry]:
+    sources = facts(scope, "Mia lives in Berlin.") + facts(scope, "米娅住在柏林。")
+    made = drafting.create(drafting.merged(sources, "Mia lives in Berlin. 米娅住在柏林。"), sources)
+    applied(scope, [made, *(drafting.replaced(BatchVerb.MERGE, source, 1) for source in sources)])
+    return sources, Entry.objects.live().get()
+
+
+def test_a_merge_names_its_sources_and_they_name_it(scope: Scope, api: Api) -> None:
+    sources, one = merge(scope)
+    told = api.get(f"entries/{one.uid}").json()
+    assert {(source["id"], source["kind"]) for source in told["sources"]} == {
+        (str(source.uid), "merged_from") for source in sources
+    }
+    assert told["became"] == []
+    (became,) = api.get(f"entries/{sources[1].uid}").json()["became"]
+    assert (became["id"], became["content"]) == (str(one.uid), one.content)
+    assert became["at"] == LATER.isoformat().replace("+00:00", "Z")
+
+
+def test_a_fact_says_what_rests_on_it(scope: Scope, api: Api) -> None:
+    (fact,) = facts(scope, "Mia lives in Berlin.")
+    applied(scope, [drafting.create(drafting.line([fact], "Mia lives in Berlin.", "identity"), [fact], naming=[fact])])
+    (became,) = api.get(f"entries/{fact.uid}").json()["became"]
+    assert became["kind"] == "source_of"
+
+
+def test_it_says_how_often_it_was_recalled(workspace: Workspace, scope: Scope, api: Api) -> None:
+    (fact,) = facts(scope, "Mia lives in Berlin.")
+    assert api.get(f"entries/{fact.uid}").json()["times_recalled"] == 0
+    Receipt.objects.create(workspace=workspace, scopes=[], message="?", served=[fact.pk], created_at=NOW)
+    rehearsal.count_served(now=LATER)
+    told = api.get(f"entries/{fact.uid}").json()
+    assert (told["times_recalled"], told["last_recalled_at"]) == (1, NOW.isoformat().replace("+00:00", "Z"))
