@@ -104,6 +104,36 @@ def test_each_workspace_runs_once_a_date(workspace: Workspace, stranger: Workspa
     assert (run.state, run.attempts, run.counts) == ("done", 1, {"entries": 3})
 
 
+#: Days before the clocks change there; Kathmandu has none to change.
+EVES = [
+    ("Asia/Kathmandu", "2026-03-28"), ("America/Sao_Paulo", "2018-11-03"), ("Europe/Berlin", "2026-03-28"),
+    ("Europe/Berlin", "2026-10-24"),
+]  # fmt: skip
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("zone", "begun"), EVES)
+def test_over_a_change_of_the_clocks_every_local_date_runs_once(
+    workspace: Workspace, nightly: list[Any], zone: str, begun: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(jobs.JOBS, "expire", Job(f"{__name__}.on_trial", time(2, 30), "A9", ""))
+    Workspace.objects.update(time_zone=zone)
+    first = utc(f"{begun} 12:00")
+    for half_hour in range(3 * 24 * 2):
+        run_all(first + half_hour * timedelta(minutes=30))
+    dates = list(JobRun.objects.order_by("pk").values_list("local_date", flat=True))
+    assert dates == [dates[0] + timedelta(days=n) for n in range(4)]
+    assert len(nightly) == len(dates)
+
+
+@pytest.mark.django_db
+def test_a_machine_that_was_off_for_three_days_catches_up_once(workspace: Workspace, nightly: list[Any]) -> None:
+    run_all(NIGHT)
+    back = NIGHT + timedelta(days=3, hours=5)
+    assert [run_all(back + n * timedelta(minutes=15)) for n in range(8)] == [1, 0, 0, 0, 0, 0, 0, 0]
+    assert [str(run.local_date) for run in JobRun.objects.order_by("pk")] == ["2026-03-02", "2026-03-05"]
+
+
 @pytest.mark.django_db
 def test_of_many_missed_nights_only_the_newest_is_made_up_for(workspace: Workspace, nightly: list[Any]) -> None:
     run_all(NIGHT)
