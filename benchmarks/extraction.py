@@ -92,7 +92,7 @@ def fill(conversations: int) -> dict[str, int]:
     from memories import buffer
     from memories.models import Scope, Workspace
 
-    workspace, expected = Workspace.objects.create(name="bench"), {}
+    workspace, expected = Workspace.objects.create(name="bench"), dict[str, int]()
     chance = random.Random(5)  # noqa: S311
     for n in range(conversations):
         scope = Scope.objects.create(workspace=workspace, key=f"telegram:direct_u{n}", kind="user")
@@ -105,8 +105,8 @@ def fill(conversations: int) -> dict[str, int]:
                 for side, (role, text) in enumerate([(buffer.USER, said), (buffer.ASSISTANT, "Noted, 记住了。")])
             )
             expected |= {message.id: scope.pk for message in messages}
-            place = {"session_uid": session, "conversation": 1, "user_scope": scope, "chat": scope.key}
-            buffer.hold(buffer.Turn(messages=messages, **place), now=at)
+            held = buffer.Turn(session_uid=session, conversation=1, messages=messages, user_scope=scope, chat=scope.key)
+            buffer.hold(held, now=at)
     return expected
 
 
