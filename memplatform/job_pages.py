@@ -129,7 +129,7 @@ def nightly(workspace: Workspace, now: datetime) -> Iterator[Row]:
     """The jobs with an hour of the day, in a workspace."""
     ran = JobRun.objects.filter(workspace=workspace).order_by("job", "-started_at", "-pk").distinct("job")
     last = {run.job: run for run in ran}
-    for name, job in JOBS.items():
+    for name, job in sorted(JOBS.items(), key=lambda item: str(item[1].cadence)):
         if isinstance(job.cadence, time):
             next_run = jobs.next_run(job.cadence, workspace.time_zone, now, job.weekday) if is_on(name) else None
             row = _row(name, job.when, next_run)
