@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MEASUREMENTS = ("latency", "walls", "admin", "batches", "extraction")
+MEASUREMENTS = ("latency", "walls", "admin", "batches", "extraction", "compression", "context")
 
 
 def main(names: list[str]) -> int:

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""How long does POST /context take, and which part of it? `make bench ARGS=context`, about three minutes.
+
+One direct chat with ten thousand memories and vectors of 384 dimensions, a profile of a hundred facts, notes, ten
+thousand older session events, and an open conversation of two hundred turns. Asked through the wire of this process;
+what the embedder takes of a call is told apart.
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.latency import ADDRESS, Clock, percentile, turn  # noqa: E402
+from benchmarks.walls import database  # noqa: E402
+
+NOW = datetime.now(UTC)
+SCOPE = "telegram:direct_u1"
+QUESTIONS = {
+    "a question": "When was it that I repaired the {noun} number {n} in Porto?",
+    "about yesterday": "What did we say yesterday about the {noun} in Lviv?",
+    "about the past": "Do you remember what I told you about the {noun} number {n}?",
+    "no need of memory": "ok",
+}
+NOUNS = ("harbour", "boat", "violin", "garden", "letter", "engine", "market", "bridge", "recipe", "camera")
+AIM_MS = 80.0
+COPIES = 10  # of each turn that is told, so that filling takes no longer than measuring
+
+
+def main() -> None:
+    options = arguments()
+    os.environ |= {"MEMORY_SESSION_MAX_TOKENS": "1000000"}
+    with database():
+        from memories import embeddings
+        from memories.embeddings.deterministic import Deterministic
+
+        Deterministic.model, Deterministic.dimension = "deterministic-384", 384  # as wide as the bundled model's
+        embeddings.forget()
+        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}", flush=True)
+        wire = fill(options)
+        slowest = report(measure(wire, options.calls))
+    print(f"p95 without embedding {slowest:.1f} ms; the aim is {AIM_MS:.0f} ms")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--events", type=int, default=10_000, help="session events of older conversations")
+    parser.add_argument("--turns", type=int, default=200, help="of the open conversation")
+    parser.add_argument("--calls", type=int, default=100, help="of each kind of message")
+    return parser.parse_args()
+
+
+def fill(options: argparse.Namespace) -> Any:
+    """The chat as the docstring tells it; the wire of its bot."""
+    from django.db import connection
+    from django.test import Client
+
+    from memories import days, embedder, store
+    from memories.drafts import Draft
+    from memories.models import Bot, BotKey, Scope, Workspace
+
+    workspace = Workspace.objects.create(name="bench")
+    _key, token = BotKey.issue(Bot.objects.create(workspace=workspace, name="bench"), permissions=["read", "write"])
+    scope = Scope.objects.create(workspace=workspace, key=SCOPE, kind="user")
+    told = max(options.entries // COPIES, 1)
+    for begin in range(0, told, 250):
+        drafts = [_draft(scope, n) for n in range(begin, min(begin + 250, told))]
+        store.remember_many(drafts, now=NOW, actor="bench")
+    core = [f"Core fact number {n}: likes the {NOUNS[n % 10]} of year {1900 + n}" for n in range(100)]
+    store.remember_many(
+        [Draft(scope=scope, type="fact", tier=1, content=said, source="tool", at=NOW) for said in core],
+        now=NOW,
+        actor="bench",
+    )
+    today = NOW.date()
+    days.write(
+        [days.Day(scope=scope, local_date=today - timedelta(days=n % 9), content=f"Note {n}") for n in range(900)],
+        now=NOW,
+        actor="bench",
+    )
+    while embedder.index_stale(now=NOW, limit=256, use_cache=False):
+        pass
+    _multiply(scope)
+    wire = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {token}"})
+    _older_events(wire, options.events)
+    for n in range(options.turns):
+        wire.post("/api/v1/turns", turn(50_000 + n), content_type="application/json")
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+    return wire
+
+
+def _multiply(scope: Any) -> None:
+    """Copies of the turns and of their search rows, at other times: it is not the door that is measured."""
+    from django.db import connection
+
+    from memories.models import Entry
+
+    own = [f.column for f in Entry._meta.concrete_fields if f.column not in ("id", "uid", "content", "created_at")]
+    columns = ", ".join(own)
+    with connection.cursor() as cursor:
+        for n in range(1, COPIES):
+            cursor.execute(
+                f"WITH copied AS (INSERT INTO memories_entry (uid, content, created_at, {columns})"  # noqa: S608
+                f" SELECT gen_random_uuid(), content || ' copy {n} of ' || id, created_at - interval '{n} days',"
+                f" {columns}"
+                " FROM memories_entry WHERE scope_id = %s AND type = 'chat_turn' AND content NOT LIKE '%% copy %%'"
+                " RETURNING id, content)"
+                " INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, model_id, embedding, keywords)"
+                " SELECT copied.id, i.workspace_id, i.scope_id, i.model_id, i.embedding, i.keywords FROM copied"
+                " JOIN memories_entryindex i"
+                " ON i.entry_id = substring(copied.content from ' copy \\d+ of (\\d+)$')::bigint",
+                [scope.pk],
+            )
+        cursor.execute("UPDATE memories_scopeterm SET entries = entries * %s", [COPIES])
+        cursor.execute("UPDATE memories_scope SET entry_count = (SELECT count(*) FROM memories_entry)")
+
+
+def _draft(scope: Any, n: int) -> Any:
+    from memories.capture import turn_text
+    from memories.drafts import Draft
+
+    said = turn(n)
+    slots = {"sender_id": "u1", "chat_id": "c1", "session_id": f"s{n // 40}"}
+    at = NOW - timedelta(minutes=40_000) + timedelta(minutes=3 * n)
+    content = turn_text(said["user"], said["assistant"])
+    return Draft(
+        scope=scope,
+        type="chat_turn",
+        content=content,
+        source="conversation_capture",
+        at=at,
+        slots=slots,
+        chats=(SCOPE,),
+    )
+
+
+def _older_events(wire: Any, events: int) -> None:
+    """Written straight into the table: conversations of a month, forty messages each."""
+    from sessions_app.models import Session, SessionEvent
+
+    wire.post("/api/v1/turns", turn(60_000), content_type="application/json")
+    session = Session.objects.get()
+    SessionEvent.objects.filter(session=session).delete()
+    Session.objects.update(conversation=events // 40 + 1, next_position=1, tokens=0)
+    SessionEvent.objects.bulk_create(
+        (
+            SessionEvent(
+                workspace_id=session.workspace_id,
+                session=session,
+                conversation=n // 40 + 1,
+                position=n % 40 + 1,
+                kind="assistant" if n % 2 else "user",
+                content=turn(n // 2)["assistant" if n % 2 else "user"],
+                tokens=20,
+                at=NOW - timedelta(minutes=4 * (events - n)),
+            )
+            for n in range(events)
+        ),
+        batch_size=1_000,
+    )
+
+
+def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
+    """By kind of message: the whole call, without the embedder, in SQL, and by step of the recall."""
+    from django.db import connection
+
+    from memories.models import Receipt
+
+    took: dict[str, dict[str, list[float]]] = {}
+    for kind, question in QUESTIONS.items():
+        took[kind] = defaultdict(list)
+        for n in range(calls + 5):
+            asked = question.format(noun=random.choice(NOUNS), n=n)  # noqa: S311
+            clock, begun = Clock(), time.perf_counter()
+            with connection.execute_wrapper(clock):
+                answer = wire.post(
+                    "/api/v1/context", {"address": ADDRESS, "message": asked}, content_type="application/json"
+                )
+            total = (time.perf_counter() - begun) * 1000
+            if answer.status_code != 200:
+                sys.exit(f"POST /context answered {answer.status_code}: {answer.content.decode()[:500]}")
+            if n < 5:
+                continue  # the first calls read what later ones know
+            timings = Receipt.objects.get(uid=answer.json()["recall_id"]).timings
+            steps = {"total": total, "without": total - timings.get("embedding", 0.0), "sql": clock.milliseconds}
+            steps["statements"] = float(clock.statements)
+            for step, value in (timings | steps).items():
+                took[kind][step].append(value)
+    return took
+
+
+def report(took: dict[str, dict[str, list[float]]]) -> float:
+    """Print the figures; the largest p95 without embedding."""
+    steps = ("total", "without", "sql", "search", "passed_over", "events", "statements")
+    print(f"{'p50 / p95, ms':20}" + "".join(f"{step:>18}" for step in steps))
+    for kind, values in took.items():
+        cells = (
+            f"{percentile(values[s], 50):.1f} / {percentile(values[s], 95):.1f}" if s in values else "–" for s in steps
+        )
+        print(f"{kind:20}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
+    return max(percentile(values["without"], 95) for values in took.values())
+
+
+if __name__ == "__main__":
+    main()
