@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MEASUREMENTS = ("latency", "walls", "admin", "batches", "extraction", "compression", "context")
+MEASUREMENTS = ("latency", "walls", "admin", "batches", "extraction", "compression", "context", "expiry")
 
 
 def main(names: list[str]) -> int:

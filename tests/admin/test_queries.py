@@ -40,6 +40,7 @@ EVERY = 7
 MORE = {
     "memories.entry": 1,  # the policies that say which rows are due
     "memories.batch": 1,  # how many wait for a decision
+    "memories.jobrun": 4,  # the workspaces, and the newest runs and next hours of every job
     "memories.spend": 2,  # the present day of each workspace, and the sums of a month
     "memories.policy": 2,  # the workspaces to choose from, and the numbers of one
 }
