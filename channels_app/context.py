@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
+from django.db.models import F, Sum, Window
+
 from channels_app.system_text import SystemText
 from channels_app.wording import EVIDENCE, PAST_INSTRUCTION, in_language
 from memories import text
@@ -21,7 +23,7 @@ from memories.retrieval.quotas import Ranked
 from memories.retrieval.standing import Note, notes_of, profile_of
 from memories.scoping import Resolved
 from sessions_app import budget, closing, conversations
-from sessions_app.choices import EventKind
+from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Flush, Session, SessionEvent
 from sessions_app.wording import FLUSH_INSTRUCTION
 
@@ -74,7 +76,7 @@ def context_for(key: BotKey, query: Query, resolved: Resolved, session: Session 
     room = page.room("memories", page.share(conf.CONTEXT_MEMORIES_SHARE))
     found = recall(replace(query, token_budget=room), now=now, zone=zone)
     given = Context(found, session if session and goes_on(session, resolved, now=now) else None)
-    history = conversations.replay(given.session, now=now).events if given.session else []
+    history = _newest(given.session, query.token_budget) if given.session else []
     _add_directives(given, page, query, language)
     _add_profile(given, page, query, now)
     _add_found(given, page, history, zone)
@@ -185,6 +187,20 @@ def _add_notes(
         lines.append(head + content)
         given.notes.append(replace(note, content=content, is_cut=note.is_cut or content != note.content))
     page.put("notes", lines)
+
+
+def _newest(session: Session, limit: int) -> list[SessionEvent]:
+    """The open conversation as it is replayed, no further back than there can be room.
+
+    One message more than would fit is read, by which it shows that there are more.
+    """
+    said = SessionEvent.objects.filter(
+        session=session, conversation=session.conversation, position__gt=session.compacted_to
+    ).defer("data")
+    used = Window(Sum(F("tokens") + MESSAGE_TOKENS), order_by=F("position").desc())
+    spoken = said.filter(kind__in=SPOKEN).annotate(used=used).filter(used__lt=limit + F("tokens") + MESSAGE_TOKENS)
+    summary = said.filter(kind=EventKind.SUMMARY).order_by("-position")[:1] if session.compacted_to else []
+    return [*summary, *spoken.order_by("position")]
 
 
 def fitting(events: Sequence[SessionEvent], limit: int) -> list[Said]:
