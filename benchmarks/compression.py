@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""What does compression keep, what does it let through, and does it hold when it is killed? About ten minutes.
+
+Facts of simulated people, and a fake model: one that merges only the duplicate pairs it was seeded with, one that
+merges and drops at random. Recall is asked for facts; one that was merged is found where what it became is. Then a
+week of 2,000 turns a day, and a weekly run that is killed with -9 at ten random points.
+"""
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.walls import database  # noqa: E402
+
+NOW = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
+PEOPLE = ("Mia", "Bob", "Carol", "Dana", "Emil", "Freya", "Gus", "Hana", "Ivo", "Jun")
+#: What is known of people, said in two ways; what differs between two facts of a kind is in braces.
+KINDS = (
+    ("hobby", "{who} spends {day}s {what} with the neighbours.", "With the neighbours {who} spends {day}s {what}.",
+     ("sailing", "baking", "climbing", "painting", "gardening", "fencing", "rowing", "knitting")),
+    ("trip", "{who} plans a trip to {what} in the {day} group.", "In the {day} group {who} plans a trip to {what}.",
+     ("Lisbon", "Oslo", "Kyoto", "Quito", "Hanoi", "Tbilisi", "Dakar", "Perth")),
+    ("work", "{who} repairs the {what} every {day} before lunch.", "Before lunch {who} repairs the {what} every {day}.",
+     ("boiler", "elevator", "printer", "harvester", "turbine", "projector", "scanner", "tractor")),
+    ("food", "{who} cooks {what} for the whole house on {day}.", "On {day} {who} cooks {what} for the whole house.",
+     ("lentils", "dumplings", "risotto", "goulash", "paella", "ramen", "curry", "pierogi")),
+)  # fmt: skip
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+#: What another process does, until it is done or killed.
+WORK = """
+import sys, django
+django.setup()
+from datetime import datetime
+from memories import compression
+print("begun", flush=True)
+now = datetime.fromisoformat(sys.argv[2])
+compression.compress_facts(int(sys.argv[1]), clock=lambda: now, run=sys.argv[3])
+"""
+
+
+def main() -> None:
+    options = arguments()
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    with database(), model() as fake:
+        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
+        dutiful(fake, options.facts)
+        adversarial(fake, options.facts)
+        a_week(fake, options.turns)
+        killed(fake, options.kills)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--facts", type=int, default=600)
+    parser.add_argument("--turns", type=int, default=2_000, help="a day")
+    parser.add_argument("--kills", type=int, default=10)
+    return parser.parse_args()
+
+
+@contextmanager
+def model() -> Iterator[Any]:
+    from django.conf import settings
+
+    from memories.llm import dialect
+    from tests.llm.fake_server import FakeModel
+
+    with FakeModel() as fake:
+        os.environ |= {"MEMORY_LLM_BASE_URL": fake.url, "MEMORY_LLM_MODEL": "fake"}
+        settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL = fake.url, "fake"
+        settings.MEMORY_LLM_DAILY_TOKENS = 100_000_000
+        settings.MEMORY_COMPRESS_TIME = timedelta(hours=1)
+        dialect.forget()
+        yield fake
+
+
+def scope_of(name: str) -> Any:
+    from memories.models import Scope, Workspace
+
+    workspace, _made = Workspace.objects.get_or_create(name=name.split(":")[0])
+    return Scope.objects.create(workspace=workspace, key=f"telegram:direct_{name}", kind="user")
+
+
+def texts(count: int, seed: int = 3) -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """Facts with their topics, and of every fifth another wording: the pairs a good model would merge."""
+    pick = random.Random(seed)  # noqa: S311
+    every = [(kind, who, what, day) for kind in KINDS for who in PEOPLE for what in kind[3] for day in DAYS]
+    facts, twins = [], {}
+    for n, (kind, who, what, day) in enumerate(pick.sample(every, min(count, len(every)))):
+        said, again = (wording.format(who=who, what=what, day=day) for wording in kind[1:3])
+        facts.append((kind[0], said))
+        if n % 5 == 0:
+            facts.append((kind[0], again))
+            twins[said], twins[again] = again, said
+    pick.shuffle(facts)
+    return facts, twins
+
+
+def remember(scope: Any, facts: list[tuple[str, str]], at: datetime = NOW) -> None:
+    from memories import embedder, store
+    from memories.drafts import Draft
+
+    for n, (topic, said) in enumerate(facts):
+        stated = at - timedelta(hours=n % 700 + 1)
+        store.remember(
+            Draft(scope=scope, type="fact", tier=2, content=said, source="extraction", at=stated, category="config",
+                  project="_global", topic=topic), now=stated, actor="bench",
+        )  # fmt: skip
+    embedder.drain(now=at)
+
+
+def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float:
+    """Of so many facts asked for by half of their words, the share found among ten; gold follows lineage."""
+    from memories import retrieval
+    from memories.models import Entry
+    from memories.retrieval.query import Place, Query
+    from memories.scoping import ScopeRef
+
+    pick = random.Random(5)  # noqa: S311
+    found = 0
+    chosen = facts if len(facts) <= sample else pick.sample(facts, sample)
+    place = Place(scope, ScopeRef(key=scope.key, kind=scope.kind))
+    for _topic, said in chosen:
+        words = said.rstrip(".").split()
+        question = "What about " + " ".join(word for n, word in enumerate(words) if n % 2 == 0 or word[0].isupper())
+        asked = Query(workspace_id=scope.workspace_id, places=[place], message=question + "?", limit=10, quotas=False,
+                      need="off")  # fmt: skip
+        served = {item.entry.pk for item in retrieval.recall(asked, now=NOW + timedelta(days=15)).served}
+        gold = Entry.objects.in_scope(scope).filter(content=said).order_by("pk").first()
+        found += bool(gold and successors(gold.pk) & served)
+    return 100 * found / len(chosen)
+
+
+def successors(entry: int) -> set[int]:
+    """An entry and what it has become part of."""
+    from memories.models import Link
+
+    known, new = {entry}, {entry}
+    while new:
+        links = Link.objects.filter(to_entry__in=new, kind__in=("merged_from", "supersedes"))
+        new = set(links.values_list("from_entry_id", flat=True)) - known
+        known |= new
+    return known
+
+
+def compress(scope: Any, week: int) -> dict[str, int]:
+    from memories import compression
+
+    now = NOW + timedelta(days=7 * week)
+    run = f"compress:{scope.workspace_id}:{now.date()}"
+    return compression.compress_facts(scope.workspace_id, clock=lambda: now, run=run)
+
+
+def live(scope: Any) -> int:
+    from memories.models import Entry
+
+    return Entry.objects.in_scope(scope).live().filter(type="fact").count()
+
+
+def merging_twins(twins: dict[str, str]) -> Callable[[Any], Any]:
+    def answer(asked: Any) -> Any:
+        if "profile" in asked.data:
+            return {"keep": [], "write": [], "drop": []}
+        ids = {fact["content"]: fact["id"] for fact in asked.data["facts"]}
+        pairs = {tuple(sorted((one, twins[one]))) for one in ids if twins.get(one) in ids}
+        merge = [{"ids": [ids[one], ids[other]], "content": one} for one, other in sorted(pairs)]
+        return {"keep": [], "merge": merge, "drop": []}
+
+    return answer
+
+
+def dutiful(fake: Any, count: int) -> None:
+    scope = scope_of("dutiful")
+    facts, twins = texts(count)
+    remember(scope, facts)
+    fake.otherwise = merging_twins(twins)
+    before, held = recall(scope, facts), live(scope)
+    begun = time.perf_counter()
+    merged = [compress(scope, week).get("merged", 0) for week in (0, 1)]
+    took = time.perf_counter() - begun
+    after = recall(scope, facts)
+    print(f"dutiful: {held} facts, {len(twins) // 2} seeded pairs; merged {merged[0]} and {merged[1]} in {took:.1f} s,"
+          f" {live(scope)} left; recall@10 {before:.1f} → {after:.1f}")  # fmt: skip
+    if after < before - 1:
+        sys.exit("two weekly compressions cost more than a point")
+
+
+def at_random(pick: random.Random) -> Callable[[Any], Any]:
+    def answer(asked: Any) -> Any:
+        if "profile" in asked.data:
+            return {"keep": [], "write": [], "drop": []}
+        rows = list(asked.data["facts"])
+        pick.shuffle(rows)
+        third = len(rows) // 3
+        pairs = zip(rows[:third:2], rows[1:third:2], strict=False)
+        merge = [{"ids": [one["id"], other["id"]], "content": one["content"]} for one, other in pairs]
+        return {"keep": [], "merge": merge, "drop": [row["id"] for row in rows[third : 2 * third]]}
+
+    return answer
+
+
+def adversarial(fake: Any, count: int) -> None:
+    from memories import batch
+    from memories.models import Batch
+
+    scope = scope_of("adversarial")
+    facts, _twins = texts(count)
+    remember(scope, facts)
+    fake.otherwise = at_random(random.Random(13))  # noqa: S311
+    before, held = recall(scope, facts), live(scope)
+    counts: Counter[str] = Counter()
+    for week in (0, 1):
+        counts.update(compress(scope, week))
+    waiting = {one.name: one.counts for one in Batch.objects.filter(scope=scope, state="proposed")}
+    print(f"adversarial: {held} facts, {dict(counts)}; waiting for a person: {waiting}; {live(scope)} left;"
+          f" recall@10 {before:.1f} → {recall(scope, facts):.1f}", end="")  # fmt: skip
+    later = NOW + timedelta(days=15)
+    for one in Batch.objects.filter(scope=scope, state="proposed").order_by("pk"):
+        batch.carry_out(batch.approve(one, actor="user:careless", now=later), now=later)
+    print(f"; had somebody approved everything: {live(scope)} left, {recall(scope, facts):.1f}", end="")
+    applied = Batch.objects.filter(scope=scope, state="applied", undoes=None, changes__state="applied")
+    for done in applied.distinct().order_by("-pk"):
+        batch.carry_out(batch.plan_undo(done, actor="user:ann", now=later), now=later)
+    after = recall(scope, facts)
+    print(f"; taken back: {live(scope)} left, {after:.1f}")
+    if after < before - 0.5:
+        sys.exit("what was taken back is not back")
+
+
+def a_week(fake: Any, turns: int) -> None:
+    """Turns by the door of capture's kind, days told of them, facts made at night, and at its end the weekly run."""
+    from memories import archive, capacity, compression, days, expiry, rehearsal, store
+    from memories.days import Day
+    from memories.drafts import Draft
+    from memories.models import DailyEvent, Entry
+    from tests.llm.fake_server import plausible
+
+    scope, pick = scope_of("week"), random.Random(17)  # noqa: S311
+    fake.otherwise = plausible
+    begun = time.perf_counter()
+    for n in range(7):
+        day = NOW - timedelta(days=7 - n)
+        facts, _twins = texts(160, seed=n)
+        said = [(topic, f"{one} That was number {pick.randrange(10_000)}.") for topic, one in facts]
+        drafts = [
+            Draft(scope=scope, type="chat_turn", content=f"User: {pick.choice(said)[1]}\nAssistant: note {n}-{turn}",
+                  source="conversation_capture", at=day + timedelta(seconds=30 * turn), slots={"sender_id": "u"})
+            for turn in range(turns)
+        ]  # fmt: skip
+        for start in range(0, turns, 200):
+            store.remember_many(drafts[start : start + 200], now=day, actor="bench")
+        told = [Day(scope=scope, local_date=day.date(), content=one) for _topic, one in said]
+        days.write(told, now=day + timedelta(hours=12), actor="bench")
+        night = day + timedelta(days=1)
+        workspace, run = scope.workspace_id, f"{scope.workspace_id}:{night.date()}"
+        compression.compress_days(workspace, clock=lambda now=night: now, run=f"compress-days:{run}")
+        expiry.expire_due(workspace, now=night, run=f"expire:{run}")
+        capacity.keep_within(workspace, now=night, run=f"capacity:{run}")
+        archive.archive_day(workspace, now=night)
+        rehearsal.count_served(now=night)
+        print(f"week, day {n + 1}: {sizes(scope, Entry, DailyEvent)}")
+    counts = compress(scope, 0)
+    print(f"week, Monday: {counts}; {sizes(scope, Entry, DailyEvent)}; {time.perf_counter() - begun:.0f} s in all")
+
+
+def sizes(scope: Any, entries: Any, events: Any) -> str:
+    kept = entries.objects.in_scope(scope).live()
+    tiers = [kept.filter(tier=tier).count() for tier in (1, 2)]
+    turns = kept.filter(type="chat_turn").count()
+    return f"tier 1 {tiers[0]}, tier 2 {tiers[1]}, tier 3 {events.objects.filter(scope=scope).count()}, turns {turns}"
+
+
+def killed(fake: Any, kills: int) -> None:
+    from memories import batch
+    from memories.models import Batch, Entry
+
+    scopes = [scope_of(f"killed:{n}") for n in range(8)]
+    facts, twins = texts(60)
+    for scope in scopes:
+        remember(scope, facts)
+    fake.otherwise, fake.seconds = merging_twins(twins), 0.05
+    whole = live(scopes[0])
+    pick, seen = random.Random(19), []  # noqa: S311
+    for _kill in range(kills):
+        process = subprocess.Popen(
+            [sys.executable, "-c", WORK, str(scopes[0].workspace_id), NOW.isoformat(), "compress:killed"],
+            cwd=ROOT, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        process.stdout and process.stdout.readline()
+        time.sleep(pick.uniform(0.0, 0.5))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        applied = {one.scope_id for one in Batch.objects.filter(scope__in=scopes, name="compress", state="applied")}
+        for scope in scopes:
+            archived = Entry.objects.in_scope(scope).archived().exists()
+            if archived != (scope.pk in applied) or (not archived and live(scope) != whole):
+                sys.exit(f"{scope} is between before and after")
+        seen.append(len(applied))
+    fake.seconds = 0.0
+    compress_all(scopes[0])
+    for done in Batch.objects.filter(scope__in=scopes, state="applied", name="compress"):
+        batch.carry_out(batch.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
+    if any(live(scope) != whole for scope in scopes):
+        sys.exit("what was killed and taken back is not as it was")
+    print(f"killed {kills} times with {seen} of {len(scopes)} scopes done, none in between; finished, and taken back")
+
+
+def compress_all(scope: Any) -> None:
+    from memories import compression
+
+    compression.compress_facts(scope.workspace_id, clock=lambda: NOW, run="compress:killed")
+
+
+if __name__ == "__main__":
+    main()
