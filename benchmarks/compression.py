@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,22 +23,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.simulated_facts import at_random, merging_twins, texts  # noqa: E402
 from benchmarks.walls import database  # noqa: E402
 
 NOW = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
-PEOPLE = ("Mia", "Bob", "Carol", "Dana", "Emil", "Freya", "Gus", "Hana", "Ivo", "Jun")
-#: What is known of people, said in two ways; what differs between two facts of a kind is in braces.
-KINDS = (
-    ("hobby", "{who} spends {day}s {what} with the neighbours.", "With the neighbours {who} spends {day}s {what}.",
-     ("sailing", "baking", "climbing", "painting", "gardening", "fencing", "rowing", "knitting")),
-    ("trip", "{who} plans a trip to {what} in the {day} group.", "In the {day} group {who} plans a trip to {what}.",
-     ("Lisbon", "Oslo", "Kyoto", "Quito", "Hanoi", "Tbilisi", "Dakar", "Perth")),
-    ("work", "{who} repairs the {what} every {day} before lunch.", "Before lunch {who} repairs the {what} every {day}.",
-     ("boiler", "elevator", "printer", "harvester", "turbine", "projector", "scanner", "tractor")),
-    ("food", "{who} cooks {what} for the whole house on {day}.", "On {day} {who} cooks {what} for the whole house.",
-     ("lentils", "dumplings", "risotto", "goulash", "paella", "ramen", "curry", "pierogi")),
-)  # fmt: skip
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 #: What another process does, until it is done or killed.
 WORK = """
 import sys, django
@@ -91,21 +79,6 @@ def scope_of(name: str) -> Any:
 
     workspace, _made = Workspace.objects.get_or_create(name=name.split(":")[0])
     return Scope.objects.create(workspace=workspace, key=f"telegram:direct_{name}", kind="user")
-
-
-def texts(count: int, seed: int = 3) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """Facts with their topics, and of every fifth another wording: the pairs a good model would merge."""
-    pick = random.Random(seed)  # noqa: S311
-    every = [(kind, who, what, day) for kind in KINDS for who in PEOPLE for what in kind[3] for day in DAYS]
-    facts, twins = [], {}
-    for n, (kind, who, what, day) in enumerate(pick.sample(every, min(count, len(every)))):
-        said, again = (wording.format(who=who, what=what, day=day) for wording in kind[1:3])
-        facts.append((kind[0], said))
-        if n % 5 == 0:
-            facts.append((kind[0], again))
-            twins[said], twins[again] = again, said
-    pick.shuffle(facts)
-    return facts, twins
 
 
 def remember(scope: Any, facts: list[tuple[str, str]], at: datetime = NOW) -> None:
@@ -169,18 +142,6 @@ def live(scope: Any) -> int:
     return Entry.objects.in_scope(scope).live().filter(type="fact").count()
 
 
-def merging_twins(twins: dict[str, str]) -> Callable[[Any], Any]:
-    def answer(asked: Any) -> Any:
-        if "profile" in asked.data:
-            return {"keep": [], "write": [], "drop": []}
-        ids = {fact["content"]: fact["id"] for fact in asked.data["facts"]}
-        pairs = {tuple(sorted((one, twins[one]))) for one in ids if twins.get(one) in ids}
-        merge = [{"ids": [ids[one], ids[other]], "content": one} for one, other in sorted(pairs)]
-        return {"keep": [], "merge": merge, "drop": []}
-
-    return answer
-
-
 def dutiful(fake: Any, count: int) -> None:
     scope = scope_of("dutiful")
     facts, twins = texts(count)
@@ -195,20 +156,6 @@ def dutiful(fake: Any, count: int) -> None:
           f" {live(scope)} left; recall@10 {before:.1f} → {after:.1f}")  # fmt: skip
     if after < before - 1:
         sys.exit("two weekly compressions cost more than a point")
-
-
-def at_random(pick: random.Random) -> Callable[[Any], Any]:
-    def answer(asked: Any) -> Any:
-        if "profile" in asked.data:
-            return {"keep": [], "write": [], "drop": []}
-        rows = list(asked.data["facts"])
-        pick.shuffle(rows)
-        third = len(rows) // 3
-        pairs = zip(rows[:third:2], rows[1:third:2], strict=False)
-        merge = [{"ids": [one["id"], other["id"]], "content": one["content"]} for one, other in pairs]
-        return {"keep": [], "merge": merge, "drop": [row["id"] for row in rows[third : 2 * third]]}
-
-    return answer
 
 
 def adversarial(fake: Any, count: int) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, LinkKind, Outcome, Source
+from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Outcome, Source
 
 ENTRY_STATES = ("live", "due", "expired", "archived", "superseded", "suppressed")
 
@@ -34,24 +34,6 @@ class EntryAnswer(serializers.Serializer[Any]):
     review_at = serializers.DateTimeField(allow_null=True)
     expired_at = serializers.DateTimeField(allow_null=True)
     archived_at = serializers.DateTimeField(allow_null=True)
-
-
-class Relative(serializers.Serializer[Any]):
-    """An entry another was made from, or became."""
-
-    id = serializers.UUIDField()
-    kind = serializers.ChoiceField(choices=[LinkKind.MERGED_FROM, LinkKind.SUPERSEDES, LinkKind.SOURCE_OF])
-    content = serializers.CharField()
-    at = serializers.DateTimeField()
-
-
-class EntryWithLineage(EntryAnswer):
-    """A memory, what it was made from, and what it became."""
-
-    sources = Relative(many=True, help_text="What it was made from, or replaced.")
-    became = Relative(many=True, help_text="What it has become part of, or a source of, or what replaced it.")
-    times_recalled = serializers.IntegerField()
-    last_recalled_at = serializers.DateTimeField(allow_null=True)
 
 
 class SavedEntry(EntryAnswer):

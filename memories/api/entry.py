@@ -17,7 +17,7 @@ from memories.api.calls import Call
 from memories.api.clock import now_of
 from memories.api.entries import entry_json
 from memories.api.idempotency import repeatable
-from memories.api.lineage import lineage_json
+from memories.api.lineage import EntryWithLineage, lineage_json
 from memories.api.preconditions import etag, expected_version
 from memories.choices import Category, Permission
 from memories.exceptions import EntryNotFound
@@ -72,7 +72,7 @@ class EntryView(Call):
     required = {"GET": Permission.READ, "PATCH": Permission.WRITE, "DELETE": Permission.WRITE}
     versioned = ("PATCH", "DELETE")
 
-    @extend_schema(operation_id="read_entry", responses=answers.EntryWithLineage)
+    @extend_schema(operation_id="read_entry", responses=EntryWithLineage)
     def get(self, request: Request, uid: UUID) -> Response:
         entry = entry_for(key_of(request), uid)
         answer = shown(request, entry)

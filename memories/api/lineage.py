@@ -3,7 +3,9 @@
 from typing import Any
 
 from django.db.models import Q
+from rest_framework import serializers
 
+from memories.api.answers import EntryAnswer
 from memories.choices import LinkKind
 from memories.models import Entry, EntryAccess, Link
 
@@ -12,6 +14,24 @@ MOST = 200
 #: Seen from the entry a link begins at: what the other one is.
 _FROM = {LinkKind.MERGED_FROM: "sources", LinkKind.SUPERSEDES: "sources", LinkKind.SOURCE_OF: "became"}
 _OTHER = {"sources": "became", "became": "sources"}
+
+
+class Relative(serializers.Serializer[Any]):
+    """An entry another was made from, or became."""
+
+    id = serializers.UUIDField()
+    kind = serializers.ChoiceField(choices=[LinkKind.MERGED_FROM, LinkKind.SUPERSEDES, LinkKind.SOURCE_OF])
+    content = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class EntryWithLineage(EntryAnswer):
+    """A memory, what it was made from, and what it became."""
+
+    sources = Relative(many=True, help_text="What it was made from, or replaced.")
+    became = Relative(many=True, help_text="What it has become part of, or a source of, or what replaced it.")
+    times_recalled = serializers.IntegerField()
+    last_recalled_at = serializers.DateTimeField(allow_null=True)
 
 
 def lineage_json(entry: Entry) -> dict[str, Any]:

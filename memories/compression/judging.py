@@ -92,4 +92,7 @@ def is_over(fact: Entry, kept: Iterable[Entry], now: datetime) -> bool:
 def _tells_anew(newer: Entry, fact: Entry) -> bool:
     if newer.pk == fact.pk or newer.stated_at < fact.stated_at:
         return False
+    about = substance.names(fact.content) - substance.numbers(fact.content)  # a weekday is a name by its capital only
+    if about and about.isdisjoint(substance.names(newer.content)):
+        return False
     return substance.coverage(fact.content, newer.content) >= conf.COMPRESS_COVERAGE
