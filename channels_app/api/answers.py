@@ -60,12 +60,12 @@ class NeedAnswer(serializers.Serializer[Any]):
 
 
 class RecalledEvent(serializers.Serializer[Any]):
-    """A message that was said, with the path that proves it."""
+    """A message that was said, or what is told of a day, with the path that proves it."""
 
-    kind = serializers.ChoiceField(choices=["session_event"])
-    path = serializers.CharField(help_text="session_events/<session>/<conversation>/event-<id>")
+    kind = serializers.ChoiceField(choices=["session_event", "daily_event"])
+    path = serializers.CharField(help_text="session_events/<session>/<conversation>/event-<id>, or daily_events/<id>")
     scope = serializers.CharField()
-    role = serializers.ChoiceField(choices=["user", "assistant"])
+    role = serializers.ChoiceField(choices=["user", "assistant", "summary"])
     sender = serializers.CharField()
     content = serializers.CharField(help_text="Shortened when it is long.")
     cut = serializers.BooleanField()

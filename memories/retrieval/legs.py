@@ -25,6 +25,8 @@ from memories.retrieval.when import Moment
 
 #: Of the telling words of a question, the share an event has to hold to be enough to answer with.
 ENOUGH = 0.75
+#: Score of what was said then, though it holds none of the words.
+THEN = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,7 @@ class Found:
     score: float
     memory: str | None = None  # the id of a served memory that rests on it
     is_cut: bool = False
+    rests_on: tuple[str, ...] = ()  # paths of what it sums up
 
 
 class Leg(Protocol):
@@ -83,7 +86,13 @@ def found_by_legs(query: Query, moments: Sequence[Moment], served: Sequence[Rank
     )
     found = [item for leg in _legs(tuple(settings.MEMORY_RECALL_LEGS)) for item in leg(asked, query.places, now)]
     found.sort(key=lambda item: (item.score, item.at, item.path), reverse=True)
-    return [_shortened(item) for item in _with_memories(found[:limit], served)]
+    return [_shortened(item) for item in _with_memories(_untold(found)[:limit], served)]
+
+
+def _untold(found: list[Found]) -> list[Found]:
+    """Without the summaries of what is there word for word."""
+    paths = {item.path for item in found}
+    return [item for item in found if not item.rests_on or not paths.issuperset(item.rests_on)]
 
 
 @cache
@@ -112,6 +121,18 @@ def taken_out(places: Sequence[Place], paths: Sequence[str]) -> set[str]:
     scopes = [place.scope.pk for place in places]
     rows = Suppression.objects.filter(scope__in=scopes, origins__overlap=list(paths)).values_list("origins", flat=True)
     return {origin for origins in rows for origin in origins}
+
+
+def needle_of(word: str) -> str:
+    """How a word begins whatever its ending: «deployed» and «deploys» begin alike."""
+    return word[: max(3, len(text.stem(word)) - 1)] if word.isascii() else word
+
+
+def share_of(content: str, words: Sequence[str]) -> float:
+    """The share of the words that are in a text: by their stems, Chinese ones as they stand."""
+    terms, folded = text.terms(content).keys(), content.casefold()
+    held = (word in folded if not word.isascii() else text.terms(word).keys() <= terms for word in words)
+    return sum(held) / len(words)
 
 
 def with_found(evidence: Evidence, found: Sequence[Found]) -> Evidence:

@@ -23,6 +23,16 @@ _SPOKEN = re.compile(
     r"|[什哪谁誰几幾多怎].*[我你您他她们咱][们們]?[都还還有曾]*[说說聊讲講谈談提问問][过過到了]",
     re.IGNORECASE,
 )
+#: A day, a month or a year that is named, and that something is asked.
+_DATED = re.compile(
+    r"\d{4}-\d\d?-\d\d?|\d{4}\s*年|\d{1,2}\s*月|[一二三四五六七八九十]月|\b(?:in|of|during)\s+(?:19|20)\d\d\b"
+    r"|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b|\b(?:\d{1,2}(?:st|nd|rd|th)?\s+)may\b|\bmay\s+\d",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"[?？]|\b(?:what|when|where|which|who|whom|how|why)\b|什[么麼]|[谁誰哪几幾吗嗎]|多少|怎[么麼样樣]", re.IGNORECASE
+)
 #: Words that ask what was said, and when, and name nothing that was: no event is found by them.
 _ASKING_WORDS = (
     "say said says saying tell told telling talk talked talking speak spoke spoken discuss discussed "
@@ -43,7 +53,7 @@ _ASKING = frozenset(_ASKING_WORDS.split())
 def is_about_the_past(message: str) -> bool:
     """Whether a message asks about what was: «昨天我们聊了什么», «what did I say about the port?»."""
     said = message.strip()[-LOOK_CHARS:]  # of a long message its end, where people ask
-    if _SPOKEN.search(said):
+    if _SPOKEN.search(said) or (_DATED.search(said) and _ASKED.search(said)):
         return True
     return _PAST.search(said) is not None and asks_of_the_past(message)
 

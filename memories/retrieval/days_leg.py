@@ -1,0 +1,68 @@
+"""What happened on the days a question about the past names, or by its words on any day: the leg of tier 3 (C5, D1).
+
+It reaches further back than the messages themselves, which are kept for a month. In a group only the group's own days
+are looked at: a person's are summaries of what was said elsewhere, too.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, time
+
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from memories.choices import ScopeKind
+from memories.models import DailyEvent
+from memories.retrieval.legs import THEN, Asked, Found, needle_of, share_of, taken_out
+from memories.retrieval.query import Place
+
+KIND = "daily_event"
+CANDIDATES = 60
+#: A summary says less than the message it sums up.
+WEIGHT = 0.9
+
+
+def daily_events(asked: Asked, places: Sequence[Place], now: datetime) -> list[Found]:
+    """The days that bear on a question about the past, best first."""
+    if not (asked.words or asked.moments):  # «last time» is a conversation, not a day
+        return []
+    heard = {place.scope.pk: place for place in places if not (place.ref.in_group and _is_of_user(place))}
+    rows = _rows(asked, heard)
+    out = taken_out(list(heard.values()), sorted({origin for event in rows for origin in event.origins}))
+    found = [_found(event, heard[event.scope_id], asked) for event in rows if out.isdisjoint(event.origins)]
+    return sorted(found, key=lambda item: (-item.score, -item.at.timestamp()))[: asked.limit]
+
+
+def _is_of_user(place: Place) -> bool:
+    return place.scope.kind == ScopeKind.USER
+
+
+def _rows(asked: Asked, heard: dict[int, Place]) -> list[DailyEvent]:
+    events = DailyEvent.objects.filter(workspace_id=asked.workspace_id, scope__in=list(heard), expired_at__isnull=True)
+    then = Q(pk__in=[])
+    for moment in asked.moments:
+        then |= Q(local_date__gte=moment.start.date(), local_date__lt=moment.end.date())
+    said = Q(pk__in=[])
+    for word in asked.words:
+        said |= Q(folded__contains=needle_of(word))
+    events = events.annotate(folded=Lower("content")).filter(then | said)
+    if asked.since:
+        events = events.filter(local_date__gte=asked.since.date())
+    if asked.until:
+        events = events.filter(local_date__lte=asked.until.date())
+    return list(events.order_by("-local_date", "-pk")[:CANDIDATES])
+
+
+def _found(event: DailyEvent, place: Place, asked: Asked) -> Found:
+    covered = share_of(event.content, asked.words) if asked.words else 1.0
+    return Found(
+        kind=KIND,
+        path=f"daily_events/{event.uid}",
+        scope=place.scope.key,
+        role="summary",
+        sender="",
+        content=event.content,
+        at=datetime.combine(event.local_date, time(12), UTC),
+        covered=covered,
+        score=WEIGHT * (covered or THEN),
+        rests_on=tuple(event.origins),
+    )
