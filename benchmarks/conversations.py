@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Do many conversations at once stay whole and in order? Part of `make bench`, about four minutes.
+
+Starts a platform of its own in a temporary folder. Fifty chats of forty turns each are told over HTTP, each turn sent
+again with its Idempotency-Key until it is acknowledged; meanwhile a web worker, the worker, the embedder and the
+database are killed with -9, one after another. Then the history of every chat is asked for and compared with what was
+said, message by message. Then twenty people speak in one group at once. Exits with 1 when anything is missing, twice,
+or out of order.
+"""
+
+import argparse
+import os
+import signal
+import statistics
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.soak import running  # noqa: E402
+from tests.house import House  # noqa: E402
+
+
+@dataclass
+class Told:
+    """What became of calls: seconds of those that were acknowledged, and how often others were refused."""
+
+    seconds: list[float] = field(default_factory=list)
+    refused: Counter[int] = field(default_factory=Counter)
+
+    def report(self, name: str, took: float) -> None:
+        cuts = statistics.quantiles([seconds * 1000 for seconds in self.seconds], n=20)
+        print(f"{name}: {len(self.seconds)} turns in {took:.0f} s, {len(self.seconds) / took:.1f} a second;", end=" ")
+        print(f"p50 {cuts[9]:.0f} ms, p95 {cuts[18]:.0f} ms; not acknowledged at first: {dict(self.refused)}")
+
+
+def main() -> None:
+    options = arguments()
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    with running() as house:
+        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f} before")
+        wrong = chats(house, options.chats, options.turns) + group(house, options.people, options.rounds)
+        print(f"load average {os.getloadavg()[0]:.1f} after; {len(wrong)} conversations were not as they were told")
+    sys.exit(1 if wrong else 0)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chats", type=int, default=50)
+    parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--people", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each of them in the group")
+    return parser.parse_args()
+
+
+def chats(house: House, count: int, turns: int) -> list[str]:
+    """The chats whose history is not what was said in them."""
+    told, began = Told(), time.monotonic()
+    threads = [threading.Thread(target=talk, args=(house, direct(n), turns, told)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for name in ("web", "worker", "embedder", "the database"):
+        time.sleep(6)
+        pid = house.database_pid() if name == "the database" else min(house.pids(name), default=None)
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+    for thread in threads:
+        thread.join()
+    told.report(f"{count} chats, four processes killed", time.monotonic() - began)
+    return [address["chat"] for n in range(count) if said_in(house, address := direct(n)) != expected(address, turns)]
+
+
+def direct(number: int) -> dict[str, Any]:
+    return {"platform": "telegram", "account": "bench", "peer": f"u{number}", "chat": f"chat {number}"}
+
+
+def said(address: dict[str, Any], turn: int) -> str:
+    return f"{address['peer']} says number {turn}: the {turn * 7919 % 1009}th lantern of street {address['chat']}"
+
+
+def expected(address: dict[str, Any], turns: int) -> list[str]:
+    return [text for turn in range(turns) for text in (said(address, turn), f"Noted: {turn}.")]
+
+
+def talk(house: House, address: dict[str, Any], turns: int, told: Told) -> None:
+    """One turn after another, each until it is acknowledged."""
+    for turn in range(turns):
+        body = {"address": address, "user": said(address, turn), "assistant": f"Noted: {turn}."}
+        begun = time.monotonic()
+        while (status := house.post("turns", body, **{"Idempotency-Key": said(address, turn)}).status) != 201:
+            told.refused[status] += 1
+            time.sleep(0.1)
+        told.seconds.append(time.monotonic() - begun)
+
+
+def said_in(house: House, address: dict[str, Any]) -> list[str]:
+    """The messages of a chat's open conversation, in the order of its log."""
+    return house.ask(
+        "SELECT e.content FROM sessions_app_sessionevent e JOIN sessions_app_session s ON s.id = e.session_id"
+        " WHERE s.account = %s AND s.chat_id = %s ORDER BY e.conversation, e.position",
+        address["account"],
+        address["chat"],
+    )
+
+
+def group(house: House, people: int, rounds: int) -> list[str]:
+    """Many at once in one chat: nobody's turns are torn, and each one's stand in the order they were said."""
+    place = {"platform": "telegram", "account": "bench", "chat": "the square", "is_group": True}
+    told, began = Told(), time.monotonic()
+    members = [{**place, "peer": f"m{n}"} for n in range(people)]
+    threads = [threading.Thread(target=talk, args=(house, member, rounds, told)) for member in members]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told.report(f"{people} people in one group", time.monotonic() - began)
+    log: list[str] = said_in(house, place)
+    pairs: list[tuple[str, str]] = list(zip(log[::2], log[1::2], strict=False))
+    torn: list[str] = [
+        one for one, answer in pairs if f"number {answer.removeprefix('Noted: ').rstrip('.')}:" not in one
+    ]
+    heard = {member["peer"]: [one for one, _ in pairs if one.startswith(f"{member['peer']} ")] for member in members}
+    unlike: list[str] = [m["peer"] for m in members if heard[m["peer"]] != [said(m, turn) for turn in range(rounds)]]
+    return torn + unlike
+
+
+if __name__ == "__main__":
+    main()
