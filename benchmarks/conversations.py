@@ -119,14 +119,23 @@ def group(house: House, people: int, rounds: int) -> list[str]:
     for thread in threads:
         thread.join()
     told.report(f"{people} people in one group", time.monotonic() - began)
-    log: list[str] = said_in(house, place)
-    pairs: list[tuple[str, str]] = list(zip(log[::2], log[1::2], strict=False))
-    torn: list[str] = [
-        one for one, answer in pairs if f"number {answer.removeprefix('Noted: ').rstrip('.')}:" not in one
-    ]
-    heard = {member["peer"]: [one for one, _ in pairs if one.startswith(f"{member['peer']} ")] for member in members}
-    unlike: list[str] = [m["peer"] for m in members if heard[m["peer"]] != [said(m, turn) for turn in range(rounds)]]
-    return torn + unlike
+    return torn(said_in(house, place)) + unlike(said_in(house, place), members, rounds)
+
+
+def torn(log: list[str]) -> list[str]:
+    """Turns whose answer is not the one that belongs to them."""
+    pairs = zip(log[::2], log[1::2], strict=True)
+    return [one for one, answer in pairs if f"number {answer.removeprefix('Noted: ').rstrip('.')}:" not in one]
+
+
+def unlike(log: list[str], members: list[dict[str, Any]], rounds: int) -> list[str]:
+    """Members whose turns do not stand in the order they were said."""
+    wrong: list[str] = []
+    for member in members:
+        heard = [text for text in log if text.startswith(f"{member['peer']} ")]
+        if heard != [said(member, turn) for turn in range(rounds)]:
+            wrong.append(str(member["peer"]))
+    return wrong
 
 
 if __name__ == "__main__":

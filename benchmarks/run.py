@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-MEASUREMENTS = ("latency", "walls", "admin", "batches", "extraction", "compression", "context", "expiry", "conversations")
+MEASUREMENTS = (
+    *("latency", "walls", "admin", "batches", "extraction", "compression", "context", "expiry", "conversations"),
+)
 
 
 def main(names: list[str]) -> int:
