@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memplatform.parent import STARTED_BY
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 STEADY_SECONDS = 60  # one that lived this long has not failed in a row
 _BACK_OFF_MAX = 30.0
@@ -49,7 +51,8 @@ class Child:
             self.process = subprocess.Popen(
                 self.program.command,
                 cwd=BASE_DIR,
-                env={**os.environ, **environment, "OMP_NUM_THREADS": "1", "MEMPLATFORM_PROCESS": self.name},
+                env={**os.environ, **environment, "OMP_NUM_THREADS": "1", "MEMPLATFORM_PROCESS": self.name}
+                | {STARTED_BY: str(os.getpid())},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

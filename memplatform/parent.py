@@ -5,13 +5,16 @@ import signal
 import threading
 import time
 
+#: The id of whoever starts a process, told by it: asked for later, the parent may be another already.
+STARTED_BY = "MEMPLATFORM_STARTED_BY"
 _LOOK_EVERY = 1.0
 _GRACE = 5.0
 
 
 def end_with_parent() -> None:
-    """Watch from a thread; call it early, while the parent is surely alive."""
-    threading.Thread(target=_watch, args=(os.getppid(),), name="parent", daemon=True).start()
+    """Watch from a thread; call it early, unless the parent has told who it is."""
+    parent = int(os.environ.pop(STARTED_BY, "0")) or os.getppid()  # popped: our own children have us
+    threading.Thread(target=_watch, args=(parent,), name="parent", daemon=True).start()
 
 
 def _watch(parent: int) -> None:

@@ -26,6 +26,7 @@ from memories.models import Heartbeat
 from memplatform import heartbeat, queued, schedules
 from memplatform.children import BASE_DIR
 from memplatform.cluster import PROGRESS
+from memplatform.parent import STARTED_BY
 from memplatform.progress import Progress
 
 log = structlog.get_logger(__name__)
@@ -108,7 +109,7 @@ class Watchdog:
         self.process = subprocess.Popen(
             (sys.executable, "-m", "memplatform.cluster"),
             cwd=BASE_DIR,
-            env={**os.environ, PROGRESS: str(mouth)},
+            env={**os.environ, PROGRESS: str(mouth), STARTED_BY: str(os.getpid())},
             stdin=subprocess.PIPE,
             pass_fds=[mouth],
             start_new_session=True,

@@ -8,7 +8,7 @@ from django.conf import settings
 from granian import Granian
 from granian.constants import Interfaces
 
-from memplatform.parent import end_with_parent
+from memplatform.parent import STARTED_BY, end_with_parent
 
 WORKERS = 2
 THREADS = 4
@@ -17,6 +17,7 @@ _REQUEST_MAX_SECONDS = 15  # how long a stopping worker may finish what it has b
 
 def main(host: str, port: int) -> None:
     end_with_parent()
+    os.environ[STARTED_BY] = str(os.getpid())  # for the workers, of which one may start while this process is killed
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
     shutil.rmtree(settings.DATA_DIR / "metrics", ignore_errors=True)  # counters of processes that are no more
     (settings.DATA_DIR / "metrics").mkdir(parents=True)
