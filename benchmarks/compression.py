@@ -33,6 +33,7 @@ import sys, django
 django.setup()
 from datetime import datetime
 from memories import compression
+from memories.llm import wire  # the SDK takes a second
 print("begun", flush=True)
 now = datetime.fromisoformat(sys.argv[2])
 compression.compress_facts(int(sys.argv[1]), clock=lambda: now, run=sys.argv[3])
@@ -246,7 +247,7 @@ def killed(fake: Any, kills: int) -> None:
             cwd=ROOT, stdout=subprocess.PIPE,
         )  # fmt: skip
         process.stdout and process.stdout.readline()
-        time.sleep(pick.uniform(0.0, 0.5))
+        time.sleep(pick.uniform(0.3, 3.0))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         applied = {one.scope_id for one in Batch.objects.filter(scope__in=scopes, name="compress", state="applied")}

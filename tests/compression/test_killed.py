@@ -28,6 +28,7 @@ import sys, django
 django.setup()
 from datetime import datetime
 from memories import compression
+from memories.llm import wire  # the SDK takes a second
 print("begun", flush=True)
 now = datetime.fromisoformat(sys.argv[2])
 compression.compress_facts(int(sys.argv[1]), clock=lambda: now, run="compress:1:2026-03-02")
@@ -43,7 +44,7 @@ def test_between_scopes_and_within_them(workspace: Workspace, model: FakeModel, 
     pick = random.Random(11)  # noqa: S311
     for _kill in range(3):
         process = begin(workspace, settings)
-        time.sleep(pick.uniform(0.05, 0.6))
+        time.sleep(pick.uniform(0.4, 2.5))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         for scope in scopes:
