@@ -30,7 +30,7 @@ def session_of(resolved: Resolved) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("dm_scope", DmScope.values)
-@pytest.mark.parametrize(("difference", "shared"), DIFFERENCES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("difference", "shared"), DIFFERENCES, ids=lambda value: str(sorted(value)))
 def test_two_direct_chats_share_their_session_exactly_when_they_share_their_memory(
     difference: dict[str, str], shared: set[str], dm_scope: str
 ) -> None:
