@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = "requirements.txt"
 EMBEDDER = "requirements-embedder.txt"
 TOOLS = "requirements-dev.txt"
+#: Two processes share the tests, a file at a time: what one file sets up, it sets up once.
+_IN_TWO = ("-n", "2", "--dist", "loadfile")
 _ROOM = 1_200_000_000  # bytes the packages and pip's work need
 
 
@@ -31,7 +33,7 @@ class Word:
 
 WORDS = {
     "run": Word((PACKAGES, EMBEDDER), (("manage.py", "up"),)),
-    "test": Word((PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest"),)),
+    "test": Word((PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO),)),
     "check": Word(
         (PACKAGES, EMBEDDER, TOOLS),
         (
@@ -40,7 +42,7 @@ WORDS = {
             ("-m", "mypy", "."),
             ("manage.py", "check", "--fail-level", "WARNING"),
             ("manage.py", "makemigrations", "--check", "--dry-run"),
-            ("-m", "pytest"),
+            ("-m", "pytest", *_IN_TWO),
         ),
     ),
     "install": Word((PACKAGES, EMBEDDER), ()),
