@@ -22,8 +22,8 @@ LAYERS = {
     "outside": "embeddings llm prompts secrets",
     "drafts": "drafts",  # what comes to the door: it names a scope, and is checked before any door opens
     "doors": "indexing store buffer batch days",
-    "verbs": "capture compression curation embedder erase expiry extraction feedback history markdown purging retrieval undo"
-    " archive capacity rehearsal shortening upkeep",
+    "verbs": "capture compression curation embedder erase expiry extraction feedback history markdown purging retrieval"
+    " undo archive capacity rehearsal shortening upkeep",
     "faces": "admin api apps dashboards dry_runs evaluation management mcp_tools tasks",
 }
 FACES = set(LAYERS["faces"].split())
