@@ -211,9 +211,16 @@ def _write(
 
 
 def rebuild(scope_id: int, *, model_id: int | None) -> int:
-    """Make every search row of a scope anew from its entries and raw embeddings; how many."""
+    """Make every search row of a scope anew from its entries and raw embeddings; how many.
+
+    What is out of use is not searched; its row is made anew when it comes back.
+    """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT id FROM memories_entry WHERE scope_id = %s ORDER BY id", [scope_id])
+        cursor.execute(
+            "SELECT id FROM memories_entry WHERE scope_id = %s AND expired_at IS NULL AND archived_at IS NULL"
+            " AND superseded_by_id IS NULL AND suppressed_at IS NULL ORDER BY id",
+            [scope_id],
+        )
         entries = [row[0] for row in cursor.fetchall()]
     return sum(blend(entries[start : start + 500], model_id=model_id) for start in range(0, len(entries), 500))
 

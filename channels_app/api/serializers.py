@@ -59,7 +59,7 @@ class NewTurn(fields.StrictSerializer):
     user = TurnText(allow_blank=True, default="")
     assistant = TurnText(allow_blank=True, default="")
     at = fields.Moment(allow_null=True, default=None)
-    tool_calls = ToolCall(many=True, allow_null=True, default=None)
+    tool_calls = serializers.ListField(child=ToolCall(), allow_null=True, default=None)
     outcome = fields.Text(max_length=2_000, allow_null=True, allow_blank=True, default=None)
     recall_id = serializers.UUIDField(allow_null=True, default=None)
     used = serializers.ListField(

@@ -82,7 +82,7 @@ class NewEvents(fields.StrictSerializer):
     """Messages to append, and what the client believes was said before them."""
 
     events = NewEvent(many=True, default=list, max_length=EVENTS_MAX)  # type: ignore[call-arg]
-    history = BelievedMessage(many=True, allow_null=True, default=None)
+    history = serializers.ListField(child=BelievedMessage(), allow_null=True, default=None)
     max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
