@@ -71,6 +71,8 @@ def test_at_most_two_threads_of_a_process_wait(talk: Talk, session: Session) -> 
                 locks.hold(Session.objects.get(pk=session.pk))
         except SessionBusy:
             return "busy"
+        finally:
+            connection.close()
         return "had it"
 
     with ThreadPoolExecutor(2) as pool, held(session):
