@@ -118,7 +118,7 @@ WRONG_TYPES = [
     ("turns", "at", "2026-03-01T09:00:00", "at"),
     ("turns", "at", "0001-01-01T00:00:00Z", "at"),
     ("turns", "at", "9999-12-31T23:59:59-14:00", "at"),
-    ("turns", "tool_calls", {"name": "x"}, "tool_calls.non_field_errors"),
+    ("turns", "tool_calls", {"name": "x"}, "tool_calls"),
     ("turns", "tool_calls", [{"arguments": {}}], "tool_calls.0.name"),
     ("turns", "tool_calls", [{"name": 7}], "tool_calls.0.name"),
     ("turns", "tool_calls", [{"name": "x", "speed": 1}], "tool_calls.0.speed"),
