@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -156,7 +157,9 @@ def test_a_starter_killed_while_making_the_database_leaves_nothing_half_made(dat
     while not list(data.glob("postgres.new-*")):
         assert starter.poll() is None
         time.sleep(0.005)
+    begun = psutil.Process(starter.pid).children(recursive=True)
     kill(starter)
+    psutil.wait_procs(begun, timeout=30)  # initdb, which nobody tells: it may write for a moment longer
     write_three_rows(up(data))
     assert list(data.glob("postgres.new-*")) == []
 
