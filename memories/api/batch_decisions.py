@@ -6,7 +6,7 @@ from uuid import UUID
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +18,7 @@ from memories.api.batches import batch_for, shown
 from memories.api.calls import Call
 from memories.api.clock import now_of
 from memories.api.idempotency import repeatable
-from memories.choices import Permission
+from memories.choices import BatchVerb, Permission
 
 POSITIONS_MAX = 10_000
 _HANDED_OVER = "Too large to wait for: the worker carries it out."
@@ -71,6 +71,8 @@ class ApproveView(Call):
     def post(self, request: Request, uid: UUID) -> Response:
         fields.StrictSerializer(data=request.data).is_valid(raise_exception=True)
         found, now = batch_for(key_of(request), uid), now_of(request)
+        if BatchVerb.PURGE in found.counts:
+            raise PermissionDenied(_("What has no undo is approved by a person, in the admin."))
         batch.approve(found, actor=actor_of(request), now=now)
         return shown(request, uid, status=200 if tasks.begin(found, now=now) else 202)
 

@@ -16,7 +16,7 @@ from memories.exceptions import NothingToUndo
 from memories.models import Batch, BatchChange, Change, Entry, Link, Receipt, Scope, Slot, Workspace
 from memories.store import Edit
 from tests.admin.conftest import enter, make_user
-from tests.conftest import NOW, make_draft, make_scope
+from tests.conftest import NOW, Api, make_draft, make_key, make_scope
 from tests.expiry.conftest import expire, live, remember
 
 WORD = "quincunx"
@@ -107,6 +107,15 @@ def test_it_waits_for_a_person_who_is_told_that_there_is_no_undo(workspace: Work
     assert "Undo" not in _page(ann, done, "change")
     with pytest.raises(NothingToUndo):
         batch.plan_undo(Batch.objects.get(pk=done.pk), actor="user:ann", now=GRACE_OVER)
+
+
+def test_no_bot_approves_what_has_no_undo(workspace: Workspace, scope: Scope) -> None:
+    remember(scope, "the parcel came on Tuesday")
+    expire(workspace)
+    propose(workspace)
+    done = Batch.objects.get(name="purge")
+    assert Api(make_key(workspace)).post(f"batches/{done.uid}/approve").status_code == 403
+    assert Entry.objects.exists() and Batch.objects.get(pk=done.pk).state == "proposed"
 
 
 def _page(client: Client, done: Batch, what: str) -> str:
