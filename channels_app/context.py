@@ -7,6 +7,7 @@ what is left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from typing import NamedTuple
 
 from django.db.models import F, Sum, Window
 
@@ -35,11 +36,23 @@ SUMMARY_SHARE = 1 / 3
 RECENT_CHARS = 300
 
 
+class Spoken(NamedTuple):
+    """What the history needs of a session event; a row of hundreds, so no more than that is read."""
+
+    pk: int
+    position: int
+    kind: str
+    sender_id: str
+    content: str
+    tokens: int
+    at: datetime
+
+
 @dataclass(frozen=True)
 class Said:
     """One message of the history."""
 
-    event: SessionEvent
+    event: Spoken
     content: str
     tokens: int
 
@@ -129,7 +142,7 @@ def _add_profile(given: Context, page: SystemText, query: Query, now: datetime) 
     given.profile = core[:count]
 
 
-def _add_found(given: Context, page: SystemText, history: Sequence[SessionEvent], zone: tzinfo) -> None:
+def _add_found(given: Context, page: SystemText, history: Sequence[Spoken], zone: tzinfo) -> None:
     """Memories and what was said, within one share; nothing that the profile, the history or a memory says already."""
     limit, before = page.share(conf.CONTEXT_MEMORIES_SHARE), page.used
     core = {entry.pk for entry in given.profile}
@@ -139,13 +152,21 @@ def _add_found(given: Context, page: SystemText, history: Sequence[SessionEvent]
     count = page.fitting("memories", lines, limit)
     page.put("memories", lines[:count])
     given.memories = memories[:count]
-    handed_out = {given.session.origin_of(event) for event in history} if given.session else set()
-    given.events = [event for event in given.recall.events if event.path not in handed_out]
+    given.events = _not_handed_out(given, history)
     told = {str(item.entry.uid) for item in given.memories}
     new = [event for event in given.events if event.memory not in told]
     count = page.fitting("events", [event_line(event, zone) for event in new], limit - (page.used - before))
     in_order = sorted(new[:count], key=lambda event: (event.at, event.path))
     page.put("events", [event_line(event, zone) for event in in_order])
+
+
+def _not_handed_out(given: Context, history: Sequence[Spoken]) -> list[Found]:
+    """What was said then, without what the open conversation says anyway."""
+    if not (given.session and given.recall.events):
+        return given.recall.events
+    conversation = given.session.conversation
+    handed_out = {given.session.origin(conversation, event.pk) for event in history}
+    return [event for event in given.recall.events if event.path not in handed_out]
 
 
 def _add_recent_chat(given: Context, page: SystemText, key: BotKey, resolved: Resolved) -> None:
@@ -189,21 +210,22 @@ def _add_notes(
     page.put("notes", lines)
 
 
-def _newest(session: Session, limit: int) -> list[SessionEvent]:
+def _newest(session: Session, limit: int) -> list[Spoken]:
     """The open conversation as it is replayed, no further back than there can be room.
 
     One message more than would fit is read, by which it shows that there are more.
     """
     said = SessionEvent.objects.filter(
         session=session, conversation=session.conversation, position__gt=session.compacted_to
-    ).defer("data")
+    )
     used = Window(Sum(F("tokens") + MESSAGE_TOKENS), order_by=F("position").desc())
     spoken = said.filter(kind__in=SPOKEN).annotate(used=used).filter(used__lt=limit + F("tokens") + MESSAGE_TOKENS)
-    summary = said.filter(kind=EventKind.SUMMARY).order_by("-position")[:1] if session.compacted_to else []
-    return [*summary, *spoken.order_by("position")]
+    summary = said.filter(kind=EventKind.SUMMARY).order_by("-position")[:1] if session.compacted_to else said.none()
+    rows = [*summary.values_list(*Spoken._fields), *spoken.order_by("position").values_list(*Spoken._fields)]
+    return [Spoken(*row) for row in rows]
 
 
-def fitting(events: Sequence[SessionEvent], limit: int) -> list[Said]:
+def fitting(events: Sequence[Spoken], limit: int) -> list[Said]:
     """A history within so many tokens: its summary, shortened if need be, and the newest whole turns that fit."""
     summary = [_shortened(event, int(limit * SUMMARY_SHARE)) for event in events if event.kind == EventKind.SUMMARY]
     chosen = [said for said in summary if said.content]
@@ -219,6 +241,6 @@ def fitting(events: Sequence[SessionEvent], limit: int) -> list[Said]:
     return chosen + [Said(event, event.content, event.tokens + MESSAGE_TOKENS) for event in spoken[begin:]]
 
 
-def _shortened(summary: SessionEvent, limit: int) -> Said:
+def _shortened(summary: Spoken, limit: int) -> Said:
     content = text.first_tokens(summary.content, max(limit - MESSAGE_TOKENS - 1, 0))
     return Said(summary, content, text.count_tokens(content) + MESSAGE_TOKENS)

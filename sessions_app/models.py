@@ -107,7 +107,11 @@ class Session(Recorded):
 
     def origin_of(self, event: "SessionEvent") -> str:
         """How an entry names a message it rests on."""
-        return f"session_events/{self.uid}/{event.conversation}/event-{event.pk}"
+        return self.origin(event.conversation, event.pk)
+
+    def origin(self, conversation: int, event: int) -> str:
+        """The same, of a message that is known by its numbers alone."""
+        return f"session_events/{self.uid}/{conversation}/event-{event}"
 
 
 class SessionEvent(models.Model):

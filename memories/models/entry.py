@@ -145,6 +145,10 @@ class Entry(Recorded):
                 name="entry_neighbours",
             ),
             models.Index(fields=["scope", "fingerprint"], condition=LIVE, name="entry_live_fingerprint"),
+            # the profile goes into every prompt: a hundred rows among thousands
+            models.Index(
+                fields=["scope", "-importance", "-stated_at", "-id"], condition=LIVE & Q(tier=1), name="entry_live_core"
+            ),
             models.Index(fields=["type", "stated_at"], condition=LIVE, name="entry_live_by_age"),
             models.Index(
                 fields=["expires_at"],

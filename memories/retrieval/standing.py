@@ -13,6 +13,8 @@ from memories.models import DailyEvent, Entry, Policy, Scope
 from memories.retrieval.query import Place
 
 CORE = 1  # the tier of the profile
+#: What is told of a core fact, and what its term depends on; a hundred rows are read for every prompt.
+TOLD = ("uid", "scope_id", "category", "content", "type", "pinned", "expires_at", "stated_at")
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ def profile_of(places: Sequence[Place], *, now: datetime) -> list[Entry]:
     if not told:
         return []
     core = Entry.objects.live().filter(scope__in=list(told), tier=CORE).exclude(category=Category.CREDENTIAL)
-    core = core.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now)).defer("terms", "origins")
+    core = core.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now)).only(*TOLD)
     found = list(core.order_by("-importance", "-stated_at", "-id")[: conf.PROFILE_MAX])
     policies = Policy.objects.of(next(iter(told.values())).workspace_id)
     for entry in found:

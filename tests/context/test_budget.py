@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from channels_app.context import MESSAGE_TOKENS, fitting
+from channels_app.context import MESSAGE_TOKENS, Spoken, fitting
 from memories import text
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW
@@ -62,8 +62,8 @@ def test_no_part_takes_more_than_its_share(talk: Talk, settings: Any) -> None:
     assert 0 < len(answer["recent_chat"]) < 5
 
 
-def event(kind: str, tokens: int) -> SessionEvent:
-    return SessionEvent(kind=kind, content="x" * int(tokens * 3.6), tokens=tokens)
+def event(kind: str, tokens: int) -> Spoken:
+    return Spoken(1, 1, kind, "", "x" * int(tokens * 3.6), tokens, NOW)
 
 
 def test_a_history_begins_with_what_a_user_said() -> None:
