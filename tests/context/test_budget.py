@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from channels_app.context import MESSAGE_TOKENS, Spoken, fitting
 from memories import text
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import Session
 from tests.conftest import GROUP, NOW
 from tests.context.test_context import CHAT, context, know, note
 from tests.sessions.conftest import Talk
