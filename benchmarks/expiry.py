@@ -2,10 +2,10 @@
 """Does the night disturb the day? Expiry of many due memories while others recall and write. Part of `make bench`.
 
 A hundred thousand memories are due (`--entries 1000000` for a million), a fifth of them in one scope; three times as
-many are not. One process expires them as the nightly job does. Meanwhile this one recalls, in scopes where something is
-due and elsewhere, and writes to the scope in which most is: both were measured before, when nothing else ran. Told are
-the 95th percentiles, how long the plan of the largest scope took, how long a transaction of the job held its scope, and
-how much memory the job took. Then the job is killed with -9 ten times at random points of another night, and what is
+many (`--live`) are not. One process expires them as the nightly job does. Meanwhile this one recalls, in scopes where
+something is due and elsewhere, and writes to the scope in which most is: both were measured before, when nothing else
+ran. Told are the 95th percentiles, how long the plan of the largest scope took, how long a transaction of the job held
+its scope, and how much memory the job took. Then the job is killed with -9 ten times at random points of another night, and what is
 expired in the end is compared with what was due.
 """
 
@@ -49,7 +49,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     with database():
         print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
-        workspace = fill(options.entries, options.scopes)
+        workspace = fill(options.entries, options.live, options.scopes)
         explain(workspace)
         calls = clients(workspace)
         before = {name: taken(call, options.calls) for name, call in calls.items()}
@@ -60,6 +60,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entries", type=int, default=100_000, help="that are due")
+    parser.add_argument("--live", type=float, default=3, help="times as many that are not due")
     parser.add_argument("--scopes", type=int, default=200)
     parser.add_argument("--calls", type=int, default=200, help="of each kind, before anything is expired")
     parser.add_argument("--kills", type=int, default=10)
@@ -77,20 +78,20 @@ def sql(statement: str, *values: Any) -> list[Any]:
 # what there is
 
 
-def fill(due: int, count: int) -> Any:
+def fill(due: int, live: float, count: int) -> Any:
     """Scopes of chat turns, written straight into the tables: a fifth of what is due in the first, the rest alike."""
     from memories.models import Scope, Workspace
 
     workspace = Workspace.objects.create(name="bench")
     scopes = Scope.objects.bulk_create(
-        Scope(workspace=workspace, key=f"telegram:direct_u{n}", kind="user", entry_count=due // count * 4)
+        Scope(workspace=workspace, key=f"telegram:direct_u{n}", kind="user", entry_count=due // count * round(1 + live))
         for n in range(count)
     )
     first, *others = (scope.pk for scope in scopes)
     sql("ALTER TABLE memories_entry DISABLE TRIGGER USER")
     write(workspace.pk, [first], due // 5, 40)
     write(workspace.pk, others, due - due // 5, 40)
-    write(workspace.pk, [first, *others], 3 * due, 1)
+    write(workspace.pk, [first, *others], round(live * due), 1)
     sql("ALTER TABLE memories_entry ENABLE TRIGGER USER")
     index()
     sql("VACUUM ANALYZE")
