@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Do many conversations at once stay whole and in order? Part of `make bench`, about four minutes.
+"""Do many conversations at once stay whole and in order? Part of `make bench`, about two minutes.
 
 Starts a platform of its own in a temporary folder. Fifty chats of forty turns each are told over HTTP, each turn sent
 again with its Idempotency-Key until it is acknowledged; meanwhile a web worker, the worker, the embedder and the
 database are killed with -9, one after another. Then the history of every chat is asked for and compared with what was
-said, message by message. Then twenty people speak in one group at once. Exits with 1 when anything is missing, twice,
-or out of order.
+said, message by message. Then twenty people speak in one group at once. Then ten chats are told while the session of an
+eleventh is held by somebody who never comes to an end, and a crowd stands in line for it. Exits with 1 when anything is
+missing, twice, or out of order.
 """
 
 import argparse
@@ -22,7 +23,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import psycopg  # noqa: E402
+
 from benchmarks.soak import running  # noqa: E402
+from memplatform import postgres  # noqa: E402
 from tests.house import House  # noqa: E402
 
 
@@ -45,6 +49,7 @@ def main() -> None:
     with running() as house:
         print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f} before")
         wrong = chats(house, options.chats, options.turns) + group(house, options.people, options.rounds)
+        wrong += beside_a_stuck_one(house, chats=10, turns=30)
         print(f"load average {os.getloadavg()[0]:.1f} after; {len(wrong)} conversations were not as they were told")
     sys.exit(1 if wrong else 0)
 
@@ -136,6 +141,46 @@ def unlike(log: list[str], members: list[dict[str, Any]], rounds: int) -> list[s
         if heard != [said(member, turn) for turn in range(rounds)]:
             wrong.append(str(member["peer"]))
     return wrong
+
+
+def beside_a_stuck_one(house: House, chats: int, turns: int) -> list[str]:
+    """One session waits for nobody: ten chats are as fast while nothing moves in an eleventh."""
+    stuck = direct(999)
+    house.post("turns", {"address": stuck, "user": "first", "assistant": "ok"})
+    free, beside = Told(), Told()
+    wrong = at_once(house, [direct(1_000 + n) for n in range(chats)], turns, free, "ten chats alone")
+    ended, refused = threading.Event(), Counter[int]()
+    crowd = [threading.Thread(target=push, args=(house, stuck, ended, refused)) for _ in range(4)]
+    with psycopg.connect(postgres.url(house.data)) as holder:
+        holder.execute("SELECT 1 FROM sessions_app_session WHERE chat_id = %s FOR UPDATE", [stuck["chat"]])
+        for thread in crowd:
+            thread.start()
+        wrong += at_once(house, [direct(2_000 + n) for n in range(chats)], turns, beside, "beside a stuck session")
+        ended.set()
+    for thread in crowd:
+        thread.join()
+    print(f"meanwhile the stuck session answered {dict(refused)}")
+    return wrong
+
+
+def at_once(house: House, places: list[dict[str, Any]], turns: int, told: Told, name: str) -> list[str]:
+    """The chats whose history is not what was said in them."""
+    began = time.monotonic()
+    threads = [threading.Thread(target=talk, args=(house, address, turns, told)) for address in places]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told.report(name, time.monotonic() - began)
+    return [address["chat"] for address in places if said_in(house, address) != expected(address, turns)]
+
+
+def push(house: House, address: dict[str, Any], ended: threading.Event, refused: Counter[int]) -> None:
+    """Somebody who wants to say something where nothing moves."""
+    while not ended.is_set():
+        answer = house.post("turns", {"address": address, "user": "and now?", "assistant": "ok"})
+        refused[answer.status] += 1
+        time.sleep(0.2)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ A hundred thousand memories are due (`--entries 1000000` for a million), a fifth
 many (`--live`) are not. One process expires them as the nightly job does. Meanwhile this one recalls, in scopes where
 something is due and elsewhere, and writes to the scope in which most is: both were measured before, when nothing else
 ran. Told are the 95th percentiles, how long the plan of the largest scope took, how long a transaction of the job held
-its scope, and how much memory the job took. Then the job is killed with -9 ten times at random points of another night, and what is
-expired in the end is compared with what was due.
+its scope, and how much memory the job took. Then the job is killed with -9 ten times at random points of another night,
+and what is expired in the end is compared with what was due.
 """
 
 import argparse
