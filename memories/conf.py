@@ -66,6 +66,9 @@ class MemorySettings:
     SESSION_COMPACT_SHARE: float = 0.7  # from here on older turns are replaced by a summary
     SESSION_KEEP_SHARE: float = 0.3  # of it stays raw after that: the newest turns
     HISTORY_SUMMARY_MAX_TOKENS: int = 600
+    SESSION_SHOWN_TOKENS: int = (
+        24_000  # of a conversation, in one question to the model; a longer one is shown in parts
+    )
     SESSION_STALE_AFTER: timedelta = timedelta(hours=48)  # idle for longer, a conversation is closed; 0 = never
     SESSION_WAIT: timedelta = timedelta(seconds=10)  # for those who write before, at most
     SESSION_WAITERS: int = 2  # threads of one process that may wait; half of a web process stays free

@@ -1,5 +1,6 @@
 """Older turns give way to a summary in what is handed out (B3). Nothing is deleted, and nothing is lost unflushed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,19 +10,33 @@ from django.db import transaction
 from memories import text
 from memories.conf import conf
 from sessions_app import budget, closing, flushing, locks, summaries
+from sessions_app.asking import Model
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Flush, Session, SessionEvent
 
 log = structlog.get_logger(__name__)
+#: A plan that a flush came in between of is made again, at most so often in all; the last one is good enough.
+_PLANS = 3
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What would be replaced: these messages, up to and with the one at `cut`, and the summary they go on from."""
+
+    cut: int
+    older: Sequence[SessionEvent]
+    before: str
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Up to where a summary stands in for what was said, and that summary."""
+    """Up to where a summary stands in for what was said, that summary, and who made it."""
 
     cut: int
     summary: str
     by: str
+    model: str = ""  # the platform's own, where it was asked
+    flush: tuple[int, int] = (0, 0)  # it goes on from: that one, as far as it knew
 
 
 def compact(
@@ -33,26 +48,32 @@ def compact(
     2. Make the summary, with nothing held: here a model may take its time.
     3. Hold the session, see that it still is where it was, and append the summary.
     """
-    session = Session.objects.select_related("user_scope", "chat_scope").get(pk=session_id)
-    if not _is_at(session, conversation, cycle) or closing.is_stale(session, now=now):
-        return False
-    if not is_asked and session.tokens < max_tokens * conf.SESSION_COMPACT_SHARE:
-        return False
-    plan = plan_of(session, max_tokens, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
-    if plan is None:
-        return False
-    if session.flushed_to < plan.cut:
-        flushing.flush_by_platform(session, now=now)
-    with transaction.atomic():
-        locks.hold(session)
-        is_there = _is_at(session, conversation, cycle) and session.flushed_to >= plan.cut
-        return is_there and _apply(session, plan, now)
+    session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
+    model = Model(session.workspace, now=now)
+    for left in reversed(range(_PLANS)):
+        if not _is_at(session, conversation, cycle) or closing.is_stale(session, now=now):
+            return False
+        if not is_asked and session.tokens < max_tokens * conf.SESSION_COMPACT_SHARE:
+            return False
+        stretch = stretch_of(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
+        if stretch is None:
+            return False
+        if session.flushed_to < stretch.cut:
+            flushing.flush_by_platform(session, now=now, model=model)
+        plan = plan_of(session, stretch, max_tokens, model)
+        with transaction.atomic():
+            locks.hold(session)
+            if not _is_at(session, conversation, cycle) or session.flushed_to < plan.cut:
+                return False
+            if not left or plan.flush == _known(flushing.flush_of(session)):
+                return _apply(session, plan, now)
+    return False
 
 
 def ask(session: Session, *, now: datetime) -> bool:
     """Have the worker compact a conversation as far as it can be; whether there is anything to replace."""
     limit = session.max_tokens()
-    if plan_of(session, limit, kept=0) is None:
+    if stretch_of(session, kept=0) is None:
         return False
     budget.ask_for_compaction(session, limit, now=now, is_asked=True)
     return True
@@ -62,30 +83,37 @@ def _is_at(session: Session, conversation: int, cycle: int) -> bool:
     return (session.conversation, session.cycle) == (conversation, cycle)
 
 
-def plan_of(session: Session, max_tokens: int, *, kept: int) -> Plan | None:
+def stretch_of(session: Session, *, kept: int) -> Stretch | None:
     """What compacting would replace; None when the newest turns, which stay up to `kept` tokens, are all there is."""
     said = SessionEvent.objects.filter(session=session, conversation=session.conversation)
     found = list(said.filter(position__gt=session.compacted_to).order_by("position"))
     spoken = [event for event in found if event.kind in SPOKEN]
     before = [event.content for event in found if event.kind == EventKind.SUMMARY][-1:]
     cut = _cut(spoken, kept)
-    if not cut:
-        return None
-    here = {"session": session, "conversation": session.conversation, "cycle": session.cycle}
-    flush = Flush.objects.filter(**here).first()
+    return Stretch(cut, [event for event in spoken if event.position <= cut], "".join(before)) if cut else None
+
+
+def plan_of(session: Session, stretch: Stretch, max_tokens: int, model: Model) -> Plan:
+    """The summary of a stretch: what the flush says the session goes on with, and what was said after that.
+
+    In the words of the model, where it gives an answer; else in those of the conversation.
+    """
+    flush = flushing.flush_of(session)
+    told, known = (flush.goes_on_with, flush.goes_on_to) if flush and flush.goes_on_with else (stretch.before, 0)
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(max_tokens // 2, 1))
-    older = [event for event in spoken if event.position <= cut]
-    if flush and flush.goes_on_with:
-        later = [event for event in older if event.position > flush.goes_on_to]
-        return Plan(cut, _joined(flush.goes_on_with, later, limit), flush.actor)
-    return Plan(cut, summaries.summarise(summaries.turns_of(older), limit, before="".join(before)), closing.ACTOR)
+    later = [event for event in stretch.older if event.position > known]
+    if flush and not later:
+        return Plan(stretch.cut, summaries.within(told, limit), flush.actor, flush.model, _known(flush))
+    if written := model.summarise(session, later, limit, before=told):
+        return Plan(stretch.cut, written.text, closing.ACTOR, written.model, _known(flush))
+    turns = summaries.turns_of(later)
+    summary = summaries.summarise(turns, limit, before=told, names=session.is_group)
+    return Plan(stretch.cut, summary, flush.actor if flush and known else closing.ACTOR, flush=_known(flush))
 
 
-def _joined(goes_on_with: str, later: list[SessionEvent], limit: int) -> str:
-    """What the bot said the session goes on with, and what was said after that."""
-    if not later:
-        return text.first_tokens(goes_on_with, limit)
-    return summaries.summarise(summaries.turns_of(later), limit, before=goes_on_with)
+def _known(flush: Flush | None) -> tuple[int, int]:
+    """Which flush a summary goes on from, and how far that one knew."""
+    return (flush.pk, flush.goes_on_to) if flush else (0, 0)
 
 
 def _cut(spoken: list[SessionEvent], kept: int) -> int:
@@ -109,7 +137,7 @@ def _apply(session: Session, plan: Plan, now: datetime) -> bool:
         position=session.next_position,
         kind=EventKind.SUMMARY,
         content=plan.summary,
-        data={"covers_to": plan.cut, "cycle": session.cycle, "by": plan.by},
+        data={"covers_to": plan.cut, "cycle": session.cycle, "by": plan.by, "model": plan.model},
         tokens=text.count_tokens(plan.summary),
         at=now,
     )

@@ -7,7 +7,7 @@ scope their session means, by the rules of D5 and A3; the flush itself is record
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,12 +16,11 @@ from django.db import transaction
 from django.db.models import F
 
 from memories import store
-from memories.choices import EntryType, Source
-from memories.drafts import Draft
-from memories.exceptions import InvalidDraft, PlatformError
-from memories.models import Scope
+from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app import closing, keepsakes, locks
+from sessions_app.asking import Drawn, Model, parts_of
+from sessions_app.candidates import Candidate, store_candidates
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Flush, Session, SessionEvent
 
@@ -30,20 +29,6 @@ log = structlog.get_logger(__name__)
 #: Of the schema in which bots report; fields may be added to it, and never change their meaning (E4).
 VERSION = 1
 NO_REPLY = "NO_REPLY"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """What a bot says is worth remembering, and the positions of the messages it rests on."""
-
-    content: str
-    type: str = EntryType.FACT
-    category: str = ""
-    importance: float | None = None
-    project: str = ""
-    topic: str = ""
-    rests_on: tuple[int, ...] = ()
-    slots: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,23 +56,93 @@ def flush_by_bot(
     """
     with acting(actor):
         locks.hold(session)
-        events = _events_at(session, candidates)
-        scopes = [_scope_for(session, candidate, events) for candidate in candidates]
-        reasons = [_why_not(scope, may_reach) for scope in scopes]
-        drafts = [
-            _draft(session, candidate, scope, events, now)
-            for candidate, scope, reason in zip(candidates, scopes, reasons, strict=True)
-            if scope is not None and not reason
-        ]
-        stored = iter(store.remember_many(drafts, now=now, actor=actor))
-        remembered = [None if reason else next(stored) for reason in reasons]
-        counts = Counter([*(str(one.outcome) for one in remembered if one), *(filter(None, reasons))])
-        flush = record(session, counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
-    return Flushed(flush, remembered, reasons)
+        stored = store_candidates(session, candidates, may_reach=may_reach, now=now, actor=actor)
+        flush = record(session, stored.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
+    return Flushed(flush, stored.remembered, stored.reasons)
 
 
-def flush_by_platform(session: Session, *, now: datetime, actor: str = closing.ACTOR) -> Flush | None:
-    """Keep a summary of what was said since the last flush, where no bot says what to keep; None: there was nothing."""
+def flush_by_platform(
+    session: Session, *, now: datetime, actor: str = closing.ACTOR, model: Model | None = None
+) -> Flush | None:
+    """Flush what was said since the last flush, where no bot does it; None: there was nothing.
+
+    A model does it as a bot would, with nothing held while it is asked, so outside any transaction. Without one, and
+    of what it gives no answer for, a summary is kept in the conversation's own words.
+    """
+    life, end = _life_of(session), session.next_position
+    flush = _flush_by_model(session, model, end, now, actor) if model else None
+    if model and (_life_of(session) != life or not unflushed(session, before=end)):
+        return flush  # all of it; or it has ended, or another process has compacted it
+    return _flush_by_extraction(session, now, actor) or flush
+
+
+def _flush_by_model(session: Session, model: Model, end: int, now: datetime, actor: str) -> Flush | None:
+    """Piece by piece, each stored before the next is asked for: whoever goes on after a crash asks for no piece again.
+
+    Stops where there is no answer, and before what was said meanwhile.
+    """
+    flush = None
+    life = _life_of(session)
+    while model.may_ask() and _life_of(session) == life and (events := unflushed(session, before=end)):
+        shown, flushed_to = next(parts_of(events)), session.flushed_to
+        drawn = model.draw(session, shown, before=_known_before(session))
+        if drawn is None:
+            break
+        with acting(actor):
+            locks.hold(session)
+            if (_life_of(session), session.flushed_to) == (life, flushed_to):
+                flush = _take_in(session, drawn, shown[-1].position, now=now, actor=actor)
+            else:
+                log.info("session_flush_discarded", session=str(session.uid), conversation=life[0])
+    return flush
+
+
+def _life_of(session: Session) -> tuple[int, int]:
+    return session.conversation, session.cycle
+
+
+def flush_of(session: Session) -> Flush | None:
+    """Of the present cycle of the open conversation, if there was one."""
+    return Flush.objects.filter(session=session, conversation=session.conversation, cycle=session.cycle).first()
+
+
+def _known_before(session: Session) -> str:
+    """What is known of the open conversation besides its unflushed messages: by the last flush, else by the summary."""
+    flush = flush_of(session)
+    if flush and flush.goes_on_with:
+        return flush.goes_on_with
+    said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind=EventKind.SUMMARY)
+    return said.order_by("-position").values_list("content", flat=True).first() or ""
+
+
+def _take_in(session: Session, drawn: Drawn, up_to: int, *, now: datetime, actor: str) -> Flush:
+    """Store what a model took out; a memory that takes nothing in is no reason to stop."""
+    told = [Candidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in drawn.candidates]
+    counts = Counter(unfounded=drawn.unfounded) if drawn.unfounded else Counter[str]()
+    try:
+        with transaction.atomic():
+            counts += store_candidates(session, told, may_reach=_anywhere, now=now, actor=actor).counts
+    except PlatformError as error:
+        log.warning("session_not_kept", session=str(session.uid), error=str(error))
+    earlier = flush_of(session)  # of the messages before these
+    goes_on_with = drawn.goes_on_with or (earlier.goes_on_with if earlier else "")
+    return record(
+        session,
+        counts,
+        goes_on_with=goes_on_with,
+        no_reply=drawn.no_reply and not goes_on_with,
+        now=now,
+        actor=actor,
+        up_to=up_to,
+        model=drawn.model,
+    )
+
+
+def _anywhere(_scope_key: str) -> bool:
+    return True
+
+
+def _flush_by_extraction(session: Session, now: datetime, actor: str) -> Flush | None:
     with acting(actor):
         locks.hold(session)
         events = unflushed(session)
@@ -102,10 +157,11 @@ def flush_by_platform(session: Session, *, now: datetime, actor: str = closing.A
         return record(session, Counter(str(one.outcome) for one in kept), now=now, actor=actor)
 
 
-def unflushed(session: Session) -> list[SessionEvent]:
-    """What was said in the open conversation since it was last flushed."""
+def unflushed(session: Session, *, before: int | None = None) -> list[SessionEvent]:
+    """What was said in the open conversation since it was last flushed, as far as that position."""
     said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind__in=SPOKEN)
-    return list(said.filter(position__gt=session.flushed_to).order_by("position"))
+    later = said.filter(position__gt=session.flushed_to, position__lt=before or session.next_position)
+    return list(later.order_by("position"))
 
 
 def record(
@@ -116,10 +172,14 @@ def record(
     no_reply: bool = False,
     now: datetime,
     actor: str,
+    up_to: int | None = None,
+    model: str = "",
 ) -> Flush:
-    """Write down that the conversation is flushed up to here. For whoever stands in line."""
-    here = session.next_position - 1
+    """Write down that the conversation is flushed, up to its end unless told otherwise. For whoever stands in line."""
+    here = up_to or session.next_position - 1
     told: dict[str, Any] = {"up_to": here, "actor": actor, "no_reply": no_reply, "at": now}
+    if goes_on_with or no_reply:
+        told |= {"model": model}
     if goes_on_with:
         told |= {"goes_on_with": goes_on_with, "goes_on_to": here}
     flush, made = Flush.objects.get_or_create(
@@ -140,60 +200,11 @@ def record(
     return flush
 
 
-def _events_at(session: Session, candidates: Sequence[Candidate]) -> dict[int, SessionEvent]:
-    """The messages the candidates rest on, by position. Raises InvalidDraft for one that is not there."""
-    wanted = {position for candidate in candidates for position in candidate.rests_on}
-    said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind__in=SPOKEN)
-    found = {event.position: event for event in said.filter(position__in=wanted)}
-    for n, candidate in enumerate(candidates):
-        missing = [position for position in candidate.rests_on if position not in found]
-        if missing:
-            said_of = f"The open conversation has no message at position {missing[0]}."
-            raise InvalidDraft(said_of, field=f"candidates.{n}.rests_on")
-    return found
-
-
-def _scope_for(session: Session, candidate: Candidate, events: dict[int, SessionEvent]) -> Scope | None:
-    """Whose memory a candidate becomes: the peer's; in a group that of the one speaker it rests on, else the chat's."""
-    if not session.is_group:
-        return session.user_scope
-    said = [events[position] for position in candidate.rests_on]
-    speakers = {event.sender_id for event in said if event.kind == EventKind.USER}
-    if len(speakers) == 1 and (speaker := speakers.pop()):
-        return keepsakes.scope_of_speaker(session, speaker)
-    return session.chat_scope if session.channel_rules().capture_group_memory else None
-
-
-def _why_not(scope: Scope | None, may_reach: Callable[[str], bool]) -> str:
-    if scope is None:
-        return "no_scope"
-    return "" if may_reach(scope.key) else "out_of_reach"
-
-
-def _draft(
-    session: Session, candidate: Candidate, scope: Scope, events: dict[int, SessionEvent], now: datetime
-) -> Draft:
-    said = [events[position] for position in candidate.rests_on]
-    senders = {event.sender_id for event in said if event.sender_id} or {session.peer}
-    return Draft(
-        scope=scope,
-        type=candidate.type,
-        tier=2 if candidate.type == EntryType.FACT else None,
-        category=candidate.category,
-        importance=candidate.importance,
-        project=candidate.project,
-        topic=candidate.topic,
-        content=candidate.content,
-        source=Source.EXTRACTION,
-        at=max((event.at for event in said), default=now),
-        slots={**candidate.slots, **keepsakes.slots_of(session, senders.pop() if len(senders) == 1 else "")},
-        chats=keepsakes.chats_of(session, scope),
-        origins=tuple(session.origin_of(event) for event in said),
-    )
-
-
 def flush_active(*, now: datetime, seconds: float = 20.0) -> dict[str, int]:
-    """Flush every conversation that goes on and has something new, the latest first, as far as there is time (C8)."""
+    """Flush every conversation that goes on and has something new, the latest first, as far as there is time (C8).
+
+    In its own words: a model may take longer than a process that stops has.
+    """
     end = time.monotonic() + seconds
     flushed = left = 0
     waiting = Session.objects.filter(next_position__gt=F("flushed_to") + 1).order_by("-last_at")

@@ -157,6 +157,7 @@ class Flush(models.Model):
     no_reply = models.BooleanField(_("nothing to keep"), default=False, help_text=_("The bot answered NO_REPLY."))
     goes_on_with = models.TextField(_("goes on with"), blank=True, default="", help_text=_("For the session (E4)."))
     goes_on_to = models.PositiveIntegerField(_("knows up to"), default=0, help_text=_("Where that text was made."))
+    model = models.CharField(_("model"), max_length=200, blank=True, default="", help_text=_("Empty: none was asked."))
     counts = models.JSONField(_("counts"), default=dict, help_text=_("Candidates by what became of them."))
     at = models.DateTimeField(_("at"))
 

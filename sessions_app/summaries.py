@@ -1,7 +1,6 @@
 """A stretch of conversation in few words, taken from the conversation itself: no model is asked (B3).
 
-The one seam for a better summary: whoever has a model makes the text before the session is held, and hands it to
-sessions_app.compaction in place of this one.
+What stands in where there is no model, or where it gave no answer (sessions_app.asking).
 """
 
 import re
@@ -9,15 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 from memories import text
 from memories.capture import turn_text
 from sessions_app.choices import EventKind
 from sessions_app.models import SessionEvent
 
+T = TypeVar("T")
 PARAGRAPHS = 3
 _SENTENCE_CHARS = 240
 _SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?]+|\.(?=\s|$)|\n|$)")
+#: Where one ends; «3.» begins one, at the beginning of a line.
+_END = re.compile(r"[。！？!?]+|(?<!\b\d)(?<!\b\d\d)\.(?=\s)")
 #: What a conversation goes on from: what was settled, wanted, and in numbers.
 _TELLING = re.compile(
     r"\d|\b(?:decid|agree|prefer|must|need|want|will|plan|deadline|error|fix|deploy|name|call|remember|like|use)\w*"
@@ -79,11 +82,23 @@ def summarise(turns: Sequence[Turn], max_tokens: int, *, before: str = "", names
     return text.first_tokens("\n\n".join(filter(None, told)), max_tokens)
 
 
-def _parts(turns: Sequence[Turn], count: int) -> list[Sequence[Turn]]:
+def _parts(whole: Sequence[T], count: int) -> list[Sequence[T]]:
     """The stretch in a few pieces of about the same length."""
-    count = max(min(count, len(turns)), 1)
-    cuts = [len(turns) * n // count for n in range(count + 1)]
-    return [turns[begin:end] for begin, end in pairwise(cuts) if begin < end]
+    count = max(min(count, len(whole)), 1)
+    cuts = [len(whole) * n // count for n in range(count + 1)]
+    return [whole[begin:end] for begin, end in pairwise(cuts) if begin < end]
+
+
+def in_paragraphs(told: str, max_tokens: int) -> str:
+    """What a model wrote as a history hands it out: at most three paragraphs."""
+    return within("\n\n".join(" ".join(part) for part in _parts(told.split("\n\n"), PARAGRAPHS)), max_tokens)
+
+
+def within(told: str, max_tokens: int) -> str:
+    """So much of a text; where it is cut, it ends with a sentence, if that is not too far back."""
+    cut = text.first_tokens(told, max_tokens)
+    ends = [match.end() for match in _END.finditer(cut)] if cut != told else []
+    return cut[: ends[-1]] if ends and ends[-1] * 3 > len(cut) else cut
 
 
 def _paragraph(turns: Sequence[Turn], max_tokens: int, common: Counter[int], names: bool) -> str:

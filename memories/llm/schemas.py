@@ -8,7 +8,7 @@ through a batch with its fuse.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
@@ -56,6 +56,13 @@ def _known(value: Any, info: ValidationInfo) -> str:
     return said
 
 
+def _position(value: Any, info: ValidationInfo) -> int:
+    """Of a message that was shown; ids are texts, positions numbers."""
+    if isinstance(value, float) or not (known := _known(value, info)).isdecimal():
+        raise ValueError("it is no position")
+    return int(known)
+
+
 def _cleaned(value: str) -> str:
     """On one line, without what is no text."""
     return " ".join(_CONTROL.sub("", value).split())
@@ -80,10 +87,15 @@ def _summary(value: str) -> str:
 
 
 def _paragraphs(value: str) -> str:
-    """Paragraphs stay apart."""
-    said = "\n\n".join(part for line in value.splitlines() if (part := _cleaned(line)))
+    said = _paragraphs_if_any(value)
     if not said:
         raise ValueError("it is empty")
+    return said
+
+
+def _paragraphs_if_any(value: str) -> str:
+    """Paragraphs stay apart."""
+    said = "\n\n".join(part for line in value.splitlines() if (part := _cleaned(line)))
     if len(said) > HISTORY_CHARS:
         raise ValueError(f"it has {len(said)} characters, at most {HISTORY_CHARS} are allowed")
     return said
@@ -109,6 +121,7 @@ def _name(fallback: str) -> BeforeValidator:
 
 
 KnownId = Annotated[str, BeforeValidator(_known)]
+KnownPosition = Annotated[int, BeforeValidator(_position)]
 Sentence = Annotated[str, AfterValidator(_sentence)]
 
 
@@ -219,6 +232,34 @@ class Summary(_Answer):
     """What an over-long conversation goes on with (B3)."""
 
     summary: Annotated[str, AfterValidator(_paragraphs)]
+
+
+class Candidate(_Answer):
+    """One sentence that was stated in a conversation, and the positions of the messages it rests on."""
+
+    content: Sentence
+    category: Category
+    importance: float = Field(ge=0, le=1, allow_inf_nan=False)
+    project: Annotated[str, _name(NO_PROJECT)] = NO_PROJECT
+    topic: Annotated[str, _name(NO_TOPIC)] = NO_TOPIC
+    rests_on: list[KnownPosition] = Field(min_length=1)
+
+
+class Flush(_Answer):
+    """What must not be lost when a conversation is shortened, in the form in which bots report it (C7, E4)."""
+
+    version: Literal[1]
+    reply: Literal["", "NO_REPLY"] = ""
+    goes_on_with: Annotated[str, AfterValidator(_paragraphs_if_any)] = Field(default="", alias="continue")
+    candidates: list[Candidate] = Field(default=[], max_length=MAX_FACTS)
+
+    @model_validator(mode="after")
+    def _is_something_or_nothing(self) -> Self:
+        if self.reply and (self.goes_on_with or self.candidates):
+            raise ValueError("NO_REPLY says that there is nothing to keep; here is something")
+        if not (self.reply or self.goes_on_with):
+            raise ValueError('"continue" is empty')
+        return self
 
 
 class TurnSummary(_Answer):

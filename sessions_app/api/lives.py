@@ -16,7 +16,7 @@ from sessions_app import compaction, flushing, locks, resetting
 from sessions_app.api import answers, serializers
 from sessions_app.api.answers import session_json
 from sessions_app.api.sessions import OneSession
-from sessions_app.flushing import Candidate
+from sessions_app.candidates import Candidate
 from sessions_app.models import Session
 
 

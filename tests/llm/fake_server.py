@@ -186,6 +186,8 @@ def _written(asked: Asked, reply: Reply) -> tuple[bytes, int]:
 def plausible(asked: Asked) -> dict[str, Any]:
     """An answer as a dutiful model would give it, by what stands in the data."""
     data = asked.data if isinstance(asked.data, dict) else {}
+    if "before" in data:
+        return _flush(data["before"], data["messages"])
     if messages := data.get("messages"):
         facts = [_fact(message) for message in messages if message.get("role") == "user"]
         said = " ".join(str(message.get("content", "")) for message in messages)
@@ -199,6 +201,15 @@ def plausible(asked: Asked) -> dict[str, Any]:
     if "facts" in data:
         return {"keep": [fact["id"] for fact in data["facts"]], "merge": [], "drop": []}
     return {"summary": " ".join(map(str, data.values()))[:100] or "nothing"}
+
+
+def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the people said is worth remembering, as they said it."""
+    said = [message for message in messages if message["role"] == "user"]
+    told = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in said)])
+    facts = [_fact({**message, "id": message["position"]}) for message in said[:30]]
+    candidates = [{"rests_on": fact.pop("messages"), **fact} for fact in facts]
+    return {"version": 1, "reply": "", "continue": told[:1_500], "candidates": candidates}
 
 
 def _fact(message: dict[str, Any]) -> dict[str, Any]:

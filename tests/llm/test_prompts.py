@@ -20,6 +20,7 @@ ASKED: dict[str, type[BaseModel]] = {
     "profile": schemas.Profile,
     "days": schemas.DayFacts,
     "day_note": schemas.Summary,
+    "flush": schemas.Flush,
     "summary": schemas.Summary,
     "turn_summary": schemas.TurnSummary,
 }

@@ -1,14 +1,18 @@
 """A bot that talks, and the clock it talks by."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
+from memories import llm
 from memories.models import Workspace
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
+from tests.llm.conftest import point_to
+from tests.llm.fake_server import FakeModel
 
 LATER = NOW + timedelta(hours=49)
 
@@ -63,3 +67,12 @@ def told_time(settings: Any) -> None:
 @pytest.fixture
 def talk(workspace: Workspace) -> Talk:
     return Talk(make_key(workspace))
+
+
+@pytest.fixture
+def model(settings: Any, monkeypatch: Any) -> Iterator[FakeModel]:
+    """A model that is configured, and answers what a test tells it."""
+    monkeypatch.setattr(llm, "_BACKOFF", 0.005)
+    with FakeModel() as fake:
+        point_to(settings, fake.url)
+        yield fake
