@@ -1,11 +1,10 @@
-"""What a memory may neither lose nor gain when it is said in other words: numbers, dates, names, and whether it is so.
+"""What a memory may neither lose nor gain when it is said in other words: numbers, dates, names.
 
 Rules, no model: what they take for a name too often only keeps two memories apart.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable
 
 import rjieba
 
@@ -31,15 +30,9 @@ _COUNTING_WORDS = """
     spring summer autumn winter
 """
 _COUNTING = frozenset(_COUNTING_WORDS.split())
-_NEGATED = re.compile(
-    r"\b(?:no|not|never|none|nobody|nothing|nowhere|neither|nor|cannot|without|hardly|cant|wont|dont|doesnt|didnt|isnt)\b"
-    r"|n['’]t\b|不(?![过過仅僅但同])|没|沒|无(?!论)|無(?!論)|未(?!来)|非(?!常)|别(?![人的墅])|莫|勿",
-    re.IGNORECASE,
-)
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?。！？:：\n]\s*|[\"“「(（]\s*)$")
 #: Addresses, paths and whatever else has a sign within: as it stands.
-_SAME_FRAME = 0.75
 _SIGNED = re.compile(r"[\w~]*[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
 _QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{1,80})[\"”」』》]")
 _CHINESE = re.compile("[\u3400-\u9fff]")
@@ -65,36 +58,6 @@ def names(content: str) -> set[str]:
     return {_bare(name) for name in found}
 
 
-def is_negated(content: str) -> bool:
-    return _NEGATED.search(content) is not None
-
-
-def lost(sources: Iterable[str], said: str) -> set[str]:
-    """Numbers, dates and names of the sources that the text no longer says."""
-    kept = numbers(said)
-    gone = {number for source in sources for number in numbers(source)} - kept
-    return gone | {name for source in sources for name in names(source) if not _says(said, name)}
-
-
-def invented(sources: Iterable[str], said: str) -> set[str]:
-    """Numbers, dates and names of the text that none of its sources says."""
-    known = list(sources)
-    counted = {number for source in known for number in numbers(source)}
-    new = {name for name in names(said) if not any(_says(source, name) for source in known)}
-    return (numbers(said) - counted) | new
-
-
-def are_about_others(one: str, other: str) -> bool:
-    """Whether two texts say the same of different numbers, dates or names: «lives in Berlin», «lives in Bremen»."""
-    ours, theirs = numbers(one) | names(one), numbers(other) | names(other)
-    return ours != theirs and text.jaccard(_frame(one, ours), _frame(other, theirs)) >= _SAME_FRAME
-
-
-def _frame(content: str, substance: set[str]) -> set[str]:
-    chinese = {part for part in substance if _CHINESE.search(part)}  # cut by guess, there and here
-    return {word for word in text.words(content) if word not in substance and not any(word in part for part in chinese)}
-
-
 def coverage(source: str, said: str) -> float:
     """How much of what a source says in words the text says, too, 0–1."""
     wanted = text.terms(source).keys()
@@ -116,10 +79,3 @@ def _is_name(word: re.Match[str], plain: str) -> bool:
         return False
     begins = _SENTENCE_START.search(plain[: word.start()]) is not None
     return not (begins and _bare(said.casefold()) in stopwords.ENGLISH)
-
-
-def _says(content: str, name: str) -> bool:
-    plain = unicodedata.normalize("NFKC", content)
-    if _CHINESE.search(name) or not name.replace("'", "").isalnum():
-        return name in plain.casefold()
-    return name in _words(plain) or name in plain.casefold().split()

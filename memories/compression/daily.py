@@ -8,10 +8,11 @@ import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memories import batch, days, drafts, prompts, substance
+from memories import batch, days, drafts, prompts
 from memories.batch import Step
 from memories.choices import BatchVerb, Category, EntryType, Source
 from memories.compression.asking import Asker, Clock
+from memories.compression.reading import read
 from memories.conf import conf
 from memories.drafts import Draft
 from memories.exceptions import ScopeFrozen
@@ -134,7 +135,7 @@ def _store(
 def _invents(fact: Drawn, named: dict[str, DailyEvent]) -> bool:
     """Whether it holds a number none of its days does."""
     said = " ".join(f"{named[pk].content} {_spelled(named[pk].local_date)}" for pk in fact.days)
-    return bool(substance.numbers(fact.content) - substance.numbers(said))
+    return bool(read(fact.content).amounts - read(said).implied)
 
 
 def _spelled(day: date) -> str:

@@ -7,10 +7,10 @@ from datetime import datetime
 
 from django.db import transaction
 
-from memories import batch, prompts, substance
+from memories import batch, prompts
 from memories.batch import Step
 from memories.choices import BatchState, BatchVerb, Category, Held
-from memories.compression import drafting, judging
+from memories.compression import drafting, judging, rewording
 from memories.compression.asking import Asker, Clock
 from memories.compression.facts import is_fixed, live_facts, relevance, settled_by_people, shown, waiting_in
 from memories.conf import conf
@@ -106,7 +106,7 @@ def _write(line: Line, sources: list[Entry], free: Sequence[Entry], refreshed: _
 
 def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
     """A line says nothing its sources do not; and takes the place of others only when something newer was said."""
-    if substance.invented([source.content for source in sources], said):
+    if rewording.invented([source.content for source in sources], said):
         return judging.Objection.INVENTED
     if any(source.category == Category.CREDENTIAL for source in sources):
         return "secret"

@@ -40,28 +40,6 @@ def test_names_are_told(content: str, names: set[str]) -> None:
         assert substance.names(content) == set()
 
 
-@pytest.mark.parametrize("content", ["It isn't on.", "I never drink tea", "不喜欢香菜", "还没做完", "No milk."])
-def test_a_negation_is_told(content: str) -> None:
-    assert substance.is_negated(content)
-
-
-@pytest.mark.parametrize("content", ["It is on.", "Notes are kept", "不过很好", "非常好", "未来的计划", "别人的车"])
-def test_what_only_looks_like_one_is_none(content: str) -> None:
-    assert not substance.is_negated(content)
-
-
-def test_what_a_text_leaves_out_and_makes_up_is_named() -> None:
-    sources = ["Mia lives in Berlin.", "Mia's port is 8080."]
-    assert substance.lost(sources, "Mia lives in Berlin, port 8080.") == set()
-    assert substance.lost(sources, "Mia lives there.") == {"berlin", "8080"}
-    assert substance.invented(sources, "Mia of Berlin has port 9090 in Bremen.") == {"9090", "bremen"}
-    assert substance.lost(["王芳住在杭州"], "王芳搬走了") == {"杭州"}
-
-
-def test_a_name_within_another_word_is_not_it() -> None:
-    assert substance.lost(["call Ann"], "the planning") == {"ann"}
-
-
 def test_coverage_is_the_share_of_words_that_are_said_too() -> None:
     assert substance.coverage("the green bicycle", "a bicycle that is green") == 1.0
     assert substance.coverage("the green bicycle", "a river in spring") == 0.0

@@ -1,0 +1,172 @@
+"""Numbers, times and dates, each written in one way: «3 pm» and 下午三点 as 15:00, «3 May» and 五月三日 as 5-3."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+#: Around an amount in a text that was rewritten; nobody types it, and no tokenizer joins it to a word.
+MARK = "\x1f"
+
+_SMALL_WORDS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+"""
+_TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINAL_WORDS = "first second third fourth fifth sixth seventh"
+_MONTH_WORDS = "january february march april may june july august september october november december"
+_WEEKDAY_WORDS = "monday tuesday wednesday thursday friday saturday sunday"
+_MONTHS, _WEEKDAYS = _MONTH_WORDS.split(), _WEEKDAY_WORDS.split()
+DAYS_AND_MONTHS = frozenset([*_MONTHS, *_WEEKDAYS, *(f"{day}s" for day in _WEEKDAYS)])
+_ENGLISH = dict(zip(_SMALL_WORDS.split(), range(20), strict=True)) | dict(
+    zip(_TENS_WORDS.split(), range(20, 100, 10), strict=True)
+)
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_ORDINALS = {word: str(n) for n, word in enumerate(_ORDINAL_WORDS.split(), start=1)}
+_DIGITS = {char: n for n, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+_UNITS = {"十": 10, "百": 100, "千": 1_000}
+_HAN = "零〇一二两兩三四五六七八九十百千万萬亿億"
+_NUMERAL = rf"(?:\d+|[{_HAN}]+)"
+_MEASURES = (
+    "年月日号號点點时時分秒个個岁歲天周週次只隻条條元块塊斤公楼樓层層位名本台辆輛度成折张張件家套杯小口人门門千米倍"
+)
+_LATER = ("下午", "晚上", "傍晚", "夜里")
+#: Before which hour the words of a day hold.
+_HOURS = (
+    (6, "凌晨 早上 morning night"), (12, "早上 上午 morning"), (13, "中午 noon"), (18, "下午 afternoon"),
+    (99, "晚上 evening night"),
+)  # fmt: skip
+_MONTH = "|".join(month.capitalize() for month in _MONTHS)
+_NUMBER_WORD = "|".join(_ENGLISH)
+
+
+def alike(content: str) -> str:
+    """A text whose amounts are written in one way, each between marks."""
+    for pattern, rewrite in _RULES:
+        content = pattern.sub(partial(_unless_marked, rewrite), content)
+    return content
+
+
+def implied(amount: str) -> list[str]:
+    """What an amount says beside itself: 5-3 is in May, 15:00 in the afternoon."""
+    if date := re.fullmatch(r"(\d+)-\d+", amount):
+        return [f"month {date[1]}"]
+    if clock := re.fullmatch(r"(\d+):\d\d", amount):
+        return next(words.split() for hour, words in _HOURS if int(clock[1]) < hour)
+    return []
+
+
+def _unless_marked(rewrite: Callable[[re.Match[str]], str], match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith(MARK) else rewrite(match)
+
+
+def _marked(*amounts: object) -> str:
+    return "".join(f" {MARK}{amount}{MARK} " for amount in amounts)
+
+
+def numeral(said: str) -> int:
+    """What digits or a Chinese numeral count: 两百五十 is 250."""
+    if said.isdecimal():
+        return int(said)
+    if not any(char in "十百千万萬亿億" for char in said):
+        return int("".join(str(_DIGITS[char]) for char in said))
+    for char, scale in (("亿", 10**8), ("億", 10**8), ("万", 10**4), ("萬", 10**4)):
+        if char in said:
+            head, tail = said.split(char, 1)
+            return (numeral(head) if head else 1) * scale + (numeral(tail) if tail else 0)
+    total, digit = 0, 0
+    for place, char in enumerate(said):
+        if char in _UNITS:
+            total += (digit if digit or place else 1) * _UNITS[char]
+            digit = 0
+        else:
+            digit = _DIGITS[char]
+    return total + digit
+
+
+def _iso(match: re.Match[str]) -> str:
+    return _marked(match[1], f"{int(match[2])}-{int(match[3])}")
+
+
+def _chinese_date(match: re.Match[str]) -> str:
+    month = numeral(match[1])
+    return _marked(f"{month}-{numeral(match[2])}") if match[2] else _marked(f"month {month}")
+
+
+def _date(month: str, day: str) -> str:
+    return _marked(f"{_MONTHS.index(month.lower()) + 1}-{int(day)}")
+
+
+def _month(match: re.Match[str]) -> str:
+    return _marked(f"month {_MONTHS.index(match[0].lower()) + 1}")
+
+
+def _clock(hour: int, minute: int = 0) -> str:
+    return _marked(f"{hour}:{minute:02d}")
+
+
+def _of_twelve(match: re.Match[str]) -> str:
+    late = match[3].lower().startswith("p")
+    return _clock(int(match[1]) % 12 + 12 * late, int(match[2] or 0))
+
+
+def _chinese_clock(match: re.Match[str]) -> str:
+    hour, minutes = numeral(match[2]), match[3] or ""
+    hour += 12 if match[1] in _LATER and hour < 12 else 0
+    minute = 30 if minutes.startswith("半") else numeral(minutes.rstrip("分")) if minutes.rstrip("分") else 0
+    return _clock(hour, minute)
+
+
+def _english_number(match: re.Match[str]) -> str:
+    total = 0
+    for word in re.split(r"[\s-]+", match[0].lower()):
+        total = total * _SCALES[word] if word in _SCALES else total + _ENGLISH[word]
+    return _marked(total)
+
+
+def _plain(match: re.Match[str]) -> str:
+    said = match[1].replace(",", "")
+    return _marked(said.lstrip("0") or "0" if said.isdecimal() else said)
+
+
+def _counted(match: re.Match[str]) -> str:
+    return _marked(numeral(match[0]))
+
+
+def _weekday(match: re.Match[str]) -> str:
+    return _marked(_WEEKDAYS[min("一二三四五六日天".index(match[1]), 6)])
+
+
+_FREE = r"(?<![A-Za-z\d.:/-])"
+
+
+def _rule(
+    pattern: str, rewrite: Callable[[re.Match[str]], str], flags: int = 0
+) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
+    return re.compile(f"{MARK}[^{MARK}]*{MARK}|{pattern}", flags), rewrite
+
+
+#: In this order: what belongs together is read before its parts. «A cat», 一只猫, counts nothing.
+_RULES = (
+    _rule(rf"{_FREE}(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?!\d)", _iso),
+    _rule(rf"({_NUMERAL})月份?(?:({_NUMERAL})[日号號])?", _chinese_date),
+    _rule(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![:.]\d)", lambda match: _date(match[1], match[2])),
+    _rule(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\b", lambda match: _date(match[2], match[1])),
+    _rule(rf"(?<!^)(?<![.!?] )\b(?:{_MONTH})\b", _month),
+    _rule(rf"{_FREE}(\d{{1,2}})(?:[:.](\d\d))?\s?(am\b|pm\b|a\.m\.|p\.m\.)", _of_twelve, re.IGNORECASE),
+    _rule(rf"{_FREE}(\d{{1,2}}):(\d\d)(?![\d:])", lambda match: _clock(int(match[1]), int(match[2]))),
+    _rule(
+        rf"(早上|上午|中午|下午|晚上|凌晨|傍晚|夜里)?({_NUMERAL})[点點](?:钟|鐘|整)?(半|{_NUMERAL}分?)?", _chinese_clock
+    ),
+    _rule("(?:周|週|星期|礼拜|禮拜)([一二三四五六日天])", _weekday),
+    _rule(rf"\b({'|'.join(_WEEKDAYS)})s?\b", lambda match: _marked(match[1].lower()), re.IGNORECASE),
+    _rule(
+        rf"(?<!a )(?<!per )(?<!one )\b({'|'.join(_ORDINALS)})\b(?= \w)",
+        lambda match: _marked(_ORDINALS[match[1].lower()]),
+        re.IGNORECASE,
+    ),
+    _rule(r"\b(\d+)(?:st|nd|rd|th)\b", _plain),
+    _rule(rf"\b(?:{_NUMBER_WORD})(?:[ -](?:{_NUMBER_WORD}|{'|'.join(_SCALES)}))*\b", _english_number, re.IGNORECASE),
+    _rule(r"(?<![A-Za-z\d.:/@_-])(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)*)(?![\d:/@-])", _plain),
+    _rule(rf"(?<!第)一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),
+    _rule(rf"[{_HAN}]+(?=[{_MEASURES}])|[{_HAN}]{{2,}}", _counted),
+)
