@@ -126,7 +126,7 @@ class BatchState(TextChoices):
 
 
 class BatchVerb(TextChoices):
-    """What one row of a batch does to its entry."""
+    """What one row of a batch does to its entry, or tells of a day."""
 
     CREATE = "create", _("Create")
     CHANGE = "change", _("Change")
@@ -137,6 +137,7 @@ class BatchVerb(TextChoices):
     SUPERSEDE = "supersede", _("Supersede")
     UNDO = "undo", _("Put back")
     PURGE = "purge", _("Remove for good")
+    TELL = "tell", _("Tell of a day")
 
 
 class ChangeState(TextChoices):
@@ -158,6 +159,7 @@ class LeftBecause(TextChoices):
     SUPPRESSED = "suppressed", _("People had taken this out before.")
     UNSTORABLE = "unstorable", _("It cannot be stored like this.")
     NO_SUCCESSOR = "no_successor", _("What it was to become part of is not in use.")
+    STANDS = "stands", _("It has taken the place of others since. First undo what had it do so: %(batches)s.")
 
 
 class Held(TextChoices):

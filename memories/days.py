@@ -1,19 +1,25 @@
 """The door of tier 3: the only code that writes what happened on a day (D1)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from memories import text
-from memories.choices import Source
+from memories import store, text
+from memories.choices import LeftBecause, Source
 from memories.conf import conf
 from memories.exceptions import InvalidDraft, ScopeFrozen
 from memories.models import DailyEvent, Scope, Suppression
 from memories.models.change import acting
+from memories.store import Done
+
+_TABLE = DailyEvent._meta.db_table
+#: What an undo never gives back: names, and what rises with every change.
+_KEPT = frozenset({"id", "uid", "workspace_id", "scope_id", "version", "updated_at"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +32,29 @@ class Day:
     source: str = Source.EXTRACTION
     chats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+
+
+def written_down(day: Day) -> dict[str, Any]:
+    """A day as JSON, without its scope: the plan it stands in names that."""
+    return {
+        "date": day.local_date.isoformat(),
+        "content": day.content,
+        "source": day.source,
+        "chats": list(day.chats),
+        "origins": list(day.origins),
+    }
+
+
+def read_back(scope: Scope, values: Mapping[str, Any]) -> Day:
+    """The day that was written down."""
+    return Day(
+        scope=scope,
+        local_date=date.fromisoformat(values["date"]),
+        content=values["content"],
+        source=values["source"],
+        chats=tuple(values["chats"]),
+        origins=tuple(values["origins"]),
+    )
 
 
 class TakenOut:
@@ -48,6 +77,11 @@ class TakenOut:
 
 def write(days: Sequence[Day], *, now: datetime, actor: str) -> list[DailyEvent]:
     """Store what is told of days, less what people took out. Raises ScopeFrozen, InvalidDraft; then none is stored."""
+    return [event for event in write_each(days, now=now, actor=actor) if event is not None]
+
+
+def write_each(days: Sequence[Day], *, now: datetime, actor: str) -> list[DailyEvent | None]:
+    """The same, with None for each that people took out."""
     if not days:
         return []
     scopes = Scope.objects.in_bulk({day.scope.pk for day in days})
@@ -57,8 +91,9 @@ def write(days: Sequence[Day], *, now: datetime, actor: str) -> list[DailyEvent]
         check(day.content)
     with acting(actor):
         taken_out = TakenOut(scopes.values())
-        told = [day for day in days if not taken_out.holds(day.scope, day.content, day.origins)]
-        return DailyEvent.objects.bulk_create(_event(day, now) for day in told)
+        told = [None if taken_out.holds(day.scope, day.content, day.origins) else _event(day, now) for day in days]
+        DailyEvent.objects.bulk_create(event for event in told if event is not None)
+        return told
 
 
 def _event(day: Day, now: datetime) -> DailyEvent:
@@ -120,3 +155,31 @@ def restore(events: QuerySet[DailyEvent], *, now: datetime, actor: str) -> int:
     """Bring events back into use; how many were out."""
     with acting(actor):
         return events.filter(expired_at__isnull=False).update(expired_at=None, updated_at=now)
+
+
+def put_back(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> Done:
+    """Give events back what they were before batch `of`; one that it told is out of use then.
+
+    Those that anything but this undo, the batch `by`, has changed since are left alone unless `force`: reworded, taken
+    out, or made into facts. Inside the caller's transaction.
+    """
+    were = store.before(of, _TABLE, events)
+    found = DailyEvent.objects.filter(scope=scope).select_for_update().in_bulk(list(events))
+    done = Done()
+    done.leave(set(events) - found.keys(), LeftBecause.GONE)
+    if not force:
+        done.leave(changed_since({pk: row.last for pk, row in were.items()}, by=by) & found.keys(), LeftBecause.CHANGED)
+    done.done = sorted(found.keys() - done.left.keys())
+    for pk in done.done:
+        was = were.get(pk, store.Before())
+        columns = {name: value for name, value in was.columns.items() if name not in _KEPT}
+        if was.made:
+            columns = {} if found[pk].expired_at else {"expired_at": now}
+        if columns:
+            DailyEvent.objects.filter(pk=pk).update(**columns, updated_at=now)
+    return done
+
+
+def changed_since(lasts: Mapping[int, int], *, by: int = 0) -> set[int]:
+    """Events that anything but batch `by` has changed after their change `lasts` names, and not taken back since."""
+    return store.changed_since(lasts, by=by, table=_TABLE)

@@ -19,7 +19,7 @@ from memories.admin.confirmations import Question, ReasonForm, ask, form_of, is_
 from memories.admin.wall import actor_of
 from memories.choices import BatchState, ChangeState
 from memories.exceptions import PlatformError
-from memories.models import Batch, Entry
+from memories.models import Batch, DailyEvent, Entry
 
 #: Entries that were changed since, as the page that asks names them.
 NAMED = 100
@@ -85,7 +85,8 @@ class Decisions:
             force = form.cleaned_data["changed"] == TAKE
             reason = form.cleaned_data["reason"]
             return _tried(request, batch, lambda: _undo(request, batch, positions, reason, force))
-        changed = _changed_since(batch, positions) if batch.state == BatchState.APPLIED else []
+        is_open = batch.state == BatchState.APPLIED
+        changed = _changed_since(batch, positions) if is_open else []
         if not changed:
             del form.fields["changed"]
         title = gettext("Undo this batch")
@@ -93,7 +94,7 @@ class Decisions:
             title = ngettext("Undo %(n)d row", "Undo %(n)d rows", len(positions)) % {"n": len(positions)}
         question = Question(
             title=title,
-            text=_told_undo(len(changed)),
+            text=" ".join(filter(None, [_told_undo(len(changed)), is_open and _told_standing(batch)])),
             button=gettext("Undo"),
             back=address_of(batch),
             rows=changed,
@@ -178,19 +179,40 @@ def _positions(request: HttpRequest) -> list[int]:
 
 
 def _changed_since(batch: Batch, positions: Collection[int]) -> list[str]:
-    """The entries an undo leaves alone unless it is told otherwise, by what they say now."""
-    entries = set(batches.changed_since(batch))
-    if positions:
-        entries &= set(batch.changes.filter(position__in=positions).values_list("entry_id", flat=True))
-    rows = Entry.objects.filter(workspace_id=batch.workspace_id, pk__in=entries)
-    said = dict(rows.order_by("pk").values_list("pk", "content")[:NAMED])
-    return [content[:160] for content in said.values()] + [""] * (len(entries) - len(said))
+    """What an undo leaves alone unless it is told otherwise, by what it says now."""
+    said: list[str] = []
+    for changed, model, column in (
+        (batches.changed_since(batch), Entry, "entry_id"),
+        (batches.events_changed_since(batch), DailyEvent, "event_id"),
+    ):
+        rows = set(changed)
+        if positions:
+            rows &= set(batch.changes.filter(position__in=positions).values_list(column, flat=True))
+        found = model.objects.filter(workspace_id=batch.workspace_id, pk__in=rows).order_by("pk")
+        known = list(found.values_list("content", flat=True)[:NAMED])
+        said += [content[:160] for content in known] + [""] * (len(rows) - len(known))
+    return said
+
+
+def _told_standing(batch: Batch) -> str:
+    """What an undo leaves in any case, and what to undo first."""
+    standing = batches.standing(batch)
+    if not standing:
+        return ""
+    text = ngettext(
+        "%(n)d memory stays in any case: it has taken the place of others since. First undo what had it do so: "
+        "%(batches)s.",
+        "%(n)d memories stay in any case: they have taken the place of others since. First undo what had them do so: "
+        "%(batches)s.",
+        len(standing),
+    )
+    return text % {"n": len(standing), "batches": ", ".join(sorted(set(standing.values())))}
 
 
 def _told_undo(changed: int) -> str:
     text = gettext(
-        "Every memory it changed gets back what it was before; what it made is archived. The undo is a batch itself, "
-        "and can be undone."
+        "Every memory it changed gets back what it was before; what it made is archived, and what it told of a day is "
+        "told no more. The undo is a batch itself, and can be undone."
     )
     if not changed:
         return f"{text} {gettext('Nothing of it was changed since.')}"

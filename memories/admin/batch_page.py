@@ -32,6 +32,7 @@ STATES = {
 ROW_STATES = {ChangeState.APPLIED: "success", ChangeState.LEFT: "warning"}
 VERBS = {
     BatchVerb.CREATE: "success",
+    BatchVerb.TELL: "success",
     BatchVerb.RESTORE: "success",
     BatchVerb.EXPIRE: "danger",
     BatchVerb.ARCHIVE: "danger",
@@ -78,7 +79,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         if request.GET.get(name) in known
     }
     changes = BatchChange.objects.filter(workspace_id=batch.workspace_id, batch=batch)
-    found = Paginator(changes.filter(**asked).order_by("position").select_related("entry"), PER_PAGE)
+    found = Paginator(changes.filter(**asked).order_by("position").select_related("entry", "event"), PER_PAGE)
     rows = found.get_page(request.GET.get("page"))
     context = {
         **model_admin.admin_site.each_context(request),

@@ -263,6 +263,7 @@ class BatchChangeAnswer(serializers.Serializer[Any]):
     position = serializers.IntegerField()
     verb = serializers.ChoiceField(choices=BatchVerb.choices)
     entry = serializers.UUIDField(allow_null=True)
+    event = serializers.UUIDField(allow_null=True, help_text="The event of a day, where the row tells of one.")
     expected_version = serializers.IntegerField(allow_null=True)
     state = serializers.ChoiceField(choices=ChangeState.choices)
     note = RowNote(allow_null=True)

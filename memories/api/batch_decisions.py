@@ -121,7 +121,7 @@ class RowView(Call):
         asked = RowChange(data=request.data)
         asked.is_valid(raise_exception=True)
         found = batch_for(key_of(request), uid)
-        rows = found.changes.filter(position=position).select_related("entry")
+        rows = found.changes.filter(position=position).select_related("entry", "event")
         if not rows.exists():
             raise NotFound
         if "content" in asked.validated_data:

@@ -39,11 +39,12 @@ def batch_json(one: Batch) -> dict[str, Any]:
 def row_json(row: Told) -> dict[str, Any]:
     """One row of a batch as clients see it."""
     change = row.change
-    is_written = change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE)
+    is_written = change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL)
     return {
         "position": change.position,
         "verb": change.verb,
         "entry": str(change.entry.uid) if change.entry else None,
+        "event": str(change.event.uid) if change.event else None,
         "expected_version": change.expected_version,
         "state": change.state,
         "note": {"code": row.note[0], "text": row.note[1]} if row.note else None,

@@ -157,7 +157,7 @@ def shown(
     """A batch as it stands now, with a page of its changes."""
     found = batch_for(key_of(request), uid)
     changes = BatchChange.objects.filter(workspace_id=found.workspace_id, batch=found, position__gt=cursor, **only)
-    rows = list(changes.order_by("position").select_related("entry")[: limit + 1])
+    rows = list(changes.order_by("position").select_related("entry", "event")[: limit + 1])
     page = rows[:limit]
     following = str(page[-1].position) if len(rows) > limit else None
     listed = pages.answer(request, [row_json(row) for row in batch.tell(found, page)], following)

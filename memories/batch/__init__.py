@@ -9,7 +9,7 @@ from memories.batch.fuse import in_words
 from memories.batch.holding import hold, open_proposals, overtake, part_of
 from memories.batch.planning import Step, plan, plan_all
 from memories.batch.telling import Told, note_of, tell
-from memories.batch.undoing import changed_since, plan_undo
+from memories.batch.undoing import changed_since, events_changed_since, plan_undo, standing
 
 __all__ = [
     "CHUNK",
@@ -18,6 +18,7 @@ __all__ = [
     "approve",
     "carry_out",
     "changed_since",
+    "events_changed_since",
     "hold",
     "in_words",
     "note_of",
@@ -31,6 +32,7 @@ __all__ = [
     "remove",
     "resume",
     "reword",
+    "standing",
     "start",
     "tell",
     "waiting",

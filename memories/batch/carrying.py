@@ -10,7 +10,7 @@ import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memories import drafts, store
+from memories import days, drafts, store
 from memories.batch import undoing
 from memories.batch.planning import counts_of
 from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause, Outcome
@@ -110,18 +110,18 @@ def _create(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetim
     ready, outdated = [], _outdated(scope, changes)
     for change in changes:
         if change.pk in outdated:
-            _leave(change, LeftBecause.CHANGED)
+            change.leave(LeftBecause.CHANGED)
             continue
         try:
             draft = drafts.read_back(scope, change.draft)
             drafts.check(draft)
             ready.append((change, draft))
         except InvalidDraft as problem:
-            _leave(change, LeftBecause.UNSTORABLE, str(problem))
+            change.leave(LeftBecause.UNSTORABLE, str(problem))
     answers = store.remember_many([draft for _change, draft in ready], now=now, actor=batch.actor)
     for (change, _draft), answer in zip(ready, answers, strict=True):
         if answer.outcome == Outcome.SUPPRESSED:
-            _leave(change, LeftBecause.SUPPRESSED)
+            change.leave(LeftBecause.SUPPRESSED)
             continue
         change.entry, change.state = answer.entry, ChangeState.APPLIED
         change.note = "" if answer.outcome == Outcome.CREATED else str(answer.outcome)
@@ -189,20 +189,32 @@ def _edit(batch: Batch, change: BatchChange, now: datetime) -> None:
             raise EntryNotFound
         store.edit(entry, wanted, now=now, actor=batch.actor, expected_version=change.expected_version)
     except EntryNotFound:
-        _leave(change, LeftBecause.GONE)
+        change.leave(LeftBecause.GONE)
     except VersionConflict:
-        _leave(change, LeftBecause.CHANGED)
+        change.leave(LeftBecause.CHANGED)
     except InvalidDraft as problem:
-        _leave(change, LeftBecause.UNSTORABLE, str(problem))
+        change.leave(LeftBecause.UNSTORABLE, str(problem))
     else:
         change.state = ChangeState.APPLIED
 
 
+def _tell(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
+    told = [days.read_back(scope, change.draft) for change in changes]
+    for change, event in zip(changes, days.write_each(told, now=now, actor=batch.actor), strict=True):
+        if event is None:
+            change.leave(LeftBecause.SUPPRESSED)
+            continue
+        change.event, change.state = event, ChangeState.APPLIED
+        change.save(update_fields=["event", "state"])
+
+
 def _undo(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
     for force, group in _alike(changes, lambda draft: bool(draft.get("force"))):
-        entries = [change.entry_id for change in group if change.entry_id is not None]
-        done = store.put_back(scope, entries, of=batch.undoes_id or 0, by=batch.pk, force=force, now=now)
-        _mark(group, done)
+        of, by = batch.undoes_id or 0, batch.pk
+        for put_back, column in ((store.put_back, "entry_id"), (days.put_back, "event_id")):
+            rows = [change for change in group if getattr(change, column) is not None]
+            named = [getattr(change, column) for change in rows]
+            _mark(rows, put_back(scope, named, of=of, by=by, force=force, now=now), column)
 
 
 def _purge(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
@@ -219,6 +231,7 @@ _VERBS: dict[BatchVerb, Callable[[Scope, Batch, list[BatchChange], datetime], No
     BatchVerb.SUPERSEDE: _supersede,
     BatchVerb.UNDO: _undo,
     BatchVerb.PURGE: _purge,
+    BatchVerb.TELL: _tell,
 }
 
 
@@ -251,18 +264,15 @@ def _by_successor(batch: Batch, changes: Sequence[BatchChange]) -> list[tuple[in
 
     groups = _alike(changes, successor)
     for change in (change for entry, group in groups if entry is None for change in group):
-        _leave(change, LeftBecause.NO_SUCCESSOR)
+        change.leave(LeftBecause.NO_SUCCESSOR)
     return [(entry, group) for entry, group in groups if entry is not None]
 
 
-def _mark(changes: Iterable[BatchChange], done: Done) -> None:
+def _mark(changes: Iterable[BatchChange], done: Done, column: str = "entry_id") -> None:
     made = set(done.done)
     for change in changes:
-        if change.entry_id in made:
+        pk = getattr(change, column) or 0
+        if pk in made:
             change.state = ChangeState.APPLIED
         else:
-            _leave(change, done.left.get(change.entry_id or 0, LeftBecause.ALREADY))
-
-
-def _leave(change: BatchChange, reason: LeftBecause, detail: str = "") -> None:
-    change.state, change.note = ChangeState.LEFT, f"{reason}: {detail}" if detail else str(reason)
+            change.leave(done.left.get(pk, LeftBecause.ALREADY), done.details.get(pk, ""))

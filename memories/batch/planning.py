@@ -26,11 +26,13 @@ class Step:
     CREATE: the draft, written down; `rests_on` {entry: version}, without which it is not created; `sources`, entries
     it names as its sources and that stay. CHANGE: `columns` and `slots`. EXPIRE: `suppress`. RESTORE: `term_seconds`.
     MERGE and SUPERSEDE: `into`, either {"entry": its id} or {"position": the row of this plan that creates it}.
+    TELL: the day, written down. UNDO: an entry or the event of a day.
     """
 
     verb: BatchVerb
     entry_id: int | None = None
     version: int | None = None
+    event_id: int | None = None
     draft: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -107,6 +109,7 @@ def _row(batch: Batch, position: int, step: Step) -> BatchChange:
         position=position,
         verb=step.verb,
         entry_id=step.entry_id,
+        event_id=step.event_id,
         expected_version=step.version,
         draft=dict(step.draft),
     )

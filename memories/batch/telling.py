@@ -7,8 +7,9 @@ from typing import Any
 
 from django.utils.translation import pgettext
 
+from memories import store
 from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause, Operation, Outcome
-from memories.models import Batch, BatchChange, Change, Entry, Slot
+from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot
 
 Values = tuple[Any, Any]  # before and after
 #: What an undo tells of an entry beside its words; the rest follows from these.
@@ -55,6 +56,8 @@ def tell(batch: Batch, changes: Sequence[BatchChange]) -> list[Told]:
 def note_of(change: BatchChange) -> tuple[str, str] | None:
     """What became of a row that was not simply made: a word to act on, and words to read."""
     code, _colon, detail = change.note.partition(": ")
+    if code == LeftBecause.STANDS:
+        return code, str(LeftBecause.STANDS.label) % {"batches": detail}
     if code in LeftBecause.values:
         return code, detail or str(LeftBecause(code).label)
     if code in Outcome.values:
@@ -70,6 +73,9 @@ _OUTCOMES: Mapping[Outcome, Any] = {
 
 def _tell_words(row: Told, past: "_Past") -> None:
     change, entry = row.change, row.change.entry
+    if change.event or change.verb == BatchVerb.TELL:
+        _tell_day(row, change.event, past)
+        return
     was = past.entries.get(change.entry_id or 0, {}) if change.state in _MADE else {}
     row.before = was.get("content", entry.content if entry else None)
     match change.verb:
@@ -88,6 +94,16 @@ def _tell_words(row: Told, past: "_Past") -> None:
             row.columns = _told_of({name: getattr(entry, name, None) for name in became} | was, became)
 
 
+def _tell_day(row: Told, event: DailyEvent | None, past: "_Past") -> None:
+    """Of a day the words are told, and whether it is in use then."""
+    if row.change.verb == BatchVerb.TELL:
+        row.after = event.content if event else row.change.draft.get("content")
+    elif event:
+        row.before = event.content
+        was = past.events.get(event.pk, {}) if row.change.state in _MADE else {}
+        row.columns = _told_of({"expired_at": event.expired_at} | was, past.undone_events.get(event.pk, {}))
+
+
 def _told_of(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Values]:
     attributes = {name: (was[name], becomes[name]) for name in ATTRIBUTES if name in becomes}
     marks = {mark: (bool(was[name]), bool(becomes[name])) for mark, name in MARKS.items() if name in becomes}
@@ -100,6 +116,8 @@ class _Past:
 
     entries: dict[int, dict[str, Any]] = field(default_factory=dict)
     undone: dict[int, dict[str, Any]] = field(default_factory=dict)
+    events: dict[int, dict[str, Any]] = field(default_factory=dict)
+    undone_events: dict[int, dict[str, Any]] = field(default_factory=dict)
     slots: dict[int, dict[str, str]] = field(default_factory=dict)  # of each entry, as they stand or stood
     made: dict[int, dict[str, str | None]] = field(default_factory=dict)  # what the batch found of those it changed
 
@@ -107,9 +125,15 @@ class _Past:
     def of(cls, batch: Batch, changes: Sequence[BatchChange]) -> "_Past":
         entries = [change.entry_id for change in changes if change.entry_id is not None]
         with_slots = [change.entry_id for change in changes if change.entry_id and change.draft.get("slots")]
-        past = cls(entries=_before(batch.pk, entries) if batch.state != BatchState.PROPOSED else {})
+        events = [change.event_id for change in changes if change.event_id is not None]
+        past = cls()
+        if batch.state != BatchState.PROPOSED:
+            past.entries, past.events = _before(batch.pk, entries), _before(batch.pk, events, DailyEvent)
         if batch.undoes_id:
-            past.undone = _before(batch.undoes_id, entries)
+            past.undone, past.undone_events = (
+                _before(batch.undoes_id, entries),
+                _before(batch.undoes_id, events, DailyEvent),
+            )
         if with_slots:
             past._read_slots(batch, with_slots)
         return past
@@ -134,15 +158,11 @@ class _Past:
                 self.made.setdefault(entry, {})[name] = old
 
 
-def _before(batch: int, entries: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """What a batch found in the columns it changed: the earliest value of each."""
-    found: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-    rows = Change.objects.filter(batch_id=batch, table_name=Entry._meta.db_table, row_id__in=entries)
-    for change in rows.order_by("-id").only("row_id", "op", "old"):
-        found[change.row_id].update(change.old)
-        if change.op == Operation.INSERT:
-            found[change.row_id]["archived_at"] = True  # what a batch made is archived when it is taken back
-    return dict(found)
+def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent] = Entry) -> dict[int, dict[str, Any]]:
+    """What a batch found in the columns it changed; what it made is out of use when it is taken back."""
+    found = store.before(batch, model._meta.db_table, rows) if rows else {}
+    gone = {"archived_at" if model is Entry else "expired_at": True}
+    return {pk: row.columns | (gone if row.made else {}) for pk, row in found.items()}
 
 
 @dataclass(kw_only=True)

@@ -1,16 +1,19 @@
 """Taking a batch back: an undo is a batch itself, and can be taken back again (F3)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from uuid import uuid4
 
 from django.db import connection, transaction
+from django.db.models import Max, Q
 
-from memories import store
+from memories import days, store
 from memories.batch.planning import Step, plan
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo
-from memories.models import Batch, BatchChange
+from memories.models import Batch, BatchChange, Change, DailyEvent, Entry
+
+_ENTRIES, _EVENTS = Entry._meta.db_table, DailyEvent._meta.db_table
 
 #: Entries a batch changed, with their slots, links and what keeps them out; as its changes tell.
 _TOUCHED = """
@@ -40,11 +43,11 @@ def plan_undo(
     positions: Collection[int] | None = None,
     force: bool = False,
 ) -> Batch:
-    """Plan to put back the state before a batch: of all its entries, or of those its rows at `positions` name.
+    """Plan to put back the state before a batch: of all it changed, or of what its rows at `positions` name.
 
     Entries changed since are left alone and named, unless `force`: then what the batch changed of them is put back,
-    and what others changed beside it stays. Raises BatchSettled, BatchBusy,
-    NothingToUndo or ScopeFrozen.
+    and what others changed beside it stays. What others would be out of use without stays
+    in any case. Raises BatchSettled, BatchBusy, NothingToUndo or ScopeFrozen.
     """
     with transaction.atomic():
         held = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
@@ -55,11 +58,12 @@ def plan_undo(
         if held.changes.filter(verb=BatchVerb.PURGE).exists():
             raise NothingToUndo
         entries = _still_applied(held) if positions is None else _named(held, positions)
-        if not entries:
+        events = _events(held, positions)
+        if not (entries or events):
             raise NothingToUndo
         undo = plan(
             held.scope,
-            (Step(verb=BatchVerb.UNDO, entry_id=entry, draft={"force": True} if force else {}) for entry in entries),
+            _steps(entries, events, {"force": True} if force else {}),
             name=BatchVerb.UNDO,
             run=f"undo:{uuid4()}",
             actor=actor,
@@ -71,27 +75,42 @@ def plan_undo(
     return undo
 
 
+def _steps(entries: Iterable[int], events: Iterable[int], draft: dict[str, bool]) -> Iterator[Step]:
+    yield from (Step(verb=BatchVerb.UNDO, entry_id=entry, draft=draft) for entry in entries)
+    yield from (Step(verb=BatchVerb.UNDO, event_id=event, draft=draft) for event in events)
+
+
 def changed_since(batch: Batch) -> list[int]:
     """Entries of an applied batch that were changed since: an undo leaves them alone unless it is forced."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT row_id, max(id) FROM memories_change WHERE batch_id = %s AND table_name = 'memories_entry'"
-            " GROUP BY row_id",
-            [batch.pk],
-        )
-        return sorted(store.changed_since(dict(cursor.fetchall())))
+    return sorted(store.changed_since(_lasts(batch, _ENTRIES)))
+
+
+def events_changed_since(batch: Batch) -> list[int]:
+    """The same, of the events of days it told."""
+    return sorted(days.changed_since(_lasts(batch, _EVENTS)))
+
+
+def standing(batch: Batch) -> dict[int, str]:
+    """Entries of an applied batch that have taken the place of others since, and by which batches, to undo first."""
+    return {} if batch.scope is None else store.standing_in_for(batch.scope, _still_applied(batch), of=batch.pk)
+
+
+def _lasts(batch: Batch, table: str) -> dict[int, int]:
+    """The last change a batch made to each row of a table."""
+    changes = Change.objects.filter(batch_id=batch.pk, table_name=table).order_by()
+    return dict(changes.values_list("row_id").annotate(last=Max("id")))
 
 
 def close(undo: Batch, now: datetime) -> None:
     """Tell the batches before it: what an undo put back is undone there, and in effect again one further back."""
     put_back = BatchChange.objects.filter(batch=undo, verb=BatchVerb.UNDO, state=ChangeState.APPLIED)
-    entries, in_effect = put_back.values("entry"), False
+    put, in_effect = Q(entry__in=put_back.values("entry")) | Q(event__in=put_back.values("event")), False
     step: Batch | None = undo
     while step is not None and (step := step.undoes) is not None:
         was, becomes = (
             (ChangeState.UNDONE, ChangeState.APPLIED) if in_effect else (ChangeState.APPLIED, ChangeState.UNDONE)
         )
-        BatchChange.objects.filter(batch=step, state=was, entry__in=entries).update(state=becomes)
+        BatchChange.objects.filter(put, batch=step, state=was).update(state=becomes)
         _set_state(step, now)
         in_effect = not in_effect
 
@@ -121,3 +140,10 @@ def _named(batch: Batch, positions: Collection[int]) -> list[int]:
     resting = changes.filter(draft__into__position__in=list(positions))
     chosen = changes.filter(position__in=list(positions)) | resting
     return sorted({entry for entry in chosen.values_list("entry_id", flat=True) if entry is not None})
+
+
+def _events(batch: Batch, positions: Collection[int] | None) -> list[int]:
+    """The events of days its rows told or put back, and nobody has put back since."""
+    changes = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED, event__isnull=False)
+    chosen = changes if positions is None else changes.filter(position__in=list(positions))
+    return sorted({event for event in chosen.values_list("event_id", flat=True) if event is not None})

@@ -3,7 +3,7 @@
 Everything stands inside the transaction that takes the parcel out of the buffer.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -11,39 +11,45 @@ from memories import batch, days
 from memories.batch import Step
 from memories.choices import BatchState, BatchVerb, ChangeState, Held
 from memories.conf import conf
+from memories.days import Day
 from memories.drafts import written_down
 from memories.extraction.contradicting import Contradiction
 from memories.extraction.findings import Finding, Told
 from memories.models import Batch, BatchChange, Entry, Scope
 
 NAME, ACTOR = "extract", "job:extract"
+_COUNTED = {"events": BatchVerb.TELL, "replaced": BatchVerb.SUPERSEDE}
 
 
 def store(told: Told, *, run: str, now: datetime) -> dict[str, int]:
     """Store it all, or raise what forbids it; how much there was of what."""
     counts = Counter(told.counts)
-    counts["events"] = len(days.write(told.days, now=now, actor=ACTOR))
-    by_scope: defaultdict[int, list[Finding]] = defaultdict(list)
-    for finding in told.findings:
-        by_scope[finding.draft.scope.pk].append(finding)
+    found = [*(finding.draft.scope for finding in told.findings), *(day.scope for day in told.days)]
+    scopes = {scope.pk: scope for scope in found}
     cost = told.cost
-    for _pk, findings in sorted(by_scope.items()):  # in one order, so that no two workers wait for each other
-        counts.update(_store(findings[0].draft.scope, findings, run, now, cost))
+    for pk, scope in sorted(scopes.items()):  # in one order, so that no two workers wait for each other
+        findings = [finding for finding in told.findings if finding.draft.scope.pk == pk]
+        counts.update(_store(scope, findings, [day for day in told.days if day.scope.pk == pk], run, now, cost))
         cost = {}
     return dict(counts)
 
 
 def _store(
-    scope: Scope, findings: Sequence[Finding], run: str, now: datetime, cost: dict[str, int | str]
+    scope: Scope,
+    findings: Sequence[Finding],
+    told: Sequence[Day],
+    run: str,
+    now: datetime,
+    cost: dict[str, int | str],
 ) -> dict[str, int]:
     certain, doubtful = _decided(findings)
-    made = batch.plan(scope, _steps(findings, certain), name=NAME, run=run, actor=ACTOR, now=now, judged=True)
+    made = batch.plan(scope, _steps(findings, certain, told), name=NAME, run=run, actor=ACTOR, now=now, judged=True)
     Batch.objects.filter(pk=made.pk).update(cost=cost)
     batch.carry_out(made, now=now)
     rows = BatchChange.objects.filter(batch=made, state=ChangeState.APPLIED)
     facts = dict(rows.filter(verb=BatchVerb.CREATE).values_list("position", "entry_id"))
-    replaced = rows.filter(verb=BatchVerb.SUPERSEDE).count()
-    return {"facts": len(facts), "replaced": replaced, "proposed": _propose(scope, doubtful, facts, run, now)}
+    counted = {name: rows.filter(verb=verb).count() for name, verb in _COUNTED.items()}
+    return {"facts": len(facts), **counted, "proposed": _propose(scope, doubtful, facts, run, now)}
 
 
 _Pair = tuple[int, Contradiction]  # the position of the new fact, and the known one it contradicts
@@ -59,11 +65,13 @@ def _decided(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
     return certain, [(n, one) for n, one in pairs if one.fact.pk not in taken]
 
 
-def _steps(findings: Sequence[Finding], certain: Sequence[_Pair]) -> Iterator[Step]:
+def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], told: Sequence[Day]) -> Iterator[Step]:
     for finding in findings:
         yield Step(verb=BatchVerb.CREATE, draft=written_down(finding.draft))
     for n, one in certain:
         yield _superseded(one.fact.pk, one.fact.version, {"position": n})
+    for day in told:
+        yield Step(verb=BatchVerb.TELL, draft=days.written_down(day))
 
 
 def _superseded(entry: int, version: int, into: dict[str, int]) -> Step:

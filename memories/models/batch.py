@@ -4,7 +4,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause
+from memories.models.buffer import DailyEvent
 from memories.models.entry import Entry
 from memories.models.ids import uuid7
 from memories.models.scope import Scope
@@ -52,7 +53,7 @@ class Batch(models.Model):
 
 
 class BatchChange(models.Model):
-    """One row of a batch's plan: what is to happen to which entry, as it was when the plan was made."""
+    """One row of a batch's plan: what is to happen to which entry, as it was when it was planned, or to which day."""
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     batch = models.ForeignKey(Batch, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="changes")
@@ -60,6 +61,9 @@ class BatchChange(models.Model):
     verb = models.CharField(_("verb"), max_length=10, choices=BatchVerb)
     entry = models.ForeignKey(
         Entry, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+"
+    )
+    event = models.ForeignKey(
+        DailyEvent, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+"
     )
     expected_version = models.PositiveIntegerField(_("expected version"), null=True)
     draft = models.JSONField(_("draft"), default=dict)
@@ -75,14 +79,22 @@ class BatchChange(models.Model):
             models.CheckConstraint(condition=Q(state__in=ChangeState.values), name="batchchange_state_known"),
             models.CheckConstraint(
                 # of what was removed for good nothing is named any more
-                condition=Q(verb=BatchVerb.CREATE) | Q(entry__isnull=False) | ~Q(state=ChangeState.PLANNED),
+                condition=Q(verb__in=(BatchVerb.CREATE, BatchVerb.TELL))
+                | Q(entry__isnull=False)
+                | Q(event__isnull=False, verb=BatchVerb.UNDO)
+                | ~Q(state=ChangeState.PLANNED),
                 name="batchchange_names_its_entry",
             ),
         ]
         indexes = [
             models.Index(fields=["batch", "position"], condition=Q(state="planned"), name="batchchange_to_do"),
             models.Index(fields=["entry"], name="batchchange_of_entry"),
+            models.Index(fields=["event"], condition=Q(event__isnull=False), name="batchchange_of_event"),
         ]
 
     def __str__(self) -> str:
         return f"{self.verb} {self.entry_id or ''}"
+
+    def leave(self, reason: LeftBecause, detail: str = "") -> None:
+        """Mark it as left alone; whoever carries the batch out writes that down."""
+        self.state, self.note = ChangeState.LEFT, f"{reason}: {detail}" if detail else str(reason)

@@ -1,16 +1,19 @@
 """The one door: nothing but this package inserts or changes an Entry."""
 
+from memories.store.before import Before, before, changed_since
 from memories.store.changes import PLAIN, Edit, differing, edit, expire, read_columns, restore, revert
 from memories.store.intake import Remembered, remember, remember_many
 from memories.store.many import Done, bring_back, change_alike, merge_into, name_sources, supersede, take_out
 from memories.store.purging import purge
-from memories.store.putting_back import changed_since, put_back
+from memories.store.putting_back import put_back, standing_in_for
 
 __all__ = [
     "PLAIN",
+    "Before",
     "Done",
     "Edit",
     "Remembered",
+    "before",
     "bring_back",
     "change_alike",
     "changed_since",
@@ -26,6 +29,7 @@ __all__ = [
     "remember_many",
     "restore",
     "revert",
+    "standing_in_for",
     "supersede",
     "take_out",
 ]

@@ -24,9 +24,14 @@ class Done:
 
     done: list[int] = field(default_factory=list)
     left: dict[int, LeftBecause] = field(default_factory=dict)
+    details: dict[int, str] = field(default_factory=dict)  # of some that were left
 
     def leave(self, entries: Iterable[int], reason: LeftBecause) -> None:
         self.left.update(dict.fromkeys(entries, reason))
+
+    def leave_each(self, told: Mapping[int, tuple[LeftBecause, str]]) -> None:
+        self.left.update({pk: reason for pk, (reason, _detail) in told.items()})
+        self.details.update({pk: detail for pk, (_reason, detail) in told.items()})
 
 
 def take_out(

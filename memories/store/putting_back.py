@@ -5,20 +5,21 @@ the batch made is archived, for nothing but a purge or an erasure removes one.
 """
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
 from memories import indexing, text
-from memories.choices import LeftBecause, Operation
+from memories.choices import LeftBecause
 from memories.models import Entry, Link, Scope, Slot, Suppression
 from memories.store import statistics, suppressions
+from memories.store.before import Before, before, changed_since
 from memories.store.locks import lock_scopes
 from memories.store.many import Done
+from memories.store.standing import standing
 
 ENTRIES = Entry._meta.db_table
 #: Rows that belong to entries, and the columns that say to which.
@@ -29,62 +30,36 @@ BESIDE: dict[str, tuple[type[Slot | Link | Suppression], tuple[str, ...]]] = {
 }
 #: What an undo never gives back: names, and what rises with every change.
 _KEPT = frozenset({"id", "uid", "workspace_id", "scope_id", "version", "updated_at"})
-
-
-@dataclass
-class _Before:
-    """What a row was before the batch."""
-
-    made: bool = False  # by the batch
-    columns: dict[str, Any] = field(default_factory=dict)  # of those it changed; all of them when it removed the row
-    last: int = 0  # its last change by the batch
+#: What takes an entry out of use.
+_OUT = ("expired_at", "archived_at", "superseded_by_id", "suppressed_at")
 
 
 def put_back(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> Done:
     """Give entries, their slots, links and suppressions back what they were before batch `of`.
 
-    Entries that anything but this undo, the batch `by`, has changed since are left alone unless `force`. Inside the
-    caller's transaction. Raises ScopeFrozen.
+    Entries that anything but this undo, the batch `by`, has changed since are left alone unless `force`; so are, in any
+    case, those that others would be out of use without. Inside the caller's transaction. Raises ScopeFrozen.
     """
     held = lock_scopes([scope])[scope.pk]
-    before = _before(_changes(of, ENTRIES, entries))
-    beside = {table: _before(_changes_beside(of, table, entries)) for table in BESIDE}
+    were = before(of, ENTRIES, entries)
+    beside = {table: _beside(of, table, entries) for table in BESIDE}
     done = Done()
     found = Entry.objects.in_scope(held).select_for_update().in_bulk(list(entries))
     done.leave(set(entries) - found.keys(), LeftBecause.GONE)
     if not force:
-        since = changed_since({pk: row.last for pk, row in before.items()}, by=by)
+        since = changed_since({pk: row.last for pk, row in were.items()}, by=by)
         done.leave(since & found.keys(), LeftBecause.CHANGED)
+    going = {pk for pk in found.keys() - done.left.keys() if pk in were and _goes(found[pk], were[pk])}
+    done.leave_each(standing(held, going, of=of, by=by, force=force))
     done.done = sorted(found.keys() - done.left.keys())
-    _put_entries_back(held, {pk: before[pk] for pk in done.done if pk in before}, found, now)
+    _put_entries_back(held, {pk: were[pk] for pk in done.done if pk in were}, found, now)
     for table, rows in beside.items():
         _put_rows_back(table, rows, set(done.done))
     _settle(held, done.done, freed=bool(beside[Suppression._meta.db_table]), found=found, now=now)
     return done
 
 
-def _before(changes: Iterable[tuple[int, int, str, dict[str, Any]]]) -> dict[int, _Before]:
-    """The earliest value of every column the batch changed; changes come in order."""
-    rows: defaultdict[int, _Before] = defaultdict(_Before)
-    for row_id, change_id, op, old in changes:
-        row = rows[row_id]
-        row.made = row.made or (op == Operation.INSERT and not row.last)
-        row.columns = {**old, **row.columns}
-        row.last = change_id
-    return dict(rows)
-
-
-def _changes(batch: int, table: str, rows: Sequence[int]) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT row_id, id, op, old::text FROM memories_change"
-            " WHERE batch_id = %s AND table_name = %s AND row_id = ANY(%s) ORDER BY id",
-            [batch, table, list(rows)],
-        )
-        return [(row, change, op, json.loads(old)) for row, change, op, old in cursor.fetchall()]
-
-
-def _changes_beside(batch: int, table: str, entries: Sequence[int]) -> list[Any]:
+def _beside(batch: int, table: str, entries: Sequence[int]) -> dict[int, Before]:
     """What the batch changed of the rows that belong to these entries: those still there, and those it removed."""
     _model, columns = BESIDE[table]
     here = " OR ".join(f"{column} = ANY(%(entries)s)" for column in columns)
@@ -96,32 +71,21 @@ def _changes_beside(batch: int, table: str, entries: Sequence[int]) -> list[Any]
             {"entries": list(entries), "batch": batch, "table": table},
         )
         rows = [row[0] for row in cursor.fetchall()]
-    return _changes(batch, table, rows) if rows else []
+    return before(batch, table, rows) if rows else {}
 
 
-#: A change that was taken back, and the one that took it back, are none: both came after what is asked about.
-_SINCE = """
-    SELECT DISTINCT c.row_id FROM unnest(%(entries)s::bigint[], %(lasts)s::bigint[]) AS put (entry_id, last)
-    JOIN memories_change c ON c.table_name = 'memories_entry' AND c.row_id = put.entry_id AND c.id > put.last
-    WHERE c.batch_id IS DISTINCT FROM %(by)s AND (c.batch_id IS NULL OR NOT (
-        EXISTS (
-            SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
-            WHERE u.entry_id = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND b.undoes_id = c.batch_id
-        ) OR EXISTS (
-            SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
-            JOIN memories_change f ON f.batch_id = b.undoes_id AND f.table_name = c.table_name AND f.row_id = c.row_id
-            WHERE u.entry_id = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND u.batch_id = c.batch_id
-              AND f.id > put.last
-        )
-    ))
-"""
+def standing_in_for(scope: Scope, entries: Sequence[int], *, of: int) -> dict[int, str]:
+    """Entries that undoing batch `of` would leave because they have taken the place of others; by which batches."""
+    were = before(of, ENTRIES, entries)
+    found = Entry.objects.in_scope(scope).in_bulk(list(were))
+    going = {pk for pk, entry in found.items() if _goes(entry, were[pk])}
+    told = standing(scope, going, of=of, by=None, force=False)
+    return {pk: detail for pk, (reason, detail) in told.items() if reason == LeftBecause.STANDS}
 
 
-def changed_since(lasts: Mapping[int, int], *, by: int = 0) -> set[int]:
-    """Entries that anything but batch `by` has changed after their change `lasts` names, and not taken back since."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SINCE, {"entries": list(lasts), "lasts": list(lasts.values()), "by": by})
-        return {row[0] for row in cursor.fetchall()}
+def _goes(entry: Entry, was: Before) -> bool:
+    """Whether it is in use, and would be out of use when it is put back."""
+    return entry.is_live() and (was.made or any(was.columns.get(column) for column in _OUT))
 
 
 _COLUMNS = [column.column for column in Entry._meta.concrete_fields if column.column not in _KEPT]
@@ -132,10 +96,10 @@ _POPULATE = (
 ).replace("{columns}", ", ".join(f"{column} = was.{column}" for column in _COLUMNS))
 
 
-def _put_entries_back(scope: Scope, before: dict[int, _Before], found: dict[int, Entry], now: datetime) -> None:
-    made = [pk for pk, row in before.items() if row.made and found[pk].archived_at is None]
+def _put_entries_back(scope: Scope, were: dict[int, Before], found: dict[int, Entry], now: datetime) -> None:
+    made = [pk for pk, row in were.items() if row.made and found[pk].archived_at is None]
     Entry.objects.in_scope(scope).filter(pk__in=made).update(archived_at=now, updated_at=now)
-    changed = {pk: row.columns for pk, row in before.items() if not row.made and row.columns}
+    changed = {pk: row.columns for pk, row in were.items() if not row.made and row.columns}
     if not changed:
         return
     with connection.cursor() as cursor:
@@ -158,7 +122,7 @@ def _find_by_words(scope: Scope, reworded: Sequence[Entry]) -> None:
     indexing.write_keywords(rows, {scope.pk: scope.index_length})
 
 
-def _put_rows_back(table: str, rows: dict[int, _Before], done: set[int]) -> None:
+def _put_rows_back(table: str, rows: dict[int, Before], done: set[int]) -> None:
     """Remove what the batch made, give back what it changed or removed; of entries that were left alone, nothing."""
     model, columns = BESIDE[table]
     stored = {row.pk: row for row in model.objects.filter(pk__in=list(rows))}

@@ -13,7 +13,7 @@ from django.utils import timezone  # noqa: E402 (models come after the setup)
 from memories import days, extraction  # noqa: E402
 
 if __name__ == "__main__":
-    stand_still_before, tell, write = (sys.argv[1:2] or [""])[0], extraction.tell, days.write
+    stand_still_before, tell, write = (sys.argv[1:2] or [""])[0], extraction.tell, days.write_each
 
     def slow(step: str, call):  # type: ignore[no-untyped-def]
         def called(*args, **kwargs):  # type: ignore[no-untyped-def]
@@ -26,6 +26,6 @@ if __name__ == "__main__":
         return called
 
     extraction.tell = slow("told", tell)
-    days.write = slow("written", write)
+    days.write_each = slow("written", write)
     print("begun", os.getpid(), flush=True)
     print(extraction.extract_ready(timezone.now), flush=True)

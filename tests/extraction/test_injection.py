@@ -99,7 +99,8 @@ def test_an_order_deletes_nothing_wherever_it_stands(
     assert set(new.values_list("type", "source", "tier")) <= {("fact", "extraction", 2)}
     for waiting in Batch.objects.filter(state=BatchState.PROPOSED):  # what it asked for waits for a person
         assert waiting.scope == own and waiting.held_because
-    assert set(BatchChange.objects.values_list("verb", flat=True)) <= {BatchVerb.CREATE, BatchVerb.SUPERSEDE}
+    verbs = {BatchVerb.CREATE, BatchVerb.SUPERSEDE, BatchVerb.TELL}
+    assert set(BatchChange.objects.values_list("verb", flat=True)) <= verbs
     assert set(DailyEvent.objects.values_list("scope", flat=True)) <= {own.pk}
 
 

@@ -53,7 +53,7 @@ def test_both_are_one_batch_and_taken_back_together(talk: Any) -> None:
     talk(fact("The port of staging is 8080."))
     talk(fact("The port of staging is 9090."), at=LATER)
     made = Batch.objects.order_by("-pk")[0]
-    assert made.counts == {"create": 1, "supersede": 1}
+    assert made.counts == {"create": 1, "supersede": 1, "tell": 1}
     batch.carry_out(batch.plan_undo(made, actor="user:ann", now=LATER), now=LATER + QUIET)
     assert live() == {"The port of staging is 8080."}
 

@@ -72,11 +72,16 @@ def furnished(workspace: Workspace) -> Workspace:
     Flush.objects.create(
         workspace=workspace, session=Session.objects.get(), conversation=1, cycle=1, up_to=1, actor="t", at=NOW
     )
-    DailyEvent.objects.create(
-        workspace=workspace, scope=scope, local_date=NOW.date(), content="moved", source="extraction",
+    told = make_event(scope)
+    BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=told)
+    return workspace
+
+
+def make_event(scope: Scope) -> DailyEvent:
+    return DailyEvent.objects.create(
+        workspace=scope.workspace, scope=scope, local_date=NOW.date(), content="moved", source="extraction",
         created_at=NOW, updated_at=NOW,
     )  # fmt: skip
-    return workspace
 
 
 @pytest.fixture
@@ -94,6 +99,7 @@ def foreign(stranger: Workspace) -> dict[str, int]:
         "memories_entry": entry.pk,
         "memories_bot": Bot.objects.create(workspace=stranger, name="theirs").pk,
         "memories_batch": batch.pk,
+        "memories_dailyevent": make_event(scope).pk,
         "sessions_app_session": session.pk,
         "memories_parcel": Parcel.objects.create(
             workspace=stranger, session_uid=session.uid, began_at=NOW, last_at=NOW, due_at=NOW

@@ -59,7 +59,7 @@ class Command(BaseCommand):
         self.stdout.write(table([heads, *map(_cells, rows)]))
 
     def _show(self, batch: Batch, most: int) -> None:
-        changes = list(batch.changes.order_by("position").select_related("entry")[:most])
+        changes = list(batch.changes.order_by("position").select_related("entry", "event")[:most])
         told = [row_json(row) for row in batches.tell(batch, changes)]
         if self.as_json:
             self._print({**batch_json(batch), "changes": told})
