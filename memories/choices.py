@@ -58,6 +58,10 @@ class Category(TextChoices):
     DEBUG = "debug", _("Debug")
 
 
+#: Subtypes of what is kept of a conversation that is closed, or shortened: it tells again what its turns tell (B4, C7).
+RETELLINGS = ("session_expired", "session_flush")
+
+
 class Outcome(TextChoices):
     """What became of a draft at the door (A10)."""
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memories import store
-from memories.choices import EntryType, ScopeKind, Source
+from memories.choices import RETELLINGS, EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.drafts import Draft
 from memories.models import Scope
@@ -19,7 +19,7 @@ from sessions_app.models import Session, SessionEvent
 from sessions_app.summaries import Turn, turns_of
 
 #: Of a closed conversation its last TURNS are kept as they were said, of one that goes on a summary.
-EXPIRED, FLUSHED = "session_expired", "session_flush"
+EXPIRED, FLUSHED = RETELLINGS
 TURNS = 5
 
 

@@ -17,7 +17,7 @@ FATES = {
     "limit": _("others were better"),
     "rank": _("others were better"),  # of receipts before they said so
     "quota": _("its kind had its places"),
-    "duplicate": _("said already, by its other copy"),
+    "duplicate": _("said already by another that is served"),
     "floor": _("too far from the question"),
     "expired": _("expired"),
     "archived": _("archived"),

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memories.choices import ScopeKind
+from memories.choices import RETELLINGS, EntryType, ScopeKind
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.retrieval.statement import Candidate
@@ -30,15 +30,38 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
     """At most `limit` of these, best first; marks on each what became of it.
 
     The user's copy of a turn and the chat's are one memory, at the place of the better one. The user's is served; when
-    its quota is full, the chat's may be, within the quota of the chat.
+    its quota is full, the chat's may be, within the quota of the chat. What only tells again turns that are all served
+    gives up its place.
     """
-    near = _Twins([item for item in ranked if item.fate != "floor"])
-    chosen = _within_quotas(near, policies, limit) if quotas else near.without_copies()[:limit]
+    left = [item for item in ranked if item.fate != "floor"]
+    while True:
+        for item in left:
+            item.fate = "limit"
+        near = _Twins(left)
+        chosen = _within_quotas(near, policies, limit) if quotas else near.without_copies()[:limit]
+        retold = _retold(chosen)
+        if not retold:
+            break
+        left = [item for item in left if item.entry.pk not in retold]
     for item in chosen:
         item.fate = "served"
     for item in near.copies_of(chosen):
         item.fate = "duplicate"
+    kept = {item.entry.pk for item in left}
+    for item in ranked:
+        if item.fate != "floor" and item.entry.pk not in kept:
+            item.fate = "duplicate"
     return sorted(chosen, key=lambda item: (-item.score, -item.entry.pk))
+
+
+def _retold(chosen: Sequence[Ranked]) -> set[int]:
+    """What tells again turns of a conversation, each of which is chosen itself.
+
+    To take it out moves others up, and none out: the turns are chosen without it as well.
+    """
+    turns = {origin for item in chosen if item.entry.type == EntryType.CHAT_TURN for origin in item.entry.origins}
+    telling = [item.entry for item in chosen if item.entry.subtype in RETELLINGS and item.entry.origins]
+    return {entry.pk for entry in telling if turns.issuperset(entry.origins)}
 
 
 class _Twins:
