@@ -66,9 +66,7 @@ class MemorySettings:
     SESSION_COMPACT_SHARE: float = 0.7  # from here on older turns are replaced by a summary
     SESSION_KEEP_SHARE: float = 0.3  # of it stays raw after that: the newest turns
     HISTORY_SUMMARY_MAX_TOKENS: int = 600
-    SESSION_SHOWN_TOKENS: int = (
-        24_000  # of a conversation, in one question to the model; a longer one is shown in parts
-    )
+    SESSION_SHOWN_TOKENS: int = 24_000  # of a conversation, in one question to the model; else it is shown in parts
     SESSION_STALE_AFTER: timedelta = timedelta(hours=48)  # idle for longer, a conversation is closed; 0 = never
     SESSION_WAIT: timedelta = timedelta(seconds=10)  # for those who write before, at most
     SESSION_WAITERS: int = 2  # threads of one process that may wait; half of a web process stays free
@@ -142,6 +140,8 @@ class MemorySettings:
     # the fuse: what a machine judged waits for a person (F4)
     FUSE_SHARE: float = 0.20  # when it would retire more than this share of a scope
     FUSE_ROWS: int = 10  # and more than so many memories
+    FUSE_WINDOW: timedelta = timedelta(days=30)  # what models retired in so long is summed up
+    FUSE_WINDOW_SHARE: float = 0.30  # a batch waits that would make it more than this share
 
     # jobs: the off switch of each (memplatform.schedules), and how long records are kept
     JOB_TICK: bool = True  # off: none of the nightly jobs run

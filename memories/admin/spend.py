@@ -21,6 +21,16 @@ from memories.models import Spend, Workspace
 _MOST_SHOWN = 12
 _MONTH = timedelta(days=30)
 _TOKENS = F("prompt_tokens") + F("completion_tokens")
+#: What the model is asked for, as those who ask name it.
+PURPOSES = {
+    "extraction": _("Facts from conversations"),
+    "turn_summary": _("Long turns in few words"),
+    "flush": _("What must not be lost of a conversation"),
+    "session_summary": _("Summaries of conversations"),
+    "compress-days": _("Facts from the days"),
+    "compress": _("Tidying facts and profiles"),
+    "archive": _("Notes of the days"),
+}
 
 
 @dataclass(frozen=True)
@@ -49,17 +59,23 @@ class SpendAdmin(WalledAdmin):
     members_may = LOOK
     has_history = False
     list_display = [
-        "local_date", "purpose", "model", "workspace", "calls", "failures", "total", "reserved_tokens", "said_refused",
+        "local_date", "said_purpose", "model", "workspace", "calls", "failures", "total", "reserved_tokens",
+        "said_refused",
     ]  # fmt: skip
-    list_display_links = ["local_date", "purpose"]
+    list_display_links = ["local_date", "said_purpose"]
     list_select_related = ["workspace"]
     search_fields = ["purpose", "model"]
     ordering = ["-local_date", "-id"]
     list_before_template = "admin/memories/spend.html"
+    readonly_fields = ["said_purpose"]
     fields = [
-        ("local_date", "workspace"), ("purpose", "model"), ("calls", "failures", "refused"),
+        ("local_date", "workspace"), ("said_purpose", "model"), ("calls", "failures", "refused"),
         ("prompt_tokens", "completion_tokens", "reserved_tokens"),
     ]  # fmt: skip
+
+    @display(description=_("purpose"), ordering="purpose")
+    def said_purpose(self, spend: Spend) -> str:
+        return named(spend.purpose)
 
     @display(description=_("tokens"))
     def total(self, spend: Spend) -> str:
@@ -75,6 +91,11 @@ class SpendAdmin(WalledAdmin):
         more = {"days": today(seen, now), "sums": month(seen, now), "is_on": llm.is_on(), **(extra_context or {})}
         answer: HttpResponse = super().changelist_view(request, more)
         return answer
+
+
+def named(purpose: str) -> str:
+    """In the reader's language; as it is stored where it is of another version."""
+    return str(PURPOSES.get(purpose, purpose))
 
 
 def _of(seen: frozenset[int] | None) -> QuerySet[Spend]:
@@ -106,4 +127,7 @@ def month(seen: frozenset[int] | None, now: datetime) -> list[dict[str, Any]]:
     sums = rows.annotate(
         tokens=Sum(_TOKENS), all_calls=Sum("calls"), all_failures=Sum("failures"), all_refused=Sum("refused")
     )
-    return [{**row, "tokens": f"{row['tokens']:,}"} for row in sums.order_by("-tokens")[:_MOST_SHOWN]]
+    return [
+        {**row, "said": named(row["purpose"]), "tokens": f"{row['tokens']:,}"}
+        for row in sums.order_by("-tokens")[:_MOST_SHOWN]
+    ]

@@ -27,6 +27,7 @@ _OUTCOMES: dict[str, Any] = {
     **dict(Outcome.choices),
     "no_scope": _("nobody's in particular"),
     "out_of_reach": _("out of the bot's reach"),
+    "unfounded": _("said by nobody"),
 }
 
 
