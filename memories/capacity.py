@@ -96,7 +96,9 @@ def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, r
     begun = Batch.objects.filter(run=run, scope=scope).exists()
     if not begun and (batch.open_proposals(scope, name) or not chosen.exists()):
         return {}
-    plan = batch.plan_all(scope, chosen, BatchVerb.ARCHIVE, name=name, run=run, actor=ACTOR, now=now, judged=True)
+    plan = batch.plan_all(
+        scope, chosen, BatchVerb.ARCHIVE, name=name, run=run, actor=ACTOR, now=now, judged=True, summed=False
+    )  # what passes, passes every month; and no more of the rest than is too much
     done = batch.carry_out(plan, now=now)
     if done.state == BatchState.PROPOSED:
         return {"held": 1}

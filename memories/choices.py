@@ -170,6 +170,13 @@ class Held(TextChoices):
     """Why the fuse holds a batch back (F4)."""
 
     SHARE = "share", _("It would take %(retired)d of %(live)d memories out of use, more than %(percent)d %%.")
+    DRAINED = (
+        "drained",
+        _(
+            "With it, machines would have taken %(retired)d of %(live)d memories out of use within %(days)d days,"
+            " more than %(percent)d %%."
+        ),
+    )
     PINNED = "pinned", _("It would change %(pinned)d pinned memories.")
     CONTRADICTED = (
         "contradicted",

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef
-
-from memories.choices import BatchVerb, Held, LinkKind
+from memories.batch import retiring
+from memories.choices import Held
 from memories.conf import conf
-from memories.models import Batch, BatchChange, Entry, Link
-
-#: Verbs that take an entry out of use; what is merged lives on in what names it as its source.
-RETIRING = (BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.SUPERSEDE)
+from memories.models import Batch, BatchChange, Entry
 
 
 def reasons(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
@@ -20,11 +16,7 @@ def reasons(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
     changes = BatchChange.objects.filter(batch=batch)
     if pinned := changes.filter(entry__pinned=True).count():
         found.append({"code": Held.PINNED, "pinned": pinned})
-    retired, live = _retired(batch), _live(batch)
-    if retired > conf.FUSE_ROWS and retired > conf.FUSE_SHARE * live:
-        percent = round(conf.FUSE_SHARE * 100)
-        found.append({"code": Held.SHARE, "retired": retired, "live": live, "percent": percent})
-    return found
+    return found + _too_many(batch)
 
 
 def in_words(batch: Batch) -> list[str]:
@@ -32,19 +24,26 @@ def in_words(batch: Batch) -> list[str]:
     return [str(Held(reason["code"]).label) % reason for reason in batch.held_because]
 
 
-def _retired(batch: Batch) -> int:
-    """Live entries that would be out of use without a live one naming them as its source."""
-    going = BatchChange.objects.filter(batch=batch, verb__in=RETIRING)
-    merged = BatchChange.objects.filter(batch=batch, verb=BatchVerb.MERGE)
-    named = Link.objects.filter(
-        workspace_id=batch.workspace_id,
-        kind=LinkKind.MERGED_FROM,
-        to_entry=OuterRef("pk"),
-        from_entry__in=Entry.objects.live().exclude(pk__in=going.values("entry")),
-    )
-    out = Entry.objects.live().filter(workspace_id=batch.workspace_id, pk__in=going.values("entry"))
-    return out.exclude(pk__in=merged.values("entry")).exclude(Exists(named)).count()
+def _too_many(batch: Batch) -> list[dict[str, Any]]:
+    """Whether it retires too much of what the scope holds of these types: at once, or with what machines did lately."""
+    kinds = retiring.types(batch)
+    retired = retiring.planned(batch) if kinds else 0
+    if not retired:
+        return []
+    live = _live(batch, kinds)
+    if _is_above(retired, live, conf.FUSE_SHARE):
+        return [{"code": Held.SHARE, "retired": retired, "live": live, "percent": round(conf.FUSE_SHARE * 100)}]
+    before = retiring.lately(batch, kinds, batch.created_at - conf.FUSE_WINDOW) if batch.is_summed else 0
+    if not before or not _is_above(retired + before, live + before, conf.FUSE_WINDOW_SHARE):
+        return []
+    figures = {"retired": retired + before, "live": live + before, "percent": round(conf.FUSE_WINDOW_SHARE * 100)}
+    return [{"code": Held.DRAINED, **figures, "days": conf.FUSE_WINDOW.days}]
 
 
-def _live(batch: Batch) -> int:
-    return Entry.objects.live().filter(scope=batch.scope, workspace_id=batch.workspace_id).count()
+def _is_above(retired: int, live: int, share: float) -> bool:
+    return retired > conf.FUSE_ROWS and retired > share * live
+
+
+def _live(batch: Batch, kinds: list[str]) -> int:
+    entries = Entry.objects.live().filter(scope=batch.scope, workspace_id=batch.workspace_id)
+    return entries.filter(type__in=kinds).count()

@@ -75,13 +75,17 @@ def plan_all(
     draft: Mapping[str, Any] | None = None,
     reason: str = "",
     judged: bool = False,
+    summed: bool = True,
 ) -> Batch:
-    """Plan one verb for all entries of a query, in one statement: a job may choose a million. Raises ScopeFrozen."""
+    """Plan one verb for all entries of a query, in one statement: a job may choose a million. Raises ScopeFrozen.
+
+    What is judged by a rule that ends by itself is not `summed` over the weeks.
+    """
     with transaction.atomic():
         batch, made = _open(scope, name=name, run=run, actor=actor, now=now, reason=reason)
         if made:
             _write_all(batch, chosen.filter(scope=scope, workspace_id=scope.workspace_id), verb, draft or {})
-            _settle(batch, judged=judged)
+            _settle(batch, judged=judged, summed=summed)
     return batch
 
 
@@ -127,10 +131,11 @@ def _write_all(batch: Batch, chosen: EntryQuerySet, verb: BatchVerb, draft: Mapp
         )
 
 
-def _settle(batch: Batch, *, judged: bool, unreadable: str = "") -> None:
+def _settle(batch: Batch, *, judged: bool, summed: bool = True, unreadable: str = "") -> None:
+    batch.is_summed = judged and summed
     batch.counts = counts_of(batch)
     batch.held_because = fuse.reasons(batch, unreadable=unreadable) if judged or unreadable else []
-    batch.save(update_fields=["counts", "held_because"])
+    batch.save(update_fields=["counts", "held_because", "is_summed"])
 
 
 def counts_of(batch: Batch, **only: str) -> dict[str, int]:

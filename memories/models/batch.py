@@ -28,6 +28,11 @@ class Batch(models.Model):
     held_because = models.JSONField(
         _("held because"), default=list, blank=True, help_text=_("Reasons of the fuse, each a code with its figures.")
     )
+    is_summed = models.BooleanField(
+        _("judged by a machine"),
+        default=False,
+        help_text=_("What it retires counts towards what machines may retire within a month."),
+    )
     decided_by = models.CharField(
         _("decided by"), max_length=200, blank=True, default="", help_text=_("Who approved or refused it.")
     )

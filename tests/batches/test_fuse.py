@@ -1,5 +1,7 @@
 """What a machine judged too boldly waits for a person (F4)."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import translation
 
@@ -8,7 +10,8 @@ from memories.batch import fuse
 from memories.choices import BatchState, BatchVerb
 from memories.exceptions import BatchSettled
 from memories.models import Batch, Entry, Scope
-from tests.batches.conftest import LATER, create, live, planned, remember, step
+from tests.batches.conftest import LATER, applied, create, live, planned, remember, step, undone
+from tests.conftest import NOW
 
 pytestmark = pytest.mark.django_db
 
@@ -100,3 +103,66 @@ def test_a_person_may_refuse_it_for_good(scope: Scope) -> None:
     with pytest.raises(BatchSettled):
         batch.approve(plan, actor="user:bo", now=LATER)
     assert batch.carry_out(plan, now=LATER).state == BatchState.REFUSED and len(live(scope)) == 60
+
+
+def archive(scope: Scope, entries: list[Entry], week: int) -> Batch:
+    """What the machine of one week takes out."""
+    steps = [step(BatchVerb.ARCHIVE, entry) for entry in entries]
+    at = NOW + timedelta(weeks=week)
+    plan = batch.plan(scope, steps, name="test", run=f"test:week {week}", actor="job:test", now=at, judged=True)
+    return batch.carry_out(plan, now=at)
+
+
+def test_many_weeks_together_are_held_though_each_takes_little(scope: Scope) -> None:
+    entries = crowd(scope, 100)
+    weeks = [archive(scope, entries[12 * week : 12 * week + 12], week) for week in range(3)]
+    assert [week.state for week in weeks] == [BatchState.APPLIED, BatchState.APPLIED, BatchState.PROPOSED]
+    assert weeks[2].held_because == [{"code": "drained", "retired": 36, "live": 100, "percent": 30, "days": 30}]
+    assert len(live(scope)) == 76
+    with translation.override("zh-hans"):
+        assert fuse.in_words(weeks[2]) == ["连同本批次，机器将在 30 天内让 100 条记忆中的 36 条停用，超过 30%。"]
+
+
+def test_after_a_month_what_was_taken_out_counts_no_more(scope: Scope) -> None:
+    entries = crowd(scope, 100)
+    for week in (0, 4, 8):
+        assert archive(scope, entries[3 * week : 3 * week + 12], week).state == BatchState.APPLIED
+
+
+def test_what_was_taken_back_or_a_person_decided_on_counts_no_more(scope: Scope) -> None:
+    entries = crowd(scope, 100)
+    first, second = (archive(scope, entries[15 * week : 15 * week + 15], week) for week in range(2))
+    undone(first)
+    assert archive(scope, entries[30:45], 2).state == BatchState.APPLIED
+    held = archive(scope, entries[45:60], 3)
+    assert held.state == BatchState.PROPOSED
+    batch.carry_out(batch.approve(held, actor="user:ann", now=LATER), now=LATER)
+    undone(second)
+    assert archive(scope, entries[60:70], 3 + 1).state == BatchState.APPLIED
+
+
+def test_merged_duplicates_count_when_what_they_became_goes(scope: Scope) -> None:
+    entries = crowd(scope, 100)
+    steps = [create(scope, "all in one"), *(step(BatchVerb.MERGE, e, into={"position": 1}) for e in entries[:40])]
+    batch.carry_out(planned(scope, steps, judged=True), now=NOW)
+    assert archive(scope, entries[40:50], 1).state == BatchState.APPLIED
+    one = Entry.objects.get(content="all in one")
+    plan = batch.plan(
+        scope, [step(BatchVerb.ARCHIVE, one)], name="test", run="test:2", actor="job:test", now=LATER, judged=True
+    )
+    assert plan.held_because == [{"code": "share", "retired": 41, "live": 51, "percent": 20}]
+
+
+def test_what_is_merged_every_day_is_not_summed_up(scope: Scope) -> None:
+    entries = crowd(scope, 100)
+    for week in range(4):
+        steps = [step(BatchVerb.MERGE, e, into={"entry": entries[99].pk}) for e in entries[20 * week : 20 * week + 20]]
+        assert applied(scope, steps, f"day {week}", judged=True).state == BatchState.APPLIED
+    assert archive(scope, entries[80:83], 1).state == BatchState.APPLIED
+
+
+def test_facts_are_not_counted_against_turns(scope: Scope) -> None:
+    crowd(scope, 100)
+    facts = remember(scope, *(f"fact number {n} of drawer {n}" for n in range(20)), type="fact", tier=2)
+    plan = judged(scope, BatchVerb.ARCHIVE, facts[:11])
+    assert plan.held_because == [{"code": "share", "retired": 11, "live": 20, "percent": 20}]
