@@ -23,7 +23,7 @@ def resolve_address(workspace_id: int, address: Address) -> Resolved:
 
 
 def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> Address:
-    """A direct chat whose peer is not named is with whom it was before (A5)."""
+    """A direct chat whose peer is not named is with whom it was before; else with whom its id names, if any (A5)."""
     key = None if address.peer else key_of_direct_chat(address, rules)
     if key is None:
         return address

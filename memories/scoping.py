@@ -6,7 +6,7 @@ Pure: no database, no clock. Nothing else in the product computes a scope.
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote
 
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, ScopeKind, SessionMode
@@ -95,7 +95,33 @@ def resolve(address: Address, rules: ChannelRules, *, default_dm_scope: str = Dm
         raise InvalidAddress("NUL and lone surrogates name nobody.")
     if address.is_group:
         return _resolve_group(address, rules)
-    return _resolve_direct(address, rules, _dm_scope(address, rules, default_dm_scope))
+    known = address if address.peer else replace(address, peer=_peer_by_chat(address, rules))
+    return _resolve_direct(known, rules, _dm_scope(known, rules, default_dm_scope))
+
+
+def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
+    """Whom a direct chat is with whose id begins with its channel (A5); empty where it tells of nobody.
+
+    `telegram:direct_u42` and `telegram:mybot:direct_u42` name u42, and so does `telegram:u42`. `telegram-3f2a…`, as
+    sessions are called, stands for whoever it is with. At a keyboard only the first two do.
+    """
+    chat, is_local = address.chat, address.platform in LOCAL_PLATFORMS
+    sessions = tuple(f"{prefix}-" for prefix in (address.platform, rules.session_prefix) if prefix)
+    if chat.startswith(sessions) and chat not in sessions and not is_local:
+        return chat
+    rest = _without(address.account, _without(address.platform, chat))
+    if rest == chat or ":" in rest or _DIGEST.fullmatch(rest.rpartition("~")[2]):
+        return ""
+    if rest.startswith(_DIRECT):
+        peer = rest.removeprefix(_DIRECT)
+        return unquote(peer) if _is_escaped(peer) else peer
+    is_group = rest.startswith(("group_", rules.group_prefix or "group_"))
+    return "" if is_group or is_local else rest
+
+
+def _without(place: str, name: str) -> str:
+    """A name less the place it begins with, as platforms write it or as keys do."""
+    return name.removeprefix(f"{place}:") if name.startswith(f"{place}:") else name.removeprefix(f"{escape(place)}:")
 
 
 def _dm_scope(address: Address, rules: ChannelRules, default: str) -> str:

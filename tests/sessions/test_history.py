@@ -192,6 +192,25 @@ def test_a_direct_chat_without_a_peer_is_with_whom_it_was_before(talk: Talk) -> 
     assert heard["memories"]
 
 
+def test_a_direct_chat_whose_id_names_its_peer_is_with_that_one(talk: Talk) -> None:
+    """A5: what the id tells, where the session knows nobody yet."""
+    named = {**TELEGRAM, "peer": None, "chat": "telegram:direct_u42"}
+    assert talk.say("I like tea 我喜欢茶", address=named)["entries"][0]["scope"] == "telegram:direct_u42"
+    assert (Entry.objects.get().sender_id, Session.objects.get().peer) == ("u42", "u42")
+    assert talk.post("recall", {"address": TELEGRAM, "message": "what do I like?"}).json()["memories"]
+    assert talk.post("context", {"address": named, "message": "what do I like?"}).json()["history"]
+    group = {**named, "is_group": True}
+    assert [entry["scope"] for entry in talk.say("hi", address=group)["entries"]] == [
+        "telegram:mybot:group_telegram%3adirect_u42"
+    ]
+
+
+def test_whom_the_session_knows_comes_before_whom_its_id_names(talk: Talk) -> None:
+    named = {**TELEGRAM, "peer": None, "chat": "telegram:u42"}
+    talk.say("I am Ann", address={**named, "peer": "ann"})
+    assert talk.say("and I like tea", address=named)["entries"][0]["scope"] == "telegram:direct_ann"
+
+
 def test_a_direct_chat_is_never_shared_by_two_peers(talk: Talk, workspace: Workspace) -> None:
     talk.say("my secret is a pony")
     answer = talk.post("turns", {"address": {**TELEGRAM, "peer": "u43"}, "user": "what was said?"})
