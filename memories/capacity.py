@@ -56,8 +56,9 @@ def count_surplus(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """What a run would find faded, and too much."""
     counts: Counter[str] = Counter(faded=0, surplus=0)
     for scope in _scopes(workspace_id):
-        counts["faded"] += _faded(scope, now).count()
-        counts["surplus"] += max(_facts(scope).count() - conf.FACTS_MOST, 0)
+        faded = _faded(scope, now).count()
+        counts["faded"] += faded
+        counts["surplus"] += max(_facts(scope).count() - faded - conf.FACTS_MOST, 0)
     return dict(counts)
 
 

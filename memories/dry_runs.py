@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from memories import archive as archiving
-from memories import batch, capacity, compression, expiry, extraction, purging, upkeep
+from memories import batch, capacity, compression, expiry, extraction, purging, rehearsal, upkeep
 from memories.choices import BatchVerb, BufferState
-from memories.models import Parcel, Scope, Workspace
+from memories.models import Parcel, Workspace
 
 
 def expire(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
@@ -32,7 +32,8 @@ def archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def purge(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """Counts, even where it is switched off."""
-    return {"entries": purging.outlived(workspace_id, now=now).count()}
+    found = purging.outlived(workspace_id, now=now).filter(scope__frozen=False)
+    return {"scopes": found.values("scope_id").distinct().count(), "entries": found.count()}
 
 
 def extract(*, now: datetime) -> dict[str, int]:
@@ -40,11 +41,16 @@ def extract(*, now: datetime) -> dict[str, int]:
 
 
 def extract_day(workspace_id: int) -> dict[str, int]:
-    return {"parcels": extraction.waiting_in(workspace_id).count()}
+    return {"parcels": extraction.waiting_in(workspace_id).exclude(state=BufferState.PARKED).count()}
 
 
 def count_terms(workspace_id: int) -> dict[str, int]:
-    return {"scopes": Scope.objects.in_workspace(workspace_id).count()}
+    """Counts, and takes it back scope by scope: only counting tells which are wrong."""
+    return upkeep.count_terms_anew(workspace_id, is_dry=True)
+
+
+def rehearse(*, now: datetime) -> dict[str, int]:
+    return rehearsal.count_uncounted(now=now)
 
 
 def resume_batches() -> dict[str, int]:

@@ -135,7 +135,7 @@ def restore_all(
 
 
 def _carry_out(plan: Batch, verb: BatchVerb, counts: dict[str, int], now: datetime, report: Report | None) -> None:
-    begun = counts["entries"]
+    begun = counts["entries"] + batch.dealt_with(plan)
 
     def tell(done: int) -> None:
         if report:

@@ -48,6 +48,31 @@ def count_served(*, now: datetime) -> dict[str, int]:
     return counts
 
 
+_UNCOUNTED = """
+    SELECT count(DISTINCT r.id), count(DISTINCT (r.chunk, e.id)) FILTER (WHERE e.id IS NOT NULL)
+    FROM (
+        SELECT id, workspace_id, served, (row_number() OVER (ORDER BY id) - 1) / %(chunk)s AS chunk
+        FROM memories_receipt WHERE id > %(after)s AND created_at <= %(settled)s ORDER BY id LIMIT %(most)s
+    ) r
+    LEFT JOIN LATERAL unnest(r.served) AS served (entry_id) ON true
+    LEFT JOIN memories_entry e ON e.id = served.entry_id AND e.workspace_id = r.workspace_id
+"""
+
+
+def count_uncounted(*, now: datetime) -> dict[str, int]:
+    """What the next run would count."""
+    limits: dict[str, int | datetime] = {
+        "after": _mark(),
+        "settled": now - SETTLED,
+        "chunk": CHUNK,
+        "most": CHUNK * CHUNKS,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_UNCOUNTED, limits)
+        receipts, entries = cursor.fetchone()
+    return {"receipts": receipts, "entries": entries}
+
+
 def _count_some(now: datetime) -> tuple[int, int]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout = %s", [_WAIT])

@@ -1,9 +1,10 @@
 """What the worker does for memories: one call a task; only the hourly ones read the clock themselves."""
 
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
+from types import MappingProxyType
 
 import structlog
 from django.db import transaction
@@ -17,6 +18,11 @@ from memories.exceptions import PlatformError
 from memories.models import Batch
 
 log = structlog.get_logger(__name__)
+Report = expiry.Report
+Counts = Mapping[str, int]
+NOTHING: Counts = MappingProxyType({})
+#: Among what a job has counted: it had its time, and another task is to go on with it.
+GOES_ON = "goes_on"
 #: Rows of a batch that are carried out while somebody waits; what is larger is left to the worker.
 AT_ONCE = batch.CHUNK
 #: Seconds one task takes at most before another goes on: less than the cluster lets it live.
@@ -28,8 +34,8 @@ class _TimeUp(Exception):
     """A task has had its time; another one goes on."""
 
 
-def expire(workspace_id: int, *, now: datetime, run: str, report: expiry.Report | None = None) -> dict[str, int]:
-    """Nightly, at the workspace's own hour; what there was no time for is another task.
+def expire(workspace_id: int, *, now: datetime, run: str, report: Report | None = None) -> dict[str, int]:
+    """Nightly, at the workspace's own hour; what there was no time for is another task, which counts all of it.
 
     Between two transactions it rests for as long as one took: half of a processor is left to those who are awake.
     """
@@ -49,8 +55,7 @@ def expire(workspace_id: int, *, now: datetime, run: str, report: expiry.Report 
     try:
         return expiry.expire_due(workspace_id, now=now, run=run, report=tell)
     except _TimeUp:
-        _go_on("expire", workspace_id, run)
-        return counts | {"stopped_time": 1}
+        return counts | {GOES_ON: 1}
 
 
 def restore_expired(batch_ids: list[int], *, term: timedelta | None, actor: str, reason: str) -> dict[str, int]:
@@ -84,30 +89,42 @@ def extract() -> dict[str, int]:
     return extraction.extract_ready(timezone.now)
 
 
-def extract_day(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+def extract_day(workspace_id: int, *, now: datetime, run: str, report: Report | None = None) -> dict[str, int]:
     """Nightly, at the workspace's own hour."""
-    return extraction.extract_all(_from(now), workspace_id=workspace_id)
+    return extraction.extract_all(_from(now), workspace_id=workspace_id, report=report)
 
 
-def compress_days(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+def compress_days(
+    workspace_id: int, *, now: datetime, run: str, so_far: Counts = NOTHING, report: Report | None = None
+) -> dict[str, int]:
     """Nightly, at the workspace's own hour; what there was no time for is another task."""
-    counts = compression.compress_days(workspace_id, clock=_from(now), run=run)
-    if counts.get("stopped_time") and counts["days"]:
-        _go_on("compress_days", workspace_id, run)
-    return counts
+
+    def tell(counts: dict[str, int]) -> None:
+        if report:
+            report(_added(so_far, counts))
+
+    counts = compression.compress_days(workspace_id, clock=_from(now), run=run, report=tell)
+    return _added(so_far, _going_on(counts, "days"))
 
 
-def compress(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Weekly, at the workspace's own hour; what there was no time for is another task."""
-    counts = compression.compress_facts(workspace_id, clock=_from(now), run=run)
-    if counts.get("stopped_time") and counts["planned"]:
-        _go_on("compress", workspace_id, run)
-    return counts
+def compress(
+    workspace_id: int, *, now: datetime, run: str, so_far: Counts = NOTHING, report: Report | None = None
+) -> dict[str, int]:
+    """Weekly, at the workspace's own hour; what there was no time for is another task, which counts all anew."""
+    counts = _going_on(compression.compress_facts(workspace_id, clock=_from(now), run=run, report=report), "planned")
+    return counts | {"planned": counts["planned"] + so_far.get("planned", 0)}
 
 
-def _go_on(job: str, workspace_id: int, run: str) -> None:
-    """Under the name of the same run: it passes over what is done."""
-    async_task(f"memories.tasks.{job}", workspace_id, now=timezone.now(), run=run, group="mem:nightly")
+def _going_on(counts: dict[str, int], done: str) -> dict[str, int]:
+    """What had its time and got somewhere goes on; what did not is left to the next night."""
+    if not (counts.get("stopped_time") and counts[done]):
+        return counts
+    return {name: count for name, count in counts.items() if name != "stopped_time"} | {GOES_ON: 1}
+
+
+def _added(so_far: Counts, counts: dict[str, int]) -> dict[str, int]:
+    """What the tasks of a run have counted together; how many wait is said by the last of them."""
+    return {name: count + (so_far.get(name, 0) if name != "waiting" else 0) for name, count in counts.items()}
 
 
 def keep_within(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:

@@ -36,10 +36,11 @@ def find_unindexed(*, now: datetime) -> dict[str, int]:
 
 
 def count_unindexed() -> int:
-    """Live entries that lack a search row or a current vector."""
+    """Live entries that lack a search row or a current vector, and are not on the embedder's list."""
     lacking, parameters = _lacking()
+    listed = "EXISTS (SELECT 1 FROM memories_staleentry s WHERE s.entry_id = e.id)"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) {lacking}", parameters)  # noqa: S608 (constants)
+        cursor.execute(f"SELECT count(*) {lacking} AND NOT {listed}", parameters)  # noqa: S608 (constants)
         return int(cursor.fetchone()[0])
 
 
@@ -57,18 +58,21 @@ def _lacking() -> tuple[str, dict[str, int | None]]:
     )
 
 
-def count_terms_anew(workspace_id: int) -> dict[str, int]:
-    """Make word and entry counts, lengths, projects and nicknames of a workspace's scopes what its live entries say."""
+def count_terms_anew(workspace_id: int, *, is_dry: bool = False) -> dict[str, int]:
+    """Make word and entry counts, lengths, projects and nicknames of a workspace's scopes what its live entries say.
+
+    Dry, it only tells of how many scopes they were wrong.
+    """
     counted = frozen = 0
     for scope in Scope.objects.in_workspace(workspace_id).order_by("pk"):
         try:
-            counted += _count_scope(scope)
+            counted += _count_scope(scope, is_dry)
         except ScopeFrozen:  # nobody writes there, so nothing has changed
             frozen += 1
     return {"scopes": counted, "frozen": frozen}
 
 
-def _count_scope(scope: Scope) -> bool:
+def _count_scope(scope: Scope, is_dry: bool) -> bool:
     """Whether its counts were wrong; right ones are not written again: what was computed from them still holds."""
     with transaction.atomic():
         lock_scopes([scope])
@@ -87,6 +91,7 @@ def _count_scope(scope: Scope) -> bool:
             columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
             statistics.touch(held, **{column: getattr(held, column) for column in columns})
             changed = True
+        transaction.set_rollback(is_dry)
     return changed
 
 

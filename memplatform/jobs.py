@@ -4,10 +4,11 @@ The JobRun row is the claim. A date that was missed is made up for by the newest
 """
 
 import inspect
+import json
 import logging
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -15,19 +16,22 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.module_loading import import_string
+from django_q.tasks import async_task
 
 from memories.choices import JobState
 from memories.models import JobRun, Workspace
+from memories.tasks import GOES_ON
 from memplatform.schedules import DRY, JOBS, is_on
 
 log = structlog.get_logger(__name__)
 ATTEMPTS = 3
 
-#: What a job does. Of (workspace_id, now, run, report) it is given what it names; it answers with what it counted.
+#: What a job does. Of (workspace_id, now, run, report, so_far) it is given what it names; it answers with what it
+#: counted, and says whether it goes on in another task.
 Work = Callable[..., dict[str, int]]
 REPORTS_EVERY = 1.0  # second; a job may report more often than anybody reads
 
@@ -43,6 +47,7 @@ class Claim:
     attempt: int
     asked: str = ""
     is_dry: bool = False
+    so_far: dict[str, int] = field(default_factory=dict)  # what tasks before this one have counted
 
     @property
     def run(self) -> str:
@@ -115,13 +120,13 @@ def claim_next(job: str, *, now: datetime) -> Claim | None:
 def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> Claim | None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO memories_jobrun AS run (job, workspace_id, local_date, state, attempts, started_at, counts,"
-            " error, asked, actor, is_dry)"
-            " VALUES (%(job)s, %(workspace)s, %(date)s, 'running', 1, %(now)s, '{}', '', '', '', false)"
+            "INSERT INTO memories_jobrun AS run (job, workspace_id, local_date, state, attempts, started_at, taken_at,"
+            " counts, error, asked, actor, is_dry)"
+            " VALUES (%(job)s, %(workspace)s, %(date)s, 'running', 1, %(now)s, %(now)s, '{}', '', '', '', false)"
             " ON CONFLICT (job, workspace_id, local_date, asked) DO UPDATE"
-            " SET attempts = run.attempts + 1, started_at = excluded.started_at"
-            " WHERE run.state = 'running' AND run.started_at < %(stale)s AND run.attempts < %(most)s"
-            " RETURNING id, attempts",
+            " SET attempts = run.attempts + 1, taken_at = excluded.taken_at"
+            " WHERE run.state = 'running' AND run.taken_at < %(stale)s AND run.attempts < %(most)s"
+            " RETURNING id, attempts, counts::text",
             {
                 "job": job,
                 "workspace": workspace_id,
@@ -132,7 +137,16 @@ def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> Clai
             },
         )
         row = cursor.fetchone()
-    return row and Claim(row[0], job, workspace_id, local_date, row[1])
+    return row and Claim(row[0], job, workspace_id, local_date, row[1], so_far=json.loads(row[2]))
+
+
+def claim_again(run_id: int, attempt: int, *, now: datetime) -> Claim | None:
+    """The right to go on with a run that was handed over; None when it has ended, or somebody else has taken it."""
+    mine = JobRun.objects.filter(pk=run_id, attempts=attempt, state=JobState.RUNNING)
+    if not mine.update(taken_at=now):
+        return None
+    run = JobRun.objects.get(pk=run_id)
+    return Claim(run.pk, run.job, run.workspace_id, run.local_date, attempt, run.asked, run.is_dry, run.counts)
 
 
 def abandoned_after() -> timedelta:
@@ -141,7 +155,7 @@ def abandoned_after() -> timedelta:
 
 
 def _abandoned(now: datetime) -> Q:
-    return Q(state=JobState.RUNNING, started_at__lt=now - abandoned_after())
+    return Q(state=JobState.RUNNING, taken_at__lt=now - abandoned_after())
 
 
 def give_up(job: str, *, now: datetime) -> None:
@@ -167,7 +181,8 @@ def perform(claim: Claim, *, now: datetime) -> None:
     """Run a job under a claim. What goes wrong is kept on its row, and raised."""
     work: Work = import_string(DRY[claim.job] if claim.is_dry else JOBS[claim.job].task)
     with _Running(claim) as running:
-        offered = {"workspace_id": claim.workspace_id, "now": now, "run": claim.run, "report": running.report}
+        offered: dict[str, Any] = {"workspace_id": claim.workspace_id, "now": now, "run": claim.run}
+        offered |= {"report": running.report, "so_far": claim.so_far}
         named = inspect.signature(work).parameters
         running.counts = work(**{name: value for name, value in offered.items() if name in named})
 
@@ -198,6 +213,10 @@ class _Running:
         mine = self._mine()
         told: dict[str, Any] = {"job": self.claim.job, "workspace": self.claim.workspace_id}
         told |= {"date": str(self.claim.local_date), "attempt": self.claim.attempt}
+        if self.counts.pop(GOES_ON, 0):
+            self._hand_over()
+            log.info("job.goes_on", **told, **self.counts)
+            return
         if kind is None:
             mine.update(state=JobState.DONE, finished_at=timezone.now(), counts=self.counts, error="")
             log.info("job.done", **told, **self.counts)
@@ -207,3 +226,10 @@ class _Running:
         last = {"state": JobState.FAILED, "finished_at": timezone.now()} if is_last else {}
         mine.update(error=what, **last)
         log.log(logging.ERROR if last else logging.WARNING, "job.interrupted", **told, error=kind.__name__)
+
+    def _hand_over(self) -> None:
+        """Have another task go on, under the same row: it stays running until the last of them ends it."""
+        with transaction.atomic():
+            if self._mine().update(counts=self.counts, error=""):
+                run = self.claim
+                async_task("memplatform.tasks.go_on", run.run_id, run.attempt, group="mem:nightly", ack_failure=True)

@@ -26,6 +26,7 @@ def ask(job: str, workspace: Workspace | None, *, actor: str, now: datetime, is_
             is_dry=is_dry,
             state=JobState.QUEUED,
             started_at=now,
+            taken_at=now,
         )
         async_task("memplatform.tasks.perform", run.pk, group="mem:asked", ack_failure=True)
     return run
@@ -41,14 +42,16 @@ def claim(run_id: int, *, now: datetime) -> Claim | None:
             _fail(run, now)
             return None
         run.attempts += run.state == JobState.RUNNING
-        run.state, run.started_at = JobState.RUNNING, now
-        run.save(update_fields=["attempts", "state", "started_at"])
-    return Claim(run.pk, run.job, run.workspace_id, run.local_date, run.attempts, run.asked, run.is_dry)
+        if run.state == JobState.QUEUED:
+            run.started_at = now
+        run.state, run.taken_at = JobState.RUNNING, now
+        run.save(update_fields=["attempts", "state", "started_at", "taken_at"])
+    return Claim(run.pk, run.job, run.workspace_id, run.local_date, run.attempts, run.asked, run.is_dry, run.counts)
 
 
 def give_up(*, now: datetime) -> None:
     """Runs whose task was lost have failed, for all to see."""
-    lost = JobRun.objects.exclude(asked="").filter(started_at__lt=now - LOST_AFTER)
+    lost = JobRun.objects.exclude(asked="").filter(taken_at__lt=now - LOST_AFTER)
     for run in lost.filter(state__in=(JobState.QUEUED, JobState.RUNNING)):
         _fail(run, now)
 

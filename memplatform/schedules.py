@@ -77,9 +77,12 @@ DRY: dict[str, str] = {
     "capacity": "memories.dry_runs.keep_within",
     "compress": "memories.dry_runs.compress",
     "archive": "memories.dry_runs.archive",
+    "rehearse": "memories.dry_runs.rehearse",
     "purge": "memories.dry_runs.purge",
     "resume-batches": "memories.dry_runs.resume_batches",
     "repair-index": "memories.dry_runs.repair_index",
+    "sweep-sessions": "sessions_app.dry_runs.sweep_sessions",
+    "clean-events": "sessions_app.dry_runs.clean_events",
     "clean-up": "memories.dry_runs.clean_up",
 }
 

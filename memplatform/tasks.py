@@ -34,6 +34,13 @@ def perform(run_id: int) -> None:
         jobs.perform(claim, now=now)
 
 
+def go_on(run_id: int, attempt: int) -> None:
+    """What a run had no time for."""
+    now = timezone.now()
+    if claim := jobs.claim_again(run_id, attempt, now=now):
+        jobs.perform(claim, now=now)
+
+
 def work(job: str) -> None:
     """One workspace's run of a job; the next is another task, so that one that fails or hangs holds up no other."""
     now = timezone.now()

@@ -99,6 +99,11 @@ def sweep(*, now: datetime) -> dict[str, int]:
     return {"closed": closed, "left": failed}
 
 
+def count_stale(*, now: datetime) -> dict[str, int]:
+    """How many conversations a sweep would close; those in use at that moment it leaves."""
+    return {"closed": _stale(now).count()}
+
+
 def _stale(now: datetime) -> QuerySet[Session]:
     if not conf.SESSION_STALE_AFTER:
         return Session.objects.none()

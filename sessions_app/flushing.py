@@ -200,6 +200,12 @@ def record(
     return flush
 
 
+def count_active(*, now: datetime) -> dict[str, int]:
+    """How many conversations go on and have something that was not flushed."""
+    waiting = Session.objects.filter(next_position__gt=F("flushed_to") + 1)
+    return {"flushed": sum(not closing.is_stale(session, now=now) for session in waiting.iterator())}
+
+
 def flush_active(*, now: datetime, seconds: float = 20.0) -> dict[str, int]:
     """Flush every conversation that goes on and has something new, the latest first, as far as there is time (C8).
 

@@ -3,7 +3,7 @@
 plan → (fuse) → proposed → applying → applied → undone, or refused. One batch a run and scope.
 """
 
-from memories.batch.carrying import CHUNK, carry_out, resume, start, waiting
+from memories.batch.carrying import CHUNK, carry_out, dealt_with, resume, start, waiting
 from memories.batch.deciding import approve, refuse, remove, reword
 from memories.batch.fuse import in_words
 from memories.batch.holding import hold, open_proposals, overtake, part_of
@@ -18,6 +18,7 @@ __all__ = [
     "approve",
     "carry_out",
     "changed_since",
+    "dealt_with",
     "events_changed_since",
     "hold",
     "in_words",

@@ -48,6 +48,13 @@ def start(batch: Batch) -> None:
         batch.state = BatchState.APPLYING
 
 
+def dealt_with(batch: Batch) -> int:
+    """How many rows other processes have dealt with already, of a batch one goes on with."""
+    if batch.state != BatchState.APPLYING:
+        return 0
+    return BatchChange.objects.filter(batch=batch).exclude(state=ChangeState.PLANNED).count()
+
+
 def waiting() -> QuerySet[Batch]:
     """Batches some process began to apply and did not end."""
     return Batch.objects.filter(state=BatchState.APPLYING).order_by("pk")

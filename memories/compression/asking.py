@@ -17,8 +17,14 @@ from memories.prompts import Prompt
 log = structlog.get_logger(__name__)
 T = TypeVar("T", bound=BaseModel)
 Clock = Callable[[], datetime]
+#: Is told how far a run is.
+Report = Callable[[dict[str, int]], None]
 #: Failures in a row after which the endpoint is taken for dead.
 _PATIENCE = 2
+
+
+def silently(_counts: dict[str, int]) -> None:
+    """Tell nobody how far a run is."""
 
 
 class Asker:

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from memories import batch, days, drafts, prompts
 from memories.batch import Step
 from memories.choices import BatchVerb, Category, EntryType, Source
-from memories.compression.asking import Asker, Clock
+from memories.compression.asking import Asker, Clock, Report, silently
 from memories.compression.reading import read
 from memories.conf import conf
 from memories.drafts import Draft
@@ -27,10 +27,11 @@ ACTOR = f"job:{JOB}"
 _KNOWN = 60
 
 
-def compress_days(workspace_id: int, *, clock: Clock, run: str) -> dict[str, int]:
+def compress_days(workspace_id: int, *, clock: Clock, run: str, report: Report | None = None) -> dict[str, int]:
     """Ask of every scope's days what they leave behind; how many days became how many facts, and how many wait.
 
-    Without a model all of them wait, and nothing is lost. A run that was killed finds what it has not done yet.
+    `report` is told after every question. Without a model all of them wait, and nothing is lost. A run that was killed
+    finds what it has not done yet.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
     counts: Counter[str] = Counter(scopes=0, days=0, facts=0, waiting=0)
@@ -44,6 +45,7 @@ def compress_days(workspace_id: int, *, clock: Clock, run: str) -> dict[str, int
         counts["scopes"] += 1
         for part in list(_parts(list(waiting(workspace, clock()).filter(scope=scope)))):
             counts.update(_compress(scope, part, asker, clock, run))
+            (report or silently)(dict(counts))
     counts.update(asker.counts)
     counts["waiting"] = waiting(workspace, clock()).count()
     return dict(counts) | asker.why()

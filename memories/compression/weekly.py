@@ -11,7 +11,7 @@ from memories import batch, prompts
 from memories.batch import Step
 from memories.choices import BatchState, BatchVerb, EntryType, Held
 from memories.compression import drafting, judging, profile
-from memories.compression.asking import Asker, Clock
+from memories.compression.asking import Asker, Clock, Report, silently
 from memories.compression.facts import (
     Partition,
     chunks,
@@ -57,11 +57,12 @@ class Judged:
         (self.steps if sure else self.doubtful).append(drafting.archived(fact))
 
 
-def compress_facts(workspace_id: int, *, clock: Clock, run: str) -> dict[str, int]:
+def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report | None = None) -> dict[str, int]:
     """Judge the facts of every scope, then refresh its profile; what became of how many.
 
     One batch a run and scope, planned only when all its questions are answered: a run that was killed finds a scope
-    either as it was or with its batch, which it carries on with. `left` scopes had no time any more.
+    either as it was or with its batch, which it carries on with. `left` scopes had no time any more. `report` is told
+    after every scope.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
     asker = Asker(workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME)
@@ -76,6 +77,7 @@ def compress_facts(workspace_id: int, *, clock: Clock, run: str) -> dict[str, in
             counts["scopes"] += 1
         except ScopeFrozen:
             counts["frozen"] += 1
+        (report or silently)(dict(counts))
     counts.update(asker.counts)
     return dict(counts) | asker.why()
 

@@ -7,10 +7,11 @@ budget is spent, parcels wait for the workspace's midnight.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
+from threading import Lock
 
 import structlog
 from django.db import DataError, IntegrityError, connections
@@ -32,6 +33,10 @@ _REFUSED = (PlatformError, DataError, IntegrityError)
 #: Parcels in a row for which the model gave no answer, after which a run ends.
 _FAILURES = 3
 Clock = Callable[[], datetime]
+#: Is told how far a run is.
+Report = Callable[[dict[str, int]], None]
+#: Counts a run always tells, however few.
+_TOLD = ("parcels", "turns", "events", "facts", "failed", "parked")
 
 
 @dataclass
@@ -41,52 +46,60 @@ class _Run:
     clock: Clock
     until: datetime
     workspace_id: int | None
+    report: Report | None = None
     failures: int = 0  # of the model, in a row
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_TOLD, 0)))
+    lock: Lock = field(default_factory=Lock)
+
+    def count(self, done: Mapping[str, int]) -> None:
+        """Add what one of the hands has done, and tell of it: one hand at a time."""
+        with self.lock:
+            self.counts.update(done)
+            if self.report:
+                self.report(dict(self.counts))
 
 
-def extract_ready(clock: Clock, *, workspace_id: int | None = None) -> dict[str, int]:
+def extract_ready(clock: Clock, *, workspace_id: int | None = None, report: Report | None = None) -> dict[str, int]:
     """Work off the parcels that are due until there are none, or for MEMORY_EXTRACT_TIME; what became of how many.
 
-    With a model as many parcels at once as questions may be asked at once: nearly all of the time is waiting.
+    With a model as many parcels at once as questions may be asked at once: nearly all of the time is waiting. `report`
+    is told after every parcel.
     """
-    run = _Run(clock, clock() + conf.EXTRACT_TIME, workspace_id)
-    counts: Counter[str] = Counter(parcels=0, turns=0, events=0, facts=0, failed=0, parked=0)
+    run = _Run(clock, clock() + conf.EXTRACT_TIME, workspace_id, report)
     hands = conf.LLM_CALLS if asking.is_on() else 1
     if hands == 1:
-        counts.update(_work(run))
-        return dict(counts)
+        _work(run)
+        return dict(run.counts)
     with ThreadPoolExecutor(hands, thread_name_prefix="extract") as pool:
         for done in [pool.submit(_work_alone, run) for _hand in range(hands)]:
-            counts.update(done.result())
-    return dict(counts)
+            done.result()
+    return dict(run.counts)
 
 
-def extract_all(clock: Clock, *, workspace_id: int) -> dict[str, int]:
+def extract_all(clock: Clock, *, workspace_id: int, report: Report | None = None) -> dict[str, int]:
     """The sweep of the night: whatever a workspace's buffer holds, however little and however fresh."""
     sealed = buffer.seal(waiting_in(workspace_id), now=clock())
-    return {"sealed": sealed, **extract_ready(clock, workspace_id=workspace_id)}
+    return {"sealed": sealed, **extract_ready(clock, workspace_id=workspace_id, report=report)}
 
 
 def waiting_in(workspace_id: int) -> QuerySet[Parcel]:
     return Parcel.objects.filter(workspace_id=workspace_id)
 
 
-def _work_alone(run: _Run) -> Counter[str]:
+def _work_alone(run: _Run) -> None:
     """In a thread, which has connections of its own."""
     try:
-        return _work(run)
+        _work(run)
     finally:
         connections.close_all()
 
 
-def _work(run: _Run) -> Counter[str]:
-    counts: Counter[str] = Counter()
+def _work(run: _Run) -> None:
     while run.clock() < run.until and run.failures < _FAILURES:
         parcel = buffer.claim_next(now=run.clock(), workspace_id=run.workspace_id)
         if parcel is None:
             break
-        counts.update(_extract(parcel, run))
-    return counts
+        run.count(_extract(parcel, run))
 
 
 def _extract(parcel: Claimed, run: _Run) -> dict[str, int]:

@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from getpass import getuser
 from typing import Any
@@ -48,24 +49,39 @@ def actor() -> str:
     return f"command:{getuser()}"
 
 
+def clock(now: datetime | None) -> Callable[[], datetime]:
+    """A clock that begins at this moment, or tells the time as it is."""
+    if now is None:
+        return timezone.now
+    begun = timezone.now()
+    return lambda: now + (timezone.now() - begun)
+
+
 class Bar:
-    """How far the work is, on one line of a terminal that is read by a person; elsewhere it says nothing."""
+    """How far the work is, on one line of a terminal that is read by a person; elsewhere it says nothing.
+
+    It is told counts, and adds up those of `units`.
+    """
 
     WIDTH = 30
 
-    def __init__(self, total: int) -> None:
-        self._total, self._before, self._shown = total, 0, sys.stderr.isatty() and total > 0
+    def __init__(self, total: int, *units: str) -> None:
+        self._total, self._before, self._units = total, 0, units or ("entries",)
+        self._shown = sys.stderr.isatty() and total > 0
 
     def __call__(self, counts: dict[str, int]) -> None:
-        done = min(self._before + counts.get("entries", 0), self._total)
+        done = min(self._before + self._done(counts), self._total)
         if self._shown:
             filled = self.WIDTH * done // self._total
             sys.stderr.write(f"\r[{'#' * filled}{'.' * (self.WIDTH - filled)}] {done:,} / {self._total:,}")
             sys.stderr.flush()
 
+    def _done(self, counts: dict[str, int]) -> int:
+        return sum(counts.get(unit, 0) for unit in self._units)
+
     def move_on(self, counts: dict[str, int]) -> None:
         """The next workspace counts from nothing again."""
-        self._before += counts.get("entries", 0)
+        self._before += self._done(counts)
 
     def end(self) -> None:
         if self._shown:

@@ -43,6 +43,9 @@ class JobRun(models.Model):
     state = models.CharField(_("state"), max_length=10, choices=JobState, default=JobState.RUNNING)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=1)
     started_at = models.DateTimeField(_("started"))
+    taken_at = models.DateTimeField(
+        _("taken"), null=True, blank=True, help_text=_("When the process that works on it began, or went on with it.")
+    )
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
     counts = models.JSONField(_("counts"), default=dict, blank=True)
     error = models.TextField(_("error"), blank=True, default="")

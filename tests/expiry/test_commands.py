@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from memories.extraction import _TOLD as TOLD
+from memories.management.told import Bar
 from memories.models import Batch, Entry, Parcel, Scope, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_key, make_scope
 from tests.expiry.conftest import SAID, expire, live, remember
@@ -87,10 +90,63 @@ def test_extract_counts_first_and_works_on_one_workspace_alone(workspace: Worksp
     for owner in (workspace, stranger):
         Api(make_key(owner)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
     assert said("extract", "--dry-run") == {"parcels": 0}  # it has not been quiet for long enough
-    assert said("extract", "--dry-run", "--now") == {"parcels": 2}
-    counts = said("extract", "--now", "--workspace", workspace.name)
+    for everything in ("--all", "--now"):  # the shorter word of before, which is understood still
+        assert said("extract", "--dry-run", everything) == {"parcels": 2}
+    counts = said("extract", "--all", "--workspace", workspace.name)
     assert (counts["sealed"], counts["parcels"]) == (1, 1)
     assert Parcel.objects.get().workspace == stranger
+
+
+def test_extract_works_as_if_it_were_another_time(workspace: Workspace) -> None:
+    at = timezone.now()
+    Api(make_key(workspace)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
+    for minutes, parcels in ((2, 0), (4, 1)):
+        moment = (at + timedelta(minutes=minutes)).isoformat()
+        assert said("extract", "--dry-run", "--now", moment) == {"parcels": parcels}
+        assert said("extract", "--now", moment)["parcels"] == parcels
+    assert not Parcel.objects.exists()
+
+
+def test_extract_tries_again_what_was_parked_and_goes_on_until_nothing_is_due(
+    workspace: Workspace, settings: Any
+) -> None:
+    settings.MEMORY_EXTRACT_TIME = timedelta(0)  # a run has had its time before it begins
+    Api(make_key(workspace)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
+    Parcel.objects.update(state="parked", sealed=True)
+    assert said("extract", "--all", "--dry-run") == {"parcels": 0}
+    assert said("extract", "--retry-parked", "--dry-run") == {"parcels": 1}
+    assert said("extract", "--retry-parked") == {"retried": 1} | dict.fromkeys(TOLD, 0)
+    assert Parcel.objects.get().state == "waiting"
+    settings.MEMORY_EXTRACT_TIME = timedelta(seconds=50)
+    assert said("extract")["parcels"] == 1
+
+
+@pytest.mark.parametrize("work", ["sweep", "flush", "clean"])
+def test_the_work_of_conversations_is_counted_first(workspace: Workspace, work: str) -> None:
+    Api(make_key(workspace)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
+    later = timezone.now() + timedelta(days=1 if work == "flush" else 40)
+    Parcel.objects.all().delete()
+    if work == "clean":
+        said("sessions", "sweep", "--now", later.isoformat())
+    counted = said("sessions", work, "--dry-run", "--now", later.isoformat())
+    assert set(counted.values()) == {2 if work == "clean" else 1}
+    done = said("sessions", work, "--now", later.isoformat())
+    assert counted.items() <= done.items()
+    assert set(said("sessions", work, "--dry-run", "--now", later.isoformat()).values()) == {0}
+
+
+@pytest.mark.parametrize("total", [3, 0])
+def test_a_person_at_a_terminal_sees_how_far_it_is(total: int, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    bar = Bar(total, "parcels", "parked")
+    bar({"parcels": 1, "turns": 40})
+    bar.move_on({"parcels": 1, "parked": 1})
+    bar({"parcels": 1})
+    bar.end()
+    shown = capsys.readouterr().err
+    assert shown == (
+        "\r[##########....................] 1 / 3\r[##############################] 3 / 3\n" if total else ""
+    )
 
 
 def test_compress_counts_what_the_model_would_be_asked_about(workspace: Workspace, scope: Scope) -> None:

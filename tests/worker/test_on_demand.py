@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.utils.module_loading import import_string
 from django_q.models import OrmQ
 
 from memories import store
@@ -54,6 +53,10 @@ def test_a_dry_run_proposes_and_changes_nothing(workspace: Workspace, scope: Sco
     assert (batch.state, batch.counts) == ("proposed", {"expire": 1})
     assert batch.run == jobs.run_of("expire", workspace.pk, run.local_date, run.asked)
     assert not Entry.objects.expired().exists()
+
+
+def test_every_job_has_a_dry_run() -> None:
+    assert schedules.DRY.keys() == JOBS.keys()
 
 
 @pytest.mark.parametrize("job", sorted(schedules.DRY))
@@ -146,18 +149,3 @@ def test_what_jobs_did_is_listed_for_ninety_days(workspace: Workspace) -> None:
         )  # fmt: skip
     assert upkeep.clean_up(now=NOW)["job_runs"] == 1
     assert JobRun.objects.get().started_at == NOW - timedelta(days=89)
-
-
-def test_a_task_that_has_had_its_time_hands_over_to_another(
-    workspace: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old(scope, "the parcel came on Tuesday", "包裹周二到了", "a bicycle stands in the hall")
-    monkeypatch.setattr("memories.batch.carrying.CHUNK", 1)
-    monkeypatch.setattr("memories.tasks.LONGEST_SECONDS", -1)
-    run = asked("expire", workspace)
-    assert run.counts == {"scopes": 0, "entries": 1, "stopped_time": 1}
-    monkeypatch.setattr("memories.tasks.LONGEST_SECONDS", 300)
-    queued = OrmQ.objects.latest("pk").task
-    assert queued["func"] == "memories.tasks.expire"
-    assert import_string(queued["func"])(*queued["args"], **queued["kwargs"]) == {"scopes": 1, "entries": 3}
-    assert Batch.objects.get().counts == {"expire": 3}

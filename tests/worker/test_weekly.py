@@ -4,7 +4,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import pytest
-from django_q.models import OrmQ
 
 from memories import tasks
 from memories.models import JobRun, Workspace
@@ -92,15 +91,16 @@ def test_it_says_when() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("counts", "queued"), [
-    ({"stopped_time": 1, "planned": 3}, 1), ({"stopped_time": 1, "planned": 0}, 0), ({"planned": 3}, 0),
+@pytest.mark.parametrize(("counts", "goes_on"), [
+    ({"stopped_time": 1, "planned": 3}, True), ({"stopped_time": 1, "planned": 0}, False), ({"planned": 3}, False),
 ])  # fmt: skip
 def test_what_there_was_no_time_for_is_taken_up_while_there_is_progress(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], queued: int
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], goes_on: bool
 ) -> None:
     def work(*_args: Any, **_kwargs: Any) -> dict[str, int]:
         return counts
 
     monkeypatch.setattr("memories.compression.compress_facts", work)
-    tasks.compress(workspace.pk, now=utc("2026-03-02 04:10"), run="r")
-    assert OrmQ.objects.count() == queued
+    done = tasks.compress(workspace.pk, now=utc("2026-03-02 04:10"), run="r", so_far={"planned": 2})
+    assert (tasks.GOES_ON in done, done["planned"]) == (goes_on, counts["planned"] + 2)
+    assert ("stopped_time" in done) == ("stopped_time" in counts and not goes_on)

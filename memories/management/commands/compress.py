@@ -2,11 +2,12 @@
 
 from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories import compression, dry_runs
@@ -14,6 +15,9 @@ from memories.management import told
 from memories.models import Workspace
 
 DAYS, FACTS = "days", "facts"
+#: What the work is measured in.
+UNITS = {DAYS: "days", FACTS: "scopes"}
+Clock = Callable[[], datetime]
 
 
 class Command(BaseCommand):
@@ -27,21 +31,35 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        begun, counts = timezone.now(), Counter[str]()
-        now = options["now"] or begun
-        for workspace in told.workspaces(options["workspace"]):
-            for part in (DAYS, FACTS):
-                if options["what"] in (None, part):
-                    count = _count if options["dry_run"] else _compress
-                    counts.update(count(part, workspace, lambda: now + (timezone.now() - begun)))
+        clock, counts = told.clock(options["now"]), Counter[str]()
+        for part in (DAYS, FACTS):
+            if options["what"] in (None, part):
+                counts.update(_work(part, told.workspaces(options["workspace"]), clock, options["dry_run"]))
         self.stdout.write(told.said(dict(counts), as_json=options["json"]))
 
 
-def _count(part: str, workspace: Workspace, clock: Any) -> dict[str, int]:
+def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Counter[str]:
+    """One part of it in every workspace."""
+    waiting = [_count(part, workspace, clock) for workspace in chosen]
+    counts: Counter[str] = Counter()
+    if is_dry:
+        for found in waiting:
+            counts.update(found)
+        return counts
+    bar = told.Bar(sum(found[UNITS[part]] for found in waiting), UNITS[part])
+    for workspace in chosen:
+        done = _compress(part, workspace, clock, bar)
+        bar.move_on(done)
+        counts.update(done)
+    bar.end()
+    return counts
+
+
+def _count(part: str, workspace: Workspace, clock: Clock) -> dict[str, int]:
     return dry_runs.compress_days(workspace.pk, now=clock()) if part == DAYS else dry_runs.compress(workspace.pk)
 
 
-def _compress(part: str, workspace: Workspace, clock: Any) -> dict[str, int]:
+def _compress(part: str, workspace: Workspace, clock: Clock, bar: told.Bar) -> dict[str, int]:
     run = f"compress-{part}:{workspace.pk}:{str(uuid4())[:18]}"
     work = compression.compress_days if part == DAYS else compression.compress_facts
-    return work(workspace.pk, clock=clock, run=run)
+    return work(workspace.pk, clock=clock, run=run, report=bar)

@@ -1,21 +1,22 @@
 """`manage.py sessions`: what the worker does for conversations, done by hand."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memories.management import told
 from sessions_app import cleaning, closing, flushing
 
-WORK: dict[str, Callable[..., dict[str, int]]] = {
-    "sweep": closing.sweep,
-    "flush": flushing.flush_active,
-    "clean": cleaning.clean_events,
+Work = Callable[..., dict[str, int]]
+#: What there is to do, and what counts it first.
+WORK: dict[str, tuple[Work, Work]] = {
+    "sweep": (closing.sweep, closing.count_stale),
+    "flush": (flushing.flush_active, flushing.count_active),
+    "clean": (cleaning.clean_events, cleaning.count_old),
 }
 
 
@@ -24,18 +25,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("work", choices=list(WORK))
-        parser.add_argument("--now", type=_moment, default=None, help=_("As if it were this time (ISO 8601)."))
-        parser.add_argument("--json", action="store_true")
+        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--dry-run", action="store_true", help="only count what would be done")
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        done = WORK[options["work"]](now=options["now"] or timezone.now())
-        said = json.dumps(done) if options["json"] else ", ".join(f"{name} {count}" for name, count in done.items())
-        self.stdout.write(said)
-
-
-def _moment(text: str) -> datetime:
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise CommandError(_("“%(text)s” is not a time.") % {"text": text}) from error
-    return read if read.tzinfo else timezone.make_aware(read)
+        work, count = WORK[options["work"]]
+        done = (count if options["dry_run"] else work)(now=options["now"] or timezone.now())
+        self.stdout.write(told.said(done, as_json=options["json"]))
