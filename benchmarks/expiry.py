@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Does the night disturb the day? Expiry of many due memories while others recall and write. Part of `make bench`.
 
-A hundred thousand memories are due (`--entries 1000000` for a million), a fifth of them in one scope; three times as
-many (`--live`) are not. One process expires them as the nightly job does. Meanwhile this one recalls, in scopes where
-something is due and elsewhere, and writes to the scope in which most is: both were measured before, when nothing else
-ran. Told are the 95th percentiles, how long the plan of the largest scope took, how long a transaction of the job held
-its scope, and how much memory the job took. Then the job is killed with -9 ten times at random points of another night,
-and what is expired in the end is compared with what was due.
+A hundred thousand memories are due (`--entries 1000000` for a million), a fifth of them, but no more than twenty
+thousand, in one scope; three times as many (`--live`) are not. One process expires them as the nightly job does.
+Meanwhile this one recalls, in scopes where something is due and elsewhere, and writes to the scope in which most is;
+every few seconds the job is made to stand still and the recalls are measured without it. Told are the 95th percentiles,
+how long the plan of the largest scope took, and how much memory the job took. Then the job is killed with -9 ten times
+at random points of another night, and what is expired in the end is compared with what was due.
 """
 
 import argparse
@@ -30,6 +30,10 @@ from benchmarks.walls import database  # noqa: E402
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 ADDRESS = {"platform": "telegram", "account": "bench", "chat": "c"}
+LARGEST = 20_000
+#: How long the job goes on before it is made to stand still, and how long it stands.
+GOES_SECONDS, STANDS_SECONDS = 10.0, 5.0
+THINKS_SECONDS = 0.05  # whoever calls, between two calls
 #: What the worker does at night, in a process of its own.
 NIGHT = """
 import sys, django
@@ -52,8 +56,10 @@ def main() -> None:
         workspace = fill(options.entries, options.live, options.scopes)
         explain(workspace)
         calls = clients(workspace)
-        before = {name: taken(call, options.calls) for name, call in calls.items()}
-        disturbed(workspace, calls, before, options.entries)
+        for call in calls.values():
+            for n in range(5):
+                call(-n)
+        disturbed(workspace, calls, options.entries)
         killed(workspace, options.kills)
 
 
@@ -62,7 +68,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--entries", type=int, default=100_000, help="that are due")
     parser.add_argument("--live", type=float, default=3, help="times as many that are not due")
     parser.add_argument("--scopes", type=int, default=200)
-    parser.add_argument("--calls", type=int, default=200, help="of each kind, before anything is expired")
     parser.add_argument("--kills", type=int, default=10)
     return parser.parse_args()
 
@@ -89,8 +94,9 @@ def fill(due: int, live: float, count: int) -> Any:
     )
     first, *others = (scope.pk for scope in scopes)
     sql("ALTER TABLE memories_entry DISABLE TRIGGER USER")
-    write(workspace.pk, [first], due // 5, 40)
-    write(workspace.pk, others, due - due // 5, 40)
+    most = min(due // 5, LARGEST)
+    write(workspace.pk, [first], most, 40)
+    write(workspace.pk, others, due - most, 40)
     write(workspace.pk, [first, *others], round(live * due), 1)
     sql("ALTER TABLE memories_entry ENABLE TRIGGER USER")
     index()
@@ -185,12 +191,6 @@ def clients(workspace: Any) -> dict[str, Callable[[int], None]]:
     }
 
 
-def taken(call: Callable[[int], None], count: int) -> list[float]:
-    for n in range(5):
-        call(-n)
-    return [timed(call, n) for n in range(count)]
-
-
 def timed(call: Callable[[int], None], n: int) -> float:
     begun = time.perf_counter()
     call(n)
@@ -209,26 +209,40 @@ def night(workspace: Any) -> subprocess.Popen[str]:
     return process
 
 
-def disturbed(
-    workspace: Any, calls: dict[str, Callable[[int], None]], before: dict[str, list[float]], due: int
-) -> None:
+def disturbed(workspace: Any, calls: dict[str, Callable[[int], None]], due: int) -> None:
+    """By turns the night goes on and stands still, so that other work on the machine weighs on both alike."""
+    alone: dict[str, list[float]] = {name: [] for name in calls}
     meanwhile: dict[str, list[float]] = {name: [] for name in calls}
-    process, begun, most, n = night(workspace), time.perf_counter(), 0, 10_000
+    process, begun, most, stood, n = night(workspace), time.perf_counter(), 0, 0.0, 10_000
+    job = psutil.Process(process.pid)
+    recalls = {name: call for name, call in calls.items() if "recall" in name}
     while process.poll() is None:
-        n += 1
-        for name, call in calls.items():
-            meanwhile[name].append(timed(call, n))
+        n = turn_by_turn(calls, meanwhile, n, GOES_SECONDS)
         if process.poll() is None:
-            most = max(most, psutil.Process(process.pid).memory_info().rss)
-    took = time.perf_counter() - begun
+            most = max(most, job.memory_info().rss)
+            job.suspend()
+            stopped = time.perf_counter()
+            n = turn_by_turn(recalls, alone, n, STANDS_SECONDS)
+            stood += time.perf_counter() - stopped
+            job.resume()
+    took = time.perf_counter() - begun - stood
     assert process.stdout
     print(f"{process.stdout.read().strip()} in {took:.0f} s: {due / took:,.0f} a second, at most {most / 2**20:.0f} MB")
     for name, times in meanwhile.items():
-        ratio = p95(times) / p95(before[name])
-        print(
-            f"{name:26} p95 {p95(before[name]):6.1f} ms before, {p95(times):6.1f} ms meanwhile, {ratio:.2f} times;"
-            f" longest {max(times):.0f} ms; {len(times)} calls"
-        )
+        print(f"{name:26} p95 {p95(times):6.1f} ms, longest {max(times):.0f} ms, {len(times)} calls", end="")
+        still = p95(alone[name])
+        print(f"; while it stood still {still:.1f} ms: {p95(times) / still:.2f} times" if still else "")
+
+
+def turn_by_turn(calls: dict[str, Callable[[int], None]], taken: dict[str, list[float]], n: int, seconds: float) -> int:
+    """Each of them again and again for a while; the number of the last."""
+    ends = time.perf_counter() + seconds
+    while time.perf_counter() < ends:
+        n += 1
+        for name, call in calls.items():
+            taken[name].append(timed(call, n))
+            time.sleep(THINKS_SECONDS)
+    return n
 
 
 # what a killed night leaves
