@@ -94,6 +94,7 @@ def fill(options: argparse.Namespace) -> Any:
     _older_events(wire, options.events)
     for n in range(options.turns):
         wire.post("/api/v1/turns", turn(50_000 + n), content_type="application/json")
+    _embed_events()
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
     return wire
@@ -145,7 +146,7 @@ def _draft(scope: Any, n: int) -> Any:
 
 
 def _older_events(wire: Any, events: int) -> None:
-    """Written straight into the table: conversations of a month, forty messages each."""
+    """Written straight into the table: conversations of a month, forty messages each, searched like all others."""
     from sessions_app.models import Session, SessionEvent
 
     wire.post("/api/v1/turns", turn(60_000), content_type="application/json")
@@ -168,6 +169,15 @@ def _older_events(wire: Any, events: int) -> None:
         ),
         batch_size=1_000,
     )
+    _embed_events()
+
+
+def _embed_events() -> None:
+    from sessions_app.embedding import EventEmbedder
+
+    worker = EventEmbedder()
+    while worker(now=NOW) == 0:
+        pass
 
 
 def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:

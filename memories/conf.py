@@ -74,6 +74,10 @@ class MemorySettings:
     AMBIENT_KEPT: int = 50  # of the talk of a chat that is not meant for the bot
     CHAT_CONTEXT: int = 25  # of it in the context of a group
     SESSION_EVENT_TTL: timedelta = timedelta(days=30)
+    SESSION_EVENT_EMBEDDING: bool = True  # off: what was said is found by its words alone
+    SESSION_EVENT_EMBED_INTERVAL: timedelta = timedelta(seconds=5)  # without a backlog; with one at once
+    SESSION_EVENT_EMBED_BATCH: int = 16
+    SESSION_EVENT_EMBED_CHARS: int = 400  # of a message; a long Chinese one takes a second otherwise
 
     # recall (A7, A8)
     MAX_RECALLS: int = 8

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from django.db import IntegrityError, connection, transaction
 
@@ -36,6 +37,16 @@ class Claim:
     content: str
     has_vector: bool
     failures: int
+
+
+class Work(Protocol):
+    """What stands behind a path in MEMORY_EMBEDDER_WORK: done a little at a time, while no entry waits.
+
+    What packages above have to embed. A call takes no longer than an entry may wait for its vector (A13), and answers
+    how many seconds later the next is wanted; 0: there is more to do.
+    """
+
+    def __call__(self, *, now: datetime) -> float: ...
 
 
 def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = True) -> int:

@@ -166,6 +166,19 @@ def terms(text: str) -> Counter[int]:
     )
 
 
+def characters(text: str) -> set[str]:
+    """The Chinese characters of a text that say something by themselves."""
+    return set(_CJK_CHAR.findall(normalise(text))) - stopwords.CHINESE
+
+
+def held_by(word: str) -> set[int]:
+    """The terms and characters a text has to hold in which this word stands; none of a word that tells nothing."""
+    if not _CJK_CHAR.match(word):
+        return set(terms(word))
+    parts = characters(word) if len(word) == 1 else {word[i : i + 2] for i in range(len(word) - 1)}
+    return {hashed(part) for part in parts}
+
+
 def places(text: str, wanted: Collection[int]) -> dict[int, set[int]]:
     """Where these terms stand in a text, counted in words and Chinese characters, of which any is found by itself."""
     found: defaultdict[int, set[int]] = defaultdict(set)

@@ -237,6 +237,9 @@ MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.na
 #: Where recall looks besides the entries (see memories.retrieval.legs).
 LEGS = ["sessions_app.recall_leg.session_events", "memories.retrieval.days_leg.daily_events"]
 MEMORY_RECALL_LEGS = env.list("MEMORY_RECALL_LEGS", default=LEGS)
+#: What the embedder does while no entry waits for it (see memories.embedder.Work).
+EMBEDDER_WORK = ["sessions_app.embedding.embed_events"]
+MEMORY_EMBEDDER_WORK = env.list("MEMORY_EMBEDDER_WORK", default=EMBEDDER_WORK)
 #: For an OpenAI-compatible endpoint (memories.embeddings.compatible.OpenAICompatible).
 MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")
 MEMORY_EMBEDDING_API_KEY = env("MEMORY_EMBEDDING_API_KEY", default="")

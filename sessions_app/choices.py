@@ -16,5 +16,7 @@ class EventKind(TextChoices):
 
 #: What is said in a conversation; a summary stands for some of it, and ambient talk is no part of it (B5).
 SPOKEN = (EventKind.USER, EventKind.ASSISTANT, EventKind.TOOL)
+#: What is searched by its words and by its meaning (C6).
+SEARCHED = (EventKind.USER, EventKind.ASSISTANT, EventKind.SUMMARY)
 #: What a bot may report.
 REPORTED = (*SPOKEN, EventKind.AMBIENT)

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memories import text
 from memories.conf import conf
-from sessions_app import budget, closing, flushing, locks, summaries
+from sessions_app import budget, closing, flushing, locks, search_rows, summaries
 from sessions_app.asking import Model
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Flush, Session, SessionEvent
@@ -141,6 +141,7 @@ def _apply(session: Session, plan: Plan, now: datetime) -> bool:
         tokens=text.count_tokens(plan.summary),
         at=now,
     )
+    search_rows.write([summary])
     said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind__in=SPOKEN)
     raw = sum(said.filter(position__gt=plan.cut).values_list("tokens", flat=True))
     before = session.tokens

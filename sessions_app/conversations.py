@@ -13,7 +13,7 @@ from memories.exceptions import InvalidAddress
 from memories.models import Scope
 from memories.scoping import Resolved
 from memories.text import count_tokens
-from sessions_app import closing
+from sessions_app import closing, search_rows
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Session, SessionEvent
 
@@ -138,6 +138,7 @@ def append(session: Session, messages: Sequence[Message], *, now: datetime) -> l
     )
     if not events:
         return events
+    search_rows.write(events)
     spoken = [event for event in events if event.kind != EventKind.AMBIENT]
     session.tokens += sum(event.tokens for event in spoken)
     session.next_position += len(events)

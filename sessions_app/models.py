@@ -5,9 +5,10 @@ from dataclasses import fields
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from pgvector.django import HalfVectorField, SparseVectorField
 
 from memories.conf import conf
-from memories.models import Recorded, Scope, Workspace, record_changes
+from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7
 from memories.scoping import Address, ChannelRules
 from sessions_app.choices import EventKind
@@ -23,6 +24,8 @@ COUNTERS = (
     "flush_asked_at",
     "compaction_asked_at",
 )
+#: How often a message is embedded on which the embedder fails, though it answers for others.
+ATTEMPTS = 5
 
 
 class Session(Recorded):
@@ -86,6 +89,8 @@ class Session(Recorded):
             models.Index(fields=["workspace", "-last_at", "-id"], name="session_by_time"),
             models.Index(fields=["last_at"], condition=Q(next_position__gt=1), name="session_to_be_closed"),
             models.Index(fields=["workspace", "chat_id"], condition=Q(is_group=True), name="session_of_group"),
+            models.Index(fields=["user_scope"], condition=Q(is_group=False), name="session_of_user"),
+            models.Index(fields=["chat_scope"], condition=Q(is_group=True), name="session_of_chat"),
         ]
 
     def __str__(self) -> str:
@@ -133,6 +138,7 @@ class SessionEvent(models.Model):
         verbose_name_plural = _("session events")
         constraints = [
             models.UniqueConstraint(fields=["session", "conversation", "position"], name="sessionevent_position_once"),
+            models.UniqueConstraint(fields=["id", "workspace"], name="sessionevent_in_workspace"),
             models.CheckConstraint(condition=Q(kind__in=EventKind.values), name="sessionevent_kind_known"),
         ]
         indexes = [
@@ -142,6 +148,44 @@ class SessionEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.content[:60]}"
+
+
+class EventIndex(models.Model):
+    """The narrow search row of a message: its words at once, its embedding soon after; made anew at any time (C6)."""
+
+    event = models.OneToOneField(
+        SessionEvent, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="index"
+    )
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    session = models.ForeignKey(Session, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    conversation = models.PositiveIntegerField(_("conversation"))
+    kind = models.CharField(_("kind"), max_length=10, choices=EventKind)
+    at = models.DateTimeField(_("at"))
+    keywords = SparseVectorField(help_text=_("Its terms, each once."))
+    model = models.ForeignKey(EmbeddingModel, models.DO_NOTHING, null=True, db_index=False, related_name="+")
+    embedding = HalfVectorField(null=True)
+    failures = models.PositiveSmallIntegerField(_("failures"), default=0)
+    retry_at = models.DateTimeField(_("next try"), null=True, help_text=_("Also the lease of who embeds it now."))
+
+    class Meta:
+        verbose_name = _("search row of a message")
+        verbose_name_plural = _("search rows of messages")
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(model__isnull=True, embedding__isnull=True)
+                | Q(model__isnull=False, embedding__isnull=False),
+                name="eventindex_embedding_has_a_model",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["session", "at"], name="eventindex_of_session"),
+            models.Index(
+                fields=["event"], condition=Q(model__isnull=True, failures__lt=ATTEMPTS), name="eventindex_waiting"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.event_id)
 
 
 class Flush(models.Model):

@@ -9,60 +9,104 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
+from memories import text
+from memories.blending import dense_literal, sparse_literal
 from memories.choices import ScopeKind
-from memories.retrieval.legs import THEN, Asked, Found, needle_of, share_of, taken_out
+from memories.retrieval.legs import THEN, Asked, Found, taken_out
+from memories.retrieval.nearness import Direction, similarity
 from memories.retrieval.query import Place
 from sessions_app.choices import EventKind
 
 KIND = "session_event"
-#: Looked at before suppressed ones go and words are compared exactly.
-CANDIDATES = 60
+#: Looked at before suppressed ones go, and those that are too far.
+CANDIDATES = 40
+#: Summaries are left out: whose words they are made of, and whether people took those out, no longer shows.
+_TOLD = (EventKind.USER.value, EventKind.ASSISTANT.value)
 
-#: Latin words are looked for by their beginnings, Chinese ones as they stand; each text is folded once. Summaries are
-#: left out: whose words they are made of, and whether people took those out, no longer shows.
-_SAID = """
-SELECT id, session, conversation, kind, sender_id, content, at, scope_id FROM (
-    SELECT e.id, s.uid AS session, e.conversation, e.kind, e.sender_id, e.content, e.at,
-        CASE WHEN s.is_group THEN s.chat_scope_id ELSE s.user_scope_id END AS scope_id,
-        (SELECT count(*) FROM (SELECT lower(e.content) AS said OFFSET 0) folded,
-         unnest(%(needles)s::text[]) AS n (needle) WHERE strpos(said, needle) > 0) AS hits
-    FROM sessions_app_session s JOIN sessions_app_sessionevent e ON e.session_id = s.id
-    WHERE s.workspace_id = %(workspace)s AND e.kind = ANY(%(kinds)s::text[])
-    AND (
+#: The sessions of the scopes that are asked, by an index each. In the statements below, their rows.
+_HERE = """
+WITH here AS MATERIALIZED (
+    SELECT s.id, s.uid, s.conversation, CASE WHEN s.is_group THEN s.chat_scope_id ELSE s.user_scope_id END AS scope_id
+    FROM sessions_app_session s WHERE s.workspace_id = %(workspace)s AND (
         (NOT s.is_group AND s.user_scope_id = ANY(%(users)s::bigint[]))
         OR (s.is_group AND s.chat_scope_id = ANY(%(chats)s::bigint[])
             AND coalesce((s.rules ->> 'capture_group_memory')::boolean, true))
     )
-    AND (NOT %(closed)s OR e.conversation < s.conversation)
-    AND (%(from)s::timestamptz[] IS NULL OR EXISTS (
-        SELECT 1 FROM unnest(%(from)s::timestamptz[], %(to)s::timestamptz[]) AS w (begins, ends)
-        WHERE e.at >= w.begins AND e.at < w.ends
-    ))
-    AND e.at >= coalesce(%(since)s::timestamptz, '-infinity') AND e.at < coalesce(%(until)s::timestamptz, 'infinity')
-) said WHERE hits > 0 OR NOT %(by_word)s ORDER BY hits DESC, at DESC, id DESC LIMIT %(limit)s
+)
 """
+_ROWS = """
+    FROM here JOIN sessions_app_eventindex i ON i.session_id = here.id
+    WHERE i.kind = ANY(%(kinds)s::text[])
+    AND i.at >= coalesce(%(since)s::timestamptz, '-infinity') AND i.at < coalesce(%(until)s::timestamptz, 'infinity')
+"""
+_SAID = "e.id, here.uid AS session, e.conversation, e.kind, e.sender_id, e.content, e.at, here.scope_id"
+_JOINED = "JOIN sessions_app_sessionevent e ON e.id = best.event_id JOIN here ON here.id = best.session_id"
+
+#: Exact over all rows. With OFFSET, so that what is sorted are numbers and not the vectors they were computed from; and
+#: told to be doubles: decimals, which literals are, take longer to add up than vectors to compare.
+_BEST = """
+SELECT {said}, round(covered::numeric, 3)::float8, near, is_then, {cosine} FROM (
+    SELECT *, (1 - %(alpha)s::float8) * covered + %(alpha)s::float8 * coalesce(near, %(of_average)s::float8)
+        + %(date_boost)s::float8 * is_then::int AS fused
+    FROM (
+        SELECT i.event_id, i.session_id,
+            least(greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0), 1)::float8 AS covered,
+            {near} AS near, {then} AS is_then
+        {rows} OFFSET 0
+    ) scored WHERE covered > 0 OR near IS NOT NULL
+    ORDER BY fused DESC, event_id DESC LIMIT %(limit)s
+) best JOIN sessions_app_eventindex i ON i.event_id = best.event_id {joined}
+ORDER BY fused DESC, e.id DESC
+"""
+_LATEST = """
+SELECT {said}, 0::float8, NULL::float8, true, NULL::float8 FROM (
+    SELECT i.event_id, i.session_id {rows} AND (NOT %(closed)s OR i.conversation < here.conversation) AND {then}
+    ORDER BY i.at DESC, i.event_id DESC LIMIT %(limit)s
+) best {joined} ORDER BY e.at DESC, e.id DESC
+"""
+#: Inner products: the question is moved and no longer of length 1. A vector of other dimensions waits to be made anew.
+_HAS_VECTOR = "CASE WHEN i.model_id = %(model)s AND vector_dims(i.embedding) = %(dimension)s THEN"
+_NEAR = f"{_HAS_VECTOR} (-(i.embedding <#> %(aimed)s::halfvec) - %(zero)s::float8) / %(span)s::float8 END"
+_COSINE = f"{_HAS_VECTOR} -(i.embedding <#> %(asked)s::halfvec) END"
 
 
 @dataclass(frozen=True)
-class _Try:
-    """One way to look: at the days that were named or at any, by the words or by none."""
+class _Said:
+    """A message, in the order of _SAID and of what each statement adds."""
 
-    then: bool
-    by_word: bool
-    closed: bool = False
+    pk: int
+    session: UUID
+    conversation: int
+    kind: str
+    sender: str
+    content: str
+    at: datetime
+    scope_id: int
+    covered: float  # share of the telling words
+    near: float | None  # on the ranking's scale; None: not compared
+    is_then: bool  # said on the days that are named
+    cosine: float | None
+
+    @property
+    def path(self) -> str:
+        """As Session.origin names it."""
+        return f"session_events/{self.session}/{self.conversation}/event-{self.pk}"
 
 
 def session_events(asked: Asked, places: Sequence[Place], now: datetime) -> list[Found]:
     """The messages that bear on a question about the past, best first. What is ambient was never said to the bot."""
-    heard = {place.scope.pk: place.scope.key for place in places if not _is_private_here(place)}
+    heard = [place for place in places if not _is_private_here(place)]
     if not heard:
         return []
-    for look in _tries(asked):
-        if found := _found(asked, look, places, heard):
-            return sorted(found, key=lambda item: (-item.score, -item.at.timestamp()))[: asked.limit]
+    for rows in _looks(asked, _Log(asked, places, heard)):
+        if rows:
+            scopes = {place.scope.pk: place.scope.key for place in heard}
+            best = sorted(rows, key=lambda row: (-_score(row, asked), -row.at.timestamp()))[: asked.limit]
+            return [_found(row, asked, scopes[row.scope_id]) for row in best]
     return []
 
 
@@ -70,68 +114,123 @@ def _is_private_here(place: Place) -> bool:
     return place.ref.in_group and place.scope.kind == ScopeKind.USER
 
 
-def _tries(asked: Asked) -> Iterator[_Try]:
-    """What was said on the days that are named, by its words, else whatever it was; else by its words at any time."""
-    words, days = bool(asked.words), bool(asked.moments)
-    if days and words:
-        yield _Try(then=True, by_word=True)
-        yield _Try(then=False, by_word=True)
-    if days:
-        yield _Try(then=True, by_word=False)
-    elif words:
-        yield _Try(then=False, by_word=True)
-    else:  # «last time»: the conversation before this one, if there is one
-        yield _Try(then=False, by_word=False, closed=True)
-        yield _Try(then=False, by_word=False)
+def _looks(asked: Asked, log: "_Log") -> Iterator[list[_Said]]:
+    """What was said of it, by words and meaning; else on the days that are named, whatever it was."""
+    if keywords := _keywords(asked.words):
+        yield _near_enough(asked, log.best(keywords))
+    if asked.moments:
+        yield log.latest()
+    elif not keywords:  # «last time»: the conversation before this one, if there is one
+        yield log.latest(closed=True)
+        yield log.latest()
 
 
-def _found(asked: Asked, look: _Try, places: Sequence[Place], heard: dict[int, str]) -> list[Found]:
-    rows = _rows(asked, look, places, heard)
-    out = taken_out(places, [_path(row) for row in rows])
-    found = []
-    for row in rows:
-        covered = share_of(row["content"], asked.words) if asked.words else 1.0
-        if _path(row) in out or (look.by_word and not covered):
-            continue
-        found.append(
-            Found(
-                kind=KIND,
-                path=_path(row),
-                scope=heard[row["scope_id"]],
-                role=row["kind"],
-                sender=row["sender_id"],
-                content=row["content"],
-                at=row["at"],
-                covered=covered,
-                score=covered or THEN,
-            )
-        )
-    return found
+def _keywords(words: Sequence[str]) -> dict[int, float]:
+    """The terms the words are found by; the words count alike, and add up to 1."""
+    held = [terms for terms in map(text.held_by, words) if terms]
+    shares: dict[int, float] = {}
+    for terms in held:
+        for term in terms:
+            shares[term] = shares.get(term, 0.0) + 1 / (len(held) * len(terms))
+    return shares
 
 
-def _rows(asked: Asked, look: _Try, places: Sequence[Place], heard: dict[int, str]) -> list[dict[str, Any]]:
-    days = asked.moments if look.then else None
-    kinds = {place.scope.pk: place.scope.kind for place in places}
-    parameters: dict[str, Any] = {
-        "workspace": asked.workspace_id,
-        "users": [pk for pk in heard if kinds[pk] == ScopeKind.USER],
-        "chats": [pk for pk in heard if kinds[pk] == ScopeKind.CHAT],
-        "kinds": [EventKind.USER.value, EventKind.ASSISTANT.value],
-        "needles": [needle_of(word) for word in asked.words] if look.by_word else [],
-        "by_word": look.by_word,
-        "closed": look.closed,
-        "from": None if days is None else [day.start for day in days],
-        "to": None if days is None else [day.end for day in days],
-        "since": asked.since,
-        "until": asked.until,
-        "limit": CANDIDATES,
+def _near_enough(asked: Asked, rows: Sequence[_Said]) -> list[_Said]:
+    """What holds a word, or is near; where words were said on the days that are named, of those days alone."""
+    told = [row for row in rows if row.covered or (_similarity(row, asked) or -1.0) >= asked.floor]
+    then = [row for row in told if row.is_then]
+    return then if any(row.covered for row in then) else told
+
+
+def _similarity(row: _Said, asked: Asked) -> float | None:
+    if asked.direction is None or row.cosine is None:
+        return None
+    return similarity(asked.direction, row.cosine, asked.message, row.content)
+
+
+def _score(row: _Said, asked: Asked) -> float:
+    if not row.covered and row.near is None:
+        return THEN if asked.words else 1.0
+    return asked.score(row.covered, row.near, is_then=row.is_then)
+
+
+def _found(row: _Said, asked: Asked, scope: str) -> Found:
+    return Found(
+        kind=KIND,
+        path=row.path,
+        scope=scope,
+        role=row.kind,
+        sender=row.sender,
+        content=row.content,
+        at=row.at,
+        covered=row.covered if asked.words else 1.0,
+        score=_score(row, asked),
+        similarity=_similarity(row, asked),
+    )
+
+
+@dataclass(frozen=True)
+class _Log:
+    """What was said in the scopes that are asked, but for what people took out."""
+
+    asked: Asked
+    places: Sequence[Place]
+    heard: Sequence[Place]
+
+    def best(self, keywords: dict[int, float]) -> list[_Said]:
+        """By words and meaning."""
+        then, days = self._on_days()
+        near, pointed = _pointed(self.asked.direction)
+        weights = {"alpha": self.asked.alpha, "date_boost": self.asked.date_boost}
+        parameters = days | pointed | weights | {"keywords": sparse_literal(keywords)}
+        return self._read(_BEST, parameters, **near, then=then)
+
+    def latest(self, *, closed: bool = False) -> list[_Said]:
+        """The newest of the days that are named, or of all."""
+        then, days = self._on_days()
+        return self._read(_LATEST, days | {"closed": closed}, then=then if days else "true")
+
+    def _on_days(self) -> tuple[str, dict[str, Any]]:
+        """Whether a row is of the days that are named, in SQL."""
+        moments = dict(enumerate(self.asked.moments))
+        each = [f"(i.at >= %(from{n})s AND i.at < %(to{n})s)" for n in moments]
+        begins = {f"from{n}": moment.start for n, moment in moments.items()}
+        ends = {f"to{n}": moment.end for n, moment in moments.items()}
+        return f"({' OR '.join(each)})" if each else "false", begins | ends
+
+    def _read(self, statement: str, parameters: dict[str, Any], **parts: str) -> list[_Said]:
+        statement = _HERE + statement
+        for name, part in {"said": _SAID, "rows": _ROWS, "joined": _JOINED, **parts}.items():
+            statement = statement.replace(f"{{{name}}}", part)
+        parameters = parameters | {
+            "workspace": self.asked.workspace_id,
+            "users": self._scopes(ScopeKind.USER),
+            "chats": self._scopes(ScopeKind.CHAT),
+            "kinds": list(_TOLD),
+            "since": self.asked.since,
+            "until": self.asked.until,
+            "limit": CANDIDATES,
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(statement, parameters)
+            rows = [_Said(*row) for row in cursor.fetchall()]
+        out = taken_out(self.places, [row.path for row in rows])
+        return [row for row in rows if row.path not in out]
+
+    def _scopes(self, kind: ScopeKind) -> list[int]:
+        return [place.scope.pk for place in self.heard if place.scope.kind == kind]
+
+
+def _pointed(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
+    """Nearness to the question, in SQL."""
+    if direction is None:
+        return {"near": "NULL::float8", "cosine": "NULL::float8"}, {"of_average": 0.0}
+    return {"near": _NEAR, "cosine": _COSINE}, {
+        "model": direction.model.pk,
+        "dimension": direction.model.dimension,
+        "asked": dense_literal(direction.asked),
+        "aimed": dense_literal(direction.aimed),
+        "zero": direction.zero,
+        "span": direction.span,
+        "of_average": direction.of_average,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_SAID, parameters)
-        columns = [column.name for column in cursor.description]
-        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
-
-
-def _path(row: dict[str, Any]) -> str:
-    """As Session.origin_of names it."""
-    return f"session_events/{row['session']}/{row['conversation']}/event-{row['id']}"

@@ -70,7 +70,9 @@ class RecalledEvent(serializers.Serializer[Any]):
     content = serializers.CharField(help_text="Shortened when it is long.")
     cut = serializers.BooleanField()
     at = serializers.DateTimeField()
-    score = serializers.FloatField(help_text="Share of the question's telling words it holds; 0.1: said then.")
+    score = serializers.FloatField(help_text="By words, meaning and days; 0.1: said then.")
+    words = serializers.FloatField(help_text="Share of the question's telling words it holds.")
+    similarity = serializers.FloatField(allow_null=True, help_text="To the question; null: it was not compared.")
     memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
 
 

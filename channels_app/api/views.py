@@ -205,6 +205,8 @@ def event_json(event: Found) -> dict[str, Any]:
         "cut": event.is_cut,
         "at": _iso(event.at),
         "score": round(event.score, 4),
+        "words": round(event.covered, 4),
+        "similarity": None if event.similarity is None else round(event.similarity, 4),
         "memory": event.memory,
     }
 

@@ -157,6 +157,8 @@ class EventOfReceipt(serializers.Serializer[Any]):
     path = serializers.CharField()
     score = serializers.FloatField()
     memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
+    words = serializers.FloatField(allow_null=True, help_text="Share of the question's telling words it holds.")
+    similarity = serializers.FloatField(allow_null=True, help_text="To the question; null: it was not compared.")
 
 
 class RecallTold(serializers.Serializer[Any]):

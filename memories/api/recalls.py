@@ -1,6 +1,7 @@
 """GET /recalls/{id}: why a bot said that (F5). POST /recalls/{id}/feedback: what its answer rested on (A14)."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from memories.api.calls import Call
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
 from memories.models import Bot, BotKey, Entry, Receipt, Scope
-from memories.retrieval import explanation
+from memories.retrieval import explanation, receipts
 from memories.retrieval.explanation import Line
 
 USED_MAX = 50
@@ -39,8 +40,7 @@ class RecallView(Call):
 def _told(receipt: Receipt) -> dict[str, Any]:
     lines = explanation.lines_of(receipt.candidates)
     entries = _entries(receipt, [line.entry for line in lines])
-    evidence = dict(receipt.evidence)
-    said = evidence.pop("events", [])
+    evidence = {name: value for name, value in receipt.evidence.items() if name != "events"}
     bot = Bot.objects.filter(workspace_id=receipt.workspace_id, pk=receipt.bot_id or 0).first()
     return {
         "recall_id": str(receipt.uid),
@@ -55,7 +55,7 @@ def _told(receipt: Receipt) -> dict[str, Any]:
         "cached_from": evidence.pop("cached_from", None),
         "evidence": evidence,
         **_candidates(receipt, lines, entries),
-        "events": [{"path": path, "score": score, "memory": memory} for path, score, memory in said],
+        "events": [asdict(event) for event in receipts.events_of(receipt)],
         "sampled": receipt.candidates is not None,
         "weights": explanation.weights_of(receipt.candidates),
         "timings": receipt.timings,

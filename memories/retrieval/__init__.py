@@ -139,7 +139,7 @@ def _search(
         "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
     )
     if legs.are_wanted(query):
-        _ask_legs(query, result, now, zone)
+        _ask_legs(query, result, sought.direction, now, zone)
     if sampled or query.explain:
         _explain(query, result, sought, policies, now)
 
@@ -148,10 +148,11 @@ def _moments(query: Query, policies: Policies, now: datetime, zone: tzinfo) -> l
     return moments_of(query, now, zone) if policies.weight("DATE_BOOST") else []
 
 
-def _ask_legs(query: Query, result: Recall, now: datetime, zone: tzinfo) -> None:
+def _ask_legs(query: Query, result: Recall, direction: Direction | None, now: datetime, zone: tzinfo) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
     moments = result.moments or result.timed("dates", lambda: moments_of(query, now, zone))
-    result.events = result.timed("events", lambda: legs.found_by_legs(query, moments, result.served, now))
+    asked = legs.asked_by(query, moments, direction, result.weights)
+    result.events = result.timed("events", lambda: legs.found_by_legs(asked, query.places, result.served, now))
     result.evidence = legs.with_found(result.evidence, result.events)
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]

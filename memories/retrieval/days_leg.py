@@ -63,6 +63,13 @@ def _found(event: DailyEvent, place: Place, asked: Asked) -> Found:
         content=event.content,
         at=datetime.combine(event.local_date, time(12), UTC),
         covered=covered,
-        score=WEIGHT * (covered or THEN),
+        score=WEIGHT * _score(event, covered, asked),
         rests_on=tuple(event.origins),
     )
+
+
+def _score(event: DailyEvent, covered: float, asked: Asked) -> float:
+    if not asked.words:
+        return 1.0
+    is_then = any(moment.start.date() <= event.local_date < moment.end.date() for moment in asked.moments)
+    return asked.score(covered, is_then=is_then) if covered else THEN

@@ -4,20 +4,22 @@ Packages above hand theirs down as dotted paths in MEMORY_RECALL_LEGS, each `leg
 answers for its own walls: it is given the places the caller may look at, and nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Protocol
 
 from django.conf import settings
+from django.db import connection
 from django.utils.module_loading import import_string
 
 from memories import text
 from memories.conf import conf
-from memories.models import Entry, Suppression
+from memories.models import Entry
 from memories.retrieval.evidence import FOUND, NONE, WEAK, Evidence
 from memories.retrieval.modes import Mode
+from memories.retrieval.nearness import Direction
 from memories.retrieval.past import is_about_the_past, telling_words
 from memories.retrieval.query import Place, Query
 from memories.retrieval.quotas import Ranked
@@ -25,6 +27,8 @@ from memories.retrieval.when import Moment
 
 #: Of the telling words of a question, the share an event has to hold to be enough to answer with.
 ENOUGH = 0.75
+#: Of dozens of paths, which Django takes longer to write down than PostgreSQL to compare.
+_OUT = "SELECT origins FROM memories_suppression WHERE scope_id = ANY(%s::bigint[]) AND origins && %s::varchar[]"
 #: Score of what was said then, though it holds none of the words.
 THEN = 0.1
 
@@ -39,6 +43,19 @@ class Asked:
     since: datetime | None = None
     until: datetime | None = None
     limit: int = 6
+    message: str = ""
+    direction: Direction | None = None  # where its meaning points; None: by words alone
+    alpha: float = 0.0  # what nearness counts for beside words
+    floor: float = 0.0  # least similarity of what no word speaks for
+    date_boost: float = 0.0  # added to what was said on the days that are named
+
+    def score(self, covered: float, near: float | None = None, *, is_then: bool) -> float:
+        """What words, nearness and days come to, as with entries; what has no vector is as near as the average."""
+        boost = self.date_boost * is_then
+        if self.direction is None:
+            return covered + boost
+        nearness = self.direction.of_average if near is None else near
+        return (1 - self.alpha) * covered + self.alpha * min(max(nearness, 0.0), 1.0) + boost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +71,7 @@ class Found:
     at: datetime
     covered: float  # share of the telling words it holds, 0–1
     score: float
+    similarity: float | None = None  # to the question, 0 unrelated – 1 a clear answer; None: not compared
     memory: str | None = None  # the id of a served memory that rests on it
     is_cut: bool = False
     rests_on: tuple[str, ...] = ()  # paths of what it sums up
@@ -73,20 +91,31 @@ def are_wanted(query: Query) -> bool:
     return bool(_legs(tuple(settings.MEMORY_RECALL_LEGS))) and is_about_the_past(query.message)
 
 
-def found_by_legs(query: Query, moments: Sequence[Moment], served: Sequence[Ranked], now: datetime) -> list[Found]:
-    """What the legs find, best first, each with the served memory that rests on it."""
-    limit = conf.SESSION_EVENTS_MAX_RESULTS
-    asked = Asked(
+def asked_by(
+    query: Query, moments: Sequence[Moment], direction: Direction | None, weights: Mapping[str, float]
+) -> Asked:
+    """A question as the legs get it. One that names nothing («what did we say yesterday?») has no meaning to go by."""
+    words = telling_words(query.message, moments)
+    return Asked(
         workspace_id=query.workspace_id,
-        words=telling_words(query.message, moments),
+        words=words,
         moments=moments,
         since=query.since,
         until=query.until,
-        limit=limit,
+        limit=conf.SESSION_EVENTS_MAX_RESULTS,
+        message=query.message,
+        direction=direction if words else None,
+        alpha=weights["alpha"],
+        floor=weights["floor"],
+        date_boost=weights["date_boost"],
     )
-    found = [item for leg in _legs(tuple(settings.MEMORY_RECALL_LEGS)) for item in leg(asked, query.places, now)]
+
+
+def found_by_legs(asked: Asked, places: Sequence[Place], served: Sequence[Ranked], now: datetime) -> list[Found]:
+    """What the legs find, best first, each with the served memory that rests on it."""
+    found = [item for leg in _legs(tuple(settings.MEMORY_RECALL_LEGS)) for item in leg(asked, places, now)]
     found.sort(key=lambda item: (item.score, item.at, item.path), reverse=True)
-    return [_shortened(item) for item in _with_memories(_untold(found)[:limit], served)]
+    return [_shortened(item) for item in _with_memories(_untold(found)[: asked.limit], served)]
 
 
 def _untold(found: list[Found]) -> list[Found]:
@@ -118,9 +147,9 @@ def taken_out(places: Sequence[Place], paths: Sequence[str]) -> set[str]:
     """Messages whose memory people took out of one of these scopes: they are not told either (A15)."""
     if not paths:
         return set()
-    scopes = [place.scope.pk for place in places]
-    rows = Suppression.objects.filter(scope__in=scopes, origins__overlap=list(paths)).values_list("origins", flat=True)
-    return {origin for origins in rows for origin in origins}
+    with connection.cursor() as cursor:
+        cursor.execute(_OUT, [[place.scope.pk for place in places], list(paths)])
+        return {origin for (origins,) in cursor.fetchall() for origin in origins}
 
 
 def needle_of(word: str) -> str:

@@ -1,6 +1,7 @@
 """Writing down what a recall did, before it is answered (F5)."""
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -8,10 +9,22 @@ from django.db import connection, transaction
 
 from memories.conf import conf
 from memories.models import Receipt
+from memories.retrieval.legs import Found
 from memories.retrieval.query import Query
 
 if TYPE_CHECKING:
     from memories.retrieval import Recall
+
+
+@dataclass(frozen=True)
+class ToldEvent:
+    """Something that was said, as a receipt keeps it: where it is to be read, and why it was told."""
+
+    path: str
+    score: float
+    memory: str | None = None  # the id of a served memory that rests on it
+    words: float | None = None  # share of the telling words it holds
+    similarity: float | None = None
 
 
 def write(query: Query, result: "Recall", now: datetime) -> Receipt:
@@ -76,6 +89,17 @@ def _told(result: "Recall") -> dict[str, Any]:
     if result.cached_from is not None:
         told |= {"cached_from": str(result.cached_from)}
     if result.events:  # of the leg that found them, with their scores and the memories that rest on them
-        told |= {"events": [[event.path, round(event.score, 4), event.memory] for event in result.events]}
+        told |= {"events": [_event(event) for event in result.events]}
     days = [[moment.start.isoformat(), moment.end.isoformat(), moment.words] for moment in result.moments]
     return told | {"days": days}
+
+
+def _event(event: Found) -> list[Any]:
+    """As `events_of` reads it."""
+    similarity = None if event.similarity is None else round(event.similarity, 4)
+    return [event.path, round(event.score, 4), event.memory, round(event.covered, 4), similarity]
+
+
+def events_of(receipt: Receipt) -> list[ToldEvent]:
+    """What a recall found of the past, best first; receipts of before know neither words nor similarity."""
+    return [ToldEvent(*row) for row in receipt.evidence.get("events", [])]

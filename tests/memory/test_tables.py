@@ -23,7 +23,7 @@ from memories.models import (
     Suppression,
     Workspace,
 )
-from sessions_app.models import Flush, Session
+from sessions_app.models import Flush, Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -101,6 +101,9 @@ def foreign(stranger: Workspace) -> dict[str, int]:
         "memories_batch": batch.pk,
         "memories_dailyevent": make_event(scope).pk,
         "sessions_app_session": session.pk,
+        "sessions_app_sessionevent": SessionEvent.objects.create(
+            workspace=stranger, session=session, conversation=9, position=1, kind="user", content="theirs", at=NOW
+        ).pk,
         "memories_parcel": Parcel.objects.create(
             workspace=stranger, session_uid=session.uid, began_at=NOW, last_at=NOW, due_at=NOW
         ).pk,

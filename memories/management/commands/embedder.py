@@ -1,4 +1,4 @@
-"""The embedder process: waits for entries to become stale, and indexes them."""
+"""The embedder process: waits for entries to become stale, and indexes them; then whatever else there is to embed."""
 
 import logging
 import signal
@@ -7,12 +7,14 @@ from types import FrameType
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import OperationalError, connection
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from memories import embeddings
-from memories.embedder import index_stale
+from memories.embedder import Work, index_stale
 from memories.indexing import CHANNEL
 
 log = logging.getLogger(__name__)
@@ -25,6 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         self._stopping = self._waiting = False
+        self._more: list[Work] = [import_string(path) for path in settings.MEMORY_EMBEDDER_WORK]
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, self._stop)
         if not embeddings.warm_up():
@@ -38,17 +41,20 @@ class Command(BaseCommand):
                 time.sleep(RECONNECT_SECONDS)
 
     def _work(self) -> None:
-        """Index until nothing waits, then sleep until somebody writes."""
+        """Index until nothing waits, do what else there is, then sleep until somebody writes."""
         connection.ensure_connection()
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {CHANNEL}")
         while not self._stopping:
-            if not index_stale(now=timezone.now()):
-                self._wait()
+            if index_stale(now=timezone.now()):
+                continue
+            wanted_in = min((work(now=timezone.now()) for work in self._more), default=PAUSE_SECONDS)
+            if wanted_in > 0:
+                self._wait(min(wanted_in, PAUSE_SECONDS))
 
-    def _wait(self) -> None:
+    def _wait(self, seconds: float) -> None:
         self._waiting = True
-        for _ in connection.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1):
+        for _ in connection.connection.notifies(timeout=seconds, stop_after=1):
             break
         self._waiting = False
 
