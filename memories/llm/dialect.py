@@ -21,6 +21,7 @@ class Dialect:
     """How a request is worded for a server."""
 
     form: str = FORMS[0]
+    has_schema: bool = True  # of a JSON object: some servers take its schema beside it, others refuse it
     limit: str = "max_tokens"
     has_temperature: bool = True
 
@@ -32,6 +33,8 @@ class Dialect:
             return replace(self, limit="max_completion_tokens")
         if self.has_temperature and "temperature" in complaint:
             return replace(self, has_temperature=False)
+        if self.form == "json_object" and self.has_schema:
+            return replace(self, has_schema=False)
         poorer = FORMS[FORMS.index(self.form) + 1 :]
         return replace(self, form=poorer[0]) if poorer else None
 
@@ -44,7 +47,8 @@ class Dialect:
             shape = {"name": name, "schema": schema, "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": shape}
         elif self.form == "json_object":
-            options["response_format"] = {"type": "json_object"}
+            beside = {"schema": schema} if self.has_schema else {}
+            options["response_format"] = {"type": "json_object", **beside}
         return options
 
 

@@ -130,10 +130,12 @@ def test_a_server_that_knows_no_schema_is_asked_in_poorer_words(
 ) -> None:
     model.refused_forms = {"json_schema", "json_object"}
     extract(workspace, now)
-    assert [asked.form for asked in model.requests] == ["json_schema", "json_object", "text"]
+    assert [asked.form for asked in model.requests] == ["json_schema", "json_object", "json_object", "text"]
+    beside = ["schema" in asked.body.get("response_format", {}) for asked in model.requests]
+    assert beside == [False, True, False, False]  # some servers take it beside a JSON object
     assert '"additionalProperties": false' in model.requests[-1].said[0]
     extract(workspace, now)
-    assert [asked.form for asked in model.requests[3:]] == ["text"]  # remembered
+    assert [asked.form for asked in model.requests[4:]] == ["text"]  # remembered
     assert (Spend.objects.get().calls, Spend.objects.get().failures) == (2, 0)
 
 

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""What becomes of ten conversations with a real model? Optional, never part of `make bench`: it needs an endpoint.
+
+    python benchmarks/real_model.py http://127.0.0.1:8931/v1 [--model NAME] [--seconds 240]
+
+Ten short conversations, half of them Chinese, are extracted; days become facts; duplicates that were seeded are
+compressed; long turns are shortened. Everything the model answered is told with what became of it, and why.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.walls import database  # noqa: E402
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+TALKS = (
+    (("I moved to Lisbon last week, the flat has two rooms.", "Congratulations!"),
+     ("The rent is 950 euros.", "Good to know.")),
+    (("My sister Ida is a nurse in Oslo.", "That is a demanding job."), ("She visits me in May.", "How nice.")),
+    (("Our staging server listens on port 8081 now.", "Noted."), ("It was 8080 before.", "I will remember.")),
+    (("I am allergic to walnuts.", "I will keep that in mind."), ("But peanuts are fine.", "All right.")),
+    (("We decided to use PostgreSQL 16 for Atlas.", "A solid choice."), ("The release is on June 12.", "Noted.")),
+    (("我上周搬到了成都，住在三环边上。", "恭喜搬家！"), ("房租每月2800元。", "记住了。")),
+    (("我女儿叫小雨，今年六岁。", "真可爱。"), ("她周三学钢琴。", "好的。")),
+    (("我对海鲜过敏，不能吃虾。", "我会注意的。"), ("不过牛肉没问题。", "好。")),
+    (("项目用的数据库是 PostgreSQL 16。", "好选择。"), ("上线时间定在6月12日。", "记住了。")),
+    (("我每天早上六点跑步。", "很自律！"), ("周末会跑十公里。", "厉害。")),
+)  # fmt: skip
+TWINS = (
+    "Atlas runs the backup at night.", "At night Atlas runs the backup.", "Mia's dog is called Rex.",
+    "Mia has a dog named Rex.", "The printer is on the second floor.", "The printer stands on the 2nd floor.",
+    "米娅养了一只猫，叫年糕。", "米娅的猫名叫年糕。", "会议在周四下午三点。", "周四下午3点开会。",
+    "Bob owes Mia five euros.", "The river is deep and cold.",
+)  # fmt: skip
+LONG = (
+    ("Could you explain once more why our nightly backup of the Atlas database failed on Tuesday, and what we agreed to"
+     " change? I have to tell the others and I did not write anything down during the call with Dana.",
+     "The disk of the backup host was full, since old dumps were never removed. You agreed that Dana adds a job which"
+     " deletes dumps older than 14 days, and that the alert goes to the ops channel before the disk is 90 % full."),
+    ("昨天我们讨论了搬家的事情，我想再确认一下：搬家公司几点到，钥匙交给谁，还有旧沙发怎么处理？我妻子说沙发要送给她的表妹，但是我记得我们说过要卖掉。",
+     "搬家公司周六上午九点到。钥匙交给楼下的王阿姨。旧沙发按照您妻子的意思送给表妹，由搬家公司顺路送到城西。新家的门禁密码是4711，请提前告诉司机。"),
+)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("url", help="of an OpenAI-compatible endpoint, for instance http://127.0.0.1:8931/v1")
+    parser.add_argument("--model", default="local")
+    parser.add_argument("--seconds", type=float, default=240.0, help="for one answer")
+    options = parser.parse_args()
+    os.environ |= {
+        "MEMORY_LLM_BASE_URL": options.url, "MEMORY_LLM_MODEL": options.model, "MEMORY_LLM_CALLS": "1",
+        "MEMORY_LLM_SECONDS": str(options.seconds), "MEMORY_LLM_TOTAL_SECONDS": str(3 * options.seconds),
+        "MEMORY_LLM_MAX_TOKENS": "900", "MEMORY_EXTRACT_TIME": "2h", "MEMORY_COMPRESS_TIME": "2h",
+        "MEMORY_USE_LLM_SUMMARY": "yes", "MEMORY_PARCEL_LEASE": "1h", "MEMORY_PARCEL_ATTEMPTS": "1",
+    }  # fmt: skip
+    with database():
+        listen()
+        for step in (extraction, daily, weekly, shortening):
+            begun = time.perf_counter()
+            print(f"\n== {step.__name__}", flush=True)
+            step()
+            print(f"{time.perf_counter() - begun:.0f} s; {spent()}", flush=True)
+
+
+def listen() -> None:
+    """Tell of every answer, before it is judged."""
+    from memories.exceptions import AnswerInvalid
+    from memories.llm import reading
+
+    judge = reading.read
+
+    def heard(reply: str, *rest: Any, **named: Any) -> Any:
+        try:
+            value = judge(reply, *rest, **named)
+        except AnswerInvalid as problem:
+            print(f"  refused ({problem}): {reply[:300]!r}", flush=True)
+            raise
+        print(f"  readable: {reply[:300]!r}", flush=True)
+        return value
+
+    reading.read = heard
+
+
+def spent() -> str:
+    from django.db.models import Sum
+
+    from memories.models import Spend
+
+    rows = Spend.objects.values_list("purpose").annotate(
+        Sum("calls"), Sum("failures"), Sum("prompt_tokens"), Sum("completion_tokens")
+    )
+    return "; ".join(f"{name}: {c} calls, {f} failed, {p} + {a} tokens" for name, c, f, p, a in rows) or "nothing spent"
+
+
+def scope_of(name: str, language: str = "en") -> Any:
+    from memories.models import Scope, Workspace
+
+    workspace, _made = Workspace.objects.get_or_create(name=name, defaults={"language": language})
+    return Scope.objects.create(workspace=workspace, key=f"telegram:direct_{uuid4().hex[:8]}", kind="user")
+
+
+def extraction() -> None:
+    from memories import buffer
+    from memories import extraction as job
+    from memories.models import BufferedTurn, DailyEvent, Entry
+
+    for talk in TALKS:
+        scope, session = scope_of("talks"), uuid4()
+        for n, sides in enumerate(talk):
+            at = NOW - timedelta(hours=6) + timedelta(minutes=n)
+            messages = tuple(
+                buffer.Message(id=f"session_events/{session}/1/event-{2 * n + side}", role=role, content=said, at=at)
+                for side, (role, said) in enumerate(zip((buffer.USER, buffer.ASSISTANT), sides, strict=True))
+            )
+            held = buffer.Turn(session_uid=session, conversation=1, messages=messages, user_scope=scope, chat=scope.key)
+            buffer.hold(held, now=at)
+    counts = job.extract_ready(lambda: NOW)
+    print({name: count for name, count in counts.items() if count})
+    for fact in Entry.objects.filter(type="fact").order_by("pk"):
+        print(f"  kept fact ({fact.category}, {fact.importance}): {fact.content}")
+    for day in DailyEvent.objects.order_by("pk"):
+        print(f"  told of the day: {day.content}")
+    print(f"parked: {BufferedTurn.objects.filter(state='parked').count()} turns")
+
+
+def daily() -> None:
+    from memories import compression
+    from memories.models import Workspace
+
+    workspace = Workspace.objects.get(name="talks")
+    now = NOW + timedelta(days=1)
+    counts = compression.compress_days(workspace.pk, clock=lambda: now, run="real:days")
+    print({name: count for name, count in counts.items() if count})
+
+
+def weekly() -> None:
+    from memories import compression, store
+    from memories.drafts import Draft
+    from memories.models import Batch, Entry
+
+    scope = scope_of("twins")
+    drafts = [
+        Draft(scope=scope, type="fact", tier=2, content=said, source="extraction", at=NOW - timedelta(days=n + 1),
+              category="config", project="_global", topic="_general") for n, said in enumerate(TWINS)
+    ]  # fmt: skip
+    store.remember_many(drafts, now=NOW, actor="bench")
+    counts = compression.compress_facts(scope.workspace_id, clock=lambda: NOW, run="real:facts")
+    print({name: count for name, count in counts.items() if count})
+    for one in Batch.objects.filter(scope=scope).order_by("pk"):
+        print(f"  batch {one.name}: {one.state}, {one.counts}, held because {one.held_because}")
+    for fact in Entry.objects.in_scope(scope).order_by("pk"):
+        print(f"  {'live' if fact.archived_at is None else 'gone'}: {fact.content}")
+
+
+def shortening() -> None:
+    from memories import shortening as job
+    from memories import store
+    from memories.capture import turn_text
+    from memories.drafts import Draft
+
+    outcomes: Counter[str] = Counter()
+    for user, assistant in LONG:
+        scope = scope_of("long")
+        stored = turn_text(user, assistant)
+        entry = store.remember(
+            Draft(scope=scope, type="chat_turn", content=stored, source="conversation_capture", at=NOW),
+            now=NOW,
+            actor="b",
+        ).entry
+        changed = job.shorten(scope.workspace, [entry.pk], user, assistant, entry.content, now=NOW)
+        outcomes["replaced" if changed else "left as it was"] += 1
+        entry.refresh_from_db()
+        print(f"  {'now' if changed else 'still'}: {entry.content[:200]}")
+    print(dict(outcomes))
+
+
+if __name__ == "__main__":
+    main()
