@@ -70,7 +70,7 @@ Script = Reply | Callable[[Asked], "Reply | Any"]
 class FakeModel:
     """The server; a `with` block is its life."""
 
-    def __init__(self, *script: Any, otherwise: Any = None) -> None:
+    def __init__(self, *script: Any, otherwise: Any = None, port: int = 0) -> None:
         self.script = list(script)
         self.otherwise = otherwise or plausible
         self.requests: list[Asked] = []
@@ -84,7 +84,7 @@ class FakeModel:
         self._chance = random.Random(7)
         self._lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"fake": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
@@ -189,8 +189,10 @@ def plausible(asked: Asked) -> dict[str, Any]:
     if "before" in data:
         return _flush(data["before"], data["messages"])
     if messages := data.get("messages"):
-        facts = [_fact(message) for message in messages if message.get("role") == "user"]
         said = " ".join(str(message.get("content", "")) for message in messages)
+        if "id" not in messages[-1]:
+            return {"summary": said[:1_500]}
+        facts = [_fact(message) for message in messages if message.get("role") == "user"]
         return {"facts": facts[:50], "summary": said[:200]}
     if days := data.get("days"):
         return {"facts": [_drawn(day) for day in days][:50]}
@@ -224,9 +226,6 @@ def _drawn(day: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    fake = FakeModel()
-    fake._server.server_close()
-    fake._server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), type("Handler", (_Handler,), {"fake": fake}))
-    with fake:
+    with FakeModel(port=int(sys.argv[1])) as fake:
         print(fake.url, flush=True)
         threading.Event().wait()

@@ -8,7 +8,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from memories import archive, shortening
+from memories.admin.spend import PURPOSES
+from memories.compression import daily, weekly
+from memories.extraction import asking as extraction
 from memories.models import Member, Spend, Workspace
+from sessions_app.asking import FLUSH, SUMMARY
 from tests.admin.conftest import enter, make_user
 
 pytestmark = pytest.mark.django_db
@@ -43,6 +48,26 @@ def test_a_day_counts_what_is_reserved_and_a_month_adds_up(
         5,
         1,
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", ["Summaries of conversations", "an older one"]), ("zh-hans", ["对话摘要", "an older one"])],
+)
+def test_a_purpose_is_told_in_the_readers_language(
+    language: str, said: list[str], alice: Client, workspace: Workspace
+) -> None:
+    rows = [spend(workspace, purpose, calls=1) for purpose in ("session_summary", "an older one")]
+    pages = [reverse(SPEND), *(reverse("admin:memories_spend_change", args=[row.pk]) for row in rows)]
+    every, *each = (alice.get(page, headers={"Accept-Language": language}).content.decode() for page in pages)
+    assert all(every.count(words) == 2 for words in said)  # in the list, and in the sums of the month
+    assert all(words in page for words, page in zip(said, each, strict=True))
+    assert "session_summary" not in every
+
+
+def test_every_purpose_has_a_name() -> None:
+    asking = {extraction.PURPOSE, shortening.PURPOSE, archive.JOB, daily.JOB, weekly.JOB, FLUSH, SUMMARY}
+    assert asking == set(PURPOSES)
 
 
 def test_what_was_spent_cannot_be_changed(alice: Client, workspace: Workspace) -> None:
