@@ -57,13 +57,18 @@ class Drawn:
     model: str
 
 
+def is_on() -> bool:
+    """Whether a model may be asked at all."""
+    return llm.is_on() and conf.LLM_DAILY_TOKENS > 0
+
+
 class Model:
     """The workspace's model, for one piece of work: asked until it fails, or the time of one question is up."""
 
     def __init__(self, workspace: Workspace, *, now: datetime) -> None:
         self._workspace, self._now = workspace, now
         self._until = time.monotonic() + conf.LLM_TOTAL_SECONDS
-        self._has_failed = not (llm.is_on() and conf.LLM_DAILY_TOKENS > 0)
+        self._has_failed = not is_on()
 
     def may_ask(self) -> bool:
         return not self._has_failed and self._until - time.monotonic() > _LEAST_SECONDS

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
 from django.db import transaction
 from django.db.models import F
+from django_q.tasks import async_task
 
 from memories import store
 from memories.exceptions import PlatformError
@@ -29,6 +31,7 @@ log = structlog.get_logger(__name__)
 #: Of the schema in which bots report; fields may be added to it, and never change their meaning (E4).
 VERSION = 1
 NO_REPLY = "NO_REPLY"
+TASK = "sessions_app.tasks.flush"
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,26 @@ def flush_by_platform(
     if model and (_life_of(session) != life or not unflushed(session, before=end)):
         return flush  # all of it; or it has ended, or another process has compacted it
     return _flush_by_extraction(session, now, actor) or flush
+
+
+def ask(session: Session, *, actor: str) -> bool:
+    """Have the worker flush a conversation with its model, when this is committed; whether there is anything to flush.
+
+    Whoever waits for an answer does not wait for a model.
+    """
+    if not unflushed(session):
+        return False
+    what = (session.pk, session.conversation, session.cycle, actor)
+    transaction.on_commit(partial(async_task, TASK, *what, group="mem:sessions"))
+    return True
+
+
+def flush_as_asked(session_id: int, conversation: int, cycle: int, actor: str, *, now: datetime) -> bool:
+    """Flush with the model what somebody asked to be flushed, unless the conversation ended meanwhile."""
+    session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
+    if _life_of(session) != (conversation, cycle) or closing.is_stale(session, now=now):
+        return False
+    return flush_by_platform(session, now=now, actor=actor, model=Model(session.workspace, now=now)) is not None
 
 
 def _flush_by_model(session: Session, model: Model, end: int, now: datetime, actor: str) -> Flush | None:

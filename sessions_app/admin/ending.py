@@ -17,7 +17,7 @@ from memories.admin.confirmations import Question, ask, form_of, is_answer
 from memories.admin.wall import actor_of
 from memories.exceptions import PlatformError
 from memories.models.change import acting
-from sessions_app import closing, flushing, locks, resetting
+from sessions_app import asking, closing, flushing, locks, resetting
 from sessions_app.models import Session
 
 
@@ -36,7 +36,8 @@ class Ending:
     @action(description=_("Flush"), url_path="flush", icon="output", permissions=["view"])
     def flush(self, request: HttpRequest, object_id: str) -> HttpResponse:
         text = gettext(
-            "A summary of what was said since the last flush is kept as a memory. The conversation goes on as it is."
+            "What must not be lost of what was said since the last flush is kept as memories. The conversation goes on "
+            "as it is."
         )
         return self._do(request, object_id, gettext("Flush this conversation"), gettext("Flush"), text, _flush)
 
@@ -97,8 +98,12 @@ def _named(session: Session) -> str:
 
 
 def _flush(session: Session) -> str:
-    flush = flushing.flush_by_platform(session, now=timezone.now())
-    return gettext("The conversation is flushed.") if flush else gettext("Nothing new was said since the last flush.")
+    if asking.is_on():
+        is_new, said = flushing.ask(session, actor=closing.ACTOR), gettext("The model flushes it in a moment.")
+    else:
+        flush = flushing.flush_by_platform(session, now=timezone.now())
+        is_new, said = flush is not None, gettext("The conversation is flushed.")
+    return said if is_new else gettext("Nothing new was said since the last flush.")
 
 
 def _close(session: Session) -> str:

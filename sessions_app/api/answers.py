@@ -166,10 +166,13 @@ class FlushAnswer(serializers.Serializer[Any]):
     """A flush that is recorded."""
 
     session = SessionShown()
-    id = serializers.UUIDField(allow_null=True, help_text="Null: there was nothing the platform could flush.")
+    id = serializers.UUIDField(
+        allow_null=True, help_text="Null: there was nothing the platform could flush, or it is still to come."
+    )
     up_to = serializers.IntegerField(help_text="The position of the last message it knew.")
     counts = serializers.DictField(child=serializers.IntegerField())
     candidates = CandidateAnswer(many=True)
+    queued = serializers.BooleanField(help_text="The worker will flush, with the platform's model.")
 
 
 class CompactAnswer(serializers.Serializer[Any]):

@@ -12,7 +12,7 @@ from memories.api.idempotency import repeatable
 from memories.choices import Permission
 from memories.models.change import acting
 from memories.store import Remembered
-from sessions_app import compaction, flushing, locks, resetting
+from sessions_app import asking, compaction, flushing, locks, resetting
 from sessions_app.api import answers, serializers
 from sessions_app.api.answers import session_json
 from sessions_app.api.sessions import OneSession
@@ -49,7 +49,7 @@ class FlushView(OneSession):
         operation_id="flush_session",
         parameters=[serializers.Place],
         request=serializers.NewFlush,
-        responses=answers.FlushAnswer,
+        responses={200: answers.FlushAnswer, 202: answers.FlushAnswer},
     )
     @repeatable
     def post(self, request: Request, key: str) -> Response:
@@ -58,8 +58,7 @@ class FlushView(OneSession):
         told = asked.validated_data
         session, now = self.session(request, key), now_of(request)
         if not (told["reply"] or told["continue"] or told["candidates"]):
-            flush = flushing.flush_by_platform(session, now=now, actor=actor_of(request))
-            return Response(_recorded(session, flush, []))
+            return _flush_by_platform(session, request)
         done = flushing.flush_by_bot(
             session,
             [Candidate(**{**one, "rests_on": tuple(one["rests_on"])}) for one in told["candidates"]],
@@ -73,6 +72,16 @@ class FlushView(OneSession):
         return Response(_recorded(session, done.flush, became))
 
 
+def _flush_by_platform(session: Session, request: Request) -> Response:
+    """At once without a model; with one, soon."""
+    if asking.is_on():
+        with acting(actor_of(request)):
+            queued = flushing.ask(session, actor=actor_of(request))
+        return Response({**_recorded(session, None, []), "queued": queued}, status=202 if queued else 200)
+    flush = flushing.flush_by_platform(session, now=now_of(request), actor=actor_of(request))
+    return Response(_recorded(session, flush, []))
+
+
 def _recorded(session: Session, flush: Any, candidates: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "session": session_json(session),
@@ -80,6 +89,7 @@ def _recorded(session: Session, flush: Any, candidates: list[dict[str, Any]]) ->
         "up_to": flush.up_to if flush else session.flushed_to,
         "counts": flush.counts if flush else {},
         "candidates": candidates,
+        "queued": False,
     }
 
 
