@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 
 import rjieba
@@ -120,10 +121,14 @@ class Likeness(Enum):
 
 @dataclass(frozen=True)
 class _Read:
-    """What a text says, Chinese without gaps, for it is cut by guess; and the words that say nothing."""
+    """What a text says, Chinese without gaps, for it is cut by guess; the words that say nothing; and how it looks."""
 
     substance: str
     fillers: Counter[str]
+    fingerprint: str
+    shingles: set[str]
+    plain: set[str]  # without numbers, dates and negations
+    marks: list[str]
 
     def fillers_beside(self, other: "_Read") -> int:
         """How many words that say nothing only one of them has."""
@@ -136,15 +141,14 @@ def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
     Texts resemble each other from `threshold` on, and with a filler or two more they do in any case. Which words differ
     then decides: «port 8080» and «port 9090» are nearly the same text, and two memories.
     """
-    if text.fingerprint(old) == text.fingerprint(new):
-        return Likeness.SAME, 1.0
-    said, repeated = text.shingles(old), text.shingles(new)
-    alike = text.jaccard(said, repeated)
     ours, theirs = _read(old), _read(new)
-    if ours.substance and ours.substance == theirs.substance and text.marks(old) == text.marks(new):
+    if ours.fingerprint == theirs.fingerprint:
+        return Likeness.SAME, 1.0
+    alike = text.jaccard(ours.shingles, theirs.shingles)
+    if ours.substance and ours.substance == theirs.substance and ours.marks == theirs.marks:
         alike = max(alike, threshold) if ours.fillers_beside(theirs) <= _FEW else alike
         return (Likeness.ALIKE if alike >= threshold else Likeness.OTHER), alike
-    near = max(alike, text.jaccard(_plain(said), _plain(repeated)))
+    near = max(alike, text.jaccard(ours.plain, theirs.plain))
     return (Likeness.APART if near >= threshold else Likeness.OTHER), alike
 
 
@@ -152,11 +156,6 @@ def contains(old: str, new: str) -> bool:
     """Whether the old text already says all of the new one."""
     said = re.escape(text.normalise(new))
     return re.search(rf"{_EDGE}{said}{_EDGE}", text.normalise(old)) is not None
-
-
-def _plain(shingles: set[str]) -> set[str]:
-    """What two texts share when numbers, dates and negations are left out."""
-    return {shingle for shingle in shingles if not tells(shingle)}
 
 
 def tells(word: str) -> bool:
@@ -170,6 +169,7 @@ def tells(word: str) -> bool:
     )
 
 
+@lru_cache(maxsize=2_048)  # a new text is compared with many, and those with the next one again
 def _read(content: str) -> _Read:
     alone = frozenset(text.normalise(content).split())
     spelled = [part for word in text.words(content) for part in _spelled(word)]
@@ -182,7 +182,9 @@ def _read(content: str) -> _Read:
             fillers[word] += 1
         else:
             kept.append(word)
-    return _Read(text.joined(_with_list_sorted(kept)), fillers)
+    substance, shingles = text.joined(_with_list_sorted(kept)), text.shingles(content)
+    plain = {shingle for shingle in shingles if not tells(shingle)}
+    return _Read(substance, fillers, text.fingerprint(content), shingles, plain, text.marks(content))
 
 
 def _spelled(word: str) -> Iterator[str]:

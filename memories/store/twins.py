@@ -178,10 +178,12 @@ def best_twin(arrival: Arrival, twins: Iterable[Twin]) -> tuple[Twin | None, Lik
     """The twin a draft repeats or rewords, how alike they are, and those it only resembles."""
     apart: list[Twin] = []
     best: tuple[float, Twin] | None = None
+    plain, recent, window = conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD, conf.DEDUPE_TURN_WINDOW
+    is_turn = arrival.draft.type == EntryType.CHAT_TURN
     for twin in twins:
         if twin.fingerprint == arrival.fingerprint:
             return twin, Likeness.SAME, []
-        threshold = _threshold(arrival.draft, twin)
+        threshold = recent if is_turn and abs(arrival.draft.at - twin.stated_at) <= window else plain
         if _share(twin.terms, arrival.counts) < threshold - TERM_SLACK:
             continue  # far apart: not worth a look at every word
         likeness, alike = compare(twin.content, arrival.draft.content, threshold=threshold)
@@ -198,8 +200,3 @@ def _share(ours: frozenset[int], theirs: Counter[int]) -> float:
     """Jaccard of index terms; 1 where one side has none, since its words are all common ones."""
     common = len(ours & theirs.keys())
     return common / (len(ours) + len(theirs) - common) if ours and theirs else 1.0
-
-
-def _threshold(draft: Draft, twin: Twin) -> float:
-    recent = abs(draft.at - twin.stated_at) <= conf.DEDUPE_TURN_WINDOW
-    return conf.DEDUPE_TURN_THRESHOLD if draft.type == EntryType.CHAT_TURN and recent else conf.DEDUPE_THRESHOLD
