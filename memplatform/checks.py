@@ -23,7 +23,7 @@ POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)
 _SECRET_CHARS = 32
 #: Settings that are no numbers of memories.conf: they name providers and switches of the deployment.
-OTHERS = {"ENABLED", "RECALL_LEGS", "EMBEDDERS", "EMBEDDER_WORK"}
+OTHERS = {"ENABLED", "RECALL_LEGS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
 _FAMILIES = ("EMBEDDING_", "LLM_")
 _Apps = Sequence[AppConfig] | None
 

@@ -237,6 +237,9 @@ MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.na
 #: Where recall looks besides the entries (see memories.retrieval.legs).
 LEGS = ["sessions_app.recall_leg.session_events", "memories.retrieval.days_leg.daily_events"]
 MEMORY_RECALL_LEGS = env.list("MEMORY_RECALL_LEGS", default=LEGS)
+#: Who tells of what was found so, on a receipt's page (see memories.admin.said).
+TELLERS = ["sessions_app.admin.said.session_events", "memories.admin.said.daily_events"]
+MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What the embedder does while no entry waits for it (see memories.embedder.Work).
 EMBEDDER_WORK = ["sessions_app.embedding.embed_events"]
 MEMORY_EMBEDDER_WORK = env.list("MEMORY_EMBEDDER_WORK", default=EMBEDDER_WORK)

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from memories import retrieval
+from memories.admin.said import said_of
 from memories.models import Entry, Receipt, Scope
 from memories.retrieval import again, explanation
 from memories.retrieval.explanation import Line
@@ -44,6 +45,7 @@ STEPS = {
     "quotas": _("quotas"),
     "evidence": _("is it enough?"),
     "context": _("context text"),
+    "events": _("what was said then"),
     "passed_over": _("what may not be served"),
 }
 CHANGES = {
@@ -104,7 +106,7 @@ def _shown(line: Line, entry: Entry | None, is_served: bool, weights: dict[str, 
 
 def page_of(receipt: Receipt) -> dict[str, Any]:
     """All a page of a receipt tells."""
-    lines = lines_of(receipt)
+    lines, said = lines_of(receipt), said_of(receipt)
     scopes = Scope.objects.filter(pk__in=receipt.scopes, workspace_id=receipt.workspace_id)
     return {
         "receipt": receipt,
@@ -113,6 +115,9 @@ def page_of(receipt: Receipt) -> dict[str, Any]:
         "left_out_lines": [line for line in lines if not line.is_served],
         "mode": MODES.get(receipt.query.get("mode", "hybrid")),
         "highest": max((line.score or 0.0 for line in lines), default=0.0) or 1.0,
+        "said_lines": said,
+        "said_highest": max((line.event.score for line in said), default=0.0) or 1.0,
+        "receipt_zone": receipt.workspace.zone(),
         "weights": explanation.weights_of(receipt.candidates),
         "steps": _steps(receipt),
         "cached_from": _cached_from(receipt),

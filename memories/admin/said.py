@@ -1,0 +1,82 @@
+"""What a recall found of the past, as a table: who said it, when, why it was told, and where it can be read (F5).
+
+Packages above tell of what is theirs by dotted paths in MEMORY_EVENT_TELLERS, as they found it by MEMORY_RECALL_LEGS.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
+
+from memories.models import DailyEvent, Entry, Receipt
+from memories.retrieval.receipts import ToldEvent, events_of
+
+DAYS = "daily_events/"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Something that was said, as far as it is still there."""
+
+    who: Any
+    words: str
+    url: str
+    at: datetime | None = None
+    on: date | None = None  # of what is told of a whole day
+
+
+class Teller(Protocol):
+    """What stands behind a path in MEMORY_EVENT_TELLERS; paths that are not its own, or lead nowhere, it leaves out."""
+
+    def __call__(self, workspace_id: int, paths: Sequence[str]) -> dict[str, Told]: ...
+
+
+@dataclass(frozen=True)
+class Line:
+    """One of the things that were found, with the memory that rests on it."""
+
+    event: ToldEvent
+    told: Told | None
+    memory: Entry | None
+
+
+def said_of(receipt: Receipt) -> list[Line]:
+    """What a recall found of the past, best first."""
+    events = events_of(receipt)
+    if not events:
+        return []
+    told: dict[str, Told] = {}
+    for teller in _tellers(tuple(settings.MEMORY_EVENT_TELLERS)):
+        told |= teller(receipt.workspace_id, [event.path for event in events])
+    named = [event.memory for event in events if event.memory]
+    memories = Entry.objects.filter(workspace_id=receipt.workspace_id, uid__in=named)
+    by_uid = {str(entry.uid): entry for entry in memories}
+    return [Line(event, told.get(event.path), by_uid.get(event.memory or "")) for event in events]
+
+
+@cache
+def _tellers(paths: tuple[str, ...]) -> tuple[Teller, ...]:
+    return tuple(import_string(path) for path in paths)
+
+
+def daily_events(workspace_id: int, paths: Sequence[str]) -> dict[str, Told]:
+    """What is told of days."""
+    named = [path.removeprefix(DAYS) for path in paths if path.startswith(DAYS)]
+    if not named:
+        return {}
+    events = DailyEvent.objects.filter(workspace_id=workspace_id, uid__in=named)
+    return {
+        f"{DAYS}{event.uid}": Told(
+            who=_("day"),
+            words=event.content,
+            url=reverse("admin:memories_dailyevent_change", args=[event.pk]),
+            on=event.local_date,
+        )
+        for event in events
+    }
