@@ -18,8 +18,9 @@ from memories.retrieval.statement import Candidate
 
 #: Of fifty candidates only these columns are read.
 _READ = (
-    "uid", "type", "scope_id", "content", "fingerprint", "importance", "category", "created_at", "stated_at",
-    "expires_at", "pinned", "expired_at", "archived_at", "superseded_by_id", "suppressed_at", "access__last_accessed",
+    "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
+    "created_at", "stated_at", "expires_at", "pinned", "expired_at", "archived_at", "superseded_by_id", "suppressed_at",
+    "access__last_accessed",
 )  # fmt: skip
 
 
