@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Does every message arrive, whatever the model does? Part of `make bench`, about two minutes.
+"""Does every message arrive, whatever the model does? Part of `make bench`, about two minutes; of a thousand, ten.
 
 Conversations of 20 turns wait in the buffer; two workers extract them with a model that takes 1.5 s for an answer and
 sometimes fails: 5 % errors of the server, 5 % answers that are no JSON, 1 % answers in good form that say what nobody
-said. One worker is killed with -9 on the way, and another takes its place. In the end every message stands in a fact or
-a day, was read and left out, or is parked; what was invented is counted.
+said. Workers are killed with -9 at random moments, and others take their place. In the end every message stands in a
+fact or a day, was read and left out, or is parked; each conversation became one batch; what was invented is counted.
 """
 
 import argparse
@@ -19,6 +19,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+from django.db.models import Sum
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -66,7 +68,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=1.5, help="the model takes for an answer")
     parser.add_argument("--calls", type=int, default=4, help="at the same time, all workers together")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kills", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=1, help="workers, each when a random share is done")
+    parser.add_argument("--seed", type=int, default=3, help="of chance: which worker is killed, and when")
     return parser.parse_args()
 
 
@@ -114,8 +117,8 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
     """Workers, until nothing waits; some are killed with -9 while they work."""
     from memories.models import Parcel
 
-    kills, counts = options.kills, Counter[str]()
-    chance = random.Random(3)  # noqa: S311
+    counts, chance = Counter[str](), random.Random(options.seed)  # noqa: S311
+    moments = sorted(chance.uniform(0.02, 0.95) for _ in range(options.kills))
     workers = [worker(url, options) for _ in range(options.workers)]
     while workers:
         time.sleep(0.5)
@@ -125,10 +128,12 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
             if Parcel.objects.exclude(state="parked").exists():
                 time.sleep(0.5)
                 workers.append(worker(url, options))
-        done = len(Parcel.objects.values_list("pk")) < options.conversations * (1 - 0.3 * (options.kills - kills + 1))
-        if kills and workers and done:
+        done = 1 - Parcel.objects.count() / options.conversations
+        if moments and workers and done >= moments[0]:
+            time.sleep(chance.uniform(0, 0.5))
             chance.choice(workers).kill()
-            kills -= 1
+            print(f"killed one at {done:.0%}", flush=True)
+            moments.pop(0)
     return counts
 
 
@@ -157,7 +162,7 @@ def worker(url: str, options: argparse.Namespace) -> "subprocess.Popen[str]":
 
 def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: float) -> None:
     """Where every message is, and what it cost. Ends with an error when one is missing, or was told twice."""
-    from memories.models import BufferedTurn, DailyEvent, Entry
+    from memories.models import Batch, BufferedTurn, DailyEvent, Entry, Spend
 
     facts = list(Entry.objects.filter(type="fact").values_list("scope_id", "content", "origins"))
     days = list(DailyEvent.objects.values_list("scope_id", "content", "origins"))
@@ -168,12 +173,17 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     left = {one for one, scope in expected.items() if scope in told_of} - in_facts - in_days - parked
     lost = expected.keys() - in_facts - in_days - parked - left
     twice = len(days) - len({scope for scope, _content, _origins in days})
+    twice += len(facts) - len({(scope, content) for scope, content, _origins in facts})
+    batches = Counter(Batch.objects.values_list("scope_id", flat=True))
+    twice += sum(n - 1 for n in batches.values())
     invented = sum(content == INVENTED for _scope, content, _origins in [*facts, *days])
     people = len(set(expected.values()))
     print(f"{people:,} conversations, {len(expected):,} messages in {seconds:.0f} s ({people / seconds:.1f} a second)")
     print(f"in facts {len(in_facts):,}, only in days {len(in_days):,}, read and left out {len(left):,}", end=", ")
     print(f"parked {len(parked):,}, lost {len(lost):,}, told twice {twice:,}")
     print(f"{model.calls:,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server")
+    spent = Spend.objects.aggregate(calls=Sum("calls"), asked=Sum("prompt_tokens"), said=Sum("completion_tokens"))
+    print(f"{len(batches):,} batches; booked {spent['calls']:,} calls, {spent['asked'] + spent['said']:,} tokens")
     print(
         f"{len(facts):,} facts, {len(days):,} days; invented {counts['unfounded']:,} facts, {invented:,} of them kept"
     )

@@ -31,6 +31,20 @@ _COLORS = Colors(
     {BufferState.WAITING.label: "info", BufferState.CLAIMED.label: "success", BufferState.PARKED.label: "danger"}
 )
 Act = Callable[[QuerySet[Parcel]], int]
+#: What a parcel waits for, or was parked for, by the name its error begins with; and what helps.
+_WHY = {
+    "AnswerInvalid": _(
+        "The model's answer could not be used, nor could those it gave when it was told why. Try again, or use another "
+        "model."
+    ),
+    "ModelFailed": _("The model gave no answer. Look whether its endpoint runs, then try again."),
+    "ModelOff": _("No model is configured any more. Try again: its sentences are kept without one."),
+    "BudgetSpent": _("The model's budget of the day is spent. It goes on after midnight by itself."),
+    "ScopeFrozen": _("The memory it belongs to is frozen. Thaw the scope, then try again."),
+    "InvalidDraft": _("What came of it cannot be stored. Try again, or take it out."),
+}
+_GONE = _("The processes that worked on it ended without a word. Look at the log, then try again.")
+_OTHER = _("Something nobody foresaw went wrong. Look at the log, then try again.")
 
 
 class TurnInline(WalledInline):
@@ -64,7 +78,7 @@ class ParcelAdmin(WalledAdmin):
     members_may = LOOK
     has_history = False
     inlines = [TurnInline]
-    list_display = ["last_at", "whose", "workspace", "colored_state", "turn_count", "tokens", "waits", "said_error"]
+    list_display = ["last_at", "whose", "workspace", "colored_state", "turn_count", "tokens", "waits", "why"]
     list_display_links = ["last_at", "whose"]
     list_filter = [("state", ChoicesDropdownFilter), ("last_at", DaysFilter)]
     list_select_related = ["workspace"]
@@ -73,10 +87,10 @@ class ParcelAdmin(WalledAdmin):
     ordering = ["-last_at", "-id"]
     sortable_by = ["last_at", "tokens"]
     fields = [
-        ("colored_state", "sealed", "attempts"), "error", ("turn_count", "tokens", "waits"),
+        ("colored_state", "sealed", "attempts"), "why", "error", ("turn_count", "tokens", "waits"),
         ("began_at", "last_at", "due_at"), ("session_uid", "conversation"), ("workspace", "uid"),
     ]  # fmt: skip
-    readonly_fields = ["colored_state", "waits", "uid"]
+    readonly_fields = ["colored_state", "waits", "why", "uid"]
     actions = ["extract_chosen", "retry_chosen", "drop_chosen"]
     actions_detail = ["extract_now", "retry", "drop"]
 
@@ -99,10 +113,13 @@ class ParcelAdmin(WalledAdmin):
     def waits(self, parcel: Parcel) -> str:
         return timesince(parcel.began_at, timezone.now(), depth=1)
 
-    @display(description=_("error"))
-    def said_error(self, parcel: Parcel) -> str:
-        lines = parcel.error.strip().splitlines()
-        return lines[-1][:120] if lines else "—"
+    @display(description=_("why"))
+    def why(self, parcel: Parcel) -> str:
+        """What went wrong and what helps, in the reader's language; the error itself is the worker's."""
+        if not parcel.error:
+            return "—"
+        name = parcel.error.partition(":")[0]
+        return str(_WHY.get(name, _OTHER if name.isidentifier() else _GONE))
 
     # what may be done
 

@@ -75,11 +75,36 @@ def test_what_waits_can_be_extracted_now(alice: Client, parcel: Parcel) -> None:
     assert extract(timezone.now())["parcels"] == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "english", "chinese"),
+    [
+        ("AnswerInvalid: no JSON", "answer could not be used", "模型的回答无法使用"),
+        ("ModelFailed: 500", "gave no answer", "模型没有回答"),
+        ("DataError: too long", "nobody foresaw", "出现了意料之外的问题"),
+        (
+            "3 workers ended while they worked on it.\nModelFailed: 500",
+            "ended without a word",
+            "没有留下任何信息就结束了",
+        ),
+    ],
+)
+def test_why_it_was_parked_is_said_in_the_reader_s_language(
+    alice: Client, parcel: Parcel, error: str, english: str, chinese: str
+) -> None:
+    Parcel.objects.update(state=BufferState.PARKED, sealed=True, error=error)
+    for language, words in (("en", english), ("zh-hans", chinese)):
+        alice.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+        shown = page(alice, "parcel_change", parcel.pk)
+        assert words in page(alice, "parcel_changelist") and words in shown
+        assert error.partition("\n")[0] in shown
+
+
 def test_what_was_parked_stands_out_with_its_error_and_is_tried_again(alice: Client, parcel: Parcel) -> None:
     park(parcel)
     listed = page(alice, "parcel_changelist", state__exact="parked")
-    assert "InvalidDraft: not what was asked for" in listed
-    assert "Try again" in page(alice, "parcel_change", parcel.pk)
+    assert "What came of it cannot be stored." in listed
+    shown = page(alice, "parcel_change", parcel.pk)
+    assert "Try again" in shown and "InvalidDraft: not what was asked for" in shown
     act(alice, "parcel_retry", parcel.pk)
     assert extract(timezone.now())["parcels"] == 1
 
