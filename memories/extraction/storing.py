@@ -4,8 +4,10 @@ Everything stands inside the transaction that takes the parcel out of the buffer
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+
+from django.db import transaction
 
 from memories import batch, days
 from memories.batch import Step
@@ -43,13 +45,24 @@ def _store(
     cost: dict[str, int | str],
 ) -> dict[str, int]:
     certain, doubtful = _decided(findings)
-    made = batch.plan(scope, _steps(findings, certain, told), name=NAME, run=run, actor=ACTOR, now=now, judged=True)
+    made = _plan(scope, _steps(findings, certain, told), run, now)
+    if made.held_because:  # what it would replace waits for a person; what is new does not wait with it
+        certain, doubtful = [], certain + doubtful
+        made = _plan(scope, _steps(findings, certain, told), run, now)
     Batch.objects.filter(pk=made.pk).update(cost=cost)
     batch.carry_out(made, now=now)
     rows = BatchChange.objects.filter(batch=made, state=ChangeState.APPLIED)
     facts = dict(rows.filter(verb=BatchVerb.CREATE).values_list("position", "entry_id"))
     counted = {name: rows.filter(verb=verb).count() for name, verb in _COUNTED.items()}
     return {"facts": len(facts), **counted, "proposed": _propose(scope, doubtful, facts, run, now)}
+
+
+def _plan(scope: Scope, steps: Iterable[Step], run: str, now: datetime) -> Batch:
+    """The plan, which is taken back when the fuse holds it."""
+    with transaction.atomic():
+        made = batch.plan(scope, steps, name=NAME, run=run, actor=ACTOR, now=now, judged=True)
+        transaction.set_rollback(bool(made.held_because))
+    return made
 
 
 _Pair = tuple[int, Contradiction]  # the position of the new fact, and the known one it contradicts

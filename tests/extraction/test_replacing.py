@@ -148,3 +148,17 @@ def test_one_conversation_that_would_replace_many_asks_first(talk: Any) -> None:
     counts = talk(*(fact(f"The port of {name} is 9090.") for name in names), at=LATER)
     assert (counts["replaced"], counts["proposed"]) == (0, 11)
     assert len(live()) == 22
+
+
+def test_what_the_fuse_holds_is_what_would_be_replaced_and_not_what_is_new(talk: Any, settings: Any) -> None:
+    """Models that replace too much in thirty days: from then on a person decides, and nothing else waits for that."""
+    settings.MEMORY_FUSE_ROWS, settings.MEMORY_FUSE_WINDOW_SHARE = 1, 0.0
+    talk(fact("The port of staging is 8080."))
+    assert talk(fact("The port of staging is 9090."), at=LATER)["replaced"] == 1
+    counts = talk(fact("The port of staging is 7070."), fact("米娅住在杭州。"), at=LATER + QUIET * 2)
+    assert (counts["facts"], counts["events"], counts["replaced"], counts["proposed"]) == (2, 1, 0, 1)
+    assert live() == {"The port of staging is 9090.", "The port of staging is 7070.", "米娅住在杭州。"}
+    waiting = Batch.objects.get(state=BatchState.PROPOSED)
+    assert waiting.counts == {"supersede": 1}
+    batch.carry_out(batch.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    assert live() == {"The port of staging is 7070.", "米娅住在杭州。"}

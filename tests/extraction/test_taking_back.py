@@ -4,11 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from memories import batch, days, store
 from memories.choices import BatchState, BatchVerb
 from memories.compression import waiting
 from memories.models import Batch, DailyEvent, Entry
+from tests.admin.conftest import enter, make_user
 from tests.batches.conftest import applied, step
 from tests.buffer.conversations import QUIET, extract, say
 from tests.conftest import NOW, TELEGRAM, Api
@@ -145,6 +147,20 @@ def test_after_its_doubts_were_approved_it_says_what_to_undo_first(talk: Any) ->
     assert batch.standing(made) == {}
     undone(made)
     assert live() == {"小王喝咖啡"}
+
+
+def test_the_page_that_asks_says_so_too(talk: Any) -> None:
+    talk(fact("小王喝咖啡"))
+    made = talk(fact("小王不喝咖啡"), at=LATER)
+    days.reword(DailyEvent.objects.latest("pk"), "小王说了咖啡的事", now=LATER, actor="user:ann")
+    doubts = Batch.objects.get(state=BatchState.PROPOSED)
+    batch.carry_out(batch.approve(doubts, actor="user:ann", now=LATER), now=LATER)
+    client = enter(make_user("ann", workspace=made.workspace, is_staff=True))
+    asked = client.get(reverse("admin:memories_batch_undo", args=[made.pk])).content.decode()
+    assert "1 memory stays in any case: it has taken the place of others since." in asked
+    assert doubts.uid.hex[-8:] in asked and "小王说了咖啡的事" in asked
+    shown = client.get(reverse("admin:memories_batch_change", args=[undone(made).pk])).content.decode()
+    assert "First undo what had it do so: …" in shown and "Open the day" in shown
 
 
 def test_taken_back_before_they_were_approved_the_doubts_take_nothing_out(talk: Any) -> None:

@@ -1,5 +1,6 @@
 """The schedule rows are what the table says, whatever happens to them (C10)."""
 
+import json
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -150,3 +151,7 @@ def test_the_command_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert all(name in said for name in JOBS)
     assert "03:30 in each workspace" in said
+    call_command("schedules", "--json")
+    rows = {row["job"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows.keys() == JOBS.keys()
+    assert rows["tick"]["is_on"] and rows["tick"]["next_run"] and rows["expire"]["next_run"] is None

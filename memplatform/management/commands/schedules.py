@@ -1,5 +1,9 @@
 """`manage.py schedules`: what the platform does by itself, and whether its rows are as they should be."""
 
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -14,12 +18,30 @@ from memplatform.schedules import JOBS, PREFIX, is_on
 class Command(BaseCommand):
     help = _("Puts the schedule rows right, and lists every job with its cadence and next run.")
 
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
     def handle(self, *args: Any, **options: Any) -> None:
         schedules.ensure(now=timezone.now())
-        next_runs = dict(Schedule.objects.filter(name__startswith=PREFIX).values_list("name", "next_run"))
-        for name, job in JOBS.items():
-            when = job.cadence if isinstance(job.cadence, str) else f"{job.when} in each workspace"
-            state = _("on") if is_on(name) else _("off")
-            next_run = next_runs.get(PREFIX + name)
-            at = f"  {next_run:%Y-%m-%d %H:%M} UTC" if next_run else ""
-            self.stdout.write(f"{name:<14} {state:<4} {when:<28} {job.behaviour:<4} {job.what}{at}")
+        rows = list(_rows())
+        if options["json"]:
+            self.stdout.write(json.dumps(rows))
+            return
+        for row in rows:
+            state = _("on") if row["is_on"] else _("off")
+            at = f"  {datetime.fromisoformat(row['next_run']):%Y-%m-%d %H:%M} UTC" if row["next_run"] else ""
+            self.stdout.write(f"{row['job']:<14} {state:<4} {row['when']:<28} {row['behaviour']:<4} {row['what']}{at}")
+
+
+def _rows() -> Iterator[dict[str, Any]]:
+    next_runs = dict(Schedule.objects.filter(name__startswith=PREFIX).values_list("name", "next_run"))
+    for name, job in JOBS.items():
+        next_run = next_runs.get(PREFIX + name)
+        yield {
+            "job": name,
+            "is_on": is_on(name),
+            "when": job.cadence if isinstance(job.cadence, str) else f"{job.when} in each workspace",
+            "behaviour": job.behaviour,
+            "what": job.what,
+            "next_run": next_run and next_run.isoformat(),
+        }
