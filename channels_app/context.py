@@ -107,6 +107,8 @@ def goes_on(session: Session, resolved: Resolved, *, now: datetime) -> bool:
 
     One that was idle for too long ends, and so does one that was said for another memory.
     """
+    if session.is_group != resolved.address.is_group:
+        return False
     for held, meant in ((session.user_scope, resolved.user_scope), (session.chat_scope, resolved.chat_scope)):
         if held is not None and held.key != meant:
             return False

@@ -41,7 +41,8 @@ class History:
 def meet(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now: datetime) -> Session:
     """The session of an address, begun if this is its first message, and a new conversation if it was idle for long.
 
-    For whoever stands in line (sessions_app.locks). Raises InvalidAddress when somebody else speaks in a direct chat.
+    For whoever stands in line (sessions_app.locks). Raises InvalidAddress when somebody else speaks in a direct chat,
+    or when what is called a group here was called a direct chat before, or the other way round.
     """
     address = resolved.address
     session, made = Session.objects.get_or_create(
@@ -59,6 +60,7 @@ def meet(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now
         },
     )
     if not made:
+        _check_kind(session, resolved)
         _check_peer(session, resolved)
         closing.close_if_stale(session, now=now)
         _follow(session, resolved, scopes, now)
@@ -75,6 +77,12 @@ def _peer_of(resolved: Resolved) -> str:
     """Whom a direct chat is with; a session that memory shares between chats is with nobody in particular."""
     is_one_chat = bool(resolved.session_platform) and not resolved.address.is_group
     return resolved.address.peer if is_one_chat else ""
+
+
+def _check_kind(session: Session, resolved: Resolved) -> None:
+    if session.is_group != resolved.address.is_group:
+        known = "a group" if session.is_group else "a direct chat"
+        raise InvalidAddress(f"This chat is known as {known}: what is said in private never goes into a group.")
 
 
 def _check_peer(session: Session, resolved: Resolved) -> None:

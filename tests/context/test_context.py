@@ -178,6 +178,20 @@ def test_a_new_member_with_a_session_of_their_own_reads_the_talk_too(talk: Talk,
     assert [m["content"] for m in given["recent_chat"]] == ["lunch at noon"] and given["history"] == []
 
 
+@pytest.mark.parametrize("first_is_group", [False, True])
+def test_a_chat_is_a_group_or_it_is_not_and_neither_reads_the_other(talk: Talk, first_is_group: bool) -> None:
+    """A bot that forgets to say `is_group` once must not carry what was said in private into the group."""
+    first, second = (
+        {**TELEGRAM, "chat": "g1", "is_group": is_group} for is_group in (first_is_group, not first_is_group)
+    )
+    talk.say("我的工资是三万 my salary is a secret", address=first)
+    asked = {"address": second, "user": "hello", "assistant": "ok"}
+    refused = talk.post("turns", asked)
+    assert (refused.status_code, refused.json()["errors"][0]["attr"]) == (400, "address")
+    assert context(talk, address=second)["history"] == []
+    assert context(talk, address=first)["history"] != []
+
+
 def test_another_peer_never_reads_the_history_of_a_direct_chat(talk: Talk) -> None:
     talk.say("my secret is rice")
     given = context(talk, address={**TELEGRAM, "peer": "u7"})
