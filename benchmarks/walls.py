@@ -65,7 +65,7 @@ def arguments() -> argparse.Namespace:
 
 
 @contextmanager
-def database() -> Iterator[None]:
+def database(embedder: str = "memories.embeddings.deterministic.Deterministic") -> Iterator[None]:
     """A fresh one with every table, and Django set up for it."""
     top = Path(tempfile.mkdtemp(prefix="memplatform-walls-"))
     top.chmod(0o755)  # started as root, the database's account has to enter
@@ -73,7 +73,7 @@ def database() -> Iterator[None]:
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "memplatform.settings",
         "MEMPLATFORM_DATA": str(top / "data"),
-        "MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic",
+        "MEMORY_EMBEDDERS": embedder,
         "MEMORY_CALLS_PER_MINUTE": "1000000",
         "LOG_LEVEL": "WARNING",
     }

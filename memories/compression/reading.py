@@ -11,6 +11,7 @@ from memories.compression import amounts, wordlists
 
 _CJK = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _LATIN = rf"[^\W_{_CJK}]"
+_AMOUNT = re.compile(f"{amounts.MARK}[^{amounts.MARK}]*{amounts.MARK}")
 _TOKEN = re.compile(
     rf"{amounts.MARK}(?P<amount>[^{amounts.MARK}]*){amounts.MARK}"
     r"|(?P<signed>[A-Za-z0-9~]*[./@_\\][A-Za-z0-9][A-Za-z0-9./@:_\\+-]*[A-Za-z0-9/])"
@@ -43,14 +44,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence read; `content` as it stands."""
+    """A sentence read; `content` as it stands, `bare` without its amounts."""
 
     content: str
+    bare: str
     parts: tuple[Part, ...]
 
     @cached_property
     def amounts(self) -> set[str]:
-        return self._terms("amount") | substance.numbers(self._without_amounts)
+        return self._terms("amount") | substance.numbers(self.bare)
 
     @cached_property
     def implied(self) -> set[str]:
@@ -89,11 +91,7 @@ class Reading:
 
     @cached_property
     def raw_words(self) -> set[str]:
-        return set(text.words(self._without_amounts))
-
-    @property
-    def _without_amounts(self) -> str:
-        return re.sub(f"{amounts.MARK}[^{amounts.MARK}]*{amounts.MARK}", " ", amounts.alike(_plain(self.content)))
+        return set(text.words(self.bare))
 
     def _terms(self, kind: str) -> set[str]:
         return {part.term for part in self.parts if part.kind == kind}
@@ -101,15 +99,11 @@ class Reading:
 
 def read(content: str, names: Collection[str] = ()) -> Reading:
     """A sentence by its parts; `names` are folded, and found in all sentences that are compared."""
-    return Reading(content, tuple(_with_denials(list(_parts(_rewritten(content), names)))))
+    said = amounts.alike(unicodedata.normalize("NFKC", content).replace("’", "'"))
+    return Reading(content, _AMOUNT.sub(" ", said), tuple(_with_denials(list(_parts(_rewritten(said), names)))))
 
 
-def _plain(content: str) -> str:
-    return unicodedata.normalize("NFKC", content).replace("’", "'")
-
-
-def _rewritten(content: str) -> str:
-    said = amounts.alike(_plain(content))
+def _rewritten(said: str) -> str:
     for pattern, rewrite in _REWRITTEN:
         said = pattern.sub(rewrite, said)
     return said

