@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext
 from django_q.models import Schedule, Task
 
@@ -127,12 +128,13 @@ class JobRunPage(JobRunAdmin):
 
 def nightly(workspace: Workspace, now: datetime) -> Iterator[Row]:
     """The jobs with an hour of the day, in a workspace."""
-    ran = JobRun.objects.filter(workspace=workspace).order_by("job", "-started_at", "-pk").distinct("job")
+    ran = JobRun.objects.filter(workspace=workspace, is_dry=False).order_by("job", "-started_at", "-pk").distinct("job")
     last = {run.job: run for run in ran}
     for name, job in sorted(JOBS.items(), key=lambda item: str(item[1].cadence)):
         if isinstance(job.cadence, time):
             next_run = jobs.next_run(job.cadence, workspace.time_zone, now, job.weekday) if is_on(name) else None
-            row = _row(name, job.when, next_run)
+            day = "" if job.weekday is None else f"{WEEKDAYS[job.weekday]} "
+            row = _row(name, f"{day}{job.cadence:%H:%M}", next_run)
             _tell_of_run(row, last.get(name))
             yield row
 
@@ -141,7 +143,7 @@ def steady() -> Iterator[Row]:
     """The jobs of the whole platform, with what they did last: by themselves, or because somebody asked."""
     schedules = {schedule.name: schedule for schedule in Schedule.objects.filter(name__startswith=PREFIX)}
     tasks = Task.objects.in_bulk([schedule.task for schedule in schedules.values() if schedule.task])
-    ran = JobRun.objects.filter(workspace=None).order_by("job", "-started_at", "-pk").distinct("job")
+    ran = JobRun.objects.filter(workspace=None, is_dry=False).order_by("job", "-started_at", "-pk").distinct("job")
     last = {run.job: run for run in ran}
     for name, job in JOBS.items():
         if isinstance(job.cadence, str):

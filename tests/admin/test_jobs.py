@@ -55,6 +55,8 @@ def test_a_dry_run_shows_the_batch_it_proposes(alice: Client, mine: House) -> No
     assert run.is_dry
     tasks.perform(run.pk)
     batch = Batch.objects.get(name="expire", state="proposed")
+    rows = {row.name: row for row in alice.get(reverse(LIST)).context["nightly"]}
+    assert rows["expire"].began_at is None  # it was no run
     shown = alice.get(reverse("admin:memories_jobrun_change", args=[run.pk])).content.decode()
     assert reverse("admin:memories_batch_change", args=[batch.pk]) in shown
 
@@ -68,10 +70,22 @@ def test_other_workspaces_cannot_be_worked_on(alice: Client, mine: House, theirs
     assert not JobRun.objects.exclude(asked="").exists()
 
 
-def test_jobs_that_are_not_there_or_cannot_say_what_they_would_do_are_not_found(owner: Client, mine: House) -> None:
-    assert owner.get(run_page("nothing")).status_code == 404
-    assert owner.get(run_page("clean-events", dry=True)).status_code == 404
-    assert owner.get(run_page("clean-events")).status_code == 200
+def test_jobs_that_are_not_there_are_not_found(owner: Client, mine: House) -> None:
+    for dry in (False, True):
+        assert owner.get(run_page("nothing", dry=dry)).status_code == 404
+        assert owner.get(run_page("clean-events", dry=dry)).status_code == 200
+
+
+def test_every_job_can_be_run_dry(owner: Client, mine: House) -> None:
+    shown = owner.get(reverse(LIST))
+    rows = [*shown.context["nightly"], *shown.context["steady"]]
+    assert {row.name for row in rows if row.can_be_dry} == JOBS.keys()
+
+
+def test_a_weekly_job_names_its_day_in_the_reader_s_language(owner: Client, mine: House) -> None:
+    for language, when in (("en", "Monday 04:00"), ("zh-hans", "星期一 04:00")):
+        owner.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+        assert when in owner.get(reverse(LIST)).content.decode()
 
 
 def test_the_number_of_questions_to_the_database_does_not_grow_with_the_runs(
