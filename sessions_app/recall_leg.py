@@ -24,10 +24,8 @@ from sessions_app.choices import EventKind
 KIND = "session_event"
 #: Looked at before suppressed ones go, and those that are too far.
 CANDIDATES = 40
-#: Summaries are left out: whose words they are made of, and whether people took those out, no longer shows.
-_TOLD = (EventKind.USER.value, EventKind.ASSISTANT.value)
 
-#: The sessions of the scopes that are asked, by an index each. In the statements below, their rows.
+#: The sessions of the scopes that are asked, by an index each.
 _HERE = """
 WITH here AS MATERIALIZED (
     SELECT s.id, s.uid, s.conversation, CASE WHEN s.is_group THEN s.chat_scope_id ELSE s.user_scope_id END AS scope_id
@@ -38,36 +36,29 @@ WITH here AS MATERIALIZED (
     )
 )
 """
-_ROWS = """
-    FROM here JOIN sessions_app_eventindex i ON i.session_id = here.id
-    WHERE i.kind = ANY(%(kinds)s::text[])
-    AND i.at >= coalesce(%(since)s::timestamptz, '-infinity') AND i.at < coalesce(%(until)s::timestamptz, 'infinity')
-"""
+#: Their rows, without summaries: whose words they are made of, and whether people took those out, no longer shows.
+_ROWS = "FROM here JOIN sessions_app_eventindex i ON i.session_id = here.id WHERE {conditions}"
 _SAID = "e.id, here.uid AS session, e.conversation, e.kind, e.sender_id, e.content, e.at, here.scope_id"
 _JOINED = "JOIN sessions_app_sessionevent e ON e.id = best.event_id JOIN here ON here.id = best.session_id"
 
-#: Exact over all rows. With OFFSET, so that what is sorted are numbers and not the vectors they were computed from; and
-#: told to be doubles: decimals, which literals are, take longer to add up than vectors to compare.
+#: Exact over all rows, with one number a row: its parts are told of the best alone. They are doubles, for decimals,
+#: which literals are, take longer to add up than vectors to compare.
 _BEST = """
-SELECT {said}, round(covered::numeric, 3)::float8, near, is_then, {cosine} FROM (
-    SELECT *, (1 - %(alpha)s::float8) * covered + %(alpha)s::float8 * coalesce(near, %(of_average)s::float8)
-        + %(date_boost)s::float8 * is_then::int AS fused
-    FROM (
-        SELECT i.event_id, i.session_id,
-            least(greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0), 1)::float8 AS covered,
-            {near} AS near, {then} AS is_then
-        {rows} OFFSET 0
-    ) scored WHERE covered > 0 OR near IS NOT NULL
-    ORDER BY fused DESC, event_id DESC LIMIT %(limit)s
+SELECT {said}, round({covered}::numeric, 3)::float8, {near}, {then}, {cosine} FROM (
+    SELECT i.event_id, i.session_id,
+        (1 - %(alpha)s::float8) * {covered} + %(alpha)s::float8 * coalesce({near}, %(of_average)s::float8) {boost}
+        AS fused
+    {rows} ORDER BY fused DESC, i.event_id DESC LIMIT %(limit)s
 ) best JOIN sessions_app_eventindex i ON i.event_id = best.event_id {joined}
-ORDER BY fused DESC, e.id DESC
+WHERE {covered} > 0 OR {near} IS NOT NULL ORDER BY fused DESC, e.id DESC
 """
 _LATEST = """
 SELECT {said}, 0::float8, NULL::float8, true, NULL::float8 FROM (
-    SELECT i.event_id, i.session_id {rows} AND (NOT %(closed)s OR i.conversation < here.conversation) AND {then}
-    ORDER BY i.at DESC, i.event_id DESC LIMIT %(limit)s
+    SELECT i.event_id, i.session_id {rows} ORDER BY i.at DESC, i.event_id DESC LIMIT %(limit)s
 ) best {joined} ORDER BY e.at DESC, e.id DESC
 """
+_COVERED = "least(greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0), 1)"
+_BOOST = "+ CASE WHEN {then} THEN %(date_boost)s::float8 ELSE 0 END"
 #: Inner products: the question is moved and no longer of length 1. A vector of other dimensions waits to be made anew.
 _HAS_VECTOR = "CASE WHEN i.model_id = %(model)s AND vector_dims(i.embedding) = %(dimension)s THEN"
 _NEAR = f"{_HAS_VECTOR} (-(i.embedding <#> %(aimed)s::halfvec) - %(zero)s::float8) / %(span)s::float8 END"
@@ -181,34 +172,39 @@ class _Log:
         """By words and meaning."""
         then, days = self._on_days()
         near, pointed = _pointed(self.asked.direction)
+        parts = {**near, "covered": _COVERED, "boost": _BOOST if days else "", "then": then or "false"}
         weights = {"alpha": self.asked.alpha, "date_boost": self.asked.date_boost}
-        parameters = days | pointed | weights | {"keywords": sparse_literal(keywords)}
-        return self._read(_BEST, parameters, **near, then=then)
+        return self._read(_BEST, parts, days | pointed | weights | {"keywords": sparse_literal(keywords)})
 
     def latest(self, *, closed: bool = False) -> list[_Said]:
-        """The newest of the days that are named, or of all."""
+        """The newest of the days that are named, or of all; or only of conversations that are closed."""
         then, days = self._on_days()
-        return self._read(_LATEST, days | {"closed": closed}, then=then if days else "true")
+        return self._read(_LATEST, {}, days, [then, "i.conversation < here.conversation" if closed else ""])
 
     def _on_days(self) -> tuple[str, dict[str, Any]]:
-        """Whether a row is of the days that are named, in SQL."""
+        """Whether a row is of the days that are named, in SQL; nothing when none are."""
         moments = dict(enumerate(self.asked.moments))
         each = [f"(i.at >= %(from{n})s AND i.at < %(to{n})s)" for n in moments]
         begins = {f"from{n}": moment.start for n, moment in moments.items()}
         ends = {f"to{n}": moment.end for n, moment in moments.items()}
-        return f"({' OR '.join(each)})" if each else "false", begins | ends
+        return f"({' OR '.join(each)})" if each else "", begins | ends
 
-    def _read(self, statement: str, parameters: dict[str, Any], **parts: str) -> list[_Said]:
+    def _read(
+        self, statement: str, parts: dict[str, str], parameters: dict[str, Any], where: Sequence[str] = ()
+    ) -> list[_Said]:
+        asked = self.asked
+        between = ["i.at >= %(since)s" if asked.since else "", "i.at < %(until)s" if asked.until else ""]
+        conditions = " AND ".join(filter(None, ["i.kind <> %(summary)s", *between, *where]))
         statement = _HERE + statement
-        for name, part in {"said": _SAID, "rows": _ROWS, "joined": _JOINED, **parts}.items():
+        for name, part in {"said": _SAID, "joined": _JOINED, "rows": _ROWS, **parts, "conditions": conditions}.items():
             statement = statement.replace(f"{{{name}}}", part)
         parameters = parameters | {
-            "workspace": self.asked.workspace_id,
+            "workspace": asked.workspace_id,
             "users": self._scopes(ScopeKind.USER),
             "chats": self._scopes(ScopeKind.CHAT),
-            "kinds": list(_TOLD),
-            "since": self.asked.since,
-            "until": self.asked.until,
+            "summary": EventKind.SUMMARY.value,
+            "since": asked.since,
+            "until": asked.until,
             "limit": CANDIDATES,
         }
         with connection.cursor() as cursor:
