@@ -199,9 +199,9 @@ def test_a_direct_chat_whose_id_names_its_peer_is_with_that_one(talk: Talk) -> N
     assert (Entry.objects.get().sender_id, Session.objects.get().peer) == ("u42", "u42")
     assert talk.post("recall", {"address": TELEGRAM, "message": "what do I like?"}).json()["memories"]
     assert talk.post("context", {"address": named, "message": "what do I like?"}).json()["history"]
-    group = {**named, "is_group": True}
+    group = {**named, "chat": "telegram:direct_u43", "is_group": True}
     assert [entry["scope"] for entry in talk.say("hi", address=group)["entries"]] == [
-        "telegram:mybot:group_telegram%3adirect_u42"
+        "telegram:mybot:group_telegram%3adirect_u43"
     ]
 
 
