@@ -220,8 +220,8 @@ def _undo(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime)
         of, by = batch.undoes_id or 0, batch.pk
         for put_back, column in ((store.put_back, "entry_id"), (days.put_back, "event_id")):
             rows = [change for change in group if getattr(change, column) is not None]
-            named = [getattr(change, column) for change in rows]
-            _mark(rows, put_back(scope, named, of=of, by=by, force=force, now=now), column)
+            if named := [getattr(change, column) for change in rows]:
+                _mark(rows, put_back(scope, named, of=of, by=by, force=force, now=now), column)
 
 
 def _purge(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
