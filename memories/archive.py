@@ -23,20 +23,21 @@ ACTOR = f"job:{JOB}"
 #: A note is an event of its day with a source of its own: nothing else that is told of a day has it.
 SOURCE = Source.COMPRESSION
 NOTE_CHARS, NOTE_TOKENS = 800, 300
+#: How long a machine may be off, and its days are still made up for.
+MISSED = timedelta(days=31)
 _FAILURES = 2  # in a row, after which the model is not asked any more
 
 
 def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    """Condense the day before of each scope something was told of; how many notes.
+    """Condense the day before of each scope something was told of, and days that were missed; how many notes.
 
-    A scope that has its note is passed over, so that a run that was killed goes on, and none is made twice.
+    A day of a scope that has its note is passed over, so that a run that was killed goes on, and none is made twice.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
-    day = now.astimezone(workspace.zone()).date() - timedelta(days=1)
-    counts: Counter[str] = Counter(scopes=0, notes=0, by_model=0)
+    active = _active(workspace, now)
+    counts: Counter[str] = Counter(scopes=len({scope.pk for scope, _day in active}), notes=0, by_model=0)
     failures = 0
-    for scope in _active(workspace, day):
-        counts["scopes"] += 1
+    for scope, day in active:
         events = list(_told(scope, day))
         said = _asked(workspace, events, now) if failures < _FAILURES else None
         failures = 0 if said else failures + 1
@@ -50,15 +51,18 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def count_days(workspace_id: int, *, now: datetime) -> int:
     """How many notes a run would write."""
-    workspace = Workspace.objects.get(pk=workspace_id)
-    return len(_active(workspace, now.astimezone(workspace.zone()).date() - timedelta(days=1)))
+    return len(_active(Workspace.objects.get(pk=workspace_id), now))
 
 
-def _active(workspace: Workspace, day: date) -> list[Scope]:
-    told = DailyEvent.objects.in_use().filter(workspace=workspace, local_date=day).exclude(source=SOURCE)
-    noted = DailyEvent.objects.filter(workspace=workspace, local_date=day, source=SOURCE)
-    scopes = Scope.objects.filter(pk__in=told.order_by().values("scope_id"))
-    return list(scopes.exclude(pk__in=noted.values("scope_id")).order_by("pk"))
+def _active(workspace: Workspace, now: datetime) -> list[tuple[Scope, date]]:
+    """The days that still need a note, of which scope, oldest first."""
+    today = now.astimezone(workspace.zone()).date()
+    days = DailyEvent.objects.filter(workspace=workspace, local_date__gte=today - MISSED, local_date__lt=today)
+    pairs = "scope_id", "local_date"
+    noted = set(days.filter(source=SOURCE).values_list(*pairs))
+    told = set(days.in_use().exclude(source=SOURCE).order_by().values_list(*pairs).distinct()) - noted
+    scopes = Scope.objects.in_bulk({scope for scope, _day in told})
+    return [(scopes[scope], day) for scope, day in sorted(told, key=lambda pair: (pair[1], pair[0]))]
 
 
 def _told(scope: Scope, day: date) -> Sequence[DailyEvent]:

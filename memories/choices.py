@@ -177,7 +177,7 @@ class Held(TextChoices):
             " more than %(percent)d %%."
         ),
     )
-    PINNED = "pinned", _("It would change %(pinned)d pinned memories.")
+    PINNED = "pinned", _("Pinned memories it would change: %(pinned)d.")
     CONTRADICTED = (
         "contradicted",
         _("Something said at another time contradicts %(rows)d memories; which of it holds, a person knows."),

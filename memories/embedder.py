@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(minutes=2)
 RETRY_FIRST = timedelta(seconds=5)
 RETRY_LONGEST = timedelta(minutes=10)
+#: So many times the limit is added at most for a text that failed before.
+PATIENCE = 9
 #: Whoever needs several rows of the work list takes them in this order, as writers do: nobody waits in a circle.
 _IN_ORDER = "ORDER BY stale.entry_id FOR UPDATE"
 
@@ -125,9 +127,13 @@ def _embed_all(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) 
 
 
 def _embed(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> bool:
-    """Store the raw vectors of these texts; False when no provider answered."""
+    """Store the raw vectors of these texts; False when no provider answered.
+
+    One that took too long before is given longer: on a machine with much to do a long text would never be done.
+    """
     texts = [claim.content for claim in claims]
-    answer = embeddings.embed_passages(texts, seconds=conf.EMBED_WRITE_SECONDS * len(texts), use_cache=use_cache)
+    patience = sum(1 + min(claim.failures, PATIENCE) for claim in claims)
+    answer = embeddings.embed_passages(texts, seconds=conf.EMBED_WRITE_SECONDS * patience, use_cache=use_cache)
     if answer is None:
         return False
     with connection.cursor() as cursor:

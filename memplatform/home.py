@@ -1,9 +1,11 @@
 """The home page: first what needs somebody, then how the platform is used. Every number comes from a bounded query."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Count, Min, Q, Sum
 from django.http import HttpRequest
@@ -123,7 +125,9 @@ def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Ite
 def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime) -> Iterator[Item]:
     waiting = _mine(StaleEntry.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
     if waiting["since"] and now - waiting["since"] > health.EMBEDDING_BEHIND:
-        text = _("%(n)d memories wait for their embedding") % {"n": waiting["rows"]}
+        text = ngettext(
+            "%(n)d memory waits for its embedding", "%(n)d memories wait for their embedding", waiting["rows"]
+        ) % {"n": waiting["rows"]}
         waits = ago((now - waiting["since"]).total_seconds())
         yield Item(text, _("The oldest since %(ago)s; keywords find them already.") % {"ago": waits})
     if recalls.count and recalls.degraded / recalls.count > DEGRADED_SHARE:
@@ -166,7 +170,9 @@ def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime)
 def _shared_by_strangers(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
     """One memory for all direct chats is for a bot with one owner; a second person there is a leak (E1)."""
     single = _mine(Channel.objects.filter(dm_scope=DmScope.MAIN).exclude(platform__in=LOCAL_PLATFORMS), seen)
-    channels = {(channel.workspace_id, channel.platform): channel for channel in single}
+    channels: defaultdict[tuple[int, str], list[Channel]] = defaultdict(list)
+    for channel in single:
+        channels[channel.workspace_id, channel.platform].append(channel)
     if not channels:
         return
     entries = Entry.objects.filter(
@@ -178,10 +184,17 @@ def _shared_by_strangers(seen: frozenset[int] | None, now: datetime) -> Iterator
     speakers = entries.order_by().values_list("workspace_id", "channel").annotate(n=Count("sender_id", distinct=True))
     for workspace, platform, count in speakers:
         if count > 1 and (workspace, platform) in channels:
-            channel = channels[workspace, platform]
-            text = _("%(n)d people share one memory on %(channel)s") % {"n": count, "channel": channel}
+            text = _("%(n)d people share one memory on %(channel)s") % {"n": count, "channel": platform}
             hint = _("Its rule «one memory for all direct chats» is meant for a bot with a single owner.")
-            yield Item(text, hint, reverse("admin:channels_app_channel_change", args=[channel.pk]), is_grave=True)
+            yield Item(text, hint, _where(channels[workspace, platform]), is_grave=True)
+
+
+def _where(channels: list[Channel]) -> str:
+    """The page of the one channel it can be; of several the list of them: a memory knows only its platform."""
+    if len(channels) == 1:
+        return reverse("admin:channels_app_channel_change", args=[channels[0].pk])
+    sought = {"platform__exact": channels[0].platform, "dm_scope__exact": DmScope.MAIN}
+    return f"{reverse('admin:channels_app_channel_changelist')}?{urlencode(sought)}"
 
 
 def _recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:

@@ -15,6 +15,7 @@ from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext
 from django_q.models import Schedule, Task
 
+from memories.admin import counted
 from memories.admin.confirmations import Question, ask, form_of, is_answer
 from memories.admin.processes import JobRunAdmin
 from memories.admin.wall import actor_of, workspaces_of
@@ -49,8 +50,7 @@ class Row:
             return
         self.began_at, self.state, self.address = began_at, str(JobState(state).label), address
         self.took = (ended_at - began_at).total_seconds() if ended_at else None
-        known = counts if isinstance(counts, dict) else {}
-        self.counts = ", ".join(f"{name} {number}" for name, number in known.items() if number) or "—"
+        self.counts = counted.said(counts if isinstance(counts, dict) else {})
 
 
 @admin.register(JobRun)

@@ -5,7 +5,6 @@ every workspace's own time zone: the tick asks every 15 minutes which are due (m
 """
 
 import ast
-from calendar import day_name
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -14,6 +13,7 @@ import structlog
 from croniter import croniter
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
+from django.utils.dates import WEEKDAYS
 from django_q.models import Schedule
 
 from memories.conf import conf
@@ -33,10 +33,10 @@ class Job:
 
     @property
     def when(self) -> str:
-        """`*/15 * * * *`, `03:30`, or `Monday 04:00`."""
+        """`*/15 * * * *`, `03:30`, or `Monday 04:00`, in the language of whoever reads it."""
         if isinstance(self.cadence, str):
             return self.cadence
-        return f"{'' if self.weekday is None else day_name[self.weekday] + ' '}{self.cadence:%H:%M}"
+        return f"{'' if self.weekday is None else f'{WEEKDAYS[self.weekday]} '}{self.cadence:%H:%M}"
 
 
 JOBS: dict[str, Job] = {

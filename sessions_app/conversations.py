@@ -60,8 +60,7 @@ def meet(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now
         },
     )
     if not made:
-        _check_kind(session, resolved)
-        _check_peer(session, resolved)
+        _check(session, resolved)
         closing.close_if_stale(session, now=now)
         _follow(session, resolved, scopes, now)
     return session
@@ -79,15 +78,25 @@ def _peer_of(resolved: Resolved) -> str:
     return resolved.address.peer if is_one_chat else ""
 
 
-def _check_kind(session: Session, resolved: Resolved) -> None:
-    if session.is_group != resolved.address.is_group:
+def is_of(session: Session, resolved: Resolved) -> bool:
+    """Whether an address may mean this session: the same kind of chat, and in a direct one with the same peer."""
+    return _is_same_kind(session, resolved) and _is_same_peer(session, resolved)
+
+
+def _is_same_kind(session: Session, resolved: Resolved) -> bool:
+    return session.is_group == resolved.address.is_group
+
+
+def _is_same_peer(session: Session, resolved: Resolved) -> bool:
+    peer = _peer_of(resolved)
+    return not (session.peer and peer) or session.peer == peer
+
+
+def _check(session: Session, resolved: Resolved) -> None:
+    if not _is_same_kind(session, resolved):
         known = "a group" if session.is_group else "a direct chat"
         raise InvalidAddress(f"This chat is known as {known}: what is said in private never goes into a group.")
-
-
-def _check_peer(session: Session, resolved: Resolved) -> None:
-    peer = _peer_of(resolved)
-    if session.peer and peer and session.peer != peer:
+    if not _is_same_peer(session, resolved):
         said = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
         raise InvalidAddress(said)
 

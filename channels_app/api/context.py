@@ -23,6 +23,7 @@ from memories.models import BotKey, Policy
 from memories.retrieval import Query
 from memories.retrieval.standing import Note
 from memories.scoping import Resolved
+from sessions_app import conversations
 from sessions_app.api.reach import visible_sessions
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent
@@ -143,8 +144,10 @@ def _query(key: BotKey, resolved: Resolved, asked: dict[str, Any]) -> Query:
 
 
 def _session(key: BotKey, resolved: Resolved) -> Session | None:
+    """The session of an address; that of a chat with somebody else is nobody's business."""
     place = {"platform": resolved.session_platform, "account": resolved.session_account}
-    return visible_sessions(key).filter(**place, key=resolved.session_key).first()
+    session = visible_sessions(key).filter(**place, key=resolved.session_key).first()
+    return session if session and conversations.is_of(session, resolved) else None
 
 
 def _session_json(given: Context, known: Session | None, resolved: Resolved) -> dict[str, Any]:

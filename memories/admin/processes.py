@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
+from memories.admin import counted
 from memories.admin.wall import LOOK, Colors, WalledAdmin
 from memories.choices import BatchState, JobState
 from memories.models import Batch, Heartbeat, JobRun
@@ -81,11 +82,15 @@ class JobRunAdmin(WalledAdmin):
 
     @display(description=_("counts"))
     def said_counts(self, run: JobRun) -> str:
-        return ", ".join(f"{name} {number}" for name, number in run.counts.items()) or "—"
+        return counted.said(run.counts)
 
     @display(description=_("took"))
     def took(self, run: JobRun) -> str:
-        return f"{(run.finished_at - run.started_at).total_seconds():.1f} s" if run.finished_at else "—"
+        """Of a job that runs every minute a row adds up a day, whose length says nothing."""
+        is_a_day = run.workspace_id is None and not run.asked
+        return (
+            f"{(run.finished_at - run.started_at).total_seconds():.1f} s" if run.finished_at and not is_a_day else "—"
+        )
 
     @display(description=_("batches"))
     def made(self, run: JobRun) -> str:

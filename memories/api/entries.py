@@ -24,6 +24,8 @@ from memories.models import Entry, Policy
 from memories.models.entry import LIVE
 from memories.models.policy import Policies
 
+#: The tier of a fact nobody says belongs into the profile.
+KNOWLEDGE = 2
 STATES = ("live", "due", "expired", "archived")
 _SLOT = "slot."
 
@@ -37,7 +39,9 @@ class NewEntry(fields.StrictSerializer):
     slots = fields.Slots(default=dict)
     importance = fields.Number(min_value=0, max_value=1, allow_null=True, default=None)
     category = fields.Word(choices=Category.choices, allow_blank=True, default="")
-    tier = fields.Whole(min_value=1, max_value=2, allow_null=True, default=None)
+    tier = fields.Whole(
+        min_value=1, max_value=2, allow_null=True, default=None, help_text="Of facts: 1, the profile, or 2."
+    )
     project = fields.Text(max_length=100, allow_blank=True, default="")
     topic = fields.Text(max_length=100, allow_blank=True, default="")
     source = fields.Word(choices=Source.choices, default=Source.TOOL)  # type: ignore[assignment]
@@ -79,6 +83,8 @@ class EntriesView(Call):
         asked = NewEntry(data=request.data)
         asked.is_valid(raise_exception=True)
         data = asked.validated_data
+        if data["type"] == EntryType.FACT:
+            data["tier"] = data["tier"] or KNOWLEDGE
         now = now_of(request)
         scope = scope_to_write(key_of(request), data.pop("scope"))
         draft = Draft(scope=scope, at=data.pop("at") or now, **data)

@@ -30,12 +30,17 @@ class EntryWithLineage(EntryAnswer):
 
     sources = Relative(many=True, help_text="What it was made from, or replaced.")
     became = Relative(many=True, help_text="What it has become part of, or a source of, or what replaced it.")
+    origins = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The messages it rests on: `session_events/<session>/<conversation>/event-<id>`.",
+    )
     times_recalled = serializers.IntegerField()
     last_recalled_at = serializers.DateTimeField(allow_null=True)
+    times_repeated = serializers.IntegerField(help_text="How often the same was said again.")
 
 
 def lineage_json(entry: Entry) -> dict[str, Any]:
-    """Sources and successors of its scope with their kinds and dates, and how often it was recalled."""
+    """Sources and successors of its scope with their kinds and dates, its messages, and how often it was recalled."""
     told: dict[str, Any] = {"sources": [], "became": []}
     ends = Q(from_entry=entry) | Q(to_entry=entry)
     links = Link.objects.filter(ends, workspace_id=entry.workspace_id, kind__in=_FROM)
@@ -48,4 +53,6 @@ def lineage_json(entry: Entry) -> dict[str, Any]:
             )
     access = EntryAccess.objects.filter(pk=entry.pk, workspace_id=entry.workspace_id).first()
     times = {"times_recalled": access.access_count if access else 0}
-    return told | times | {"last_recalled_at": access.last_accessed if access else None}
+    times |= {"times_repeated": access.repeat_count if access else 0}
+    last = {"last_recalled_at": access.last_accessed if access else None}
+    return told | {"origins": list(entry.origins)} | times | last

@@ -153,7 +153,7 @@ def _ask_legs(query: Query, result: Recall, direction: Direction | None, now: da
     moments = result.moments or result.timed("dates", lambda: moments_of(query, now, zone))
     asked = legs.asked_by(query, moments, direction, result.weights)
     result.events = result.timed("events", lambda: legs.found_by_legs(asked, query.places, result.served, now))
-    result.evidence = legs.with_found(result.evidence, result.events)
+    result.evidence = legs.with_found(result.evidence, result.events, names_days=bool(moments))
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]
     lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=zone)

@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 from memories import text
 from memories.conf import conf
 from memories.models import Entry
-from memories.retrieval.evidence import FOUND, NONE, WEAK, Evidence
+from memories.retrieval.evidence import FOUND, NONE, WEAK, WORDS_FOUND, Evidence
 from memories.retrieval.modes import Mode
 from memories.retrieval.nearness import Direction
 from memories.retrieval.past import is_about_the_past, telling_words
@@ -164,8 +164,13 @@ def share_of(content: str, words: Sequence[str]) -> float:
     return sum(held) / len(words)
 
 
-def with_found(evidence: Evidence, found: Sequence[Found]) -> Evidence:
-    """The verdict, when what was said then is looked at as well; never a worse one."""
+def with_found(evidence: Evidence, found: Sequence[Found], *, names_days: bool = False) -> Evidence:
+    """The verdict, when what was said then is looked at as well.
+
+    A worse one only where the question names days on which nothing was said, and no memory has its words either.
+    """
+    if names_days and not found and not evidence.date and evidence.words < WORDS_FOUND:
+        return replace(evidence, verdict=max(evidence.verdict, WEAK, key=[FOUND, WEAK, NONE].index))
     best = max((item.covered for item in found), default=0.0)
     told = FOUND if best >= ENOUGH else WEAK if best else NONE
     better = min(evidence.verdict, told, key=[FOUND, WEAK, NONE].index)

@@ -66,7 +66,7 @@ def applied(entries: list[Entry]) -> Batch:
 
 def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Client, held: Batch) -> None:
     shown = alice.get(page_of(held)).content.decode()
-    assert "It would change 1 pinned memories." in shown and "a person has to decide" in shown
+    assert "Pinned memories it would change: 1." in shown and "a person has to decide" in shown
     for words in ("<del>8080</del>", "<ins>9090</ins>", "<del>年糕</del>", "<ins>米饭</ins>", "becomes part of"):
         assert words in shown
     waiting = alice.get(reverse("admin:memories_batch_changelist")).content.decode()
@@ -110,7 +110,7 @@ def test_nothing_is_posted_to_the_page_itself(alice: Client, held: Batch) -> Non
 
 def test_approving_asks_first_then_applies(alice: Client, mine: House, held: Batch) -> None:
     asked = alice.get(page_of(held, "approve")).content.decode()
-    assert "It would change 1 pinned memories." in asked and "Merge: 1" in asked
+    assert "Pinned memories it would change: 1." in asked and "Merge: 1" in asked
     held.refresh_from_db()
     assert held.state == BatchState.PROPOSED
     done = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()

@@ -138,10 +138,10 @@ def test_members_hear_of_processes_but_not_of_others_tasks(alice: Client, mine: 
 
 def test_home_warns_when_strangers_share_one_memory(alice: Client, mine: House) -> None:
     """E1: one memory for all direct chats is for a bot with a single owner."""
-    channel = Channel.objects.get(workspace=mine.workspace)
     Channel.objects.update(dm_scope="main")
+    mine.workspace.channels.create(platform="telegram", account="nobody speaks here", dm_scope="main")
     api = Api(make_key(mine.workspace))
-    warning = f"2 people share one memory on {channel}"
+    warning = "2 people share one memory on telegram"
     for n, peer in enumerate(("mei", "jun")):
         assert warning not in needs(alice)
         address = {"platform": "telegram", "account": mine.word, "peer": peer, "chat": peer}

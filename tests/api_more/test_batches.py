@@ -160,7 +160,7 @@ def test_sent_again_it_is_done_once(scope: Scope, api: Api, entries: list[str]) 
 def test_a_held_batch_says_why_and_shows_the_words(held: Batch, api: Api) -> None:
     told = api.get(f"batches/{held.uid}").json()
     assert told["held_because"] == [
-        {"code": "pinned", "figures": {"pinned": 1}, "text": "It would change 1 pinned memories."}
+        {"code": "pinned", "figures": {"pinned": 1}, "text": "Pinned memories it would change: 1."}
     ]
     made, merged, changed = told["changes"]["results"]
     assert made["sources"] == [merged["entry"]] and merged["into_position"] == 1

@@ -43,7 +43,7 @@ def done(scope: Scope, entries: list[Entry]) -> Batch:
 def test_a_list_is_a_table_and_narrowed_by_state(held: Batch, scope: Scope) -> None:
     shown = said("list", state="proposed").splitlines()
     assert len(shown) == 2 and shown[1].startswith(held.uid.hex[-8:])
-    assert "It would change 1 pinned memories." in shown[1]
+    assert "Pinned memories it would change: 1." in shown[1]
     assert len(said("list", state="applied").splitlines()) == 1
     with translation.override("zh-hans"):
         assert "待批准" in said("list") and "它会改动 1 条固定的记忆。" in said("list")

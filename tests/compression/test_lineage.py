@@ -1,10 +1,13 @@
 """What a memory was made from and what it became is told with it (D6)."""
 
+from dataclasses import replace
+
 import pytest
 
-from memories import rehearsal
+from memories import rehearsal, store
 from memories.choices import BatchVerb
 from memories.compression import drafting
+from memories.drafts import Draft
 from memories.models import Entry, Receipt, Scope, Workspace
 from tests.batches.conftest import applied
 from tests.compression.conftest import LATER, facts
@@ -46,3 +49,13 @@ def test_it_says_how_often_it_was_recalled(workspace: Workspace, scope: Scope, a
     rehearsal.count_served(now=LATER)
     told = api.get(f"entries/{fact.uid}").json()
     assert (told["times_recalled"], told["last_recalled_at"]) == (1, NOW.isoformat().replace("+00:00", "Z"))
+
+
+def test_it_says_which_messages_it_rests_on_and_how_often_it_was_said_again(scope: Scope, api: Api) -> None:
+    said = Draft(
+        scope=scope, type="fact", tier=2, content="米娅住在柏林。", source="extraction", at=NOW, origins=("m1",)
+    )
+    stored = store.remember(said, now=NOW, actor="test").entry
+    store.remember(replace(said, origins=("m2",)), now=NOW, actor="test")
+    told = api.get(f"entries/{stored.uid}").json()
+    assert (told["origins"], told["times_repeated"]) == (["m1", "m2"], 1)

@@ -196,6 +196,7 @@ def test_another_peer_never_reads_the_history_of_a_direct_chat(talk: Talk) -> No
     talk.say("my secret is rice")
     given = context(talk, address={**TELEGRAM, "peer": "u7"})
     assert given["history"] == [] and "rice" not in given["text"]
+    assert (given["session"]["id"], given["session"]["conversation"]) == (None, 1)
 
 
 def test_a_stranger_reads_nothing(talk: Talk, stranger: Workspace) -> None:

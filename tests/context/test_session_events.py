@@ -50,6 +50,13 @@ def test_it_works(talk: Talk, message: str) -> None:
 
 
 @pytest.mark.usefixtures("chatted")
+@pytest.mark.parametrize("message", ["前天聊了啥", "what did we say the day before yesterday?"])
+def test_of_a_day_on_which_nothing_was_said_there_is_not_enough_to_answer(talk: Talk, message: str) -> None:
+    answer = asked(talk, message)
+    assert (answer["events"], answer["evidence"] in ("weak", "none")) == ([], True)
+
+
+@pytest.mark.usefixtures("chatted")
 @pytest.mark.parametrize(
     ("message", "content"),
     [
