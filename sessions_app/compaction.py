@@ -17,6 +17,8 @@ from sessions_app.models import Flush, Session, SessionEvent
 log = structlog.get_logger(__name__)
 #: A plan that a flush came in between of is made again, at most so often in all; the last one is good enough.
 _PLANS = 3
+#: Of a small budget a summary takes no more: with the newest turns it stays below the line where a flush is asked for.
+SUMMARY_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def plan_of(session: Session, stretch: Stretch, max_tokens: int, model: Model) -
     """
     flush = flushing.flush_of(session)
     told, known = (flush.goes_on_with, flush.goes_on_to) if flush and flush.goes_on_with else (stretch.before, 0)
-    limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(max_tokens // 2, 1))
+    limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
     later = [event for event in stretch.older if event.position > known]
     if flush and not later:
         return Plan(stretch.cut, summaries.within(told, limit), flush.actor, flush.model, _known(flush))

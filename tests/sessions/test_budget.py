@@ -193,3 +193,10 @@ def test_on_a_stop_what_is_unflushed_is_flushed_once(talk: Talk) -> None:
 def test_a_stop_that_has_no_time_leaves_the_rest(talk: Talk) -> None:
     talk.say("hello there")
     assert flushing.flush_active(now=NOW, seconds=0) == {"flushed": 0, "left": 1}
+
+
+def test_of_a_small_budget_the_summary_takes_little_enough_to_leave_room(talk: Talk, settings: Any) -> None:
+    settings.MEMORY_HISTORY_SUMMARY_MAX_TOKENS = 600
+    session, _came = fill(talk, 0.7)
+    assert compact(session)
+    assert session.tokens < 0.6 * BUDGET
