@@ -70,6 +70,15 @@ def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = Tr
     return len(claims)
 
 
+def is_wanted(*, now: datetime) -> bool:
+    """Whether an entry waits that can be indexed now: whoever does other work lets it go first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM memories_staleentry WHERE retry_at IS NULL OR retry_at <= %s)", [now]
+        )
+        return bool(cursor.fetchone()[0])
+
+
 def drain(*, now: datetime, use_cache: bool = True) -> int:
     """Index until nothing waits that can be indexed now; how many entries."""
     total = 0

@@ -14,14 +14,14 @@ from django.db import IntegrityError, connection, transaction
 from memories import embeddings, text
 from memories.blending import dense_literal
 from memories.conf import conf
-from memories.embedder import LEASE, model_of
+from memories.embedder import LEASE, is_wanted, model_of
 from memories.models import EmbeddingModel
 from sessions_app import search_rows
 from sessions_app.models import ATTEMPTS
 
 log = structlog.get_logger(__name__)
-#: Tokens of one batch, about half a second's work: so long an entry may have to wait for its turn.
-BATCH_TOKENS = 300
+#: Tokens that are embedded at once, about a tenth of a second's work; then it is seen whether an entry waits.
+AT_ONCE = 64
 #: After a failure of its own a message waits a minute, then twice as long each time.
 RETRY_FIRST = timedelta(minutes=1)
 #: An embedder that gives no vector for this gives none at all.
@@ -99,44 +99,46 @@ class EventEmbedder:
             return False
         limit = 1 if alone else conf.SESSION_EVENT_EMBED_BATCH
         claims, is_all = _claim(now, limit)
-        if not claims:
-            self._is_doubted = False
-            return False
-        vectors = _embedded([claim.content for claim in claims])
-        self._is_doubted = vectors is None
-        if vectors is not None:
-            _store(claims, vectors, model)
-        elif alone:
-            _count_failure(claims[0], now)
-        else:
-            _give_back(claims)
-        return self._is_doubted or not is_all
+        self._is_doubted = False
+        while claims and not self._is_doubted:
+            some, claims = _some(claims)
+            vectors = _embedded([claim.content for claim in some])
+            if vectors is not None:
+                _store(some, vectors, model)
+            elif alone:
+                _count_failure(some[0], now)
+            else:
+                claims = [*some, *claims]
+            self._is_doubted = vectors is None
+            if claims and is_wanted(now=now):
+                break
+        _give_back(claims)
+        return bool(self._is_doubted or claims or not is_all)
 
 
-def _claim(now: datetime, limit: int) -> tuple[list[Claim], bool]:
+def _claim(now: datetime, limit: int) -> tuple[Sequence[Claim], bool]:
     """The oldest messages nobody else is at work on, leased to this process, and whether no others wait."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_CLAIM, {"attempts": ATTEMPTS, "now": now, "limit": limit})
-        waiting = [
+        claims = [
             Claim(event, failures, text.smart_truncate(content, conf.SESSION_EVENT_EMBED_CHARS))
             for event, failures, content in cursor.fetchall()
         ]
-        claims = _fitting(waiting)
         cursor.execute(
             "UPDATE sessions_app_eventindex SET retry_at = %s WHERE event_id = ANY(%s)",
             [now + LEASE, [claim.event_id for claim in claims]],
         )
-    return claims, len(claims) == len(waiting) < limit
+    return claims, len(claims) < limit
 
 
-def _fitting(waiting: Sequence[Claim]) -> list[Claim]:
-    """As many as are embedded at once; one in any case."""
+def _some(claims: Sequence[Claim]) -> tuple[Sequence[Claim], Sequence[Claim]]:
+    """As many as are embedded at once, one in any case; and the others."""
     used = 0
-    for count, claim in enumerate(waiting):
+    for count, claim in enumerate(claims):
         used += text.count_tokens(claim.content)
-        if count and used > BATCH_TOKENS:
-            return list(waiting[:count])
-    return list(waiting)
+        if count and used > AT_ONCE:
+            return claims[:count], claims[count:]
+    return claims, ()
 
 
 def _embedded(texts: list[str], *, use_cache: bool = True) -> list[list[float]] | None:
@@ -151,6 +153,8 @@ def _store(claims: Sequence[Claim], vectors: Sequence[Sequence[float]], model: E
 
 
 def _give_back(claims: Sequence[Claim]) -> None:
+    if not claims:
+        return
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE sessions_app_eventindex SET retry_at = NULL WHERE event_id = ANY(%s) AND model_id IS NULL",

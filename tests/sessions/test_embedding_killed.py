@@ -30,7 +30,7 @@ def worker(seconds: float) -> subprocess.Popen[str]:
 
 def test_killed_while_it_embeds_another_takes_over(talk: Talk) -> None:
     talk.say("hello")
-    talk.log(Session.objects.get(), *(f"user: 第 {n} 条 message" for n in range(30)))
+    talk.log(Session.objects.get(), *(f"user: 第{n}条" for n in range(30)))
     with worker(0.5) as process:
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(2)] == ["embedding 16\n"] * 2
@@ -48,7 +48,7 @@ def test_killed_while_it_embeds_another_takes_over(talk: Talk) -> None:
 
 def test_two_embedders_share_the_work(talk: Talk) -> None:
     talk.say("hello")
-    talk.log(Session.objects.get(), *(f"user: 第 {n} 条 message" for n in range(62)))
+    talk.log(Session.objects.get(), *(f"user: 第{n}条" for n in range(62)))
     with worker(0.2) as one, worker(0.2) as other:
         assert one.stdout is not None and other.stdout is not None
         told = [*one.stdout.read().split("\n"), *other.stdout.read().split("\n")]

@@ -204,6 +204,18 @@ def test_entries_go_first(talk: Talk) -> None:
     assert seen == [0, -1]
 
 
+def test_an_entry_that_comes_while_messages_are_embedded_waits_for_few_of_them(talk: Talk) -> None:
+    talk.say("hello")
+    talk.log(Session.objects.get(), *(f"user: {n} {'is a long message about ships ' * 12}" for n in range(12)))
+    worker = embed()
+    assert len(Meaning.asked) == 13 and len(embedded()) == 14  # an entry waits all the time: one slice a call
+    embedder.drain(now=NOW)
+    Meaning.asked.clear()
+    talk.log(Session.objects.get(), *(f"user: {n} {'is a long message about boats ' * 12}" for n in range(12)))
+    assert worker(now=NOW + timedelta(minutes=1)) > 0  # no entry waits: one call for all
+    assert len(Meaning.asked) == 12
+
+
 def test_a_batch_takes_the_same_statements_whatever_its_size(
     talk: Talk, django_assert_num_queries: Counter, settings: Any
 ) -> None:
