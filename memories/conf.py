@@ -77,7 +77,7 @@ class MemorySettings:
     SESSION_EVENT_EMBEDDING: bool = True  # off: what was said is found by its words alone
     SESSION_EVENT_EMBED_INTERVAL: timedelta = timedelta(seconds=5)  # without a backlog; with one at once
     SESSION_EVENT_EMBED_BATCH: int = 16
-    SESSION_EVENT_EMBED_CHARS: int = 400  # of a message; a long Chinese one takes a second otherwise
+    SESSION_EVENT_EMBED_CHARS: int = 300  # of a message; of a Chinese one they take half a second
 
     # recall (A7, A8)
     MAX_RECALLS: int = 8

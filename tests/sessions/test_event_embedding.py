@@ -97,7 +97,7 @@ def test_long_messages_are_cut_and_share_no_batch(talk: Talk) -> None:
     embed()
     assert [len(texts) for texts in Meaning.asked] == [1, 1]
     first = asked()[0]
-    assert len(first) == 400 and first.startswith("船") and first.endswith("尾") and " ... " in first
+    assert len(first) == 300 and first.startswith("船") and first.endswith("尾") and " ... " in first
 
 
 def test_a_text_that_was_embedded_before_is_not_embedded_again(talk: Talk) -> None:
