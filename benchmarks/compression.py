@@ -247,7 +247,10 @@ def killed(fake: Any, kills: int) -> None:
             cwd=ROOT, stdout=subprocess.PIPE,
         )  # fmt: skip
         process.stdout and process.stdout.readline()
-        time.sleep(pick.uniform(0.3, 3.0))
+        asked = len(fake.requests) + pick.randrange(8)  # not by the clock: on a busy machine nothing would be done yet
+        while len(fake.requests) < asked and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(pick.uniform(0.0, 0.4))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         applied = {one.scope_id for one in Batch.objects.filter(scope__in=scopes, name="compress", state="applied")}

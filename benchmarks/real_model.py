@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -57,19 +58,23 @@ def main() -> None:
     parser.add_argument("url", help="of an OpenAI-compatible endpoint, for instance http://127.0.0.1:8931/v1")
     parser.add_argument("--model", default="local")
     parser.add_argument("--seconds", type=float, default=240.0, help="for one answer")
+    parser.add_argument("--talks", type=int, default=len(TALKS), help="so many of the ten conversations")
+    parser.add_argument("--tokens", type=int, default=900, help="of the longest answer")
+    parser.add_argument("--steps", nargs="*", default=["extraction", "daily", "weekly", "shortening"])
     options = parser.parse_args()
     os.environ |= {
         "MEMORY_LLM_BASE_URL": options.url, "MEMORY_LLM_MODEL": options.model, "MEMORY_LLM_CALLS": "1",
         "MEMORY_LLM_SECONDS": str(options.seconds), "MEMORY_LLM_TOTAL_SECONDS": str(3 * options.seconds),
-        "MEMORY_LLM_MAX_TOKENS": "900", "MEMORY_EXTRACT_TIME": "2h", "MEMORY_COMPRESS_TIME": "2h",
+        "MEMORY_LLM_MAX_TOKENS": str(options.tokens), "MEMORY_EXTRACT_TIME": "2h", "MEMORY_COMPRESS_TIME": "2h",
         "MEMORY_USE_LLM_SUMMARY": "yes", "MEMORY_PARCEL_LEASE": "1h", "MEMORY_PARCEL_ATTEMPTS": "1",
     }  # fmt: skip
     with database():
         listen()
-        for step in (extraction, daily, weekly, shortening):
+        steps = {"extraction": partial(extraction, options.talks), "daily": daily, "weekly": weekly}
+        for name in options.steps:
             begun = time.perf_counter()
-            print(f"\n== {step.__name__}", flush=True)
-            step()
+            print(f"\n== {name}", flush=True)
+            (steps | {"shortening": shortening})[name]()
             print(f"{time.perf_counter() - begun:.0f} s; {spent()}", flush=True)
 
 
@@ -110,12 +115,12 @@ def scope_of(name: str, language: str = "en") -> Any:
     return Scope.objects.create(workspace=workspace, key=f"telegram:direct_{uuid4().hex[:8]}", kind="user")
 
 
-def extraction() -> None:
+def extraction(talks: int) -> None:
     from memories import buffer
     from memories import extraction as job
     from memories.models import BufferedTurn, DailyEvent, Entry
 
-    for talk in TALKS:
+    for talk in TALKS[:: max(len(TALKS) // talks, 1)][:talks]:
         scope, session = scope_of("talks"), uuid4()
         for n, sides in enumerate(talk):
             at = NOW - timedelta(hours=6) + timedelta(minutes=n)
@@ -138,7 +143,7 @@ def daily() -> None:
     from memories import compression
     from memories.models import Workspace
 
-    workspace = Workspace.objects.get(name="talks")
+    workspace, _made = Workspace.objects.get_or_create(name="talks")
     now = NOW + timedelta(days=1)
     counts = compression.compress_days(workspace.pk, clock=lambda: now, run="real:days")
     print({name: count for name, count in counts.items() if count})
