@@ -178,11 +178,11 @@ def shortening() -> None:
     for user, assistant in LONG:
         scope = scope_of("long")
         stored = turn_text(user, assistant)
-        entry = store.remember(
-            Draft(scope=scope, type="chat_turn", content=stored, source="conversation_capture", at=NOW),
-            now=NOW,
-            actor="b",
-        ).entry
+        draft = Draft(
+            scope=scope, type="chat_turn", content=stored, source="conversation_capture", at=NOW,
+            slots={"sender_id": "u"},
+        )  # fmt: skip
+        entry = store.remember(draft, now=NOW, actor="bench").entry
         changed = job.shorten(scope.workspace, [entry.pk], user, assistant, entry.content, now=NOW)
         outcomes["replaced" if changed else "left as it was"] += 1
         entry.refresh_from_db()
