@@ -106,8 +106,14 @@ def _is_private_here(place: Place) -> bool:
 
 
 def _looks(asked: Asked, log: "_Log") -> Iterator[list[_Said]]:
-    """What was said of it, by words and meaning; else on the days that are named, whatever it was."""
+    """What was said of it, by words and meaning; else on the days that are named, whatever it was.
+
+    Where words were said on the days that are named, those days alone: few rows are compared then.
+    """
     if keywords := _keywords(asked.words):
+        then = log.best(keywords, then=True) if asked.moments else []
+        if any(row.covered for row in then):
+            yield _near_enough(asked, then)
         yield _near_enough(asked, log.best(keywords))
     if asked.moments:
         yield log.latest()
@@ -127,10 +133,8 @@ def _keywords(words: Sequence[str]) -> dict[int, float]:
 
 
 def _near_enough(asked: Asked, rows: Sequence[_Said]) -> list[_Said]:
-    """What holds a word, or is near; where words were said on the days that are named, of those days alone."""
-    told = [row for row in rows if row.covered or (_similarity(row, asked) or -1.0) >= asked.floor]
-    then = [row for row in told if row.is_then]
-    return then if any(row.covered for row in then) else told
+    """What holds a word, or is near."""
+    return [row for row in rows if row.covered or (_similarity(row, asked) or -1.0) >= asked.floor]
 
 
 def _similarity(row: _Said, asked: Asked) -> float | None:
@@ -168,13 +172,14 @@ class _Log:
     places: Sequence[Place]
     heard: Sequence[Place]
 
-    def best(self, keywords: dict[int, float]) -> list[_Said]:
-        """By words and meaning."""
-        then, days = self._on_days()
+    def best(self, keywords: dict[int, float], *, then: bool = False) -> list[_Said]:
+        """By words and meaning; of the days that are named alone, or of all."""
+        on_days, days = self._on_days()
         near, pointed = _pointed(self.asked.direction)
-        parts = {**near, "covered": _COVERED, "boost": _BOOST if days else "", "then": then or "false"}
+        parts = {**near, "covered": _COVERED, "boost": _BOOST if days else "", "then": on_days or "false"}
         weights = {"alpha": self.asked.alpha, "date_boost": self.asked.date_boost}
-        return self._read(_BEST, parts, days | pointed | weights | {"keywords": sparse_literal(keywords)})
+        parameters = days | pointed | weights | {"keywords": sparse_literal(keywords)}
+        return self._read(_BEST, parts, parameters, [on_days] if then else [])
 
     def latest(self, *, closed: bool = False) -> list[_Said]:
         """The newest of the days that are named, or of all; or only of conversations that are closed."""
