@@ -60,7 +60,8 @@ def main() -> None:
             for n in range(5):
                 call(-n)
         disturbed(workspace, calls, options.entries)
-        killed(workspace, options.kills)
+        if options.kills:
+            killed(workspace, options.kills)
 
 
 def arguments() -> argparse.Namespace:

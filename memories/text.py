@@ -104,8 +104,9 @@ def normalise(text: str) -> str:
 
 def fingerprint(text: str) -> str:
     """Equal for texts that say the same in the same words; 32 hex digits."""
-    normal = _BETWEEN_CJK.sub("", normalise(text)) or text.strip()
-    said = "\n".join([normal, *marks(text)])
+    bare = text.strip()
+    normal = _BETWEEN_CJK.sub("", normalise(bare)) or bare
+    said = "\n".join([normal, *marks(bare)])
     return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]
 
 

@@ -172,7 +172,7 @@ def test_a_held_batch_says_why_and_shows_the_words(held: Batch, api: Api) -> Non
 def test_it_speaks_the_language_of_the_request(held: Batch, workspace: Workspace) -> None:
     api = Api(make_key(workspace))
     answer = send(api, "GET", f"batches/{held.uid}", **{"Accept-Language": "zh-hans"})
-    assert answer.json()["held_because"][0]["text"] == "它会改动 1 条固定的记忆。"
+    assert answer.json()["held_because"][0]["text"] == "将更改已固定的记忆：1 条。"
 
 
 def test_rows_are_narrowed_by_state_and_verb(make: Make, entries: list[str], api: Api) -> None:

@@ -46,7 +46,7 @@ def test_a_list_is_a_table_and_narrowed_by_state(held: Batch, scope: Scope) -> N
     assert "Pinned memories it would change: 1." in shown[1]
     assert len(said("list", state="applied").splitlines()) == 1
     with translation.override("zh-hans"):
-        assert "待批准" in said("list") and "它会改动 1 条固定的记忆。" in said("list")
+        assert "待批准" in said("list") and "将更改已固定的记忆：1 条。" in said("list")
 
 
 def test_a_workspace_sees_its_own(held: Batch, stranger: Workspace) -> None:

@@ -1,7 +1,7 @@
 """What texts are made of, and when they say the same in the same words."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memories import text
@@ -56,6 +56,7 @@ def test_what_carries_meaning_makes_another_text(one: str, other: str) -> None:
 
 
 @given(TEXTS)
+@example("?")
 def test_a_fingerprint_is_32_hex_digits_and_spacing_around_does_not_change_it(content: str) -> None:
     print_ = text.fingerprint(content)
     assert len(print_) == 32
