@@ -15,13 +15,14 @@ from channels_app.system_text import SystemText
 from channels_app.wording import EVIDENCE, PAST_INSTRUCTION, in_language
 from memories import text
 from memories.conf import conf
-from memories.models import BotKey, Entry
+from memories.models import BotKey
+from memories.models.policy import Policies
 from memories.retrieval import Query, Recall, recall
 from memories.retrieval.context import event_line, memory_line, one_line
 from memories.retrieval.legs import Found
 from memories.retrieval.past import is_about_the_past
 from memories.retrieval.quotas import Ranked
-from memories.retrieval.standing import Note, notes_of, profile_of
+from memories.retrieval.standing import CoreFact, Note, notes_of, profile_of
 from memories.scoping import Resolved
 from sessions_app import budget, closing, conversations
 from sessions_app.choices import SPOKEN, EventKind
@@ -63,7 +64,7 @@ class Context:
 
     recall: Recall
     session: Session | None  # None: the next message begins a conversation
-    profile: list[Entry] = field(default_factory=list)
+    profile: list[CoreFact] = field(default_factory=list)
     memories: list[Ranked] = field(default_factory=list)
     events: list[Found] = field(default_factory=list)
     recent_chat: list[SessionEvent] = field(default_factory=list)
@@ -78,20 +79,22 @@ class Context:
         return self.session is None or not self.session.tokens
 
 
-def context_for(key: BotKey, query: Query, resolved: Resolved, session: Session | None, *, now: datetime) -> Context:
+def context_for(
+    key: BotKey, query: Query, resolved: Resolved, session: Session | None, policies: Policies, *, now: datetime
+) -> Context:
     """What a bot is given before it answers a message; it changes nothing, and asks no model but the embedder.
 
     `query` asks memory; its token_budget is that of everything. `session` is the one the address means, as far as
-    there is one the key may see.
+    there is one the key may see; the policies are those of its workspace.
     """
     language, zone = key.workspace.language, key.workspace.zone()
     page = SystemText(query.token_budget, language)
     room = page.room("memories", page.share(conf.CONTEXT_MEMORIES_SHARE))
-    found = recall(replace(query, token_budget=room), now=now, zone=zone)
+    found = recall(replace(query, token_budget=room), now=now, zone=zone, policies=policies)
     given = Context(found, session if session and goes_on(session, resolved, now=now) else None)
     history = _newest(given.session, query.token_budget) if given.session else []
     _add_directives(given, page, query, language)
-    _add_profile(given, page, query, now)
+    _add_profile(given, page, profile_of(query.places, policies, now=now))
     _add_found(given, page, history, zone)
     _add_recent_chat(given, page, key, resolved)
     _add_notes(given, page, query, resolved.chat_scope or resolved.user_scope, now=now, zone=zone)
@@ -136,8 +139,7 @@ def _is_to_be_flushed(session: Session) -> bool:
     return not Flush.objects.filter(**here).exists()
 
 
-def _add_profile(given: Context, page: SystemText, query: Query, now: datetime) -> None:
-    core = profile_of(query.places, now=now)
+def _add_profile(given: Context, page: SystemText, core: list[CoreFact]) -> None:
     lines = [f"- {one_line(entry.content)}" for entry in core]
     count = page.fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
     page.put("profile", lines[:count])

@@ -20,6 +20,7 @@ from memories.api.clock import now_of
 from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
 from memories.models import BotKey, Policy
+from memories.models.policy import Policies
 from memories.retrieval import Query
 from memories.retrieval.standing import Note
 from memories.scoping import Resolved
@@ -122,20 +123,22 @@ class ContextView(Call):
         asked.is_valid(raise_exception=True)
         key = key_of(request)
         resolved = addressing.resolve_address(key.workspace_id, asked.validated_data["address"])
-        query = _query(key, resolved, asked.validated_data)
+        policies = Policy.objects.of(key.workspace_id)
+        query = _query(key, resolved, policies, asked.validated_data)
         session = _session(key, resolved)
-        given = context_for(key, query, resolved, session, now=now_of(request))
-        return Response({"session": _session_json(given, session, resolved), **_answer(given)})
+        given = context_for(key, query, resolved, session, policies, now=now_of(request))
+        told = {"session": _session_json(given, session, resolved), "profile": _profile(given, query)}
+        return Response(told | _answer(given))
 
 
-def _query(key: BotKey, resolved: Resolved, asked: dict[str, Any]) -> Query:
+def _query(key: BotKey, resolved: Resolved, policies: Policies, asked: dict[str, Any]) -> Query:
     return Query(
         workspace_id=key.workspace_id,
         bot_id=key.bot_id,
         session_key=resolved.session_key,
         places=addressing.places_to_recall(key, resolved),
         message=asked["message"],
-        limit=asked["limit"] or int(Policy.objects.of(key.workspace_id).weight("MAX_RECALLS")),
+        limit=asked["limit"] or int(policies.weight("MAX_RECALLS")),
         need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else asked["need"],
         token_budget=asked["token_budget"],
         include_session_events=asked["include_session_events"],
@@ -164,16 +167,20 @@ def _session_json(given: Context, known: Session | None, resolved: Resolved) -> 
     }
 
 
+def _profile(given: Context, query: Query) -> list[dict[str, Any]]:
+    scopes = {scope.pk: scope.key for scope in query.scopes}
+    return [
+        {"id": str(fact.uid), "scope": scopes[fact.scope_id], "category": fact.category, "content": fact.content}
+        for fact in given.profile
+    ]
+
+
 def _answer(given: Context) -> dict[str, Any]:
     found = given.recall
     return {
         "recall_id": str(found.receipt.uid) if found.receipt else None,
         "need": {"retrieve": found.need.retrieve, "rule": found.need.rule},
         "evidence": found.evidence.verdict,
-        "profile": [
-            {"id": str(fact.uid), "scope": fact.scope.key, "category": fact.category, "content": fact.content}
-            for fact in given.profile
-        ],
         "memories": [memory_json(item, found.weights) for item in given.memories],
         "events": [event_json(event) for event in given.events],
         "notes": [_note(note) for note in given.notes],

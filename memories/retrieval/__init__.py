@@ -69,19 +69,26 @@ class Recall:
 
 
 def recall(
-    query: Query, *, now: datetime, zone: tzinfo = UTC, embed_seconds: float | None = None, recorded: bool = True
+    query: Query,
+    *,
+    now: datetime,
+    zone: tzinfo = UTC,
+    embed_seconds: float | None = None,
+    recorded: bool = True,
+    policies: Policies | None = None,
 ) -> Recall:
     """The memories that bear on a message, best first, with a receipt of the search.
 
     `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured. What is not
-    `recorded` leaves no trace: it was asked to measure, not to answer.
+    `recorded` leaves no trace: it was asked to measure, not to answer. `policies` are those of the workspace, of
+    whoever has read them for this call already.
     """
     begun = time.perf_counter()
     result = Recall(_need(query))
     result.timings["need"] = _since(begun)
     key = None
     if result.need.retrieve and query.places:
-        policies = result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
+        policies = policies or result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
         key = None if legs.are_wanted(query) else answer_cache.key_of(query, policies, zone)
         if (known := answer_cache.find(key, now)) is None:
             _search(query, result, policies, now, zone, embed_seconds, sampled=recorded and receipts.is_sampled())

@@ -3,18 +3,33 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
+from typing import NamedTuple
+from uuid import UUID
 
 from django.db.models import Q
 
 from memories import text
 from memories.choices import Category, ScopeKind
 from memories.conf import conf
-from memories.models import DailyEvent, Entry, Policy, Scope
+from memories.models import DailyEvent, Entry, Scope
+from memories.models.policy import Policies
 from memories.retrieval.query import Place
 
 CORE = 1  # the tier of the profile
-#: What is told of a core fact, and what its term depends on; a hundred rows are read for every prompt.
-TOLD = ("uid", "scope_id", "category", "content", "type", "pinned", "expires_at", "stated_at")
+
+
+class CoreFact(NamedTuple):
+    """What is told of a core fact, and what its term depends on; a hundred rows are read for every prompt."""
+
+    pk: int
+    uid: UUID
+    scope_id: int
+    category: str
+    content: str
+    type: str
+    pinned: bool
+    expires_at: datetime | None
+    stated_at: datetime
 
 
 @dataclass(frozen=True)
@@ -27,7 +42,7 @@ class Note:
     is_cut: bool  # there is more of that day
 
 
-def profile_of(places: Sequence[Place], *, now: datetime) -> list[Entry]:
+def profile_of(places: Sequence[Place], policies: Policies, *, now: datetime) -> list[CoreFact]:
     """Who is spoken with: the core facts, the most important first, PROFILE_MAX at most.
 
     In a group a person's only where it may hear everything of them (A3). Passwords never: they are recalled when
@@ -37,12 +52,16 @@ def profile_of(places: Sequence[Place], *, now: datetime) -> list[Entry]:
     if not told:
         return []
     core = Entry.objects.live().filter(scope__in=list(told), tier=CORE).exclude(category=Category.CREDENTIAL)
-    core = core.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now)).only(*TOLD)
-    found = list(core.order_by("-importance", "-stated_at", "-id")[: conf.PROFILE_MAX])
-    policies = Policy.objects.of(next(iter(told.values())).workspace_id)
-    for entry in found:
-        entry.scope = told[entry.scope_id]
-    return [entry for entry in found if (end := policies.end_of(entry)) is None or end > now]
+    core = core.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now)).order_by("-importance", "-stated_at", "-id")
+    found = [CoreFact(*row) for row in core.values_list(*CoreFact._fields)[: conf.PROFILE_MAX]]
+    return [fact for fact in found if _is_in_time(fact, policies, told[fact.scope_id].kind, now)]
+
+
+def _is_in_time(fact: CoreFact, policies: Policies, kind: str, now: datetime) -> bool:
+    if fact.expires_at or fact.pinned:
+        return fact.expires_at is None or fact.expires_at > now
+    end = policies.ends_at(fact.stated_at, fact.type, kind)
+    return end is None or end > now
 
 
 def _is_kept_from_here(place: Place) -> bool:
