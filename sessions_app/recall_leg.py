@@ -24,6 +24,8 @@ from sessions_app.choices import EventKind
 KIND = "session_event"
 #: Looked at before suppressed ones go, and those that are too far.
 CANDIDATES = 40
+#: Of a message that nothing but its meaning speaks for; «记住了» and «Noted.» are shorter.
+LEAST_TOKENS = 3
 
 #: The sessions of the scopes that are asked, by an index each.
 _HERE = """
@@ -133,8 +135,13 @@ def _keywords(words: Sequence[str]) -> dict[int, float]:
 
 
 def _near_enough(asked: Asked, rows: Sequence[_Said]) -> list[_Said]:
-    """What holds a word, or is near."""
-    return [row for row in rows if row.covered or (_similarity(row, asked) or -1.0) >= asked.floor]
+    """What holds a word, or is near and more than «noted»: the shortest texts are near to whatever is asked."""
+    return [
+        row
+        for row in rows
+        if row.covered
+        or ((_similarity(row, asked) or -1.0) >= asked.floor and text.count_tokens(row.content) >= LEAST_TOKENS)
+    ]
 
 
 def _similarity(row: _Said, asked: Asked) -> float | None:

@@ -65,6 +65,14 @@ def test_it_works(talk: Talk, message: str, content: str) -> None:
 
 
 @pytest.mark.usefixtures("chatted")
+def test_a_message_of_hardly_a_word_is_found_by_its_words_alone(talk: Talk) -> None:
+    talk.say("薪水", "ok", at=LONG_AGO)
+    embed()
+    assert events(talk, SALARY) == ["my salary is 5000"]
+    assert "薪水" in events(talk, "我说过薪水是多少吗？")
+
+
+@pytest.mark.usefixtures("chatted")
 def test_words_and_meaning_count_together(talk: Talk) -> None:
     talk.say("a boat has a keel", "yes", at=LONG_AGO)
     talk.say("the keel of a house is no keel", "no", at=LONG_AGO)
