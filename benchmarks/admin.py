@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.walls import database  # noqa: E402
+from benchmarks.walls import database
 
 SCOPES = 200
 ENTRIES = "/admin/memories/entry/"
@@ -87,7 +87,7 @@ def write(workspace: Any, count: int, now: datetime) -> None:
     """In bulk, as no writer of the platform does: only what the pages read."""
     from memories.models import Entry, Receipt, Scope
 
-    pick = random.Random(0)  # noqa: S311
+    pick = random.Random(0)
     keys = [Scope(workspace=workspace, key=f"telegram:direct_{n}", kind="user") for n in range(SCOPES)]
     scopes = Scope.objects.bulk_create(keys)
     rows = (entry_of(pick, n, scopes[n % SCOPES], now) for n in range(count))

@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.walls import database, switch_triggers  # noqa: E402
+from benchmarks.walls import database, switch_triggers
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 #: What another process does, until it is done or killed.
@@ -92,7 +92,7 @@ def timed(work: Callable[[], Any]) -> float:
 def history_of_bulk_updates(rows: int) -> None:
     """The same update with and without the triggers, in turns."""
     update = (
-        "UPDATE memories_entry SET importance = CASE importance WHEN 0.5 THEN 0.6 ELSE 0.5 END"  # noqa: S608 (a number)
+        "UPDATE memories_entry SET importance = CASE importance WHEN 0.5 THEN 0.6 ELSE 0.5 END"
         f" WHERE id < (SELECT min(id) + {rows} FROM memories_entry)"
     )
     taken: dict[str, list[float]] = {"ENABLE": [], "DISABLE": []}
@@ -156,7 +156,7 @@ def killed(scope: Any, entries: int, kills: int) -> None:
 def kill_and_resume(batch: Any, kills: int, done: str, entries: int) -> None:
     """Kill the process at work, again and again; each time the entries must be what the batch says of them."""
     seen = []
-    pick = random.Random(entries)  # noqa: S311
+    pick = random.Random(entries)
     for _ in range(kills):
         process = at_work(batch)
         time.sleep(pick.uniform(0.05, 1.2))
@@ -179,7 +179,7 @@ def at_work(batch: Any) -> Any:
 
 def agree(batch: Any, done: str) -> int:
     """How many entries are done; as many as the rows of the batch say."""
-    entries = sql(f"SELECT count(*) FROM memories_entry WHERE {done}")[0][0]  # noqa: S608
+    entries = sql(f"SELECT count(*) FROM memories_entry WHERE {done}")[0][0]
     rows = sql("SELECT count(*) FROM memories_batchchange WHERE batch_id = %s AND state = 'applied'", batch.pk)[0][0]
     if entries != rows:
         sys.exit(f"{entries} entries are done, {rows} rows say so")
@@ -189,7 +189,7 @@ def agree(batch: Any, done: str) -> int:
 def fingerprint() -> str:
     """Of every memory, less what rises with every change."""
     row = "(to_jsonb(e) - 'version' - 'updated_at')::text"
-    return str(sql(f"SELECT md5(string_agg({row}, '' ORDER BY id)) FROM memories_entry e")[0])  # noqa: S608
+    return str(sql(f"SELECT md5(string_agg({row}, '' ORDER BY id)) FROM memories_entry e")[0])
 
 
 if __name__ == "__main__":

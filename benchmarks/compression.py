@@ -23,8 +23,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.simulated_facts import at_random, merging_twins, texts  # noqa: E402
-from benchmarks.walls import database  # noqa: E402
+from benchmarks.simulated_facts import at_random, merging_twins, texts
+from benchmarks.walls import database
 
 NOW = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 #: What another process does, until it is done or killed.
@@ -102,7 +102,7 @@ def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float
     from memories.retrieval.query import Place, Query
     from memories.scoping import ScopeRef
 
-    pick = random.Random(5)  # noqa: S311
+    pick = random.Random(5)
     found = 0
     chosen = facts if len(facts) <= sample else pick.sample(facts, sample)
     place = Place(scope, ScopeRef(key=scope.key, kind=scope.kind))
@@ -166,7 +166,7 @@ def adversarial(fake: Any, count: int) -> None:
     scope = scope_of("adversarial")
     facts, _twins = texts(count)
     remember(scope, facts)
-    fake.otherwise = at_random(random.Random(13))  # noqa: S311
+    fake.otherwise = at_random(random.Random(13))
     before, held = recall(scope, facts), live(scope)
     counts: Counter[str] = Counter()
     for week in (0, 1):
@@ -195,7 +195,7 @@ def a_week(fake: Any, turns: int) -> None:
     from memories.models import DailyEvent, Entry
     from tests.llm.fake_server import plausible
 
-    scope, pick = scope_of("week"), random.Random(17)  # noqa: S311
+    scope, pick = scope_of("week"), random.Random(17)
     fake.otherwise = plausible
     begun = time.perf_counter()
     for n in range(7):
@@ -240,7 +240,7 @@ def killed(fake: Any, kills: int) -> None:
         remember(scope, facts)
     fake.otherwise, fake.seconds = merging_twins(twins), 0.05
     whole = live(scopes[0])
-    pick, seen = random.Random(19), []  # noqa: S311
+    pick, seen = random.Random(19), []
     for _kill in range(kills):
         process = subprocess.Popen(
             [sys.executable, "-c", WORK, str(scopes[0].workspace_id), NOW.isoformat(), "compress:killed"],

@@ -19,8 +19,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.latency import ADDRESS, Clock, percentile, turn  # noqa: E402
-from benchmarks.walls import database  # noqa: E402
+from benchmarks.latency import ADDRESS, Clock, percentile, turn
+from benchmarks.walls import database
 
 NOW = datetime.now(UTC)
 SCOPE = "telegram:direct_u1"
@@ -111,7 +111,7 @@ def _multiply(scope: Any) -> None:
     with connection.cursor() as cursor:
         for n in range(1, COPIES):
             cursor.execute(
-                f"WITH copied AS (INSERT INTO memories_entry (uid, content, created_at, {columns})"  # noqa: S608
+                f"WITH copied AS (INSERT INTO memories_entry (uid, content, created_at, {columns})"
                 f" SELECT gen_random_uuid(), content || ' copy {n} of ' || id, created_at - interval '{n} days',"
                 f" {columns}"
                 " FROM memories_entry WHERE scope_id = %s AND type = 'chat_turn' AND content NOT LIKE '%% copy %%'"
@@ -190,7 +190,7 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
     for kind, question in QUESTIONS.items():
         took[kind] = defaultdict(list)
         for n in range(calls + 5):
-            asked = question.format(noun=random.choice(NOUNS), n=n)  # noqa: S311
+            asked = question.format(noun=random.choice(NOUNS), n=n)
             clock, begun = Clock(), time.perf_counter()
             with connection.execute_wrapper(clock):
                 answer = wire.post(

@@ -23,11 +23,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import psycopg  # noqa: E402
+import psycopg
 
-from benchmarks.soak import running  # noqa: E402
-from memplatform import postgres  # noqa: E402
-from tests.house import House  # noqa: E402
+from benchmarks.soak import running
+from memplatform import postgres
+from tests.house import House
 
 
 @dataclass

@@ -26,7 +26,7 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.walls import database  # noqa: E402
+from benchmarks.walls import database
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 ADDRESS = {"platform": "telegram", "account": "bench", "chat": "c"}
@@ -109,7 +109,7 @@ def write(workspace: int, scopes: list[int], count: int, days: int) -> None:
     """So many, stated so many days ago; every sentence is another."""
     words = "ARRAY[" + ",".join(f"'{word}'" for word in WORDS) + "]"
     sql(
-        "INSERT INTO memories_entry (uid, workspace_id, scope_id, type, subtype, category, project, topic, content,"  # noqa: S608 (constants)
+        "INSERT INTO memories_entry (uid, workspace_id, scope_id, type, subtype, category, project, topic, content,"
         " terms, length, fingerprint, importance, source, channel, chat_id, session_id, sender_id, speaker, thread_id,"
         " chats, origins, created_at, stated_at, updated_at, pinned, verified_by, path, version)"
         " SELECT gen_random_uuid(), %s, (%s::bigint[])[1 + n %% %s], 'chat_turn', '', '', '', '',"
@@ -173,7 +173,7 @@ def clients(workspace: Any) -> dict[str, Callable[[int], None]]:
     from tests.conftest import Api, make_key
 
     settings.ALLOWED_HOSTS = ["testserver"]
-    api, pick = Api(make_key(workspace)), random.Random(0)  # noqa: S311
+    api, pick = Api(make_key(workspace)), random.Random(0)
 
     def recall(peer: str, n: int) -> None:
         asked = f"when was it that the {pick.choice(WORDS)} and the {pick.choice(WORDS)} number {n} were painted?"
@@ -254,7 +254,7 @@ def killed(workspace: Any, kills: int) -> None:
     sql("UPDATE memories_entry SET expired_at = NULL WHERE expired_at IS NOT NULL")
     sql("TRUNCATE memories_batchchange, memories_batch CASCADE")
     due = {row[0] for row in sql("SELECT id FROM memories_entry WHERE stated_at < %s", NOW.replace(month=1, day=30))}
-    died, pick = 0, random.Random(1)  # noqa: S311
+    died, pick = 0, random.Random(1)
     while (process := night(workspace)).poll() is None:
         if died < kills:
             time.sleep(pick.uniform(0.05, 3))

@@ -25,7 +25,7 @@ from django.db.models import Sum
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.walls import database  # noqa: E402
+from benchmarks.walls import database
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 TURNS = 20
@@ -39,7 +39,7 @@ from django.utils import timezone
 from memories import extraction
 print(json.dumps(extraction.extract_ready(timezone.now)), flush=True)
 """
-_WHO = "Amy Ben Carol Dan Eve 小王 小李 米娅".split()  # noqa: SIM905
+_WHO = "Amy Ben Carol Dan Eve 小王 小李 米娅".split()  # noqa: SIM905 (to be read)
 _WHAT = (
     "{who} moved to house number {n} in Hangzhou", "the service {n} of {who} listens on port {port}",
     "{who} pays {n} euros for the bicycle", "{who}在第{n}号机房部署了服务，端口是{port}",
@@ -76,7 +76,7 @@ def arguments() -> argparse.Namespace:
 def sometimes_wrong() -> Any:
     from tests.llm.fake_server import plausible
 
-    chance = random.Random(11)  # noqa: S311 (chance, not a secret)
+    chance = random.Random(11)
 
     def answer(asked: Any) -> Any:
         at = chance.random()
@@ -96,7 +96,7 @@ def fill(conversations: int) -> dict[str, int]:
     from memories.models import Scope, Workspace
 
     workspace, expected = Workspace.objects.create(name="bench"), dict[str, int]()
-    chance = random.Random(5)  # noqa: S311
+    chance = random.Random(5)
     for n in range(conversations):
         scope = Scope.objects.create(workspace=workspace, key=f"telegram:direct_u{n}", kind="user")
         session = uuid4()
@@ -117,7 +117,7 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
     """Workers, until nothing waits; some are killed with -9 while they work."""
     from memories.models import Parcel
 
-    counts, chance = Counter[str](), random.Random(options.seed)  # noqa: S311
+    counts, chance = Counter[str](), random.Random(options.seed)
     moments = sorted(chance.uniform(0.02, 0.95) for _ in range(options.kills))
     workers = [worker(url, options) for _ in range(options.workers)]
     while workers:

@@ -27,9 +27,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.compression import model, successors  # noqa: E402
-from benchmarks.simulated_facts import at_random, merging_twins  # noqa: E402
-from benchmarks.walls import database  # noqa: E402
+from benchmarks.compression import model, successors
+from benchmarks.simulated_facts import at_random, merging_twins
+from benchmarks.walls import database
 
 WEEK = timedelta(days=7)
 MODELS = ("dutiful", "adversarial")
@@ -104,7 +104,7 @@ def remember(data: Any, name: str, seeded: float) -> Memory:
     from memories import embedder
     from memories.models import Scope, Workspace
 
-    memory, pick = Memory(Workspace.objects.create(name=f"kept recall: {name}")), random.Random(23)  # noqa: S311
+    memory, pick = Memory(Workspace.objects.create(name=f"kept recall: {name}")), random.Random(23)
     begun = time.perf_counter()
     for key, rows in data.scopes.items():
         scope = memory.scopes[key] = Scope.objects.create(workspace=memory.workspace, key=key[:255], kind="user")
@@ -210,7 +210,7 @@ def adversarial(fake: Any, data: Any, seeded: float) -> None:
     from memories.models import Batch
 
     memory = remember(data, "adversarial", seeded)
-    fake.otherwise = at_random(random.Random(13))  # noqa: S311
+    fake.otherwise = at_random(random.Random(13))
     before, held = ask(data, memory), left(memory)
     done: Counter[str] = Counter()
     for week in (0, 1):

@@ -68,14 +68,14 @@ def arguments() -> argparse.Namespace:
 
 def turn(n: int) -> dict[str, Any]:
     """The n-th turn of a made-up life; its number keeps it from being merged with another."""
-    pick = random.Random(n)  # noqa: S311 - the same life every time
+    pick = random.Random(n)
     said = f"On day {n} I {pick.choice(VERBS)} the {pick.choice(NOUNS)} in {pick.choice(PLACES)}"
     more = f", and {pick.choice(CHINESE)}。" if n % 3 == 0 else f", then {pick.choice(VERBS)} a {pick.choice(NOUNS)}."
     return {"address": ADDRESS, "user": said + more, "assistant": f"Day {n}: noted, in {pick.choice(PLACES)}."}
 
 
 def question(n: int) -> dict[str, Any]:
-    pick = random.Random(-n - 1)  # noqa: S311
+    pick = random.Random(-n - 1)
     asked = f"When was it that I {pick.choice(VERBS)} the {pick.choice(NOUNS)} number {n} in {pick.choice(PLACES)}?"
     return {"address": ADDRESS, "message": asked}
 

@@ -21,7 +21,7 @@ from uuid import uuid4
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.walls import database  # noqa: E402
+from benchmarks.walls import database
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 TALKS = (

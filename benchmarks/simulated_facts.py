@@ -21,7 +21,7 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 
 def texts(count: int, seed: int = 3) -> tuple[list[tuple[str, str]], dict[str, str]]:
     """Facts with their topics, and of every fifth another wording: the pairs a good model would merge."""
-    pick = random.Random(seed)  # noqa: S311
+    pick = random.Random(seed)
     every = [(kind, who, what, day) for kind in KINDS for who in PEOPLE for what in kind[3] for day in DAYS]
     facts, twins = [], {}
     for n, (kind, who, what, day) in enumerate(pick.sample(every, min(count, len(every)))):

@@ -25,9 +25,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from memplatform import postgres  # noqa: E402
-from tests.house import Answer, House, free_port, until  # noqa: E402
-from tests.load import Load, turn, words  # noqa: E402
+from memplatform import postgres
+from tests.house import Answer, House, free_port, until
+from tests.load import Load, turn, words
 
 WAKE_SECONDS = 60.0
 
@@ -87,7 +87,7 @@ def readers(house: House, count: int, recalls: list[tuple[Answer, float]], load:
 
 
 def ask_on(house: House, number: int, recalls: list[tuple[Answer, float]], load: Load) -> None:
-    pick = random.Random(number)  # noqa: S311
+    pick = random.Random(number)
     while not load.stopping.is_set():
         known = pick.choice(load.acknowledged[-50:]).said if load.acknowledged else words(pick)
         body = {**turn(f"writer{pick.randrange(8)}", ""), "message": f"what was it about {known[:40]}?"}

@@ -30,8 +30,8 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from memplatform import postgres  # noqa: E402
-from tests.load import turn, words  # noqa: E402
+from memplatform import postgres
+from tests.load import turn, words
 
 USUAL, NO_WALL, NO_HISTORY = "as it is", "without the wall", "without the triggers"
 WARM = 2  # calls after every change of the ground that are not counted
@@ -130,7 +130,7 @@ def fill(say: Call, entries: int) -> None:
 
     from memories import embedder
 
-    pick = random.Random(0)  # noqa: S311
+    pick = random.Random(0)
     for _ in range(entries):
         say(pick)
     embedder.drain(now=datetime.now(UTC))
@@ -185,7 +185,7 @@ def measure(call: Call, rounds: int, calls: int) -> dict[str, Taken]:
     """By kind of ground."""
     from memories import embedder
 
-    pick = random.Random(1)  # noqa: S311
+    pick = random.Random(1)
     taken = {kind: Taken() for kind in (USUAL, NO_WALL, NO_HISTORY)}
     for _ in range(rounds):
         for kind in pick.sample(list(taken), len(taken)):

@@ -112,7 +112,7 @@ _RECOUNT = f"""
 """  # noqa: S608 (constants)
 _LENGTHS = f"""
     SELECT count(*), coalesce(avg(length), 0)::float8 FROM memories_entry e WHERE e.scope_id = %s AND {_LIVE}
-"""  # noqa: S608
+"""  # noqa: S608 (constants)
 
 
 def clean_up(*, now: datetime) -> dict[str, int]:

@@ -64,13 +64,13 @@ class House:
         return self
 
     def status_of(self, path: str) -> int:
-        return self.fetch(urllib.request.Request(f"http://127.0.0.1:{self.port}{path}")).status  # noqa: S310
+        return self.fetch(urllib.request.Request(f"http://127.0.0.1:{self.port}{path}")).status
 
     def post(self, path: str, body: Any, **headers: str) -> Answer:
         """As the bot of the first start."""
         key = (self.data / "credentials" / "bot-key").read_text()
         told = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        request = urllib.request.Request(  # noqa: S310
+        request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api/v1/{path}", json.dumps(body).encode(), {**told, **headers}
         )
         return self.fetch(request, seconds=30)
@@ -78,7 +78,7 @@ class House:
     @staticmethod
     def fetch(request: urllib.request.Request, seconds: float = 5) -> Answer:
         try:
-            with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=seconds) as answer:
                 return Answer(answer.status, answer.read())
         except urllib.error.HTTPError as error:
             with error:

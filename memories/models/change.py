@@ -37,12 +37,12 @@ CROSS JOIN LATERAL (
     WHERE key <> ALL ({{unrecorded}}) AND value IS DISTINCT FROM row.now -> key
 ) before;
 RETURN NULL;
-"""  # noqa: S608
+"""  # noqa: S608 (constants)
 _DELETED = f"""
 {_INTO}
 SELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), {_WHO} FROM old_rows o;
 RETURN NULL;
-"""  # noqa: S608
+"""  # noqa: S608 (constants)
 
 
 def _seen(**tables: str) -> Any:

@@ -76,7 +76,7 @@ def _unheard(query: Query, items: Sequence[Ranked]) -> set[int]:
         return set()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id"  # noqa: S608
+            "SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id"  # noqa: S608 (conditions of ours)
             f" WHERE i.entry_id = ANY(%(missed)s::bigint[]) AND NOT ({' AND '.join(conditions)})",
             parameters | {"missed": [item.entry.pk for item in items]},
         )

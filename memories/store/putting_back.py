@@ -146,7 +146,7 @@ def _insert_again(table: str, columns: dict[str, Any]) -> None:
     """A row that the batch removed, under its own id; unless its place was taken meanwhile."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {table} SELECT p.* FROM jsonb_populate_record(NULL::{table}, %s::jsonb) p"  # noqa: S608
+            f"INSERT INTO {table} SELECT p.* FROM jsonb_populate_record(NULL::{table}, %s::jsonb) p"  # noqa: S608 (a table of ours)
             " ON CONFLICT DO NOTHING",
             [json.dumps(columns)],
         )

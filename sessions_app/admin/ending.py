@@ -1,6 +1,7 @@
 """What an operator may do to a conversation: each on a page that asks first."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -39,7 +40,8 @@ class Ending:
             "What must not be lost of what was said since the last flush is kept as memories. The conversation goes on "
             "as it is."
         )
-        return self._do(request, object_id, gettext("Flush this conversation"), gettext("Flush"), text, _flush)
+        by_hand = partial(_flush, actor=actor_of(request))
+        return self._do(request, object_id, gettext("Flush this conversation"), gettext("Flush"), text, by_hand)
 
     @action(description=_("Close conversation"), url_path="close", icon="door_front", permissions=["view"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -97,11 +99,11 @@ def _named(session: Session) -> str:
     return gettext("%(place)s, conversation %(n)d") % {"place": place or session.key, "n": session.conversation}
 
 
-def _flush(session: Session) -> str:
+def _flush(session: Session, *, actor: str) -> str:
     if asking.is_on():
-        is_new, said = flushing.ask(session, actor=closing.ACTOR), gettext("The model flushes it in a moment.")
+        is_new, said = flushing.ask(session, actor=actor), gettext("The model flushes it in a moment.")
     else:
-        flush = flushing.flush_by_platform(session, now=timezone.now())
+        flush = flushing.flush_by_platform(session, now=timezone.now(), actor=actor)
         is_new, said = flush is not None, gettext("The conversation is flushed.")
     return said if is_new else gettext("Nothing new was said since the last flush.")
 

@@ -7,10 +7,10 @@ import django
 
 django.setup()
 
-from memories import batch  # noqa: E402 (models come after the setup)
-from memories.batch import carrying  # noqa: E402
-from memories.models import Batch  # noqa: E402
-from tests.batches.conftest import LATER  # noqa: E402
+from memories import batch
+from memories.batch import carrying
+from memories.models import Batch
+from tests.batches.conftest import LATER
 
 if __name__ == "__main__":
     carrying.CHUNK = 50

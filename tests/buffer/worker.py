@@ -8,9 +8,9 @@ import django
 
 django.setup()
 
-from django.utils import timezone  # noqa: E402 (models come after the setup)
+from django.utils import timezone
 
-from memories import days, extraction  # noqa: E402
+from memories import days, extraction
 
 if __name__ == "__main__":
     stand_still_before, tell, write = (sys.argv[1:2] or [""])[0], extraction.tell, days.write_each

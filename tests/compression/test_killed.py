@@ -41,7 +41,7 @@ def test_between_scopes_and_within_them(workspace: Workspace, model: FakeModel, 
         facts(scope, *FACTS, ONE, OTHER)
     model.seconds = 0.05
     model.otherwise = judging(lambda ids: {"merge": [{"ids": [ids[ONE], ids[OTHER]], "content": ONE}]})
-    pick = random.Random(11)  # noqa: S311
+    pick = random.Random(11)
     for _kill in range(3):
         process = begin(workspace, settings)
         time.sleep(pick.uniform(0.4, 2.5))

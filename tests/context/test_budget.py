@@ -22,7 +22,10 @@ WORDS = ("harbour", "violin", "周末去湖边散步", "部署窗口", "the quic
 def busy(talk: Talk) -> None:
     """A group with much of everything."""
     pick = random.Random(6)
-    phrase = lambda n: " ".join(pick.choices(WORDS, k=n))  # noqa: E731
+
+    def phrase(count: int) -> str:
+        return " ".join(pick.choices(WORDS, k=count))
+
     for n in range(12):
         talk.say(f"{n} {phrase(12)}", f"{n} {phrase(9)}", address=GROUP, at=NOW - timedelta(days=1, minutes=n))
         know(talk, f"{n}: {phrase(6)}", scope=CHAT)

@@ -6,10 +6,13 @@ import django
 
 django.setup()
 
-from memories import expiry  # noqa: E402 (models come after the setup)
-from tests.conftest import NOW  # noqa: E402
+from memories import expiry
+from tests.conftest import NOW
 
 if __name__ == "__main__":
     print("begun", flush=True)
-    told = lambda counts: print("told", counts["entries"], flush=True)  # noqa: E731
+
+    def told(counts: dict[str, int]) -> None:
+        print("told", counts["entries"], flush=True)
+
     print("done", expiry.expire_due(int(sys.argv[1]), now=NOW, run="expire:1:night", report=told), flush=True)

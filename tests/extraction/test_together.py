@@ -56,7 +56,7 @@ def failing_now_and_then(asked: Asked) -> Any:
     return "{" if chance.random() < 0.05 else plausible(asked)
 
 
-chance = random.Random(7)  # noqa: S311 (chance, not a secret)
+chance = random.Random(7)
 
 
 def test_two_workers_share_hundreds_of_memories_that_fill_at_once(workspace: Workspace) -> None:

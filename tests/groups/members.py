@@ -55,7 +55,7 @@ class World:
 
     talk: Talk
     told: dict[str, Told] = field(default_factory=dict)
-    pick: random.Random = field(default_factory=lambda: random.Random(3))  # noqa: S311
+    pick: random.Random = field(default_factory=lambda: random.Random(3))
 
     def word(self, owner: str, places: set[str], copies: set[str] | None = None) -> str:
         word = f"zq{len(self.told)}x"

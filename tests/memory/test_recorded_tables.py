@@ -137,11 +137,11 @@ def test_a_bulk_update_is_recorded_for_every_row(model: type[Model], pair: tuple
 def test_sql_by_hand_is_recorded_with_the_database_user(model: type[Model], pair: tuple[Entry, Entry]) -> None:
     row, case = made(model, pair), CASES[model]
     value = '{"mood": "好"}' if isinstance(case.value, dict) else case.value
-    _sql(f"UPDATE {row._meta.db_table} SET {case.column} = %s WHERE id = %s", [value, row.pk])  # noqa: S608
+    _sql(f"UPDATE {row._meta.db_table} SET {case.column} = %s WHERE id = %s", [value, row.pk])
     change = last(row)
     assert change.op == "U" and change.actor.startswith("sql:")
     assert change.old[case.column] == getattr(row, case.column)
-    _sql(f"DELETE FROM {row._meta.db_table} WHERE id = %s", [row.pk])  # noqa: S608
+    _sql(f"DELETE FROM {row._meta.db_table} WHERE id = %s", [row.pk])
     gone = last(row)
     assert (gone.op, gone.actor[:4]) == ("D", "sql:") and gone.old["id"] == row.pk
 
@@ -151,11 +151,11 @@ def test_rows_copied_in_are_recorded(model: type[Model], pair: tuple[Entry, Entr
     row, case = made(model, pair), CASES[model]
     table, highest = row._meta.db_table, Change.objects.latest("id").pk
     columns = [field.column for field in row._meta.concrete_fields if field.column != "id"]
-    _sql(f"CREATE TEMP TABLE copied ON COMMIT DROP AS SELECT * FROM {table} WHERE id = {row.pk}")  # noqa: S608
+    _sql(f"CREATE TEMP TABLE copied ON COMMIT DROP AS SELECT * FROM {table} WHERE id = {row.pk}")
     for column, value in case.other(*pair).items():
-        _sql(f"UPDATE copied SET {column} = %s", [value])  # noqa: S608
+        _sql(f"UPDATE copied SET {column} = %s", [value])
     with connection.cursor() as cursor:
-        with cursor.copy(f"COPY (SELECT {', '.join(columns)} FROM copied) TO STDOUT") as out:  # noqa: S608
+        with cursor.copy(f"COPY (SELECT {', '.join(columns)} FROM copied) TO STDOUT") as out:
             text = b"".join(out)
         with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
             copy.write(text)

@@ -113,7 +113,7 @@ def foreign(stranger: Workspace) -> dict[str, int]:
 def change(table: str, column: str, what: str, workspace: Workspace, value: int) -> None:
     """One row of a workspace that points somewhere, changed; there must be one."""
     found = rows(
-        f"UPDATE {table} SET {what} WHERE ctid = (SELECT ctid FROM {table}"  # noqa: S608 (names of the catalogue)
+        f"UPDATE {table} SET {what} WHERE ctid = (SELECT ctid FROM {table}"
         f" WHERE workspace_id = %s AND {column} IS NOT NULL LIMIT 1) RETURNING 1",
         value,
         workspace.pk,
@@ -209,7 +209,7 @@ def test_a_removed_entry_takes_along_what_hung_on_it(furnished: Workspace) -> No
     Suppression.objects.all().delete()
     rows("DELETE FROM memories_entry WHERE id = %s", one.pk)
     for table in ("slot", "entryvector", "entryindex", "entryaccess"):
-        assert rows(f"SELECT count(*) FROM memories_{table} WHERE entry_id = %s", one.pk) == [(0,)]  # noqa: S608
+        assert rows(f"SELECT count(*) FROM memories_{table} WHERE entry_id = %s", one.pk) == [(0,)]
     assert not Link.objects.exists()
 
 

@@ -95,7 +95,7 @@ def test_on_this_machine_alone_a_developer_may_leave_doors_open(settings: Any, h
     assert told(checks.nothing_is_left_open) == {}
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "memory.example.org", ""])  # noqa: S104
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "memory.example.org", ""])  # noqa: S104 (nothing listens)
 def test_for_others_to_reach_they_may_not(settings: Any, host: str) -> None:
     settings.HOST, settings.DEBUG, settings.TEST_CLOCK, settings.SECRET_KEY = host, True, True, "secret"
     assert set(told(checks.nothing_is_left_open)) == {"memplatform.E003", "memplatform.E004", "memplatform.W002"}

@@ -7,11 +7,11 @@ import django
 
 django.setup()
 
-from django.conf import settings  # noqa: E402 (models come after the setup)
+from django.conf import settings
 
-from memories.embeddings.deterministic import Deterministic  # noqa: E402
-from sessions_app.embedding import EventEmbedder  # noqa: E402
-from tests.conftest import NOW  # noqa: E402
+from memories.embeddings.deterministic import Deterministic
+from sessions_app.embedding import EventEmbedder
+from tests.conftest import NOW
 
 
 class Slow(Deterministic):

@@ -137,7 +137,9 @@ def test_an_action_asks_first_and_is_in_the_history_of_who_did_it(what: str, tal
     assert Session.objects.get().conversation == (1 if what == "flush" else 2)
     kept = list(Entry.objects.filter(type="auto_capture").values_list("subtype", flat=True))
     assert kept == {"flush": ["session_flush"], "close": ["session_expired"], "reset": []}[what]
-    if what != "flush":
+    if what == "flush":
+        assert Flush.objects.get().actor == "user:alice"
+    else:
         assert Change.objects.filter(table_name="sessions_app_session", op="U", actor="user:alice").exists()
 
 

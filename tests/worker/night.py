@@ -7,11 +7,11 @@ import django
 
 django.setup()
 
-from django_q.models import OrmQ  # noqa: E402 (models come after the setup)
+from django_q.models import OrmQ
 
-from memories import tasks  # noqa: E402
-from memories.batch import carrying  # noqa: E402
-from memplatform import jobs  # noqa: E402
+from memories import tasks
+from memories.batch import carrying
+from memplatform import jobs
 
 if __name__ == "__main__":
     carrying.CHUNK, tasks.REST_SECONDS, jobs.REPORTS_EVERY = 50, 0.0, 0.0

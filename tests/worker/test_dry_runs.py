@@ -81,7 +81,7 @@ def everything() -> dict[str, Any]:
     found = {}
     for model in (Entry, ScopeTerm, Scope, DailyEvent, Parcel, SessionEvent, Receipt, StaleEntry):
         with connection.cursor() as cursor:
-            cursor.execute(f"SELECT to_jsonb(t)::text FROM {model._meta.db_table} t ORDER BY 1")  # noqa: S608
+            cursor.execute(f"SELECT to_jsonb(t)::text FROM {model._meta.db_table} t ORDER BY 1")
             found[model.__name__] = cursor.fetchall()
     return found
 
