@@ -10,11 +10,11 @@ from memories.conf import conf
 from memories.exceptions import ScopeFrozen
 from memories.indexing import CHANNEL
 from memories.models import EmbeddingModel, Scope
+from memories.models.entry import LIVE_SQL
 from memories.store import statistics
 from memories.store.locks import lock_scopes
 
 CHUNK = 5_000
-_LIVE = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
 
 
 def find_unindexed(*, now: datetime) -> dict[str, int]:
@@ -53,7 +53,7 @@ def _lacking() -> tuple[str, dict[str, int | None]]:
     return (
         " FROM memories_entry e LEFT JOIN memories_entryindex i ON i.entry_id = e.id"
         " LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(model)s"
-        f" AND v.fingerprint = e.fingerprint WHERE {_LIVE} AND ({' OR '.join(lacking)})",
+        f" AND v.fingerprint = e.fingerprint WHERE {LIVE_SQL} AND ({' OR '.join(lacking)})",
         {"model": model.pk if model else None},
     )
 
@@ -98,7 +98,7 @@ def _count_scope(scope: Scope, is_dry: bool) -> bool:
 _RECOUNT = f"""
     WITH counted AS (
         SELECT term, count(*) AS entries FROM memories_entry e CROSS JOIN LATERAL unnest(e.terms) term
-        WHERE e.scope_id = %(scope)s AND {_LIVE} GROUP BY term
+        WHERE e.scope_id = %(scope)s AND {LIVE_SQL} GROUP BY term
     ), gone AS (
         DELETE FROM memories_scopeterm t WHERE t.scope_id = %(scope)s
         AND NOT EXISTS (SELECT 1 FROM counted c WHERE c.term = t.term) RETURNING 1
@@ -111,7 +111,7 @@ _RECOUNT = f"""
     SELECT 1 FROM gone UNION ALL SELECT 1 FROM written LIMIT 1
 """  # noqa: S608 (constants)
 _LENGTHS = f"""
-    SELECT count(*), coalesce(avg(length), 0)::float8 FROM memories_entry e WHERE e.scope_id = %s AND {_LIVE}
+    SELECT count(*), coalesce(avg(length), 0)::float8 FROM memories_entry e WHERE e.scope_id = %s AND {LIVE_SQL}
 """  # noqa: S608 (constants)
 
 

@@ -16,6 +16,8 @@ from memories.models.tenancy import Workspace
 
 #: Not taken out of use by a person or a machine. Whether its time is up is asked beside it, at the moment of asking.
 LIVE = Q(expired_at__isnull=True, archived_at__isnull=True, superseded_by__isnull=True, suppressed_at__isnull=True)
+#: The same in SQL, of an entry `e`.
+LIVE_SQL = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
 
 
 class EntryQuerySet(models.QuerySet["Entry"]):

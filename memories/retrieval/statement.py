@@ -13,6 +13,7 @@ from memories.blending import dense_literal, sparse_literal
 from memories.choices import Category, EntryType, Fusion, ScopeKind
 from memories.conf import conf
 from memories.drafts import COLUMN_SLOTS
+from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
 from memories.retrieval.modes import Mode, Sought
 from memories.retrieval.nearness import Direction
@@ -34,8 +35,6 @@ class Candidate:
     date: float = 0.0  # 1: said on days the question names, falling to 0 in the days after
     cosine: float | None = None
 
-
-_LIVE = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
 
 #: With OFFSET, so that what is sorted are numbers and not the vectors they were computed from.
 _SCORED = """
@@ -200,7 +199,7 @@ def eligible(query: Query, sought: Sought, policies: Policies, now: datetime) ->
 
 def servable(query: Query, policies: Policies, now: datetime) -> Part:
     """What may be served: live, in time, and heard where it is asked for."""
-    return both(([_LIVE], {}), _in_time(policies, now), heard_here(query))
+    return both(([LIVE_SQL], {}), _in_time(policies, now), heard_here(query))
 
 
 def _in_time(policies: Policies, now: datetime) -> Part:
