@@ -49,7 +49,8 @@ def _changes(batch: int, table: str, rows: Collection[int]) -> Iterable[tuple[in
 _SINCE = """
     SELECT DISTINCT c.row_id FROM unnest(%(rows)s::bigint[], %(lasts)s::bigint[]) AS put (row_id, last)
     JOIN memories_change c ON c.table_name = %(table)s AND c.row_id = put.row_id AND c.id > put.last
-    WHERE c.batch_id IS DISTINCT FROM %(by)s AND (c.batch_id IS NULL OR NOT (
+    WHERE c.batch_id IS DISTINCT FROM %(by)s AND (%(columns)s::text[] = '{{}}' OR c.old ?| %(columns)s)
+      AND (c.batch_id IS NULL OR NOT (
         EXISTS (
             SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
             WHERE u.{named} = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND b.undoes_id = c.batch_id
@@ -63,11 +64,22 @@ _SINCE = """
 """
 
 
-def changed_since(lasts: Mapping[int, int], *, by: int = 0, table: str = Entry._meta.db_table) -> set[int]:
-    """Rows that anything but batch `by` has changed after their change `lasts` names, and not taken back since."""
+def changed_since(
+    lasts: Mapping[int, int], *, by: int = 0, table: str = Entry._meta.db_table, columns: Collection[str] = ()
+) -> set[int]:
+    """Rows that anything but batch `by` has changed after their change `lasts` names, and not taken back since.
+
+    With `columns`, only changes of one of these count.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             _SINCE.format(named=_NAMED[table]),
-            {"rows": list(lasts), "lasts": list(lasts.values()), "by": by, "table": table},
+            {
+                "rows": list(lasts),
+                "lasts": list(lasts.values()),
+                "by": by,
+                "table": table,
+                "columns": list(columns),
+            },
         )
         return {row[0] for row in cursor.fetchall()}

@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Collection
 
+from django.db.models import Min
+
 from memories.choices import ChangeState, LeftBecause, LinkKind
 from memories.models import Batch, BatchChange, Change, Entry, Link, Scope
 from memories.store.before import before, changed_since
@@ -17,10 +19,11 @@ def standing(
 ) -> dict[int, tuple[LeftBecause, str]]:
     """Of entries that undoing batch `of` would take out of use, those it must leave, each with the reason.
 
-    Those that anything but this batch has let take the place of others, whose batches are named; and those that took
-    the place of what is not put back itself, because it was changed since. `by` is the undo; None: of everything.
+    Those that anything but this batch has let take the place of others since, whose batches are named; and those that
+    took the place of what is not put back itself, because it was changed since. What had given its place away before
+    the batch was as much out of use as what the undo puts back. `by` is the undo; None: of everything.
     """
-    hanging = _hanging(scope, going)
+    hanging = _since(_hanging(scope, going), of, by)
     if not hanging:
         return {}
     others = {other for ones in hanging.values() for other in ones}
@@ -46,6 +49,18 @@ def _hanging(scope: Scope, going: Collection[int]) -> dict[int, set[int]]:
     for entry, other in merged.filter(to_entry__in=archived).values_list("from_entry", "to_entry"):
         found[entry].add(other)
     return dict(found)
+
+
+def _since(hanging: dict[int, set[int]], of: int, by: int | None) -> dict[int, set[int]]:
+    """Only those that gave their place away in batch `of`, or after it."""
+    rows = Change.objects.filter(batch_id=of, table_name=ENTRIES, row_id__in=hanging).order_by()
+    began = dict(rows.values_list("row_id").annotate(first=Min("id")))
+    before_it: dict[int, int] = {}
+    for entry, others in hanging.items():
+        for other in others:
+            before_it[other] = min(before_it.get(other, began[entry]), began[entry] - 1)
+    gave = changed_since(before_it, by=by or 0, columns=_PLACE)
+    return {entry: others & gave for entry, others in hanging.items() if others & gave}
 
 
 def _coming_back(others: Collection[int], of: int, by: int | None, force: bool) -> tuple[set[int], set[int]]:
