@@ -12,12 +12,12 @@ from memories import batch, days, drafts, prompts
 from memories.batch import Step
 from memories.choices import BatchVerb, Category, EntryType, Source
 from memories.compression.asking import Asker, Clock, Report, silently
-from memories.compression.reading import read
 from memories.conf import conf
 from memories.drafts import Draft
 from memories.exceptions import ScopeFrozen
 from memories.llm.schemas import MAX_FACTS, DayFacts, Drawn, Given
 from memories.models import DailyEvent, Entry, Scope, Workspace
+from memories.rewording.reading import read
 from memories.text import count_tokens
 
 log = structlog.get_logger(__name__)

@@ -7,14 +7,13 @@ where something newer says so, or time itself does.
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memories import substance
+from memories import rewording, substance
 from memories.choices import Category
-from memories.compression import rewording
 from memories.compression.facts import relevance
-from memories.compression.rewording import Objection
 from memories.conf import conf
 from memories.drafts import COLUMN_SLOTS
 from memories.models import Entry
+from memories.rewording import Objection
 
 #: Sources of one text; more than these no sentence holds.
 _MOST = 12

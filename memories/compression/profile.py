@@ -7,10 +7,10 @@ from datetime import datetime
 
 from django.db import transaction
 
-from memories import batch, prompts
+from memories import batch, prompts, rewording
 from memories.batch import Step
 from memories.choices import BatchState, BatchVerb, Category, Held
-from memories.compression import drafting, judging, rewording
+from memories.compression import drafting, judging
 from memories.compression.asking import Asker, Clock
 from memories.compression.facts import is_fixed, live_facts, relevance, settled_by_people, shown, waiting_in
 from memories.conf import conf

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memories.compression import amounts, rewording
+from memories import rewording
+from memories.rewording import amounts
 
 TABLE = Path(__file__).with_name("rewordings.txt")
 

@@ -11,9 +11,9 @@ from enum import StrEnum
 from itertools import combinations, pairwise
 
 from memories import likeness, stopwords, substance, text
-from memories.compression import amounts
-from memories.compression.reading import Part, Reading, read
 from memories.conf import conf
+from memories.rewording import amounts
+from memories.rewording.reading import Part, Reading, read
 
 #: From here on two texts have the same frame: what else they say is in its place.
 _SAME_FRAME = 0.75

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memories import stopwords, substance, text
-from memories.compression import amounts, wordlists
+from memories.rewording import amounts, wordlists
 
 _CJK = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _LATIN = rf"[^\W_{_CJK}]"
