@@ -2,7 +2,7 @@
 """How long does POST /context take, and which part of it? `make bench ARGS=context`, about three minutes.
 
 One direct chat with ten thousand memories and vectors of 384 dimensions, a profile of a hundred facts, notes, ten
-thousand older session events, and an open conversation of two hundred turns. Asked through the wire of this process;
+thousand older session events, and an open conversation of two hundred turns. Asked through the wire of this process, as the role of the web;
 what the embedder takes of a call is told apart.
 """
 
@@ -184,8 +184,11 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
     """By kind of message: the whole call, without the embedder, in SQL, and by step of the recall."""
     from django.db import connection
 
+    from memories import walls
     from memories.models import Receipt
 
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")  # as the web asks
     took: dict[str, dict[str, list[float]]] = {}
     for kind, question in QUESTIONS.items():
         took[kind] = defaultdict(list)

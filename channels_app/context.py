@@ -7,9 +7,6 @@ what is left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
-from typing import NamedTuple
-
-from django.db.models import F, Sum, Window
 
 from channels_app.system_text import SystemText
 from channels_app.wording import EVIDENCE, PAST_INSTRUCTION, in_language
@@ -25,28 +22,15 @@ from memories.retrieval.quotas import Ranked
 from memories.retrieval.standing import CoreFact, Note, notes_of, profile_of
 from memories.scoping import Resolved
 from sessions_app import budget, closing, conversations
-from sessions_app.choices import SPOKEN, EventKind
+from sessions_app.choices import EventKind
 from sessions_app.models import Flush, Session, SessionEvent
+from sessions_app.replaying import MESSAGE_TOKENS, Spoken, replayed
 from sessions_app.wording import FLUSH_INSTRUCTION
 
-#: What a message costs a model besides its words.
-MESSAGE_TOKENS = 4
 #: Of what is left for the history, how much a summary of its older turns may take.
 SUMMARY_SHARE = 1 / 3
 #: Characters of a message of the group that was not meant for the bot.
 RECENT_CHARS = 300
-
-
-class Spoken(NamedTuple):
-    """What the history needs of a session event; a row of hundreds, so no more than that is read."""
-
-    pk: int
-    position: int
-    kind: str
-    sender_id: str
-    content: str
-    tokens: int
-    at: datetime
 
 
 @dataclass(frozen=True)
@@ -92,9 +76,9 @@ def context_for(
     room = page.room("memories", page.share(conf.CONTEXT_MEMORIES_SHARE))
     found = recall(replace(query, token_budget=room), now=now, zone=zone, policies=policies)
     given = Context(found, session if session and goes_on(session, resolved, now=now) else None)
-    history = _newest(given.session, query.token_budget) if given.session else []
+    history = replayed(given.session, query.token_budget) if given.session else []
     _add_directives(given, page, query, language)
-    _add_profile(given, page, profile_of(query.places, policies, now=now))
+    _add_profile(given, page, profile_of(query, policies, now=now))
     _add_found(given, page, history, zone)
     _add_recent_chat(given, page, key, resolved)
     _add_notes(given, page, query, resolved.chat_scope or resolved.user_scope, now=now, zone=zone)
@@ -212,21 +196,6 @@ def _add_notes(
         lines.append(head + content)
         given.notes.append(replace(note, content=content, is_cut=note.is_cut or content != note.content))
     page.put("notes", lines)
-
-
-def _newest(session: Session, limit: int) -> list[Spoken]:
-    """The open conversation as it is replayed, no further back than there can be room.
-
-    One message more than would fit is read, by which it shows that there are more.
-    """
-    said = SessionEvent.objects.filter(
-        session=session, conversation=session.conversation, position__gt=session.compacted_to
-    )
-    used = Window(Sum(F("tokens") + MESSAGE_TOKENS), order_by=F("position").desc())
-    spoken = said.filter(kind__in=SPOKEN).annotate(used=used).filter(used__lt=limit + F("tokens") + MESSAGE_TOKENS)
-    summary = said.filter(kind=EventKind.SUMMARY).order_by("-position")[:1] if session.compacted_to else said.none()
-    rows = [*summary.values_list(*Spoken._fields), *spoken.order_by("position").values_list(*Spoken._fields)]
-    return [Spoken(*row) for row in rows]
 
 
 def fitting(events: Sequence[Spoken], limit: int) -> list[Said]:

@@ -96,7 +96,13 @@ class Entry(Recorded):
     expired_at = models.DateTimeField(_("expired"), null=True, blank=True)
     archived_at = models.DateTimeField(_("archived"), null=True, blank=True)
     superseded_by = models.ForeignKey(
-        "self", models.DO_NOTHING, db_constraint=False, null=True, blank=True, related_name="supersedes"
+        "self",
+        models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,  # entry_by_successor holds the few that have one
+        null=True,
+        blank=True,
+        related_name="supersedes",
     )
     suppressed_at = models.DateTimeField(_("suppressed"), null=True, blank=True)
     pinned = models.BooleanField(_("pinned"), default=False)
@@ -150,6 +156,13 @@ class Entry(Recorded):
             # the profile goes into every prompt: a hundred rows among thousands
             models.Index(
                 fields=["scope", "-importance", "-stated_at", "-id"], condition=LIVE & Q(tier=1), name="entry_live_core"
+            ),
+            # all that recall asks of every entry of a scope: without it a question reads ten thousand wide rows
+            models.Index(
+                fields=["scope", "id"],
+                include=["workspace", "type", "created_at", "stated_at", "expires_at", "pinned", "speaker"],
+                condition=LIVE,
+                name="entry_live_in_scope",
             ),
             models.Index(fields=["type", "stated_at"], condition=LIVE, name="entry_live_by_age"),
             models.Index(

@@ -83,4 +83,4 @@ def _inner(one: Sequence[float], other: Sequence[float]) -> float:
 
 def is_cjk(text: str) -> bool:
     """Whether most of a text is Chinese, Japanese or Korean; a character of theirs says as much as two letters."""
-    return 2 * len(_CJK.findall(text)) > len(_LATIN.findall(text))
+    return not text.isascii() and 2 * len(_CJK.findall(text)) > len(_LATIN.findall(text))

@@ -12,10 +12,11 @@ from django.db import connection
 from memories.conf import conf
 from memories.models import Entry
 from memories.models.policy import Policies
+from memories.retrieval.conditions import Part, asked_for, both, eligible, heard_here, within
 from memories.retrieval.modes import Sought
 from memories.retrieval.query import Query
 from memories.retrieval.quotas import Ranked
-from memories.retrieval.statement import Part, asked_for, both, eligible, found, heard_here, within
+from memories.retrieval.statement import found
 from memories.retrieval.weighing import weigh
 
 MOST = 5

@@ -6,30 +6,25 @@ from datetime import date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Q
+from django.db import connection
 
 from memories import text
-from memories.choices import Category, ScopeKind
+from memories.choices import Category
 from memories.conf import conf
-from memories.models import DailyEvent, Entry, Scope
+from memories.models import DailyEvent, Scope
 from memories.models.policy import Policies
-from memories.retrieval.query import Place
-
-CORE = 1  # the tier of the profile
+from memories.retrieval.conditions import servable, within
+from memories.retrieval.query import Query
 
 
 class CoreFact(NamedTuple):
-    """What is told of a core fact, and what its term depends on; a hundred rows are read for every prompt."""
+    """What is told of a core fact."""
 
     pk: int
     uid: UUID
     scope_id: int
     category: str
     content: str
-    type: str
-    pinned: bool
-    expires_at: datetime | None
-    stated_at: datetime
 
 
 @dataclass(frozen=True)
@@ -42,31 +37,29 @@ class Note:
     is_cut: bool  # there is more of that day
 
 
-def profile_of(places: Sequence[Place], policies: Policies, *, now: datetime) -> list[CoreFact]:
+#: Of a prompt that is built for every message a hundred rows: by the index that holds them in this order.
+_PROFILE = """
+SELECT e.id, e.uid, e.scope_id, e.category, e.content
+FROM memories_entry e CROSS JOIN LATERAL (SELECT e.scope_id) i
+WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) AND e.tier = 1
+    AND e.category <> %(secret)s AND {servable}
+ORDER BY e.importance DESC, e.stated_at DESC, e.id DESC LIMIT %(most)s
+"""
+
+
+def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[CoreFact]:
     """Who is spoken with: the core facts, the most important first, PROFILE_MAX at most.
 
     In a group a person's only where it may hear everything of them (A3). Passwords never: they are recalled when
     somebody asks for them, and not sent to a model with every message.
     """
-    told = {place.scope.pk: place.scope for place in places if not _is_kept_from_here(place)}
-    if not told:
+    if not query.places:
         return []
-    core = Entry.objects.live().filter(scope__in=list(told), tier=CORE).exclude(category=Category.CREDENTIAL)
-    core = core.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now)).order_by("-importance", "-stated_at", "-id")
-    found = [CoreFact(*row) for row in core.values_list(*CoreFact._fields)[: conf.PROFILE_MAX]]
-    return [fact for fact in found if _is_in_time(fact, policies, told[fact.scope_id].kind, now)]
-
-
-def _is_in_time(fact: CoreFact, policies: Policies, kind: str, now: datetime) -> bool:
-    if fact.expires_at or fact.pinned:
-        return fact.expires_at is None or fact.expires_at > now
-    end = policies.ends_at(fact.stated_at, fact.type, kind)
-    return end is None or end > now
-
-
-def _is_kept_from_here(place: Place) -> bool:
-    is_person_in_group = place.ref.in_group and place.scope.kind == ScopeKind.USER
-    return is_person_in_group and place.ref.only_chat is not None
+    conditions, parameters = servable(query, policies, now)
+    parameters |= within(query)[1] | {"secret": Category.CREDENTIAL.value, "most": conf.PROFILE_MAX}
+    with connection.cursor() as cursor:
+        cursor.execute(_PROFILE.replace("{servable}", " AND ".join(conditions)), parameters)
+        return [CoreFact(*row) for row in cursor.fetchall()]
 
 
 def notes_of(scope: Scope, *, now: datetime, zone: tzinfo) -> list[Note]:

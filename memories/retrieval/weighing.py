@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from memories.choices import EntryType
 from memories.conf import conf
@@ -14,30 +15,21 @@ from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, full_text_ran
 from memories.retrieval.nearness import similarity
 from memories.retrieval.query import Query
 from memories.retrieval.quotas import Ranked
-from memories.retrieval.statement import Candidate
-
-#: Of fifty candidates only these columns are read.
-_READ = (
-    "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
-    "created_at", "stated_at", "expires_at", "pinned", "expired_at", "archived_at", "superseded_by_id", "suppressed_at",
-    "access__last_accessed",
-)  # fmt: skip
+from memories.retrieval.statement import Match
 
 
-def weigh(found: Sequence[Candidate], query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Ranked]:
+def weigh(found: Sequence[Match], query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Ranked]:
     """Candidates with their entries, best first; what nothing but its rank speaks for is marked."""
-    entries = Entry.objects.select_related("access").only(*_READ).in_bulk([candidate.entry_id for candidate in found])
-    found = [candidate for candidate in found if candidate.entry_id in entries]  # others were purged meanwhile
     if query.mode == Mode.FTS:
-        found = _by_full_text(found, entries, sought)
+        found = _by_full_text(found, sought)
     scopes = {place.scope.pk: place.scope for place in query.places}
+    recency = Recency(policies.weight("RECENCY"), conf.RECENCY_FADES.total_seconds() or 1.0)
     ranked = []
-    for candidate in found:
-        entry = entries[candidate.entry_id]
+    for candidate, entry in found:
         entry.scope = scopes[candidate.scope_id]
         item = Ranked(candidate, entry, entry.scope.kind, 1.0, candidate.fused)
         if query.mode not in BY_MATCH_ALONE:
-            _weigh(item, policies, now)
+            _weigh(item, recency, now)
         if sought.direction and candidate.cosine is not None:
             item.similarity = similarity(sought.direction, candidate.cosine, query.message, entry.content)
         ranked.append(item)
@@ -46,39 +38,43 @@ def weigh(found: Sequence[Candidate], query: Query, sought: Sought, policies: Po
     return sorted(ranked, key=lambda item: (-item.score, -item.entry.pk))
 
 
-def _by_full_text(found: Sequence[Candidate], entries: dict[int, Entry], sought: Sought) -> list[Candidate]:
+def _by_full_text(found: Sequence[Match], sought: Sought) -> list[Match]:
     """The best by their full text of those that hold words of the question."""
-    ranks = full_text_ranks(entries, sought)
+    ranks = full_text_ranks({entry.pk: entry for _, entry in found}, sought)
     matching = [
-        replace(item, keyword=ranks[item.entry_id], fused=ranks[item.entry_id])
-        for item in found
+        (replace(item, keyword=ranks[item.entry_id], fused=ranks[item.entry_id]), entry)
+        for item, entry in found
         if item.entry_id in ranks
     ]
-    matching.sort(key=lambda item: (-item.fused, -item.entry_id))
+    matching.sort(key=lambda match: (-match[0].fused, -match[0].entry_id))
     return matching[: conf.RECALL_CANDIDATES]
 
 
-def _weigh(item: Ranked, policies: Policies, now: datetime) -> None:
-    item.decay = _relevance(item.entry, now)
-    item.recency = _recency(item.entry, policies, now)
+def _weigh(item: Ranked, recency: "Recency", now: datetime) -> None:
+    item.decay = _relevance(item, now)
+    item.recency = recency.of(item.entry, now)
     if item.score > 0:
         item.score *= item.decay * item.recency
 
 
-def _relevance(entry: Entry, now: datetime) -> float:
+def _relevance(item: Ranked, now: datetime) -> float:
     """Facts are weighed by their importance and by how long nobody used them (D4)."""
+    entry = item.entry
     if entry.type != EntryType.FACT:
         return 1.0
-    access = getattr(entry, "access", None)
-    used_at = max(filter(None, [entry.stated_at, access and access.last_accessed]))
+    used_at = max(filter(None, [entry.stated_at, item.candidate.last_accessed]))
     return entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
 
 
-def _recency(entry: Entry, policies: Policies, now: datetime) -> float:
+class Recency(NamedTuple):
     """A little more than 1 for what was just said, falling to 1 in weeks (C15)."""
-    age = max((now - entry.stated_at).total_seconds(), 0.0)
-    fading = conf.RECENCY_FADES.total_seconds() or 1.0
-    return 1 + policies.weight("RECENCY") * math.exp(-age / fading)
+
+    weight: float
+    fading: float  # seconds
+
+    def of(self, entry: Entry, now: datetime) -> float:
+        age = max((now - entry.stated_at).total_seconds(), 0.0)
+        return 1 + self.weight * math.exp(-age / self.fading)
 
 
 def _mark_far(ranked: Sequence[Ranked], query: Query, sought: Sought, policies: Policies) -> None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from channels_app.context import MESSAGE_TOKENS, Spoken, fitting
+from channels_app.context import fitting
 from memories import text
 from sessions_app.models import Session
+from sessions_app.replaying import MESSAGE_TOKENS, Spoken
 from tests.conftest import GROUP, NOW
 from tests.context.test_context import CHAT, context, know, note
 from tests.sessions.conftest import Talk

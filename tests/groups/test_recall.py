@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memories.models import Workspace
-from memories.retrieval import statement
+from memories.retrieval import conditions
 from sessions_app import recall_leg
 from tests.groups.members import GROUPS, World, asked, everyone, questions, words_in
 
@@ -49,7 +49,7 @@ def test_who_explains_tells_no_words_either(small_world: World) -> None:
 def test_the_questions_find_a_broken_rule(
     small_world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statement, "heard_here", lambda query: ([], {}))
+    monkeypatch.setattr(conditions, "heard_here", lambda query: ([], {}))
     assert leaks(small_world, "same_chat", limit=50, quotas=False)[0]
 
 
