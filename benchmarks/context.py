@@ -2,8 +2,8 @@
 """How long does POST /context take, and which part of it? `make bench ARGS=context`, about three minutes.
 
 One direct chat with ten thousand memories and vectors of 384 dimensions, a profile of a hundred facts, notes, ten
-thousand older session events, and an open conversation of two hundred turns. Asked through the wire of this process, as the role of the web;
-what the embedder takes of a call is told apart.
+thousand older session events, and an open conversation of two hundred turns. Asked through the wire of this process,
+as the role of the web; what the embedder takes of a call is told apart.
 """
 
 import argparse
