@@ -1,19 +1,22 @@
 """A long turn in few words (A11): what was cut is stored and answered at once, a model's summary takes its place later.
 
-Where the model is off, fails, is too slow, invents, or says nothing shorter, the turn stays as it was stored; and so it
-does when anybody changed it meanwhile.
+Where the model is off, fails or is too slow, or its summary would tell less or something else than what is stored, the
+turn stays as it was; and so it does when anybody changed it meanwhile. A summary that is not taken is an answer that
+cannot be used: the model is told why, and it is counted with the failures of its purpose.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 import structlog
 
-from memories import grounding, llm, prompts, store, text
+from memories import llm, prompts, store, text
 from memories.conf import conf
 from memories.exceptions import EntryNotFound, PlatformError, ScopeFrozen, VersionConflict
 from memories.llm.schemas import TurnSummary
 from memories.models import Entry, Workspace
+from memories.rewording import shortened
 from memories.store import Edit
 
 log = structlog.get_logger(__name__)
@@ -37,15 +40,14 @@ def shorten(
         return 0
     said = {"user": text.smart_truncate(user, _SHOWN_CHARS), "assistant": text.smart_truncate(assistant, _SHOWN_CHARS)}
     told = prompts.prompt("turn_summary", workspace.language, said)
+    turn = shortened.Turn(**said, stored=stored, instructions=told.instructions)
+    judge = partial(_problem, turn)
     try:
-        answer = llm.ask(workspace, PURPOSE, told, TurnSummary, now=now, model=conf.LLM_SUMMARY_MODEL)
+        answer = llm.ask(workspace, PURPOSE, told, TurnSummary, now=now, judge=judge, model=conf.LLM_SUMMARY_MODEL)
     except PlatformError as problem:  # off, failing, spent, unusable
         log.info("shortening.left", workspace=workspace.pk, problem=type(problem).__name__)
         return 0
-    summary = answer.value.summary
-    if not _is_better(summary, stored, f"{user}\n{assistant}"):
-        return 0
-    return sum(_replace(entry, summary, now) for entry in entries)
+    return sum(_replace(entry, answer.value.summary, now) for entry in entries)
 
 
 def _unchanged(workspace: Workspace, entry_ids: Sequence[int], stored: str) -> list[Entry]:
@@ -53,11 +55,12 @@ def _unchanged(workspace: Workspace, entry_ids: Sequence[int], stored: str) -> l
     return list(live.select_related("scope").order_by("pk"))
 
 
-def _is_better(summary: str, stored: str, said: str) -> bool:
-    """Whether it tells of the turn, and saves room or holds what had to be cut."""
-    was_cut = text.ELLIPSIS in stored
-    is_shorter = text.count_tokens(summary) < text.count_tokens(stored)
-    return grounding.share(summary, [said]) >= conf.GROUNDING and (is_shorter or was_cut)
+def _problem(turn: shortened.Turn, answer: TurnSummary) -> str | None:
+    """What speaks against a summary; one that saves no room holds at least what had to be cut."""
+    is_shorter = text.count_tokens(answer.summary) < text.count_tokens(turn.stored)
+    if not is_shorter and text.ELLIPSIS not in turn.stored:
+        return "the summary is no shorter than the turn"
+    return shortened.fault(turn, answer.summary)
 
 
 def _replace(entry: Entry, summary: str, now: datetime) -> bool:

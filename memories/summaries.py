@@ -91,15 +91,29 @@ def summarise(lines: Sequence[Line], weigh: Weigh, *, limit: int) -> Summary:
     return Summary(_written(chosen), tuple(dict.fromkeys(sentence.line.origin for sentence in chosen)))
 
 
+def sentences(content: str) -> list[str]:
+    """The sentences of a message, without its blocks of code and its markup."""
+    return _END.split(_MARKUP.sub("", _FENCE.sub("\n", content)))
+
+
+def asks(said: str) -> bool:
+    """Whether a sentence is a question, by its end."""
+    return _QUESTION.search(said) is not None
+
+
+def is_pleasantry(said: str) -> bool:
+    """Whether a sentence greets, thanks or agrees, and tells nothing."""
+    return _empty_words().issuperset(text.words(said))
+
+
 def _sentences(lines: Sequence[Line]) -> list[_Sentence]:
     """What may be told; neither pleasantries nor the questions of an assistant, which offer and state nothing."""
     found: list[_Sentence] = []
     for line in lines:
-        plain = _MARKUP.sub("", _FENCE.sub("\n", line.content[:_LOOK_CHARS]))
-        for part in _END.split(plain):
+        for part in sentences(line.content[:_LOOK_CHARS]):
             said = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
-            is_offer = line.is_answer and _QUESTION.search(said)
-            if not is_offer and not _empty_words().issuperset(text.words(said)):
+            is_offer = line.is_answer and asks(said)
+            if not is_offer and not is_pleasantry(said):
                 found.append(_Sentence(len(found), said, line, frozenset(text.terms(said)), _share(said, line)))
     return found
 
@@ -113,7 +127,7 @@ def _empty_words() -> frozenset[str]:
 def _share(said: str, line: Line) -> float:
     """How much of what its words weigh a sentence is worth, by who says it, how, and about what."""
     share = _ASSISTANT_SHARE if line.is_answer else 1.0
-    if _QUESTION.search(said):
+    if asks(said):
         share *= _QUESTION_SHARE
     return share * (1 + _SUBSTANCE * min(_substance(said), _SUBSTANCE_MOST))
 

@@ -7,6 +7,7 @@ workspace's budget of the day, waits for one of a few places, and happens outsid
 import logging
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib import import_module
@@ -27,6 +28,8 @@ from memories.prompts import Prompt
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
+#: Says what is wrong with an answer, or nothing.
+Judge = Callable[[T], str | None]
 #: The estimate of tokens is right on average; a single text may have half as many again.
 _MARGIN, _OVERHEAD = 1.5, 50
 _BACKOFF, _LONGEST_BACKOFF = 0.5, 20.0  # seconds
@@ -74,12 +77,14 @@ def ask(
     *,
     now: datetime,
     given: Given | None = None,
+    judge: Judge[T] | None = None,
     model: str = "",
     max_tokens: int | None = None,
     seconds: float | None = None,
 ) -> Answer[T]:
     """Ask until an answer fits the schema and names nothing but what was given.
 
+    `judge` says what is wrong with an answer that does: it is corrected and counted as any other that cannot be used.
     `seconds` is for all of it, waiting and corrections included. Raises ModelOff, ModelFailed, BudgetSpent,
     AnswerInvalid.
     """
@@ -96,14 +101,16 @@ def ask(
         temperature=conf.LLM_TEMPERATURE,
     )
     until = time.monotonic() + (seconds or conf.LLM_TOTAL_SECONDS)
-    return _answer(_Question(workspace, purpose, request, now, until), schema, given or Given())
+    return _answer(_Question(workspace, purpose, request, now, until), schema, given or Given(), judge)
 
 
-def _answer(question: _Question, schema: type[T], given: Given) -> Answer[T]:
+def _answer(question: _Question, schema: type[T], given: Given, judge: Judge[T] | None) -> Answer[T]:
     for correction in range(conf.LLM_CORRECTIONS + 1):
         reply, reservation = _patiently(question)
         try:
             value = reading.read(reply.text, schema, given)
+            if judge and (wrong := judge(value)):
+                raise AnswerInvalid(wrong)
         except AnswerInvalid as error:
             budget.spoil(reservation)
             problem = f"it was cut off: be shorter; {error}" if reply.was_cut else str(error)

@@ -68,10 +68,17 @@ def _cleaned(value: str) -> str:
     return " ".join(_CONTROL.sub("", value).split())
 
 
-def _sentence(value: str) -> str:
-    said = _cleaned(value)
+def _tells(said: str) -> None:
+    """Whether there is a word in it: small models answer with «…», as the instructions show it. Raises ValueError."""
     if not said:
         raise ValueError("it is empty")
+    if not (_WORD.search(said) or _CJK.search(said)):
+        raise ValueError("it says nothing")
+
+
+def _sentence(value: str) -> str:
+    said = _cleaned(value)
+    _tells(said)
     chinese = len(_CJK.findall(said))
     words = len(_WORD.findall(_CJK.sub(" ", said)))
     if chinese * FACT_WORDS + words * FACT_CJK > FACT_CJK * FACT_WORDS or len(said) > FACT_CHARS:
@@ -81,6 +88,8 @@ def _sentence(value: str) -> str:
 
 def _summary(value: str) -> str:
     said = _cleaned(value)
+    if said:
+        _tells(said)
     if len(said) > SUMMARY_CHARS:
         raise ValueError(f"it has {len(said)} characters, at most {SUMMARY_CHARS} are allowed")
     return said
@@ -88,8 +97,7 @@ def _summary(value: str) -> str:
 
 def _paragraphs(value: str) -> str:
     said = _paragraphs_if_any(value)
-    if not said:
-        raise ValueError("it is empty")
+    _tells(said)
     return said
 
 
@@ -103,8 +111,7 @@ def _paragraphs_if_any(value: str) -> str:
 
 def _turn(value: str) -> str:
     said = _cleaned(value)
-    if not said:
-        raise ValueError("it is empty")
+    _tells(said)
     if text.count_tokens(said) > TURN_TOKENS:
         raise ValueError("it is longer than 100 words or 200 Chinese characters")
     return said

@@ -6,7 +6,7 @@ or planned stays that, and nobody changes places with anybody.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from itertools import combinations, pairwise
 
@@ -62,11 +62,11 @@ def invented(sources: Sequence[str], said: str) -> bool:
 
 
 def _read_all(contents: Sequence[str]) -> list[Reading]:
-    names = _names(contents)
+    names = names_in(contents)
     return [read(content, names) for content in contents]
 
 
-def _names(contents: Sequence[str]) -> set[str]:
+def names_in(contents: Sequence[str]) -> set[str]:
     """Names in any of them; a capital that is written small elsewhere is none."""
     small = {text.stem(word) for content in contents for word in re.findall(r"(?<![\w'’-])[a-z][a-z-]*", content)}
     found = {_cut(name) for content in contents for name in substance.names(content)}
@@ -88,10 +88,11 @@ def _loses(sources: Sequence[Reading], said: Reading) -> bool:
 
 
 def _share(wanted: set[str], there: set[str]) -> float:
-    return sum(1 for term in wanted if _is_among(term, there)) / len(wanted)
+    return sum(1 for term in wanted if is_among(term, there)) / len(wanted)
 
 
-def _is_among(term: str, there: set[str]) -> bool:
+def is_among(term: str, there: Collection[str]) -> bool:
+    """Whether a word is there, in this form or another of its family."""
     return term in there or any(_are_family(term, other) for other in there)
 
 
@@ -103,7 +104,7 @@ def _are_family(one: str, other: str) -> bool:
 def _invents(sources: Sequence[Reading], said: Reading) -> bool:
     known = {term for source in sources for term in source.telling}
     counted = {amount for source in sources for amount in source.implied}
-    new = {word for word in said.words if not _is_among(word, known)}
+    new = {word for word in said.words if not is_among(word, known)}
     careful = said.careful - {term for source in sources for term in source.careful}
     return bool(
         said.amounts - counted or new or careful or said.names - {n for source in sources for n in source.names}
@@ -143,9 +144,13 @@ def _have_one_frame(one: Reading, other: Reading) -> bool:
     return ours == theirs or text.jaccard(ours, theirs) >= _SAME_FRAME
 
 
+def exchanges(sources: Sequence[Reading], said: Reading) -> bool:
+    """Whether two names, or two numbers, change places."""
+    return any(judge(sources, said) for judge in (_changes_places, _counts_others, _has_other_owners))
+
+
 def _turns(sources: Sequence[Reading], said: Reading) -> bool:
-    judges = (_changes_places, _counts_others, _is_said_of_others, _has_other_owners)
-    return any(judge(sources, said) for judge in judges)
+    return exchanges(sources, said) or _is_said_of_others(sources, said)
 
 
 def _changes_places(sources: Sequence[Reading], said: Reading) -> bool:

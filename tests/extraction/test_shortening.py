@@ -9,7 +9,8 @@ import pytest
 from channels_app import tasks
 from memories import llm, store
 from memories.capture import turn_text
-from memories.models import Change, Entry, EntryIndex
+from memories.models import Change, Entry, EntryIndex, Spend
+from memories.rewording.shortened import Fault
 from memories.text import ELLIPSIS, count_tokens
 from tests.buffer.conversations import say
 from tests.conftest import GROUP, NOW, Api
@@ -129,8 +130,9 @@ def test_what_was_reworded_or_taken_out_before_is_not_even_asked_about(
         {"summary": ""},
         {"summary": "Lorem ipsum dolor sit amet."},
         {"summary": "word " * 900},
+        {"summary": "…"},
     ],
-    ids=["fails", "is unusable", "is empty", "is invented", "is too long"],
+    ids=["fails", "is unusable", "is empty", "is invented", "is too long", "is the example"],
 )
 def test_an_answer_nobody_can_use_changes_nothing(hear: Any, queued: list[Any], model: FakeModel, answer: Any) -> None:
     hear(LONG, ANSWER)
@@ -151,8 +153,28 @@ def test_nothing_is_gained_by_a_summary_that_is_no_shorter(hear: Any, queued: li
     whole = "The staging database moves to Hangzhou on 4 May and gets the port 7654. " * 3
     hear(whole, "")
     assert ELLIPSIS not in Entry.objects.get().content
-    model.script = [{"summary": whole.strip() + " That is all of it."}]
+    model.otherwise = {"summary": whole.strip() + " That is all of it."}
     assert work(queued) == 0
+    assert "the summary is no shorter than the turn" in model.requests[-1].said[-1]
+
+
+def test_a_summary_that_would_tell_less_is_corrected(hear: Any, queued: list[Any], model: FakeModel) -> None:
+    hear(LONG, ANSWER)
+    model.script = [{"summary": "We looked at the staging database for an hour."}, {"summary": SUMMARY}]
+    assert (work(queued), model.calls) == (1, 2)
+    assert Fault.LOST in model.requests[1].said[-1]
+    assert Entry.objects.get().content == SUMMARY
+    assert Spend.objects.get(purpose="turn_summary").failures == 1
+
+
+def test_one_that_goes_on_telling_less_is_not_taken_and_is_counted(
+    hear: Any, queued: list[Any], model: FakeModel
+) -> None:
+    hear(LONG, ANSWER)
+    model.otherwise = {"summary": "The staging database moves to Suzhou on 4 May; the port will be 7654."}
+    assert (work(queued), model.calls) == (0, 3)
+    assert Entry.objects.get().content == turn_text(LONG, ANSWER)
+    assert Spend.objects.get(purpose="turn_summary").failures == 3
 
 
 def test_short_turns_are_left_alone_and_so_is_everything_when_it_is_off(
