@@ -84,7 +84,7 @@ def test_there_are_as_many_of_each_language_as_the_figures_say() -> None:
         ("备份主机的磁盘满了，Dana 会删除超过 14 天的文件。", Fault.LANGUAGE),
         ("The disk was full on Monday; Dana deletes dumps older than 14 days.", Fault.INVENTED),
         (
-            "The user asks why the nightly backup of the Atlas database failed on Tuesday, and what was agreed to change.",
+            "The user asks why the nightly backup of the Atlas database failed on Tuesday, and what was agreed.",
             Fault.ECHO,
         ),
         ("The disk of the backup host was not full. Dana deletes dumps older than 14 days.", Fault.TURNED),
