@@ -2,10 +2,11 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: run test check install browser bench soak messages clean
+.PHONY: run test search check install browser bench soak messages clean
 
 run:       ; @$(PYTHON) bootstrap.py run $(ARGS)
 test:      ; @$(PYTHON) bootstrap.py test $(ARGS)
+search:    ; @$(PYTHON) bootstrap.py search $(ARGS)
 check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install
 browser:   ; @.ci/browser

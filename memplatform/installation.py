@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = "requirements.txt"
 EMBEDDER = "requirements-embedder.txt"
 TOOLS = "requirements-dev.txt"
-#: Two processes share the tests, a file at a time: what one file sets up, it sets up once.
-_IN_TWO = ("-n", "2", "--dist", "loadfile")
+#: Two processes share the tests, a file at a time and in our order: what one file sets up, it sets up once.
+_IN_TWO = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 _ROOM = 1_200_000_000  # bytes the packages and pip's work need
 
 
@@ -44,6 +44,9 @@ WORDS = {
             ("manage.py", "makemigrations", "--check", "--dry-run"),
             ("-m", "pytest", *_IN_TWO),
         ),
+    ),
+    "search": Word(
+        (PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO, "-m", "hypothesis", "--hypothesis-profile=search"),)
     ),
     "install": Word((PACKAGES, EMBEDDER), ()),
     "manage": Word((PACKAGES, EMBEDDER), (("manage.py",),)),

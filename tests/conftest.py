@@ -10,8 +10,29 @@ from memories import embeddings
 from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.drafts import Draft
 from memories.models import Bot, BotKey, Scope, Workspace
+from tests import properties  # noqa: F401 (before hypothesis is told of a profile)
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+#: Folders with tests that start processes and wait for them. They come first, so that two who share the files of a run
+#: (`--dist loadfile --no-loadscope-reorder`) are both busy to the end.
+LONGEST = (
+    "faults",
+    "system",
+    "worker",
+    "groups",
+    "browser",
+    "sessions",
+    "buffer",
+    "extraction",
+    "batches",
+    "compression",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {folder: place for place, folder in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.parent.name, len(order)))
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +41,12 @@ def deterministic_embedder(settings: Any) -> None:
     settings.MEMORY_EMBEDDERS = ["memories.embeddings.deterministic.Deterministic"]
     settings.MEMORY_EMBED_RECALL_SECONDS = 5.0  # a busy machine must not degrade a test by accident
     embeddings.forget()
+
+
+@pytest.fixture(autouse=True)
+def looks_for_a_static_file_when_asked(settings: Any) -> None:
+    """Every Client has the middleware made anew; it need not read all the packages' folders each time."""
+    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture

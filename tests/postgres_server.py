@@ -2,10 +2,14 @@
 
 Loaded before Django's settings (`-p tests.postgres_server`). Two runs at once share the server, each with a
 database of its own.
+
+Compiled modules are kept even where PYTHONDONTWRITEBYTECODE says no, as it does in many containers: the tests start
+over a hundred processes, of which each would compile the product anew.
 """
 
 import fcntl
 import os
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
@@ -19,6 +23,8 @@ DATA = Path(__file__).resolve().parent.parent / ".data" / "test"
 _held = ExitStack()
 os.environ["MEMPLATFORM_DATA"] = str(DATA)
 os.environ.pop("MEMPLATFORM_PROCESS", None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_configure(config: pytest.Config) -> None:

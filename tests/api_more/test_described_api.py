@@ -12,7 +12,7 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from schemathesis.specs.openapi import checks
 
 from memories import store
@@ -22,6 +22,7 @@ from memplatform.wsgi import application
 from sessions_app.models import Session
 from tests.api_more.routes import ACCESS, SCOPE
 from tests.conftest import NOW, make_draft, make_key, make_scope
+from tests.properties import examples
 
 EXAMPLES = 12
 MODES = {"good": schemathesis.GenerationMode.POSITIVE, "bad": schemathesis.GenerationMode.NEGATIVE}
@@ -86,6 +87,7 @@ def one_connection(settings: Any) -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.django_db
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
@@ -97,9 +99,7 @@ def test_every_call_answers_as_described(
     operation = described()[f"/{path}"][method]
     existing = rows.get(path.split("/")[2])
 
-    @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-    )
+    @examples(EXAMPLES)
     @given(operation.as_strategy(generation_mode=MODES[mode]))
     def ask(case: Any) -> None:
         if existing and _is_uuid(case.path_parameters.get("uid")):  # otherwise every answer would be 404

@@ -16,7 +16,7 @@ from tests.conftest import NOW, make_draft
 from tests.processes import database_url
 
 ROOT = Path(__file__).resolve().parents[2]
-MEMORIES = 400
+MEMORIES = 160
 
 
 def killed_after(chunks: int, plan: Batch) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -25,6 +25,7 @@ from tests.batches.conftest import (
     undone,
 )
 from tests.conftest import NOW, make_scope
+from tests.properties import examples
 
 #: What is said here and there in one conversation, so that entries have neighbours.
 WHERE = {"session_id": "s1", "chat_id": "c1"}
@@ -108,7 +109,7 @@ def without_what_was_made(state: dict[str, Any], known: dict[str, Any]) -> dict[
 class TestBatches(TestCase):
     """hypothesis begins every example in a transaction of its own."""
 
-    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+    @examples(10)
     @given(actions)
     def test_undone_in_reverse_everything_is_as_it_was(self, plan: list[tuple[str, list[int], str]]) -> None:
         along = list(states_along(furnished(), plan))
@@ -118,7 +119,7 @@ class TestBatches(TestCase):
             assert differences(without_what_was_made(state_of_everything(), before), before) == {}
             assert not Entry.objects.live().filter(pk__in=made).exists()
 
-    @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+    @examples(5)
     @given(actions)
     def test_the_index_is_what_a_rebuild_gives(self, plan: list[tuple[str, list[int], str]]) -> None:
         scope = furnished()

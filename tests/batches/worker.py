@@ -13,7 +13,7 @@ from memories.models import Batch
 from tests.batches.conftest import LATER
 
 if __name__ == "__main__":
-    carrying.CHUNK = 50
+    carrying.CHUNK = 20
     write_down = carrying._write_down
 
     def slowly(changes):  # type: ignore[no-untyped-def]

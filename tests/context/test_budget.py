@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from channels_app.context import fitting
@@ -14,6 +14,7 @@ from sessions_app.models import Session
 from sessions_app.replaying import MESSAGE_TOKENS, Spoken
 from tests.conftest import GROUP, NOW
 from tests.context.test_context import CHAT, context, know, note
+from tests.properties import examples
 from tests.sessions.conftest import Talk
 
 WORDS = ("harbour", "violin", "周末去湖边散步", "部署窗口", "the quick brown fox", "修好了灯", "17:30", "naïve café")
@@ -36,7 +37,7 @@ def busy(talk: Talk) -> None:
 
 
 @pytest.mark.django_db
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(budget=st.one_of(st.integers(0, 300), st.integers(0, 5_000)), later=st.booleans())
 def test_it_never_exceeds_its_budget(talk: Talk, busy: None, budget: int, later: bool) -> None:
     at = NOW + timedelta(days=3) if later else NOW

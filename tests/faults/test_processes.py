@@ -1,11 +1,13 @@
-"""Parts of a running platform are killed, its disk fills, its clock moves: what it acknowledged, it keeps whole."""
+"""Parts of a running platform are killed, or all of it, its disk fills, its clock moves: what it acknowledged stays.
+
+Every test asks for a running platform; where the one before has ended it, the next is started on the same data.
+"""
 
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -18,44 +20,12 @@ from psycopg import sql
 
 from memplatform import postgres
 from memplatform.postgres import postmaster
-from tests.house import ROOT, Answer, House, free_port, until
+from tests.conftest import TELEGRAM
+from tests.faults.conftest import DISK, MAY_MOUNT, Platform, mount
+from tests.house import ROOT, Answer, House, until
 from tests.load import Load, turn
 
-SETTINGS = {
-    "MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic",
-    "MEMPLATFORM_TEST_CLOCK": "1",
-    "MEMORY_CALLS_PER_MINUTE": "1000000",
-}
-#: Only root may mount a small disk to fill; for everybody else, and for root, a full disk is also played by the
-#: database's own error.
-MAY_MOUNT = os.geteuid() == 0 and sys.platform == "linux"
-DISK = "256m"
-
-
-@pytest.fixture(scope="module")
-def data() -> Iterator[Path]:
-    """On a small disk of its own where that is possible."""
-    top = Path(os.path.realpath(tempfile.mkdtemp(prefix="faults")))
-    if mounted := MAY_MOUNT and _mount(top, f"size={DISK}") == 0:
-        assert os.path.ismount(top)
-    top.chmod(0o755)
-    (top / "data").mkdir(mode=0o755)
-    yield top / "data"
-    postgres.down(top / "data")
-    if mounted:
-        subprocess.run(["umount", str(top)], check=True)
-    shutil.rmtree(top)
-
-
-def _mount(folder: Path, options: str) -> int:
-    return subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True).returncode
-
-
-@pytest.fixture(scope="module")
-def house(data: Path) -> Iterator[House]:
-    house = House(data, free_port(), **SETTINGS).greets()
-    yield house
-    house.end(signal.SIGTERM)
+SAID = ["where do I live?", "我养了一只猫，叫麻薯。", "what did I just say?"]
 
 
 @contextmanager
@@ -178,11 +148,11 @@ if MAY_MOUNT:
     @contextmanager
     def full(disk: Path) -> Iterator[None]:
         """But for half a megabyte."""
-        assert _mount(disk, f"remount,size={shutil.disk_usage(disk).used + 500_000}") == 0
+        assert mount(disk, f"remount,size={shutil.disk_usage(disk).used + 500_000}") == 0
         try:
             yield
         finally:
-            assert _mount(disk, f"remount,size={DISK}") == 0
+            assert mount(disk, f"remount,size={DISK}") == 0
 
     def test_a_full_disk_stops_writing_and_nothing_else(house: House, data: Path) -> None:
         with Load(house, seed=5).running(writers=4) as load:
@@ -260,3 +230,65 @@ def test_two_migrations_at_once_both_end_well_and_make_the_tables_once(house: Ho
     with psycopg.connect(address) as connection:
         applied = connection.execute("SELECT app || '.' || name FROM django_migrations ORDER BY 1").fetchall()
     assert [(name,) for name in house.ask("SELECT app || '.' || name FROM django_migrations ORDER BY 1")] == applied
+
+
+# everything
+
+
+def kill_everything(house: House) -> None:
+    """At once, and without a word: supervisor, web, worker, embedder and the database."""
+    pids = [house.database_pid(), *(pid for name in ("web", "worker", "embedder") for pid in house.pids(name))]
+    house.process.kill()
+    for pid in pids:
+        if pid and postmaster.is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
+    house.process.wait(timeout=30)
+    house.reader.join()
+    until(lambda: not any(pid and postmaster.is_alive(pid) for pid in pids), 30)
+
+
+def told(house: House, path: str, body: Any) -> Any:
+    answer = house.post(path, body)
+    assert answer.status in (200, 201), answer.body
+    return answer.json()
+
+
+def test_a_conversation_goes_on_after_every_process_was_killed(house: House, platform: Platform) -> None:
+    """B9."""
+    turns = [{"address": TELEGRAM, "user": words, "assistant": f"answer to {words}"} for words in SAID]
+    for said in turns[:2]:
+        before = told(house, "turns", said)["session"]
+    name = f"sessions/{before['id']}"
+    told(house, f"{name}/events", {"events": [{"kind": "ambient", "content": "coffee is out"}]})
+    flush = told(house, f"{name}/flush", {"version": 1, "continue": "They speak of cats."})
+    kill_everything(house)
+
+    again = platform.house()
+    after = told(again, "turns", turns[2])["session"]
+    assert (after["id"], after["conversation"]) == (before["id"], 1)
+    history = [
+        {"role": role, "content": said[role]} for said in turns for role in ("user", "assistant")
+    ]  # what a client believes is what was said: nothing is new, nothing differs
+    appended = told(again, f"{name}/events", {"history": history})
+    assert appended["events"] == []
+    assert appended["session"]["flushed_to"] == flush["up_to"] and appended["session"]["tokens"] == after["tokens"]
+    assert told(again, f"{name}/flush", {"version": 1, "reply": "NO_REPLY"})["id"] == flush["id"]
+
+
+def test_asked_to_stop_under_load_it_keeps_what_it_acknowledged_and_flushes_every_conversation(
+    house: House, platform: Platform
+) -> None:
+    """Asked to stop in the middle of work, it ends what it has begun (C8)."""
+    load = Load(house, seed=6)
+    with load.running(writers=4):
+        until(lambda: len(load.acknowledged) > 40, 30)
+        assert house.end(signal.SIGTERM) < 30
+    again = platform.house()
+    stored = load.stored()
+    assert {sent.said: stored[sent.said] for sent in load.acknowledged if stored[sent.said] != (1, 1)} == {}
+    began = again.ask("SELECT count(*) FROM sessions_app_session WHERE peer LIKE 'writer%'")
+    flushed = again.ask(
+        "SELECT count(DISTINCT s.id) FROM sessions_app_session s JOIN sessions_app_flush f ON f.session_id = s.id"
+        " WHERE s.peer LIKE 'writer%' AND s.flushed_to = s.next_position - 1"
+    )
+    assert flushed == began == [4]

@@ -21,7 +21,7 @@ from tests.sessions.conftest import Talk, clock
 MEMBERS = ("ann", "ben", "cleo")
 GROUPS = ("g1", "g2")
 TOPICS = ("holiday", "salary", "生日", "房租")
-TURNS = 200
+TURNS = 90
 WORD = re.compile(r"zq\d+x")
 YESTERDAY = NOW - timedelta(days=1)
 

@@ -28,19 +28,19 @@ def test_nobody_reads_what_is_not_theirs(world: World, workspace: Workspace) -> 
         assert found == [] and len(told) > 100
 
 
-def test_not_at_the_first_turn_either(small_world: World, workspace: Workspace) -> None:
-    with_profiles(small_world)
+def test_not_at_the_first_turn_either(world: World, workspace: Workspace) -> None:
+    with_profiles(world)
     Session.objects.update(last_at=NOW - timedelta(days=30))  # idle for long: notes in place of history
     workspace.channels.update(group_sessions="per_member")
     for rule in ("same_chat", "all"):
         workspace.channels.update(group_user_recall=rule)
-        found, told = leaks(small_world, rule, call="context", token_budget=50_000)
+        found, told = leaks(world, rule, call="context", token_budget=50_000)
         assert found == [] and told
 
 
-def test_the_questions_find_a_broken_rule(small_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_profiles(small_world)
+def test_the_questions_find_a_broken_rule(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_profiles(world)
     monkeypatch.setattr(conditions, "heard_here", lambda query: ([], {}))
-    found, _told = leaks(small_world, "same_chat", call="context", token_budget=50_000)
+    found, _told = leaks(world, "same_chat", call="context", token_budget=50_000)
     assert found and all(place in GROUPS for _word, _peer, place in found)
     assert {peer for peer, _place in everyone()} >= {peer for _word, peer, _place in found}

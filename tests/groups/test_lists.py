@@ -45,13 +45,13 @@ def test_a_key_for_one_scope_lists_it_alone(world: World, workspace: Workspace, 
             assert talk.get(path, scope=other).status_code == 404
 
 
-def test_its_sessions_are_those_of_its_scope(small_world: World, workspace: Workspace) -> None:
-    everything = small_world.talk.get("sessions", limit=200).json()["results"]
+def test_its_sessions_are_those_of_its_scope(world: World, workspace: Workspace) -> None:
+    everything = world.talk.get("sessions", limit=200).json()["results"]
     assert len(everything) == len(MEMBERS) + len(GROUPS)
     for scope, talk in keys(workspace).items():
         (session,) = talk.get("sessions").json()["results"]
         said = words_in(talk.get(f"sessions/{session['id']}/events", limit=200).json())
-        assert said and not [word for word in said if not is_of(small_world, word, scope)]
+        assert said and not [word for word in said if not is_of(world, word, scope)]
         for other in everything:
             expected = 200 if other["id"] == session["id"] else 404
             assert talk.get(f"sessions/{other['id']}/events").status_code == expected

@@ -34,28 +34,24 @@ def test_nobody_hears_what_is_not_theirs(world: World, workspace: Workspace) -> 
     assert own & told["same_chat"]
 
 
-def test_by_default_nothing_told_in_private_is_told_in_a_group(small_world: World) -> None:
-    private = {word for word, told in small_world.told.items() if told.places != {"g1"} and "g1" not in told.copies}
+def test_by_default_nothing_told_in_private_is_told_in_a_group(world: World) -> None:
+    private = {word for word, told in world.told.items() if told.places != {"g1"} and "g1" not in told.copies}
     for peer, _place in everyone():
         for question in questions():
-            assert not private & words_in(asked(small_world, "recall", peer, "g1", question, limit=50, quotas=False))
+            assert not private & words_in(asked(world, "recall", peer, "g1", question, limit=50, quotas=False))
 
 
-def test_who_explains_tells_no_words_either(small_world: World) -> None:
-    found, _told = leaks(small_world, "same_chat", explain=True, limit=50)
+def test_who_explains_tells_no_words_either(world: World) -> None:
+    found, _told = leaks(world, "same_chat", explain=True, limit=50)
     assert found == []
 
 
-def test_the_questions_find_a_broken_rule(
-    small_world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_questions_find_a_broken_rule(world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conditions, "heard_here", lambda query: ([], {}))
-    assert leaks(small_world, "same_chat", limit=50, quotas=False)[0]
+    assert leaks(world, "same_chat", limit=50, quotas=False)[0]
 
 
-def test_they_find_private_messages_that_were_told_as_events(
-    small_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_find_private_messages_that_were_told_as_events(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall_leg, "_is_private_here", lambda place: False)
-    found, _told = leaks(small_world, "same_chat")
+    found, _told = leaks(world, "same_chat")
     assert found and all(place in GROUPS for _word, _peer, place in found)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memories import names, store, upkeep
@@ -13,6 +13,7 @@ from memories.retrieval import Place, Query, Recall, recall
 from memories.retrieval.people import asked_about
 from memories.scoping import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
+from tests.properties import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -159,7 +160,7 @@ def test_a_scope_keeps_no_more_names_than_are_worth_looking_for(scope: Scope) ->
     assert len(scope.nicknames) == 200
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(15)
 @given(st.lists(st.sampled_from(["Nick", "Mel", "小李", "阿明", "豆豆", "Caro"]), min_size=1, max_size=4, unique=True))
 def test_a_name_learnt_in_one_scope_never_acts_in_another(workspace: Workspace, aliases: list[str]) -> None:
     Entry.objects.all().delete()

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.models import Entry, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import TELEGRAM, make_key
+from tests.properties import examples
 from tests.sessions.conftest import Talk
 
 pytestmark = pytest.mark.django_db
@@ -102,7 +103,7 @@ def test_a_history_that_differs_is_told_where_and_clears_nothing(
 MESSAGES = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.sampled_from("abc")), max_size=6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@examples(60)
 @given(said=MESSAGES, known=MESSAGES, new=MESSAGES)
 def test_whatever_is_believed_the_history_only_grows_into_what_was_told(
     talk: Talk, session: Session, said: Any, known: Any, new: Any

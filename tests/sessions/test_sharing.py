@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.choices import DmScope, GroupSessions
 from memories.scoping import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
+from tests.properties import examples
 
 PLATFORMS = ["lark", "dingtalk", "telegram", "wechat", "web", "cli"]
 IDS = st.text(st.sampled_from("ab:%_~-.A好"), min_size=1, max_size=4)
@@ -56,7 +57,7 @@ def chats(draw: Any) -> tuple[Address, Address]:
     return replace(one, chat=f"dm-{one.peer}"), replace(other, chat=f"dm-{other.peer}")
 
 
-@settings(max_examples=400, deadline=None, database=None)
+@examples(400)
 @given(pair=st.composite(chats)(), dm_scope=st.sampled_from(DmScope.values))
 def test_a_shared_session_is_always_a_shared_memory(pair: tuple[Address, Address], dm_scope: str) -> None:
     one, other = (resolve(address, ChannelRules(dm_scope=dm_scope)) for address in pair)
@@ -66,7 +67,7 @@ def test_a_shared_session_is_always_a_shared_memory(pair: tuple[Address, Address
         assert session_of(one) == session_of(other)
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@examples(300)
 @given(one=st.tuples(IDS, IDS), other=st.tuples(IDS, IDS))
 def test_members_of_groups_never_meet_in_one_session(one: tuple[str, str], other: tuple[str, str]) -> None:
     rules = ChannelRules(group_sessions=GroupSessions.PER_MEMBER)

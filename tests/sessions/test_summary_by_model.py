@@ -6,7 +6,7 @@ import pytest
 
 from memories.models import Entry, Spend, Workspace
 from memories.text import count_tokens
-from sessions_app import summaries
+from sessions_app import asking, summaries
 from sessions_app.models import Flush, Session
 from tests.conftest import GROUP
 from tests.llm.fake_server import FakeModel, Reply
@@ -127,9 +127,10 @@ FAILURES = {
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_without_an_answer_the_summary_is_in_the_conversations_own_words(
-    failure: str, talk: Talk, flushed: Session, model: FakeModel, settings: Any
+    failure: str, talk: Talk, flushed: Session, model: FakeModel, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.MEMORY_LLM_TOTAL_SECONDS = 3.0
+    settings.MEMORY_LLM_TOTAL_SECONDS = 1.0
+    monkeypatch.setattr(asking, "_LEAST_SECONDS", 0.5)
     model.otherwise = FAILURES[failure]
     assert compact(flushed)
     summary = summary_of(flushed)

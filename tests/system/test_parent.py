@@ -9,25 +9,32 @@ import pytest
 from memplatform.parent import STARTED_BY
 from tests.house import ROOT
 
-LOOK = "import time; from memplatform.parent import end_with_parent; end_with_parent(); time.sleep(60)"
+LOOK = """
+import time
+from memplatform import parent
+parent._LOOK_EVERY = 0.1
+parent.end_with_parent()
+print("looks", flush=True)
+time.sleep(60)
+"""
 
 
 def started_by(pid: int) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-c", LOOK], cwd=ROOT, env={**os.environ, STARTED_BY: str(pid)})
+    return subprocess.Popen(
+        [sys.executable, "-c", LOOK], cwd=ROOT, env={**os.environ, STARTED_BY: str(pid)}, stdout=subprocess.PIPE
+    )
 
 
 def test_one_whose_parent_is_gone_before_it_looks_ends() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         pass
-    late = started_by(gone.pid)
-    assert late.wait(timeout=15) != 0
+    with started_by(gone.pid) as late:
+        assert late.wait(timeout=15) != 0
 
 
 def test_one_whose_parent_lives_goes_on() -> None:
-    child = started_by(os.getpid())
-    try:
+    with started_by(os.getpid()) as child:
+        assert child.stdout and child.stdout.readline() == b"looks\n"
         with pytest.raises(subprocess.TimeoutExpired):
-            child.wait(timeout=4)
-    finally:
+            child.wait(timeout=1)  # ten looks
         child.kill()
-        child.wait()
