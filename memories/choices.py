@@ -184,6 +184,10 @@ class Held(TextChoices):
     )
     UNREADABLE = "unreadable", _("It rests on an answer of the model that could not be read: %(problem)s")
     DOUBTFUL = "doubtful", _("The model would take %(rows)d memories out of use, and nothing newer says why.")
+    REWORDED = (
+        "reworded",
+        _("%(merges)d merges are in words of the model's own; whether they say what was said, a person knows."),
+    )
     CROWDED = (
         "crowded",
         _("The scope holds %(facts)d facts, at most %(most)d; which of these may go, no machine decides."),
@@ -237,6 +241,13 @@ class Fusion(TextChoices):
 
     RELATIVE = "relative", _("Relative scores")
     RRF = "rrf", _("Reciprocal ranks")
+
+
+class Rewordings(TextChoices):
+    """What becomes of facts a model would say in words of its own, when nothing speaks against them (D6)."""
+
+    WAIT = "wait", _("They wait for a person")
+    APPLY = "apply", _("They are applied")
 
 
 class NeedMode(TextChoices):

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from django.conf import settings
 
-from memories.choices import DmScope, Fusion, GroupUserRecall
+from memories.choices import DmScope, Fusion, GroupUserRecall, Rewordings
 
 
 class MemorySettings:
@@ -50,6 +50,7 @@ class MemorySettings:
     COMPRESS_TIME: timedelta = timedelta(minutes=5)  # one task goes on for so long; another takes up what is left
     COMPRESS_LEAST: int = 10  # facts of one project and topic, below which they are left alone
     COMPRESS_COVERAGE: float = 0.5  # of a fact's words a text holds at least, to stand for it
+    REWORDINGS: str = Rewordings.WAIT  # merges in words of the model's own; those that repeat a fact are applied
     PROFILE_LINES: int = 100  # of one scope
     FACTS_AIM: int = 2_000  # of one scope; shown when there are more
     FACTS_MOST: int = 5_000  # beyond, the least relevant that pass are archived

@@ -26,6 +26,7 @@ WORDS = {
     "flushed": _("flushed"),
     "frozen": _("frozen scopes passed over"),
     "held": _("held for a person"),
+    "reworded": _("merges that wait for a person"),
     "held_rows": _("rows held for a person"),
     "homeless": _("facts without a memory to go to"),
     "invented": _("invented facts refused"),

@@ -71,5 +71,11 @@ def replaced(verb: BatchVerb, entry: Entry, position: int) -> Step:
     return Step(verb=verb, entry_id=entry.pk, version=entry.version, draft={"into": {"position": position}})
 
 
+def merge(sources: Sequence[Entry], content: str, *, after: int) -> list[Step]:
+    """The rows that make several facts one, behind so many others."""
+    made = create(merged(sources, content), sources)
+    return [made, *(replaced(BatchVerb.MERGE, source, after + 1) for source in sources)]
+
+
 def archived(entry: Entry) -> Step:
     return Step(verb=BatchVerb.ARCHIVE, entry_id=entry.pk, version=entry.version)

@@ -1,19 +1,19 @@
 """What a model's judgement may do without a person: rules it cannot talk its way around (D6).
 
-It may say that facts are one only where its text says what they say, of the same place; and that a fact is over only
-where something newer says so, or time itself does.
+It may say that facts are one only where its text is what they say, of the same place; in words of its own it may
+propose so. That a fact is over it may say where something newer corrects it, or time itself does.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memories import rewording, substance
-from memories.choices import Category
+from memories import conflicts, rewording
+from memories.choices import Category, Rewordings
 from memories.compression.facts import relevance
 from memories.conf import conf
 from memories.drafts import COLUMN_SLOTS
 from memories.models import Entry
-from memories.rewording import Objection
+from memories.rewording import Objection, proving
 
 #: Sources of one text; more than these no sentence holds.
 _MOST = 12
@@ -22,7 +22,7 @@ _FADED = 0.1
 _PASSING = frozenset({Category.TEMP, Category.DEBUG})
 #: Where it was said is of no matter to what it says; who said it is.
 _OF_ITS_OWN = ("speaker",)
-__all__ = ["Objection", "is_over", "objection", "slots_of"]
+__all__ = ["Objection", "is_certain", "is_over", "objection", "outdates", "slots_of"]
 
 
 def objection(sources: Sequence[Entry], said: str) -> Objection | None:
@@ -32,6 +32,13 @@ def objection(sources: Sequence[Entry], said: str) -> Objection | None:
     if _are_apart(sources):
         return Objection.PLACES
     return rewording.objection([source.content for source in sources], said)
+
+
+def is_certain(sources: Sequence[Entry], said: str) -> bool:
+    """Whether a text may take the place of these without a person: it is what they say, or the owner allows it."""
+    if conf.REWORDINGS == Rewordings.APPLY:
+        return True
+    return proving.is_made_of(said, [source.content for source in sources])
 
 
 def _are_apart(sources: Iterable[Entry]) -> bool:
@@ -58,9 +65,16 @@ def is_over(fact: Entry, kept: Iterable[Entry], now: datetime) -> bool:
 
 
 def _tells_anew(newer: Entry, fact: Entry) -> bool:
-    if newer.pk == fact.pk or newer.stated_at < fact.stated_at:
+    return newer.pk != fact.pk and (outdates(newer, fact) or _repeats(newer, fact))
+
+
+def outdates(newer: Entry, fact: Entry) -> bool:
+    """Whether what was stated later certainly takes the place of what was stated before."""
+    if newer.stated_at < fact.stated_at or _are_apart([newer, fact]):
         return False
-    about = substance.names(fact.content) - substance.numbers(fact.content)  # a weekday is a name by its capital only
-    if about and about.isdisjoint(substance.names(newer.content)):
-        return False
-    return substance.coverage(fact.content, newer.content) >= conf.COMPRESS_COVERAGE
+    return conflicts.judge(fact.content, newer.content) is conflicts.Verdict.CERTAIN
+
+
+def _repeats(newer: Entry, fact: Entry) -> bool:
+    is_newer = newer.stated_at >= fact.stated_at and not _are_apart([newer, fact])
+    return is_newer and proving.are_alike(newer.content, fact.content)

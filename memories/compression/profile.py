@@ -9,13 +9,15 @@ from django.db import transaction
 
 from memories import batch, prompts, rewording
 from memories.batch import Step
-from memories.choices import BatchState, BatchVerb, Category, Held
+from memories.choices import BatchState, BatchVerb, Category, Rewordings
 from memories.compression import drafting, judging
 from memories.compression.asking import Asker, Clock
-from memories.compression.facts import is_fixed, live_facts, relevance, settled_by_people, shown, waiting_in
+from memories.compression.doubts import Doubts, propose
+from memories.compression.facts import is_fixed, live_facts, relevance, settled_by_people, shown
 from memories.conf import conf
-from memories.llm.schemas import Given, Line, Profile
+from memories.llm.schemas import Given, Line, Profile, is_one_sentence
 from memories.models import Batch, Entry, Scope
+from memories.rewording import proving
 
 JOB = "profile"
 DOUBTS = "profile-doubts"
@@ -30,7 +32,7 @@ class _Refreshed:
 
     room: int
     steps: list[Step] = field(default_factory=list)
-    doubtful: list[Step] = field(default_factory=list)
+    doubts: Doubts = field(default_factory=Doubts)
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -82,26 +84,51 @@ def _read(answer: Profile, named: dict[str, Entry], free: frozenset[str], *, roo
         _write(line, [named[pk] for pk in dict.fromkeys(line.ids)], [named[pk] for pk in free], refreshed)
     for pk in dict.fromkeys(answer.drop):
         kept = [entry for other, entry in named.items() if other not in answer.drop]
-        sure = judging.is_over(named[pk], kept, now)
-        (refreshed.steps if sure else refreshed.doubtful).append(drafting.archived(named[pk]))
-        refreshed.room -= not sure
+        if judging.is_over(named[pk], kept, now):
+            refreshed.steps.append(drafting.archived(named[pk]))
+        else:
+            refreshed.doubts.drops.append(named[pk])
+            refreshed.room -= 1
     return refreshed
 
 
 def _write(line: Line, sources: list[Entry], free: Sequence[Entry], refreshed: _Refreshed) -> None:
-    """One new line: it follows the lines it names, or takes them in when it says all of them."""
-    old = [source for source in sources if source in free]
-    why = _objection(line.content, sources, old)
+    """One new line, in words of its sources; it takes the place of the lines it repeats or corrects, and no others."""
+    named = [source for source in sources if source in free]
+    said = _in_words_of_theirs(line.content, sources, named)
+    old = {entry: verb for entry in named if (verb := _replaced_by(said, entry, sources))}
+    why = _objection(line.content, sources, named) or ("" if said else "reworded")
     if why or refreshed.room + len(old) < 1:
         refreshed.counts[f"not_written_{why or 'no_room'}"] += 1
         return
     refreshed.room += len(old) - 1
     naming = [source for source in sources if source not in old]
-    refreshed.steps.append(drafting.create(drafting.line(sources, line.content, line.category), sources, naming=naming))
+    refreshed.steps.append(drafting.create(drafting.line(sources, said, line.category), sources, naming=naming))
     place = len(refreshed.steps)
-    for entry in old:
-        verb = BatchVerb.SUPERSEDE if judging.objection([entry], line.content) else BatchVerb.MERGE
-        refreshed.steps.append(drafting.replaced(verb, entry, place))
+    refreshed.steps += [drafting.replaced(verb, entry, place) for entry, verb in old.items()]
+
+
+def _in_words_of_theirs(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
+    """A line as its sources have it: a model chooses what belongs into the profile, how it is said people did.
+
+    Empty: of several, which together are no sentence any more.
+    """
+    contents = [source.content for source in sources if source not in old] or [source.content for source in old]
+    if conf.REWORDINGS == Rewordings.APPLY or proving.repeats(said, contents):
+        return said
+    if len(contents) == 1:
+        return contents[0]
+    joined = proving.side_by_side(contents)
+    return joined if is_one_sentence(joined) else ""
+
+
+def _replaced_by(said: str, entry: Entry, sources: Sequence[Entry]) -> BatchVerb | None:
+    """How a line takes the place of an older one: it says it again, or something newer corrects it."""
+    applies = conf.REWORDINGS == Rewordings.APPLY and not judging.objection([entry], said)
+    if applies or proving.holds(said, entry.content):
+        return BatchVerb.MERGE
+    newer = (source for source in sources if source.pk != entry.pk)
+    return BatchVerb.SUPERSEDE if any(judging.outdates(source, entry) for source in newer) else None
 
 
 def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
@@ -123,12 +150,7 @@ def _plan(scope: Scope, refreshed: _Refreshed, asker: Asker, now: datetime, run:
         plan = batch.plan(scope, refreshed.steps, name=JOB, run=run, actor=ACTOR, now=now, judged=True)
         plan.cost = asker.take_cost()
         plan.save(update_fields=["cost"])
-        waiting = waiting_in(scope, DOUBTS)
-        if doubtful := [step for step in refreshed.doubtful if step.entry_id not in waiting]:
-            doubts = batch.plan(
-                scope, doubtful, name=DOUBTS, run=batch.part_of(run, "doubts"), actor=ACTOR, now=now, judged=True
-            )
-            batch.hold(doubts, Held.DOUBTFUL, rows=len(doubtful))
+        propose(scope, refreshed.doubts, name=DOUBTS, run=run, actor=ACTOR, now=now)
     return plan
 
 

@@ -9,9 +9,10 @@ from django.db import transaction
 
 from memories import batch, prompts
 from memories.batch import Step
-from memories.choices import BatchState, BatchVerb, EntryType, Held
+from memories.choices import BatchState, BatchVerb, EntryType
 from memories.compression import drafting, judging, profile
 from memories.compression.asking import Asker, Clock, Report, silently
+from memories.compression.doubts import Doubts, propose
 from memories.compression.facts import (
     Partition,
     chunks,
@@ -20,7 +21,6 @@ from memories.compression.facts import (
     reached,
     settled_by_people,
     shown,
-    waiting_in,
 )
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen
@@ -41,20 +41,22 @@ class Judged:
     partitions: list[str] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)  # of partitions that are not done: the next chunk
     steps: list[Step] = field(default_factory=list)
-    doubtful: list[Step] = field(default_factory=list)
+    doubts: Doubts = field(default_factory=Doubts)
     counts: Counter[str] = field(default_factory=Counter)
 
     def merge(self, sources: Sequence[Entry], content: str) -> None:
         if why := judging.objection(sources, content):
             self.counts[f"not_merged_{why}"] += 1  # all of them are kept
-            return
-        self.steps.append(drafting.create(drafting.merged(sources, content), sources))
-        place = len(self.steps)
-        self.steps += [drafting.replaced(BatchVerb.MERGE, source, place) for source in sources]
+        elif judging.is_certain(sources, content):
+            self.steps += drafting.merge(sources, content, after=len(self.steps))
+        else:
+            self.doubts.merges.append((sources, content))
 
     def drop(self, fact: Entry, kept: Sequence[Entry], now: datetime) -> None:
-        sure = judging.is_over(fact, kept, now)
-        (self.steps if sure else self.doubtful).append(drafting.archived(fact))
+        if judging.is_over(fact, kept, now):
+            self.steps.append(drafting.archived(fact))
+        else:
+            self.doubts.drops.append(fact)
 
 
 def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report | None = None) -> dict[str, int]:
@@ -105,7 +107,8 @@ def _compress_scope(scope: Scope, asker: Asker, clock: Clock, run: str) -> dict[
             break
     if not judged.answers:
         return dict(judged.counts)
-    return dict(judged.counts) | {"planned": 1} | _carried_out(_plan(scope, judged, asker, clock(), run), clock())
+    plan = _plan(scope, judged, asker, clock(), run)
+    return dict(judged.counts) | {"planned": 1} | _carried_out(plan, clock())
 
 
 def _judge(partition: Partition, judged: Judged, asker: Asker, now: datetime) -> bool:
@@ -138,18 +141,14 @@ def _take(answer: Compression, named: dict[str, Entry], partition: Partition, ju
 
 
 def _plan(scope: Scope, judged: Judged, asker: Asker, now: datetime, run: str) -> Batch:
-    """The plan, and beside it the drops nothing but the model speaks for, which wait for a person."""
+    """The plan, and beside it what nothing but the model speaks for, which waits for a person."""
     with transaction.atomic():
         batch.overtake(scope, JOB, actor=ACTOR, now=now)
         plan = batch.plan(scope, judged.steps, name=JOB, run=run, actor=ACTOR, now=now, judged=True)
         plan.cost = asker.take_cost() | {"judged": judged.partitions, "reached": judged.reached}
         plan.save(update_fields=["cost"])
-        waiting = waiting_in(scope, DOUBTS)
-        if doubtful := [step for step in judged.doubtful if step.entry_id not in waiting]:
-            doubts = batch.plan(
-                scope, doubtful, name=DOUBTS, run=batch.part_of(run, "doubts"), actor=ACTOR, now=now, judged=True
-            )
-            batch.hold(doubts, Held.DOUBTFUL, rows=len(doubtful))
+        waiting = propose(scope, judged.doubts, name=DOUBTS, run=run, actor=ACTOR, now=now)
+        judged.counts["reworded"] += waiting
     return plan
 
 

@@ -79,11 +79,16 @@ def _tells(said: str) -> None:
 def _sentence(value: str) -> str:
     said = _cleaned(value)
     _tells(said)
-    chinese = len(_CJK.findall(said))
-    words = len(_WORD.findall(_CJK.sub(" ", said)))
-    if chinese * FACT_WORDS + words * FACT_CJK > FACT_CJK * FACT_WORDS or len(said) > FACT_CHARS:
+    if not is_one_sentence(said):
         raise ValueError(f"it is longer than {FACT_WORDS} words or {FACT_CJK} Chinese characters")
     return said
+
+
+def is_one_sentence(said: str) -> bool:
+    """Whether a text is as short as what a fact or a line of a profile says."""
+    chinese = len(_CJK.findall(said))
+    words = len(_WORD.findall(_CJK.sub(" ", said)))
+    return chinese * FACT_WORDS + words * FACT_CJK <= FACT_CJK * FACT_WORDS and len(said) <= FACT_CHARS
 
 
 def _summary(value: str) -> str:

@@ -63,8 +63,8 @@ def test_a_line_something_newer_corrects_is_followed_by_it(scope: Scope, model: 
     model.otherwise = writes("Mia lives in Bremen.", "Mia moved to Bremen.", "Mia lives in Berlin.")
     compress(scope)
     old.refresh_from_db()
-    assert live(scope, tier=1) == {"Mia lives in Bremen."}
-    assert old.superseded_by and old.superseded_by.content == "Mia lives in Bremen."
+    assert live(scope, tier=1) == {"Mia moved to Bremen."}
+    assert old.superseded_by and old.superseded_by.content == "Mia moved to Bremen."
 
 
 def test_nothing_old_takes_the_place_of_a_line(scope: Scope, model: FakeModel) -> None:
@@ -80,6 +80,44 @@ def test_what_no_fact_says_is_not_written(scope: Scope, model: FakeModel) -> Non
     model.otherwise = writes("Mia lives in Berlin since 2019.", "Mia lives in Berlin.")
     assert compress(scope)["not_written_invented"] == 1
     assert live(scope, tier=1) == set()
+
+
+FALSE = [
+    ("Ana eats meat.", "Ana eats no meat."),
+    ("Ana trusts Kim.", "Kim trusts Ana."),
+    ("Ana may want to quit.", "Ana wants to quit."),
+    ("Tom prefers tabs over spaces.", "Tom prefers spaces over tabs."),
+    ("小汤喜欢用制表符。", "小汤不喜欢用制表符。"),
+    ("他已经戒烟了。", "他没有戒烟。"),
+    ("弟弟比哥哥高。", "哥哥比弟弟高。"),
+]
+
+
+@pytest.mark.parametrize(("fact", "said"), FALSE, ids=[said for _fact, said in FALSE])
+def test_a_line_is_in_the_words_of_its_facts_whatever_the_model_makes_of_them(
+    scope: Scope, model: FakeModel, fact: str, said: str
+) -> None:
+    facts(scope, fact, importance=0.9)
+    model.otherwise = writes(said, fact)
+    compress(scope)
+    assert live(scope, tier=1) <= {fact}
+
+
+def test_several_facts_stand_side_by_side_in_a_line(scope: Scope, model: FakeModel) -> None:
+    facts(scope, "Mia lives in Berlin.", "Mia works at Siemens.", importance=0.9)
+    model.otherwise = writes(
+        "Mia works at Siemens and lives in Berlin.", "Mia lives in Berlin.", "Mia works at Siemens."
+    )
+    compress(scope)
+    assert live(scope, tier=1) == {"Mia lives in Berlin; Mia works at Siemens"}
+
+
+def test_a_line_nothing_corrects_stays_beside_the_new_one(scope: Scope, model: FakeModel) -> None:
+    line(scope, "Mia likes tea.", days_ago=90)
+    facts(scope, "Mia lives in Lisbon.", importance=0.9, days_ago=3)
+    model.otherwise = writes("Mia lives in Lisbon.", "Mia lives in Lisbon.", "Mia likes tea.")
+    compress(scope)
+    assert live(scope, tier=1) == {"Mia likes tea.", "Mia lives in Lisbon."}
 
 
 @pytest.mark.parametrize("kept", [{"pinned": True}, {"source": Source.MANUAL}, {"source": Source.MIGRATION}])

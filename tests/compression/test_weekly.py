@@ -15,8 +15,9 @@ from tests.conftest import NOW
 from tests.llm.fake_server import Asked, FakeModel
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TWINS = ("The backup runs on host Atlas at night.", "At night the backup runs on Atlas, a host.")
-ONE = "The backup runs at night on the host Atlas."
+TWINS = ("Atlas starts three backups at 3 pm.", "Atlas begins 3 backups at 15:00.")
+ONE = "Atlas starts 3 backups at 3 pm."
+OWN = "At 3 pm Atlas starts its three backups."
 
 
 def about_facts(model: FakeModel) -> list[Asked]:
@@ -68,12 +69,12 @@ def test_pinned_facts_and_those_people_wrote_are_not_even_shown(scope: Scope, mo
 def test_a_drop_time_itself_or_a_newer_fact_speaks_for_is_made(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS)
     facts(scope, "The tunnel is open for a test.", category=Category.TEMP)
-    facts(scope, "Dana's desk is in room 4 on the second floor.", days_ago=50)
-    facts(scope, "Dana's desk is in room 9 on the second floor.", days_ago=2)
-    gone = ("The tunnel is open for a test.", "Dana's desk is in room 4 on the second floor.")
+    facts(scope, "Dana lives in Porto.", days_ago=50)
+    facts(scope, "Dana moved to Bremen.", days_ago=2)
+    gone = ("The tunnel is open for a test.", "Dana lives in Porto.")
     model.otherwise = dropping(*gone)
     assert compress(scope)["dropped"] == 2
-    assert live(scope) == {*FACTS, "Dana's desk is in room 9 on the second floor."}
+    assert live(scope) == {*FACTS, "Dana moved to Bremen."}
 
 
 def test_a_drop_only_the_model_speaks_for_waits_for_a_person(scope: Scope, model: FakeModel) -> None:
@@ -174,3 +175,70 @@ def test_a_partition_too_large_for_one_run_is_gone_on_with(
     asked = about_facts(model)
     assert {fact["content"] for one in asked for fact in one.data["facts"]} == set(FACTS)
     assert len(asked) == 3
+
+
+@pytest.mark.parametrize("into", [0, 1])
+def test_a_merge_may_be_one_of_its_facts(scope: Scope, model: FakeModel, into: int) -> None:
+    facts(scope, *FACTS)
+    old = {fact.pk for fact in facts(scope, TWINS[0], origins=("m1",)) + facts(scope, TWINS[1], origins=("m2",))}
+    model.otherwise = merging(*TWINS, into=TWINS[into])
+    assert compress(scope)["merged"] == 1  # the other one
+    assert live(scope) == {*FACTS, TWINS[into]}
+    one = Entry.objects.live().get(content=TWINS[into])
+    assert set(one.origins) == {"m1", "m2"}
+    links = Link.objects.filter(from_entry=one, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)
+    assert {*links, one.pk} >= old
+    undo = batch.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=LATER)
+    batch.carry_out(undo, now=LATER)
+    assert live(scope) == {*FACTS, *TWINS}
+
+
+def test_a_merge_in_words_of_its_own_waits_for_a_person(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS, *TWINS)
+    model.otherwise = merging(*TWINS, into=OWN)
+    told = compress(scope)
+    assert (told["merged"], told["reworded"], live(scope)) == (0, 1, {*FACTS, *TWINS})
+    waiting = Batch.objects.get(name="compress-doubts")
+    assert batch.in_words(waiting) == [
+        "1 merges are in words of the model's own; whether they say what was said, a person knows."
+    ]
+    compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
+    assert Batch.objects.filter(name="compress-doubts").count() == 1
+    batch.carry_out(batch.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    assert live(scope) == {*FACTS, OWN}
+    undo = batch.plan_undo(Batch.objects.get(pk=waiting.pk), actor="user:ann", now=LATER)
+    batch.carry_out(undo, now=LATER)
+    assert live(scope) == {*FACTS, *TWINS}
+
+
+def test_an_owner_may_have_it_applied(scope: Scope, model: FakeModel, settings: Any) -> None:
+    settings.MEMORY_REWORDINGS = "apply"
+    facts(scope, *FACTS, *TWINS)
+    model.otherwise = merging(*TWINS, into=OWN)
+    assert compress(scope)["merged"] == 2
+    assert live(scope) == {*FACTS, OWN}
+
+
+FALSE = [
+    ("Sam is allergic to nuts.", "Sam loves cheese.", "Sam loves nuts and is allergic to cheese."),
+    ("Guests may read pages.", "Only admins may delete pages.", "Guests may delete and read pages, only admins."),
+    (
+        "The left key opens the garage.",
+        "The right key opens the cellar.",
+        "The right key opens the garage, the left key the cellar.",
+    ),
+    ("小陈负责前端。", "小赵负责后端。", "小陈负责后端，小赵负责前端。"),
+    ("弟弟比哥哥高。", "弟弟喜欢篮球。", "哥哥比弟弟高，弟弟喜欢篮球。"),
+    ("小李会弹钢琴。", "小李每周五开会。", "小李每周五弹钢琴。"),
+    ("先备份再升级。", "升级要半小时。", "先升级再备份，要半小时。"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "said"), FALSE, ids=[said for _one, _other, said in FALSE])
+def test_what_the_words_of_two_facts_make_a_lie_never_takes_their_place_by_itself(
+    scope: Scope, model: FakeModel, one: str, other: str, said: str
+) -> None:
+    facts(scope, *FACTS, one, other)
+    model.otherwise = merging(one, other, into=said)
+    assert compress(scope)["merged"] == 0
+    assert live(scope) == {*FACTS, one, other}

@@ -1,0 +1,56 @@
+"""What needs no judgement is only what the facts say themselves: told of both tables of rewordings (D6)."""
+
+import pytest
+
+from memories import rewording
+from memories.rewording import proving
+from tests.compression.test_rewording import BAD, GOOD
+
+ALIKE = [
+    ("Bob has three cats.", "Bob owns 3 cats."),
+    ("The call is at 3 pm", "A call is at 15:00."),
+    ("Atlas runs the backup at night.", "At night, Atlas runs the backup."),
+    ("米娅喜欢喝茶。", "米娅爱喝茶"),
+    ("妈妈的生日是五月三日", "妈妈生日是5月3日。"),
+    ("Mia LIKES tea!", "Mia enjoys the tea"),
+]
+OTHERS = [
+    ("弟弟比哥哥高", "哥哥比弟弟高"),
+    ("The dog bit the man", "The man bit the dog"),
+    ("Heating is on", "Heating is off"),
+    ("米娅要搬家", "米娅搬家"),
+    ("Ana was a nurse", "Ana is a nurse"),
+    ("Her brother sings", "His brother sings"),
+    ("先备份再升级", "先升级再备份"),
+    ("It costs 5 €", "It costs 5 $"),
+    ("Mia lives in Berlin", "Mia's sister lives in Berlin"),
+    ("In Rome Mia met Bob", "In Rome Bob met Mia"),
+    ("Mia knows Bob", "Bob knows Mia"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_words_that_may_stand_for_one_another_make_no_difference(one: str, other: str) -> None:
+    assert proving.are_alike(one, other)
+
+
+@pytest.mark.parametrize(("one", "other"), OTHERS)
+def test_every_other_word_and_every_other_order_does(one: str, other: str) -> None:
+    assert not proving.are_alike(one, other)
+
+
+def test_whole_facts_may_stand_side_by_side() -> None:
+    facts = ["Mia likes tea.", "Bob has 3.5 euros.", "猫叫年糕。"]
+    joined = proving.side_by_side(facts)
+    assert joined == "Mia likes tea；Bob has 3.5 euros；猫叫年糕"
+    assert proving.is_made_of(joined, facts) and proving.holds(joined, facts[1])
+    assert not proving.is_made_of(joined, [*facts, "Carol sings."])
+    assert not proving.is_made_of(joined, facts[:2])
+    assert proving.repeats("Mia enjoys tea.", facts) and not proving.repeats("Mia enjoys tea. Bob sings.", facts)
+    assert not proving.is_made_of("Mia likes tea. Mia likes tea.", facts[:1])
+
+
+def test_nothing_bad_of_the_table_is_made_of_its_facts_and_no_proof_is_objected_to() -> None:
+    assert [case for case in BAD if proving.is_made_of(case[1], case[0])] == []
+    proven = [case for case in GOOD if proving.is_made_of(case[1], case[0])]
+    assert len(proven) >= 8 and [case for case in proven if rewording.objection(*case)] == []
