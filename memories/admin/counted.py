@@ -42,6 +42,7 @@ WORDS = {
     "planned": _("planned"),
     "proposed": _("proposed"),
     "receipts": _("receipts"),
+    "refused": _("facts of an answer that could not be used"),
     "resumed": _("resumed"),
     "retried": _("tried again"),
     "scopes": _("scopes"),

@@ -2,8 +2,9 @@
 
 With a model: one question a parcel, outside any transaction; its answer and the end of the parcel are one transaction.
 Without one: the most telling sentences of each day. A model that is configured is waited for: a parcel it gives no
-answer for is tried again, ever later, for about a day; one whose answer cannot be used is parked at once; when its
-budget is spent, parcels wait for the workspace's midnight.
+answer for is tried again, ever later, for about a day; one whose answer cannot be used is parked at once, unless only
+some of its facts cannot: these are left out and counted. When its budget is spent, parcels wait for the workspace's
+midnight.
 """
 
 from collections import Counter
@@ -138,6 +139,8 @@ def tell(parcel: Claimed, *, now: datetime) -> Told:
     told = told_of(answer.value, question, shares, workspace.zone())
     told.cost = {"model": answer.model, "calls": answer.calls, "tokens": answer.tokens}
     told.counts.update(calls=answer.calls, tokens=answer.tokens)
+    if answer.refused:
+        told.cost["refused"] = told.counts["refused"] = answer.refused
     return told
 
 

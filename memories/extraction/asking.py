@@ -56,10 +56,13 @@ def question_of(said: Sequence[Said], shares: Sequence[Share]) -> Question:
 
 
 def ask(question: Question, workspace: Workspace, *, now: datetime) -> llm.Answer[schemas.Extraction]:
-    """Outside any transaction. Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid."""
+    """Outside any transaction. Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
+
+    Facts that stay unusable through all corrections are left out, and counted: the others do not wait with them.
+    """
     values: dict[str, int | str] = {"categories": ", ".join(Category.values), "max_facts": schemas.MAX_FACTS}
     told = prompts.prompt("extraction", workspace.language, _data(question, workspace), **values)
-    return llm.ask(workspace, PURPOSE, told, schemas.Extraction, now=now, given=question.given)
+    return llm.ask(workspace, PURPOSE, told, schemas.Extraction, now=now, given=question.given, in_part="facts")
 
 
 def _data(question: Question, workspace: Workspace) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class Answer(Generic[T]):
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    refused: int = 0  # items of its list that could not be used, and are left out
 
     @property
     def tokens(self) -> int:
@@ -64,6 +65,27 @@ class _Question:
     completion_tokens: int = 0
 
 
+@dataclass(frozen=True)
+class _Terms(Generic[T]):
+    """What makes an answer one."""
+
+    schema: type[T]
+    given: Given
+    judge: Judge[T] | None
+    in_part: str
+
+    def read(self, said: str) -> T:
+        """Raises AnswerInvalid."""
+        value = reading.read(said, self.schema, self.given)
+        if self.judge and (wrong := self.judge(value)):
+            raise AnswerInvalid(wrong)
+        return value
+
+    def read_in_part(self, said: str) -> tuple[T, int] | None:
+        found = reading.read_in_part(said, self.schema, self.given, self.in_part) if self.in_part else None
+        return None if found and self.judge and self.judge(found[0]) else found
+
+
 def is_on() -> bool:
     """Whether an owner has named an endpoint and a model."""
     return bool(settings.MEMORY_LLM_BASE_URL and settings.MEMORY_LLM_MODEL)
@@ -78,6 +100,7 @@ def ask(
     now: datetime,
     given: Given | None = None,
     judge: Judge[T] | None = None,
+    in_part: str = "",
     model: str = "",
     max_tokens: int | None = None,
     seconds: float | None = None,
@@ -85,6 +108,7 @@ def ask(
     """Ask until an answer fits the schema and names nothing but what was given.
 
     `judge` says what is wrong with an answer that does: it is corrected and counted as any other that cannot be used.
+    `in_part` names a list: where no try was right, the latest is taken that was but for items of it, without those.
     `seconds` is for all of it, waiting and corrections included. Raises ModelOff, ModelFailed, BudgetSpent,
     AnswerInvalid.
     """
@@ -96,30 +120,34 @@ def ask(
         messages=prompt.messages(),
         language=prompt.language,
         name=schema.__name__.lower(),
-        schema=reading.wire_schema(schema),
+        schema=reading.wire_schema(schema, given or Given()),
         max_tokens=max_tokens or conf.LLM_MAX_TOKENS,
         temperature=conf.LLM_TEMPERATURE,
     )
     until = time.monotonic() + (seconds or conf.LLM_TOTAL_SECONDS)
-    return _answer(_Question(workspace, purpose, request, now, until), schema, given or Given(), judge)
+    return _answer(_Question(workspace, purpose, request, now, until), _Terms(schema, given or Given(), judge, in_part))
 
 
-def _answer(question: _Question, schema: type[T], given: Given, judge: Judge[T] | None) -> Answer[T]:
+def _answer(question: _Question, terms: _Terms[T]) -> Answer[T]:
+    spare: tuple[T, int] | None = None
     for correction in range(conf.LLM_CORRECTIONS + 1):
         reply, reservation = _patiently(question)
         try:
-            value = reading.read(reply.text, schema, given)
-            if judge and (wrong := judge(value)):
-                raise AnswerInvalid(wrong)
+            return _answered(question, terms.read(reply.text))
         except AnswerInvalid as error:
             budget.spoil(reservation)
             problem = f"it was cut off: be shorter; {error}" if reply.was_cut else str(error)
             log.warning("llm.answer_invalid purpose=%s try=%d", question.purpose, correction + 1)
+            spare = terms.read_in_part(reply.text) or spare
             question.request = _corrected(question.request, reply.text, problem)
-        else:
-            model = question.request.model
-            return Answer(value, model, question.calls, question.prompt_tokens, question.completion_tokens)
+    if spare:
+        return _answered(question, *spare)
     raise AnswerInvalid(_("The model's answer cannot be used: %(problem)s") % {"problem": problem})
+
+
+def _answered(question: _Question, value: T, refused: int = 0) -> Answer[T]:
+    cost = question.calls, question.prompt_tokens, question.completion_tokens
+    return Answer(value, question.request.model, *cost, refused)
 
 
 def _corrected(request: Request, said: str, problem: str) -> Request:

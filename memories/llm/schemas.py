@@ -25,6 +25,9 @@ TURN_TOKENS = 200
 NAME_CHARS = 100  # as Entry.project and Entry.topic
 NO_PROJECT, NO_TOPIC = "_global", "_general"
 
+#: In the schema of an id: which of those that were given it may be.
+KNOWN = "known"
+
 _CONTROL = re.compile("[\\0-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -40,6 +43,11 @@ class Given:
     @property
     def may_go(self) -> frozenset[str]:
         return self.ids if self.droppable is None else self.ids & self.droppable
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """What new facts may rest on: not on what they may replace."""
+        return self.ids - (self.droppable or frozenset())
 
 
 def given_of(info: ValidationInfo) -> Given:
@@ -132,8 +140,10 @@ def _name(fallback: str) -> BeforeValidator:
     return BeforeValidator(named)
 
 
-KnownId = Annotated[str, BeforeValidator(_known)]
-KnownPosition = Annotated[int, BeforeValidator(_position)]
+KnownId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "ids"})]
+SourceId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "sources"})]
+GoingId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "may_go"})]
+KnownPosition = Annotated[int, BeforeValidator(_position), Field(json_schema_extra={KNOWN: "ids"})]
 Sentence = Annotated[str, AfterValidator(_sentence)]
 
 
@@ -151,8 +161,8 @@ class Fact(_Answer):
     topic: Annotated[str, _name(NO_TOPIC)] = NO_TOPIC
     category: Category
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
-    messages: list[KnownId] = Field(min_length=1)
-    replaces: list[KnownId] = Field(default=[], max_length=MAX_REPLACED)
+    messages: list[SourceId] = Field(min_length=1)
+    replaces: list[GoingId] = Field(default=[], max_length=MAX_REPLACED)
 
     @model_validator(mode="after")
     def _rests_on_messages(self, info: ValidationInfo) -> Self:
@@ -179,7 +189,7 @@ class Drawn(_Answer):
     topic: Annotated[str, _name(NO_TOPIC)] = NO_TOPIC
     category: Category
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
-    days: list[KnownId] = Field(min_length=1)
+    days: list[SourceId] = Field(min_length=1)
 
 
 class DayFacts(_Answer):
@@ -206,7 +216,7 @@ class Compression(_Answer):
 
     keep: list[KnownId]
     merge: list[Merge]
-    drop: list[KnownId]
+    drop: list[GoingId]
 
     @model_validator(mode="after")
     def _has_one_word_for_each(self, info: ValidationInfo) -> Self:
@@ -229,7 +239,7 @@ class Profile(_Answer):
 
     keep: list[KnownId]
     write: list[Line] = Field(max_length=MAX_LINES)
-    drop: list[KnownId]
+    drop: list[GoingId]
 
     @model_validator(mode="after")
     def _has_one_word_for_each_line(self, info: ValidationInfo) -> Self:

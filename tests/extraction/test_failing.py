@@ -7,7 +7,7 @@ import pytest
 
 from memories import buffer, extraction
 from memories.choices import BufferState
-from memories.models import Entry, Parcel, Spend, Workspace
+from memories.models import Batch, Entry, Parcel, Spend, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import NOW, TELEGRAM, Api
 from tests.extraction.conftest import answering, fact
@@ -54,6 +54,42 @@ def test_an_answer_that_stays_unusable_parks_its_turns_with_the_error(parcel: Pa
     )
     assert (held(), told()) == ([["I moved to Hangzhou", "Noted."]], {})
     assert extract(NOW + timedelta(days=2))["parcels"] == 0  # until the operator says so
+
+
+STRAY = {"content": "Amy moved.", "category": "event", "importance": 0.5, "messages": ["m1", "m99"]}
+MOVED = {"content": "Amy moved to Hangzhou.", "category": "identity", "importance": 0.8, "messages": ["m1"]}
+PARTLY = {"facts": [STRAY, MOVED], "summary": "Amy moved to Hangzhou."}
+
+
+@pytest.mark.parametrize("last", [PARTLY, "I would rather not."], ids=["to the end", "and then nothing"])
+def test_a_fact_that_stays_unusable_does_not_hold_up_the_others(parcel: Parcel, model: FakeModel, last: Any) -> None:
+    model.script = [PARTLY, PARTLY, last]
+    counts = extract()
+    assert (counts["facts"], counts["refused"], counts["parked"], model.calls) == (1, 1, 0, 3)
+    assert Entry.objects.get(type="fact").content == "Amy moved to Hangzhou."
+    assert Batch.objects.get().cost["refused"] == 1  # for the operator to see
+    assert (held(), told()) == ([], {"telegram:direct_u42": ["Amy moved to Hangzhou."]})
+    assert Spend.objects.get().failures == 3
+
+
+def test_a_corrected_answer_is_taken_whole(parcel: Parcel, model: FakeModel) -> None:
+    model.script = [PARTLY, {"facts": [MOVED], "summary": ""}]
+    counts = extract()
+    assert (counts["facts"], counts.get("refused", 0), model.calls) == (1, 0, 2)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"facts": [STRAY, STRAY], "summary": ""}, {"facts": [STRAY, MOVED], "summary": "Amy. " * 60}, {"facts": [MOVED]}],
+    ids=["no fact is right", "its summary is too long", "it has no summary"],
+)
+def test_where_more_is_wrong_than_some_of_the_facts_all_of_it_is_parked(
+    parcel: Parcel, model: FakeModel, answer: Any
+) -> None:
+    model.otherwise = answer
+    counts = extract()
+    assert (counts["parked"], counts["facts"]) == (1, 0)
+    assert held() == [["I moved to Hangzhou", "Noted."]]
 
 
 def test_a_model_that_is_down_is_waited_for(parcel: Parcel, model: FakeModel) -> None:
