@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from memories.exceptions import AnswerInvalid
-from memories.llm.schemas import KNOWN, Given
+from memories.llm.given import KNOWN, Given
 
 T = TypeVar("T", bound=BaseModel)
 #: So much of an answer is looked at, and so many places in it where an object may begin.

@@ -7,13 +7,15 @@ through a batch with its fuse.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from memories import text
 from memories.choices import Category
+from memories.llm.given import KNOWN
+from memories.llm.given import Given as Given
+from memories.llm.given import given_of as given_of
 
 MAX_FACTS = 50
 MAX_REPLACED = 5  # facts one new fact may replace
@@ -25,35 +27,9 @@ TURN_TOKENS = 200
 NAME_CHARS = 100  # as Entry.project and Entry.topic
 NO_PROJECT, NO_TOPIC = "_global", "_general"
 
-#: In the schema of an id: which of those that were given it may be.
-KNOWN = "known"
-
 _CONTROL = re.compile("[\\0-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-
-
-@dataclass(frozen=True)
-class Given:
-    """What the model was shown and may name: every id, and those it may drop or replace (None: all of them)."""
-
-    ids: frozenset[str] = frozenset()
-    droppable: frozenset[str] | None = None
-
-    @property
-    def may_go(self) -> frozenset[str]:
-        return self.ids if self.droppable is None else self.ids & self.droppable
-
-    @property
-    def sources(self) -> frozenset[str]:
-        """What new facts may rest on: not on what they may replace."""
-        return self.ids - (self.droppable or frozenset())
-
-
-def given_of(info: ValidationInfo) -> Given:
-    """Without a word of what was given, nothing was."""
-    context = info.context
-    return context if isinstance(context, Given) else Given()
 
 
 def _known(value: Any, info: ValidationInfo) -> str:
