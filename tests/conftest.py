@@ -1,16 +1,18 @@
 """Who appears in the tests: Alice's workspace with its bot, and a stranger's beside it."""
 
+import os
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from memories import embeddings
 from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.drafts import Draft
 from memories.models import Bot, BotKey, Scope, Workspace
-from tests import properties  # noqa: F401 (before hypothesis is told of a profile)
+from tests import migrated, postgres_server, properties  # noqa: F401 (before hypothesis is told of a profile)
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -33,6 +35,13 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     order = {folder: place for place, folder in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.parent.name, len(order)))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Where the server is our own, the tables are a copy."""
+    if not os.environ.get("DATABASE_URL"):
+        connection.settings_dict["TEST"]["TEMPLATE"] = migrated.pattern(postgres_server.DATA)
 
 
 @pytest.fixture(autouse=True)
