@@ -59,8 +59,12 @@ class House:
             self.said.extend(line.rstrip("\n") for line in lines)
 
     def greets(self) -> "House":
-        until(lambda: self.process.poll() is not None or any("Ctrl-C" in line for line in self.said), 60)
-        assert self.process.poll() is None, self.said
+        try:  # it gives up by itself before that
+            until(lambda: self.process.poll() is not None or any("Ctrl-C" in line for line in self.said), 150)
+            assert self.process.poll() is None, self.said
+        except AssertionError:
+            self.end(signal.SIGTERM)
+            raise
         return self
 
     def status_of(self, path: str) -> int:

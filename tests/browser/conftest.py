@@ -27,7 +27,7 @@ def page(live_server: Any) -> Iterator[Page]:
         browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
         tab = browser.new_page(base_url=live_server.url, locale="en-US")
         tab.on("request", lambda request: asked.append(request.url))
-        tab.set_default_timeout(15_000)
+        tab.set_default_timeout(30_000)
         yield tab
         browser.close()
     elsewhere = [url for url in asked if not url.startswith((live_server.url, "data:", "blob:"))]
