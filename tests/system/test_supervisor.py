@@ -67,7 +67,7 @@ def test_every_child_beats_computes_with_one_thread_and_the_embedder_steps_back(
         for pid in house.pids(name):
             process = psutil.Process(pid)
             assert process.environ()["OMP_NUM_THREADS"] == "1"
-            assert process.nice() == program.nice
+            assert process.nice() == (program.nice or os.nice(0))  # ours, where it has none of its own
 
 
 def test_a_killed_embedder_is_started_again(house: House) -> None:
