@@ -57,6 +57,10 @@ class Drawn:
     model: str
 
 
+#: Of a stretch of which nothing is shown.
+NOTHING = Drawn(goes_on_with="", no_reply=False, candidates=(), unfounded=0, model="")
+
+
 def is_on() -> bool:
     """Whether a model may be asked at all."""
     return llm.is_on() and conf.LLM_DAILY_TOKENS > 0

@@ -1,16 +1,18 @@
 """What a flush says is worth remembering, stored in the memory its session means (E4, D5, A3)."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+
+from django.db import transaction
 
 from memories import store
 from memories.choices import EntryType, Source
 from memories.drafts import Draft
 from memories.exceptions import InvalidDraft
 from memories.models import Scope
-from sessions_app import keepsakes
+from sessions_app import keepsakes, leaving_out
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Session, SessionEvent
 
@@ -46,18 +48,30 @@ def store_candidates(
 ) -> Stored:
     """Each goes to the memory its session means, if it means one. For whoever stands in line.
 
+    None that rests on a message whose memory people took out (A15), which nobody can do meanwhile: scopes are held.
     Raises InvalidDraft, ScopeFrozen.
     """
     events = _events_at(session, candidates)
     scopes = [_scope_for(session, candidate, events) for candidate in candidates]
     reasons = [_why_not(scope, may_reach) for scope in scopes]
-    drafts = [
-        _draft(session, candidate, scope, events, now)
-        for candidate, scope, reason in zip(candidates, scopes, reasons, strict=True)
-        if scope is not None and not reason
-    ]
-    stored = iter(store.remember_many(drafts, now=now, actor=actor))
+    with transaction.atomic():
+        store.lock_scopes(scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason)
+        out = leaving_out.left_out(session)
+        reasons = [
+            reason or _why_left_out(candidate, events, out)
+            for candidate, reason in zip(candidates, reasons, strict=True)
+        ]
+        drafts = [
+            _draft(session, candidate, scope, events, now)
+            for candidate, scope, reason in zip(candidates, scopes, reasons, strict=True)
+            if scope is not None and not reason
+        ]
+        stored = iter(store.remember_many(drafts, now=now, actor=actor))
     return Stored([None if reason else next(stored) for reason in reasons], reasons)
+
+
+def _why_left_out(candidate: Candidate, events: dict[int, SessionEvent], out: Collection[int]) -> str:
+    return "taken_out" if any(events[position].pk in out for position in candidate.rests_on) else ""
 
 
 def _events_at(session: Session, candidates: Sequence[Candidate]) -> dict[int, SessionEvent]:

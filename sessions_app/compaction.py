@@ -1,7 +1,7 @@
 """Older turns give way to a summary in what is handed out (B3). Nothing is deleted, and nothing is lost unflushed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import structlog
@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memories import text
 from memories.conf import conf
-from sessions_app import budget, closing, flushing, locks, search_rows, summaries
+from sessions_app import budget, closing, flushing, leaving_out, locks, search_rows, summaries
 from sessions_app.asking import Model
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Flush, Session, SessionEvent
@@ -23,11 +23,15 @@ SUMMARY_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Stretch:
-    """What would be replaced: these messages, up to and with the one at `cut`, and the summary they go on from."""
+    """What would be replaced: these messages, up to and with the one at `cut`, and the summary they go on from.
+
+    Of both only what people did not take out (A15); `out` is what they did, by id.
+    """
 
     cut: int
     older: Sequence[SessionEvent]
     before: str
+    out: dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Plan:
     by: str
     model: str = ""  # the platform's own, where it was asked
     flush: tuple[int, int] = (0, 0)  # it goes on from: that one, as far as it knew
+    left_out: Collection[int] = ()
 
 
 def compact(
@@ -48,7 +53,7 @@ def compact(
 
     1. Flush, unless what is to be replaced has been flushed.
     2. Make the summary, with nothing held: here a model may take its time.
-    3. Hold the session, see that it still is where it was, and append the summary.
+    3. Hold the session, see that it still is where it was and nothing was taken out, and append the summary.
     """
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
     model = Model(session.workspace, now=now)
@@ -62,12 +67,12 @@ def compact(
             return False
         if session.flushed_to < stretch.cut:
             flushing.flush_by_platform(session, now=now, model=model)
-        plan = plan_of(session, stretch, max_tokens, model)
+        plan = replace(plan_of(session, stretch, max_tokens, model), left_out=stretch.out.keys())
         with transaction.atomic():
             locks.hold(session)
             if not _is_at(session, conversation, cycle) or session.flushed_to < plan.cut:
                 return False
-            if not left or plan.flush == _known(flushing.flush_of(session)):
+            if not left or (plan.flush == _known(flushing.flush_of(session)) and _tells_nothing_out(session, plan)):
                 return _apply(session, plan, now)
     return False
 
@@ -88,11 +93,16 @@ def _is_at(session: Session, conversation: int, cycle: int) -> bool:
 def stretch_of(session: Session, *, kept: int) -> Stretch | None:
     """What compacting would replace; None when the newest turns, which stay up to `kept` tokens, are all there is."""
     said = SessionEvent.objects.filter(session=session, conversation=session.conversation)
-    found = list(said.filter(position__gt=session.compacted_to).order_by("position"))
-    spoken = [event for event in found if event.kind in SPOKEN]
-    before = [event.content for event in found if event.kind == EventKind.SUMMARY][-1:]
+    out = leaving_out.left_out(session)
+    summary, up_to = leaving_out.summary_of(session, out)
+    spoken = list(said.filter(position__gt=up_to, kind__in=SPOKEN).order_by("position"))
     cut = _cut(spoken, kept)
-    return Stretch(cut, [event for event in spoken if event.position <= cut], "".join(before)) if cut else None
+    older = leaving_out.without((event for event in spoken if event.position <= cut), out)
+    return Stretch(cut, older, summary.content if summary else "", out) if cut else None
+
+
+def _tells_nothing_out(session: Session, plan: Plan) -> bool:
+    return not leaving_out.tells_of(leaving_out.left_out(session), plan.cut, plan.left_out)
 
 
 def plan_of(session: Session, stretch: Stretch, max_tokens: int, model: Model) -> Plan:
@@ -101,7 +111,8 @@ def plan_of(session: Session, stretch: Stretch, max_tokens: int, model: Model) -
     In the words of the model, where it gives an answer; else in those of the conversation.
     """
     flush = flushing.flush_of(session)
-    told, known = (flush.goes_on_with, flush.goes_on_to) if flush and flush.goes_on_with else (stretch.before, 0)
+    goes_on = flush is not None and flushing.goes_on(flush, stretch.out)
+    told, known = (flush.goes_on_with, flush.goes_on_to) if flush and goes_on else (stretch.before, 0)
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
     later = [event for event in stretch.older if event.position > known]
     if flush and not later:
@@ -139,7 +150,10 @@ def _apply(session: Session, plan: Plan, now: datetime) -> bool:
         position=session.next_position,
         kind=EventKind.SUMMARY,
         content=plan.summary,
-        data={"covers_to": plan.cut, "cycle": session.cycle, "by": plan.by, "model": plan.model},
+        data={
+            **{"covers_to": plan.cut, "cycle": session.cycle, "by": plan.by, "model": plan.model},
+            **({"left_out": sorted(plan.left_out)} if plan.left_out else {}),
+        },
         tokens=text.count_tokens(plan.summary),
         at=now,
     )

@@ -13,7 +13,7 @@ from memories.exceptions import InvalidAddress
 from memories.models import Scope
 from memories.scoping import Resolved
 from memories.text import count_tokens
-from sessions_app import closing, search_rows
+from sessions_app import closing, leaving_out, search_rows
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Session, SessionEvent
 
@@ -191,15 +191,19 @@ def recent_chat(session: Session, limit: int | None = None) -> list[SessionEvent
 
 
 def replay(session: Session, *, max_tokens: int | None = None, now: datetime) -> History:
-    """The open conversation as it is handed out (B2, B3); nothing of one that its next use will close."""
+    """The open conversation as it is handed out (B2, B3), less what people took out (A15).
+
+    Nothing of one that its next use will close.
+    """
     if closing.is_stale(session, now=now):
         return History([], 0, False)
+    out = leaving_out.left_out(session)
+    told, up_to = leaving_out.summary_of(session, out)
+    summary = [told] if told and told.content else []
     rows = SessionEvent.objects.filter(
-        session=session, conversation=session.conversation, position__gt=session.compacted_to
-    ).exclude(kind=EventKind.AMBIENT)
-    found = list(rows.order_by("position"))
-    summary = [event for event in found if event.kind == EventKind.SUMMARY][-1:]
-    spoken = [event for event in found if event.kind in SPOKEN]
+        session=session, conversation=session.conversation, position__gt=up_to, kind__in=SPOKEN
+    )
+    spoken = leaving_out.without(rows.order_by("position"), out)
     limit = session.max_tokens() if max_tokens is None else max_tokens
     fitting = _newest(spoken, limit - sum(event.tokens for event in summary))
     events = [*summary, *fitting]

@@ -20,10 +20,10 @@ from django_q.tasks import async_task
 from memories import store
 from memories.exceptions import PlatformError
 from memories.models.change import acting
-from sessions_app import closing, keepsakes, locks
-from sessions_app.asking import Drawn, Model, parts_of
+from sessions_app import closing, keepsakes, leaving_out, locks
+from sessions_app.asking import NOTHING, Drawn, Model, parts_of
 from sessions_app.candidates import Candidate, store_candidates
-from sessions_app.choices import SPOKEN, EventKind
+from sessions_app.choices import SPOKEN
 from sessions_app.models import Flush, Session, SessionEvent
 
 log = structlog.get_logger(__name__)
@@ -102,22 +102,29 @@ def flush_as_asked(session_id: int, conversation: int, cycle: int, actor: str, *
 def _flush_by_model(session: Session, model: Model, end: int, now: datetime, actor: str) -> Flush | None:
     """Piece by piece, each stored before the next is asked for: whoever goes on after a crash asks for no piece again.
 
-    Stops where there is no answer, and before what was said meanwhile.
+    Stops where there is no answer, and before what was said meanwhile. It is shown nothing that people took out (A15),
+    and what it says of something they took out while it was asked is not taken.
     """
     flush = None
     life = _life_of(session)
     while model.may_ask() and _life_of(session) == life and (events := unflushed(session, before=end)):
-        shown, flushed_to = next(parts_of(events)), session.flushed_to
-        drawn = model.draw(session, shown, before=_known_before(session))
+        part, flushed_to = next(parts_of(events)), session.flushed_to
+        shown = leaving_out.without(part, leaving_out.left_out(session))
+        drawn = model.draw(session, shown, before=_known_before(session)) if shown else NOTHING
         if drawn is None:
             break
         with acting(actor):
             locks.hold(session)
-            if (_life_of(session), session.flushed_to) == (life, flushed_to):
-                flush = _take_in(session, drawn, shown[-1].position, now=now, actor=actor)
+            if (_life_of(session), session.flushed_to) == (life, flushed_to) and _is_still(session, shown):
+                flush = _take_in(session, drawn, part[-1].position, now=now, actor=actor)
             else:
                 log.info("session_flush_discarded", session=str(session.uid), conversation=life[0])
     return flush
+
+
+def _is_still(session: Session, shown: Sequence[SessionEvent]) -> bool:
+    out = leaving_out.left_out(session)
+    return not any(event.pk in out for event in shown)
 
 
 def _life_of(session: Session) -> tuple[int, int]:
@@ -131,11 +138,17 @@ def flush_of(session: Session) -> Flush | None:
 
 def _known_before(session: Session) -> str:
     """What is known of the open conversation besides its unflushed messages: by the last flush, else by the summary."""
+    out = leaving_out.left_out(session)
     flush = flush_of(session)
-    if flush and flush.goes_on_with:
+    if flush and goes_on(flush, out):
         return flush.goes_on_with
-    said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind=EventKind.SUMMARY)
-    return said.order_by("-position").values_list("content", flat=True).first() or ""
+    summary, _up_to = leaving_out.summary_of(session, out)
+    return summary.content if summary else ""
+
+
+def goes_on(flush: Flush, out: Mapping[int, int]) -> bool:
+    """Whether a flush says what the session goes on with, and tells nothing that people took out."""
+    return bool(flush.goes_on_with) and not leaving_out.tells_of(out, flush.goes_on_to)
 
 
 def _take_in(session: Session, drawn: Drawn, up_to: int, *, now: datetime, actor: str) -> Flush:

@@ -7,6 +7,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from memories.exceptions import HistoryDiffers
+from sessions_app import leaving_out
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.conversations import Message
 from sessions_app.models import Session, SessionEvent
@@ -28,12 +29,11 @@ def what_is_new(
     Told again, nothing is new. Raises HistoryDiffers, naming the first message that is not what was said. For whoever
     stands in line.
     """
-    said = _said(session, believed)
     told = [*believed, *(Believed(message.kind, message.content) for message in messages)]
-    alike = next((n for n, (one, other) in enumerate(zip(said, told, strict=False)) if one != other), None)
+    said = _said(session, believed, told)
     both = min(len(said), len(told))
-    if alike is not None:
-        raise _differs(alike, len(believed))
+    if (first := _first_difference(said, told)) is not None:
+        raise _differs(first, len(believed))
     if len(told) <= len(said):
         return []
     rest = believed[both:]
@@ -50,13 +50,23 @@ def _differs(position: int, believed: int) -> HistoryDiffers:
     return HistoryDiffers(said % {"position": position}, field=field)
 
 
-def _said(session: Session, believed: Sequence[Believed]) -> list[Believed]:
-    """The open conversation from its beginning, or from the summary the client begins with."""
+def _said(session: Session, believed: Sequence[Believed], told: Sequence[Believed]) -> list[Believed]:
+    """The open conversation from its beginning, or from the summary the client begins with.
+
+    As it was said; less what people took out where that is what the client was handed out, and believes (A15).
+    """
     rows = SessionEvent.objects.filter(session=session, conversation=session.conversation)
-    spoken = rows.filter(kind__in=SPOKEN).order_by("position").values_list("kind", "content")
-    if not (believed and believed[0].role == EventKind.SUMMARY):
-        return [Believed(*row) for row in spoken]
-    summary = rows.filter(kind=EventKind.SUMMARY, content=believed[0].content).order_by("-position").first()
-    if summary is None:
-        return [Believed("", "")]  # nothing the client can have been given
-    return [believed[0], *(Believed(*row) for row in spoken.filter(position__gt=summary.data["covers_to"]))]
+    spoken, begin = rows.filter(kind__in=SPOKEN).order_by("position"), []
+    if believed and believed[0].role == EventKind.SUMMARY:
+        summary = rows.filter(kind=EventKind.SUMMARY, content=believed[0].content).order_by("-position").first()
+        if summary is None:
+            return [Believed("", "")]  # nothing the client can have been given
+        spoken, begin = spoken.filter(position__gt=summary.data["covers_to"]), [believed[0]]
+    said = [*begin, *(Believed(event.kind, event.content) for event in spoken)]
+    out = {} if _first_difference(said, told) is None else leaving_out.left_out(session)
+    handed_out = [*begin, *(Believed(event.kind, event.content) for event in leaving_out.without(spoken, out))]
+    return handed_out if out and _first_difference(handed_out, told) is None else said
+
+
+def _first_difference(said: Sequence[Believed], told: Sequence[Believed]) -> int | None:
+    return next((n for n, (one, other) in enumerate(zip(said, told, strict=False)) if one != other), None)

@@ -4,8 +4,10 @@ Whose memory it becomes: in a direct chat the peer's. In a group each speaker's 
 whole to the chat only where the channel remembers for the group.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+
+from django.db import transaction
 
 from memories import store
 from memories.choices import RETELLINGS, EntryType, ScopeKind, Source
@@ -14,7 +16,7 @@ from memories.drafts import Draft
 from memories.models import Scope
 from memories.scoping import Resolved, resolve
 from memories.text import smart_truncate
-from sessions_app import summaries
+from sessions_app import leaving_out, summaries
 from sessions_app.models import Session, SessionEvent
 from sessions_app.summaries import Turn, turns_of
 
@@ -26,25 +28,34 @@ TURNS = 5
 def keep(
     session: Session, events: Sequence[SessionEvent], subtype: str, *, now: datetime, actor: str
 ) -> list[store.Remembered]:
-    """Store a stretch of conversation by the rule above. Raises ScopeFrozen or InvalidDraft."""
-    turns = turns_of(events)
-    if not turns:
+    """Store a stretch of one conversation by the rule above, less what people took out (A15).
+
+    They take it out of a scope: what is left out is looked up with the scopes held, so that nothing goes in between.
+    Raises ScopeFrozen or InvalidDraft.
+    """
+    if not events:
         return []
-    return store.remember_many(list(_drafts(session, turns, subtype, now)), now=now, actor=actor)
+    with transaction.atomic():
+        store.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
+        said = leaving_out.without(events, leaving_out.left_out(session, events[0].conversation))
+        shares = _shares(session, turns_of(said))
+        drafts = [_draft(session, scope, turns, subtype, sender) for scope, turns, sender in shares]
+        return store.remember_many(drafts, now=now, actor=actor)
 
 
-def _drafts(session: Session, turns: list[Turn], subtype: str, now: datetime) -> list[Draft]:
+def _shares(session: Session, turns: list[Turn]) -> Iterator[tuple[Scope, list[Turn], str]]:
+    """Whose memory these turns become, which of them, and the sender if it is one person's."""
+    if not turns:
+        return
     if not session.is_group:
-        return [_draft(session, session.user_scope, turns, subtype, session.peer)] if session.user_scope else []
-    drafts = []
+        if session.user_scope:
+            yield session.user_scope, turns, session.peer
+        return
     for sender in dict.fromkeys(turn.sender for turn in turns if turn.sender):
-        own = [turn for turn in turns if turn.sender == sender]
-        scope = scope_of_speaker(session, sender)
-        if scope:
-            drafts.append(_draft(session, scope, own, subtype, sender))
+        if scope := scope_of_speaker(session, sender):
+            yield scope, [turn for turn in turns if turn.sender == sender], sender
     if session.chat_scope and session.channel_rules().capture_group_memory:
-        drafts.append(_draft(session, session.chat_scope, turns, subtype, ""))
-    return drafts
+        yield session.chat_scope, turns, ""
 
 
 def _draft(session: Session, scope: Scope, turns: list[Turn], subtype: str, sender: str) -> Draft:

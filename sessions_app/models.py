@@ -116,7 +116,11 @@ class Session(Recorded):
 
     def origin(self, conversation: int, event: int) -> str:
         """The same, of a message that is known by its numbers alone."""
-        return f"session_events/{self.uid}/{conversation}/event-{event}"
+        return f"{self.place_of(conversation)}/event-{event}"
+
+    def place_of(self, conversation: int) -> str:
+        """What the names of all messages of a conversation begin with."""
+        return f"session_events/{self.uid}/{conversation}"
 
 
 class SessionEvent(models.Model):

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from sessions_app.choices import SPOKEN, EventKind
-from sessions_app.models import Session
+from sessions_app import leaving_out
+from sessions_app.choices import SPOKEN
+from sessions_app.models import Session, SessionEvent
 
 #: What a message costs a model besides its words.
 MESSAGE_TOKENS = 4
@@ -21,10 +22,9 @@ _COLUMNS = "id, position, kind, sender_id, content, tokens, at::text"
 _SPOKEN = f"""
 SELECT {_COLUMNS} FROM (
     SELECT *, sum(tokens + %(each)s) OVER (ORDER BY position DESC) - tokens - %(each)s AS newer
-    {_EVENTS} AND position > %(compacted)s AND kind = ANY(%(spoken)s)
+    {_EVENTS} AND position > %(compacted)s AND kind = ANY(%(spoken)s) AND id <> ALL(%(out)s::bigint[])
 ) said WHERE newer < %(limit)s ORDER BY position
 """  # noqa: S608 (constants)
-_SUMMARY = f"SELECT {_COLUMNS} {_EVENTS} AND kind = %(summary)s ORDER BY position DESC LIMIT 1"  # noqa: S608 (constants)
 
 
 class Spoken(NamedTuple):
@@ -40,19 +40,26 @@ class Spoken(NamedTuple):
 
 
 def replayed(session: Session, limit: int) -> list[Spoken]:
-    """The open conversation, its summary first, no further back than `limit` tokens and one message more."""
+    """The open conversation, its summary first, no further back than `limit` tokens and one message more.
+
+    Less what people took out, and summaries that tell of it (A15).
+    """
+    out = leaving_out.left_out(session)
+    summary, compacted = leaving_out.summary_of(session, out)
     asked: dict[str, Any] = {
         "session": session.pk,
         "conversation": session.conversation,
-        "compacted": session.compacted_to,
+        "compacted": compacted,
         "spoken": [kind.value for kind in SPOKEN],
-        "summary": EventKind.SUMMARY.value,
+        "out": list(out),
         "each": MESSAGE_TOKENS,
         "limit": limit,
     }
-    found: list[Spoken] = []
     with connection.cursor() as cursor:
-        for statement in (_SUMMARY, _SPOKEN) if session.compacted_to else (_SPOKEN,):
-            cursor.execute(statement, asked)
-            found += [Spoken._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
-    return found
+        cursor.execute(_SPOKEN, asked)
+        said = [Spoken._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
+    return [*([_handed_out(summary)] if summary and summary.content else []), *said]
+
+
+def _handed_out(event: SessionEvent) -> Spoken:
+    return Spoken(event.pk, event.position, event.kind, event.sender_id, event.content, event.tokens, event.at)

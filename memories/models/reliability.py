@@ -1,5 +1,6 @@
 """What keeps the platform's word: jobs run once, calls repeated safely, deleted things stay gone."""
 
+import pgtrigger
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -11,6 +12,13 @@ from memories.models.entry import Entry
 from memories.models.scope import Scope
 from memories.models.tenancy import Bot, BotKey, Workspace
 
+#: A column of its own, because row-level security lets no index of arrays be used.
+_NAME_CONVERSATION = """
+SELECT CASE count(DISTINCT place) WHEN 0 THEN '' WHEN 1 THEN min(place) ELSE '*' END INTO NEW.conversation
+FROM (SELECT regexp_replace(origin, '/[^/]*$', '') AS place FROM unnest(NEW.origins) origin) named;
+RETURN NEW;
+"""
+
 
 class Suppression(Recorded):
     """What a person or bot took out stays out: no machine writes it again until somebody brings it back (A15)."""
@@ -20,15 +28,24 @@ class Suppression(Recorded):
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, related_name="+")
     fingerprint = models.CharField(max_length=32)
     origins = ArrayField(models.CharField(max_length=300), default=list)
+    conversation = models.CharField(max_length=300, default="", editable=False)  # where these were said; *: in several
     actor = models.CharField(_("by"), max_length=200)
     created_at = models.DateTimeField(_("at"))
 
     class Meta:
         verbose_name = _("suppression")
         verbose_name_plural = _("suppressions")
-        triggers = record_changes()
+        triggers = [
+            *record_changes(),
+            pgtrigger.Trigger(
+                name="name_conversation", when=pgtrigger.Before, operation=pgtrigger.Insert, func=_NAME_CONVERSATION
+            ),
+        ]
         constraints = [models.UniqueConstraint(fields=["scope", "entry"], name="suppression_once_an_entry")]
-        indexes = [models.Index(fields=["scope", "fingerprint"], name="suppression_by_words")]
+        indexes = [
+            models.Index(fields=["scope", "fingerprint"], name="suppression_by_words"),
+            models.Index(fields=["workspace", "conversation"], name="suppression_by_conversation"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.entry_id}"

@@ -3,6 +3,7 @@
 from memories.store.before import Before, before, changed_since
 from memories.store.changes import PLAIN, Edit, differing, edit, expire, read_columns, restore, revert
 from memories.store.intake import Remembered, remember, remember_many
+from memories.store.locks import lock_scopes
 from memories.store.many import Done, bring_back, change_alike, merge_into, name_sources, supersede, take_out
 from memories.store.purging import purge
 from memories.store.putting_back import put_back, standing_in_for
@@ -20,6 +21,7 @@ __all__ = [
     "differing",
     "edit",
     "expire",
+    "lock_scopes",
     "merge_into",
     "name_sources",
     "purge",

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Outcome
 from memories.models import Entry, Receipt
+from sessions_app import leaving_out
 from sessions_app.choices import EventKind
 from sessions_app.models import Flush, Session, SessionEvent
 
@@ -28,6 +29,7 @@ _OUTCOMES: dict[str, Any] = {
     "no_scope": _("nobody's in particular"),
     "out_of_reach": _("out of the bot's reach"),
     "unfounded": _("said by nobody"),
+    "taken_out": _("taken out by people"),
 }
 
 
@@ -60,6 +62,14 @@ class Taken:
 
 
 @dataclass(frozen=True)
+class Summed:
+    """A summary, and whether it is handed out no more."""
+
+    summary: SessionEvent
+    is_left_out: bool
+
+
+@dataclass(frozen=True)
 class Bubble:
     """A message with what belongs to it."""
 
@@ -67,6 +77,7 @@ class Bubble:
     hue: int
     initial: str
     is_first: bool  # of several by the same speaker
+    is_left_out: bool  # people took out a memory that rests on it (A15)
     tools: list[tuple[str, str]] = field(default_factory=list)
     served: list[Served] = field(default_factory=list)
     markers: list[Any] = field(default_factory=list)  # summaries and flushes that end here
@@ -98,6 +109,7 @@ def conversation_of(session: Session, asked: Mapping[str, Any]) -> Talk:
     """The conversation and page that were asked for, else the newest of the latest one."""
     lives = _lives(session, _number(asked.get("life")))
     number = next((life.number for life in lives if life.is_shown), session.conversation)
+    out = leaving_out.left_out(session, number)
     before = _number(asked.get("before"))
     here = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
     said = here.exclude(kind=EventKind.SUMMARY)
@@ -108,7 +120,7 @@ def conversation_of(session: Session, asked: Mapping[str, Any]) -> Talk:
     return Talk(
         lives=lives,
         number=number,
-        days=_days(session, page, _markers(session, number), _served(session, page), zone),
+        days=_days(session, page, _markers(session, number, out), _served(session, page), zone, out),
         earlier=page[0].position if len(newest) > PAGE else None,
         is_latest=not before,
         zone=zone,
@@ -145,15 +157,19 @@ def _lives(session: Session, wanted: int | None) -> list[Life]:
     ]
 
 
-def _markers(session: Session, number: int) -> dict[int, list[Any]]:
-    """Summaries and flushes by the position of the last message they know."""
+def _markers(session: Session, number: int, out: Mapping[int, int]) -> dict[int, list[Any]]:
+    """Summaries and flushes by the position of the last message they know.
+
+    A summary that tells of what was taken out since is marked: it is handed out no more (A15).
+    """
     here = {"session": session, "workspace_id": session.workspace_id, "conversation": number}
     found: defaultdict[int, list[Any]] = defaultdict(list)
     for flush in Flush.objects.filter(**here).order_by("cycle"):
         said = [f"{_OUTCOMES.get(name, name)} {count}" for name, count in flush.counts.items()]
         found[flush.up_to].append(Taken(flush, " · ".join(said)))
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
-        found[int(summary.data.get("covers_to", summary.position))].append(summary)
+        up_to = int(summary.data.get("covers_to", summary.position))
+        found[up_to].append(Summed(summary, leaving_out.tells_of(out, up_to, summary.data.get("left_out", ()))))
     return found
 
 
@@ -201,6 +217,7 @@ def _days(
     markers: dict[int, list[Any]],
     served: dict[int, list[Served]],
     zone: ZoneInfo,
+    out: Collection[int],
 ) -> list[Day]:
     days: list[Day] = []
     before: SessionEvent | None = None
@@ -216,6 +233,7 @@ def _days(
                 hue=_hue(speaker),
                 initial=speaker[:1].upper(),
                 is_first=before is None or (before.kind, before.sender_id) != (event.kind, event.sender_id),
+                is_left_out=event.pk in out,
                 tools=_tools(event),
                 served=served.get(event.position, []),
                 markers=markers.get(event.position, []),

@@ -159,7 +159,7 @@ class CandidateAnswer(serializers.Serializer[Any]):
     type = serializers.ChoiceField(choices=EntryType.choices, allow_null=True)
     scope = serializers.CharField(allow_null=True)
     outcome = serializers.ChoiceField(choices=Outcome.choices, allow_null=True)
-    reason = serializers.CharField(allow_null=True, help_text="no_scope, out_of_reach")
+    reason = serializers.CharField(allow_null=True, help_text="no_scope, out_of_reach, taken_out")
 
 
 class FlushAnswer(serializers.Serializer[Any]):

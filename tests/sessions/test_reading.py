@@ -120,6 +120,23 @@ def test_summaries_and_flushes_stand_where_they_were_made(talk: Talk, alice: Cli
     assert "Three things, in short." in shown.content.decode() and "flushed by bot:bot" in shown.content.decode()
 
 
+def test_what_people_took_out_is_shown_as_left_out(talk: Talk, alice: Client) -> None:
+    for n in range(3):
+        talk.say(f"thing number {n}")
+    session = Session.objects.get()
+    assert compaction.compact(session.pk, 1, 1, 1_000, now=NOW, is_asked=True)
+    entry = Entry.objects.get(type="chat_turn", content__contains="number 1")
+    assert talk.request("DELETE", f"entries/{entry.uid}").status_code == 200
+    shown = page(alice, session)
+    told = shown.context["talk"].days[0].bubbles
+    assert [one.is_left_out for one in told] == [False, False, True, True, False, False]
+    assert "thing number 1" in shown.content.decode() and "tells of what people took out" in shown.content.decode()
+    assert talk.post(f"entries/{entry.uid}/restore").status_code == 200
+    again = page(alice, session)
+    assert not any(one.is_left_out for one in again.context["talk"].days[0].bubbles)
+    assert "tells of what people took out" not in again.content.decode()
+
+
 def test_what_was_said_is_shown_as_text(talk: Talk, alice: Client) -> None:
     talk.say("<script>alert(1)</script>", "<b>bold</b>", tool_calls=[{"name": "<i>x</i>", "arguments": {"a": "<u>"}}])
     shown = page(alice, Session.objects.get()).content.decode()

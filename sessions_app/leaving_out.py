@@ -1,0 +1,92 @@
+"""Which messages of a conversation are left out: people took out a memory that rests on them (A15).
+
+What was said stays stored as it was said. But it is handed to no model any more, and nothing is made of it, until the
+memory is restored: of the messages whose memory was taken out, of whichever scope, and of what the bot answered to
+them, which mostly says the same again. This is the one place that says which they are.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from django.db import connection
+
+from sessions_app.choices import EventKind
+from sessions_app.models import Session, SessionEvent
+
+#: Looked up by where they were said; a memory of several conversations names more than one.
+_SEVERAL = "*"
+#: One whose message is gone was summarised before, so it stands before everything that is there.
+_LEFT_OUT = """
+WITH named AS MATERIALIZED (
+    SELECT DISTINCT substr(origin, length(%(here)s) + 8)::bigint AS id
+    FROM memories_suppression s CROSS JOIN LATERAL unnest(s.origins) origin
+    WHERE s.workspace_id = %(workspace)s AND s.conversation = ANY(%(places)s)
+    AND starts_with(origin, %(here)s || '/event-') AND origin ~ '/event-[0-9]{1,18}$'
+)
+SELECT named.id, coalesce(e.position, 0) FROM named LEFT JOIN sessions_app_sessionevent e ON e.id = named.id
+UNION
+SELECT answer.id, answer.position
+FROM named JOIN sessions_app_sessionevent e ON e.id = named.id AND e.kind = %(user)s
+CROSS JOIN LATERAL (
+    SELECT min(position) AS position FROM sessions_app_sessionevent
+    WHERE session_id = e.session_id AND conversation = e.conversation AND position > e.position AND kind = %(user)s
+) following
+JOIN sessions_app_sessionevent answer
+    ON answer.session_id = e.session_id AND answer.conversation = e.conversation AND answer.position > e.position
+    AND answer.position < coalesce(following.position, %(end)s) AND answer.kind = ANY(%(answers)s)
+"""
+_NO_END = 2**31 - 1
+
+
+class Message(Protocol):
+    """What the rule asks of a message."""
+
+    @property
+    def pk(self) -> int: ...
+
+
+M = TypeVar("M", bound=Message)
+
+
+def left_out(session: Session, conversation: int | None = None) -> dict[int, int]:
+    """The messages that are left out of a conversation, the open one unless told otherwise: by id, their position."""
+    here = session.place_of(session.conversation if conversation is None else conversation)
+    asked: dict[str, Any] = {
+        "workspace": session.workspace_id,
+        "here": here,
+        "places": [here, _SEVERAL],
+        "user": EventKind.USER.value,
+        "answers": [EventKind.ASSISTANT.value, EventKind.TOOL.value],
+        "end": _NO_END,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_LEFT_OUT, asked)
+        return dict(cursor.fetchall())
+
+
+def without(events: Iterable[M], out: Collection[int]) -> list[M]:
+    """Messages less those that are left out."""
+    return [event for event in events if event.pk not in out]
+
+
+def tells_of(out: Mapping[int, int], up_to: int, known: Collection[int] = ()) -> bool:
+    """Whether a text about everything up to a position may tell what is left out; `known` was, when it was made."""
+    return any(position <= up_to and pk not in known for pk, position in out.items())
+
+
+def summary_of(session: Session, out: Mapping[int, int]) -> tuple[SessionEvent | None, int]:
+    """The newest summary of the open conversation that tells nothing left out, and the position up to which it stands.
+
+    Where people took something out that the newest tells of, an older one, or none: then what it stood for is handed
+    out as it was said, until a new one is made.
+    """
+    made = SessionEvent.objects.filter(
+        session=session, conversation=session.conversation, kind=EventKind.SUMMARY
+    ).order_by("-position")
+    if not session.compacted_to:
+        return None, 0
+    for summary in made if out else made[:1]:
+        up_to = int(summary.data.get("covers_to", summary.position))
+        if not tells_of(out, up_to, summary.data.get("left_out", ())):
+            return summary, up_to
+    return None, 0
