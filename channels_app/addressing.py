@@ -27,7 +27,9 @@ def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> A
     key = None if address.peer else key_of_direct_chat(address, rules)
     if key is None:
         return address
-    return replace(address, peer=conversations.peer_of(workspace_id, address.platform, address.account, key))
+    keys = (key, address.chat)  # a chat may be called by the key of its session
+    chat, peer = conversations.direct_chat(workspace_id, address.platform, address.account, *keys)
+    return replace(address, chat=chat or address.chat, peer=peer)
 
 
 def enter_session(key: BotKey, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:

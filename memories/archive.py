@@ -4,17 +4,18 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from operator import itemgetter
 
 import structlog
 from django.db import transaction
 
 from memories import days, llm, prompts, summaries, text
-from memories.choices import Source
+from memories.choices import BufferState, Source
 from memories.conf import conf
 from memories.days import Day
 from memories.exceptions import AnswerInvalid, BudgetSpent, InvalidDraft, ModelFailed, ModelOff, ScopeFrozen
 from memories.llm.schemas import Summary
-from memories.models import DailyEvent, Scope, Workspace
+from memories.models import BufferedTurn, DailyEvent, Scope, Workspace
 from memories.store import statistics
 
 log = structlog.get_logger(__name__)
@@ -31,11 +32,14 @@ _FAILURES = 2  # in a row, after which the model is not asked any more
 def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """Condense the day before of each scope something was told of, and days that were missed; how many notes.
 
-    A day of a scope that has its note is passed over, so that a run that was killed goes on, and none is made twice.
+    A day of a scope that has its note is passed over, so that a run that was killed goes on, and none is made twice;
+    and so is one of which turns still wait to be extracted, until they are: a note is made once, of all of the day.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
-    active = _active(workspace, now)
+    active, waiting = _active(workspace, now)
     counts: Counter[str] = Counter(scopes=len({scope.pk for scope, _day in active}), notes=0, by_model=0)
+    if waiting:
+        counts["waiting"] = waiting
     failures = 0
     for scope, day in active:
         events = list(_told(scope, day))
@@ -51,18 +55,31 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def count_days(workspace_id: int, *, now: datetime) -> int:
     """How many notes a run would write."""
-    return len(_active(Workspace.objects.get(pk=workspace_id), now))
+    return len(_active(Workspace.objects.get(pk=workspace_id), now)[0])
 
 
-def _active(workspace: Workspace, now: datetime) -> list[tuple[Scope, date]]:
-    """The days that still need a note, of which scope, oldest first."""
+def _active(workspace: Workspace, now: datetime) -> tuple[list[tuple[Scope, date]], int]:
+    """The days that still need a note, of which scope, oldest first; and how many have to wait for theirs."""
     today = now.astimezone(workspace.zone()).date()
     days = DailyEvent.objects.filter(workspace=workspace, local_date__gte=today - MISSED, local_date__lt=today)
     pairs = "scope_id", "local_date"
     noted = set(days.filter(source=SOURCE).values_list(*pairs))
     told = set(days.in_use().exclude(source=SOURCE).order_by().values_list(*pairs).distinct()) - noted
-    scopes = Scope.objects.in_bulk({scope for scope, _day in told})
-    return [(scopes[scope], day) for scope, day in sorted(told, key=lambda pair: (pair[1], pair[0]))]
+    ready = told - _not_extracted(workspace)
+    scopes = Scope.objects.in_bulk({scope for scope, _day in ready})
+    return [(scopes[scope], day) for scope, day in sorted(ready, key=itemgetter(1, 0))], len(told) - len(ready)
+
+
+def _not_extracted(workspace: Workspace) -> set[tuple[int, date]]:
+    """Days of which there are turns in the buffer, and of whose memories; what is parked may stay for good."""
+    turns = BufferedTurn.objects.filter(workspace=workspace).exclude(parcel__state=BufferState.PARKED)
+    found = turns.values_list("user_scope_id", "chat_scope_id", "said_at")
+    return {
+        (scope, said_at.astimezone(workspace.zone()).date())
+        for *scopes, said_at in found.iterator(chunk_size=2_000)
+        for scope in scopes
+        if scope is not None
+    }
 
 
 def _told(scope: Scope, day: date) -> Sequence[DailyEvent]:

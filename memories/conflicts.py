@@ -25,7 +25,8 @@ class Verdict(Enum):
 
 #: Neither what was, nor what may be, nor what somebody says.
 _UNSURE = re.compile(
-    r"\b(?:wants?|would|might|may|maybe|perhaps|plan(?:s|ned|ning)?|going to|will|if|unless|when|while|used to|formerly"
+    r"\b(?:wants?|would|might|(?<!\bin )(?<!\bof )(?<!\d )(?<!\d(?:st|nd|rd|th) )may(?! \d)"  # May 4 is certain
+    r"|maybe|perhaps|plan(?:s|ned|ning)?|going to|will|if|unless|when|while|used to|formerly"
     r"|previously|until|hop(?:es|ing)|consider\w*|could|should|thinks?|sa(?:ys|id)|told|heard|dream\w*|wish\w*|also"
     r"|too|before|once|sometimes|usually|either|tried|born|tomorrow|next)\b|[?？]"
     r"|想|打算|计划|可能|也许|或许|大概|如果|要是|假如|以前|曾|之前|原来|过去|准备|希望|考虑|听说|据说|说|梦|将要|即将"

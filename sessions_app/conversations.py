@@ -17,6 +17,8 @@ from sessions_app import closing, leaving_out, search_rows
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.models import Session, SessionEvent
 
+_OF_ANOTHER = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
+
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
@@ -66,10 +68,12 @@ def meet(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now
     return session
 
 
-def peer_of(workspace_id: int, platform: str, account: str, key: str) -> str:
-    """Whom the direct chat of this session is with; empty when nobody knows."""
-    place = {"workspace_id": workspace_id, "platform": platform, "account": account, "key": key}
-    return Session.objects.filter(**place).values_list("peer", flat=True).first() or ""
+def direct_chat(workspace_id: int, platform: str, account: str, *keys: str) -> tuple[str, str]:
+    """Chat and peer of the direct chat whose session has the first of these keys that has one; empty: nobody knows."""
+    place = {"workspace_id": workspace_id, "platform": platform, "account": account, "key__in": keys}
+    known = Session.objects.filter(**place, is_group=False).exclude(peer="").values_list("key", "chat_id", "peer")
+    found = {key: (chat, peer) for key, chat, peer in known}
+    return next((found[key] for key in keys if key in found), ("", ""))
 
 
 def _peer_of(resolved: Resolved) -> str:
@@ -97,8 +101,17 @@ def _check(session: Session, resolved: Resolved) -> None:
         known = "a group" if session.is_group else "a direct chat"
         raise InvalidAddress(f"This chat is known as {known}: what is said in private never goes into a group.")
     if not _is_same_peer(session, resolved):
-        said = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
-        raise InvalidAddress(said)
+        raise InvalidAddress(_OF_ANOTHER)
+
+
+def check_speakers(session: Session, messages: Sequence[Message]) -> None:
+    """Nobody but its peer speaks in a direct chat. Raises InvalidAddress, naming the first message of another."""
+    if session.is_group or not session.peer:
+        return
+    heard = (EventKind.USER, EventKind.AMBIENT)
+    for n, message in enumerate(messages):
+        if message.kind in heard and message.sender_id not in ("", session.peer):
+            raise InvalidAddress(_OF_ANOTHER, field=f"events.{n}.sender")
 
 
 def _held(resolved: Resolved, scopes: dict[str, Scope]) -> dict[str, Any]:

@@ -31,6 +31,8 @@ def what_is_new(
     """
     told = [*believed, *(Believed(message.kind, message.content) for message in messages)]
     said = _said(session, believed, told)
+    if not said and believed and _has_ended(session, believed[0]):
+        raise _differs(0, len(believed))
     both = min(len(said), len(told))
     if (first := _first_difference(said, told)) is not None:
         raise _differs(first, len(believed))
@@ -42,6 +44,12 @@ def what_is_new(
             raise _differs(both + n, len(believed))
     known = [Message(kind=EventKind(message.role), content=message.content, at=now) for message in rest]
     return known + list(messages[max(both - len(believed), 0) :])
+
+
+def _has_ended(session: Session, first: Believed) -> bool:
+    """Whether it begins as a conversation did that was reset or closed: that one is not gone on with (B4, B6)."""
+    ended = SessionEvent.objects.filter(session=session, conversation__lt=session.conversation)
+    return ended.filter(kind=first.role, content=first.content).exists()
 
 
 def _differs(position: int, believed: int) -> HistoryDiffers:

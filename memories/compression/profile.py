@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memories import batch, prompts, rewording
 from memories.batch import Step
-from memories.choices import BatchState, BatchVerb, Category, Rewordings
+from memories.choices import BatchState, BatchVerb, Category, ChangeState, Rewordings
 from memories.compression import drafting, judging
 from memories.compression.asking import Asker, Clock
 from memories.compression.doubts import Doubts, propose
@@ -161,4 +161,5 @@ def _carried_out(plan: Batch, now: datetime) -> dict[str, int]:
     if done.state != BatchState.APPLIED:
         return {}
     gone = sum(done.counts.get(verb, 0) for verb in (BatchVerb.MERGE, BatchVerb.SUPERSEDE, BatchVerb.ARCHIVE))
-    return {"lines_written": done.counts.get(BatchVerb.CREATE, 0), "lines_replaced": gone}
+    written = done.changes.filter(verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="")  # else it was there
+    return {"lines_written": written.count(), "lines_replaced": gone}

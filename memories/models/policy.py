@@ -74,6 +74,14 @@ class Policies:
             return entry.expires_at
         return self.ends_at(entry.stated_at, entry.type, entry.scope.kind)
 
+    def end_of_restored(self, entry: Entry, now: datetime) -> datetime | None:
+        """The term of an entry that is brought back: as long as for a new one, if its own time is over; None: none.
+
+        It was stated when it was stated: what was said since stays the newer of the two.
+        """
+        ends = self.ends_at(entry.stated_at, entry.type, entry.scope.kind)
+        return None if ends is None or ends > now else now + (ends - entry.stated_at)
+
     def quota(self, entry_type: str, scope_kind: str) -> int | None:
         """How many of a kind one recall serves before the fill; None: as many as there are (A8)."""
         key = (PolicyKind.QUOTA, entry_type, scope_kind, "")

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from memories import indexing, text
 from memories.drafts import COLUMN_SLOTS, RESERVED_SLOTS, Draft, check
 from memories.exceptions import EntryNotFound, InvalidDraft, VersionConflict
-from memories.models import Entry, Scope, Slot
+from memories.models import Entry, Policy, Scope, Slot
 from memories.models.change import acting
 from memories.store import past, statistics, suppressions
 from memories.store.locks import lock_scopes
@@ -99,11 +99,10 @@ def restore(
     with _held(entry, actor, expected_version) as (held, scope):
         held.expired_at = held.archived_at = held.suppressed_at = None
         held.superseded_by_id = None
-        held.expires_at = None if term is None else now + term
-        held.stated_at = now  # its time to live begins anew
-        _write(
-            held, scope, now, ["expired_at", "archived_at", "suppressed_at", "superseded_by", "expires_at", "stated_at"]
-        )
+        held.scope = scope
+        policies = Policy.objects.of(scope.workspace_id)
+        held.expires_at = policies.end_of_restored(held, now) if term is None else now + term
+        _write(held, scope, now, ["expired_at", "archived_at", "suppressed_at", "superseded_by", "expires_at"])
         suppressions.release(held, now)
     held.refresh_from_db(fields=["version"])
     return held

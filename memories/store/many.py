@@ -4,6 +4,7 @@ Every function stands inside the caller's transaction, is given entries with the
 made, and says of each that it left alone why.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,7 +12,7 @@ from typing import Any, Literal
 
 from memories import indexing
 from memories.choices import LeftBecause, LinkKind
-from memories.models import Entry, Link, Scope
+from memories.models import Entry, Link, Policy, Scope
 from memories.store import statistics, suppressions
 from memories.store.locks import lock_scopes
 
@@ -61,18 +62,32 @@ def bring_back(scope: Scope, expected: Expected, *, now: datetime, term: timedel
     held = lock_scopes([scope])[scope.pk]
     done, entries = as_planned(held, expected)
     if done.done:
-        _rows(held, done.done).update(
-            expired_at=None,
-            archived_at=None,
-            suppressed_at=None,
-            superseded_by=None,
-            expires_at=None if term is None else now + term,
-            stated_at=now,
-            updated_at=now,
-        )
+        for expires_at, ids in _terms(held, [entries[pk] for pk in done.done], now, term).items():
+            _rows(held, ids).update(
+                expired_at=None,
+                archived_at=None,
+                suppressed_at=None,
+                superseded_by=None,
+                expires_at=expires_at,
+                updated_at=now,
+            )
         suppressions.release_many(held, [entries[pk] for pk in done.done], now=now)
         _settle(held, done.done)
     return done
+
+
+def _terms(
+    scope: Scope, entries: Sequence[Entry], now: datetime, term: timedelta | None
+) -> dict[datetime | None, list[int]]:
+    """Until when each is brought back."""
+    if term is not None:
+        return {now + term: [entry.pk for entry in entries]}
+    policies = Policy.objects.of(scope.workspace_id)
+    ends: defaultdict[datetime | None, list[int]] = defaultdict(list)
+    for entry in entries:
+        entry.scope = scope
+        ends[policies.end_of_restored(entry, now)].append(entry.pk)
+    return dict(ends)
 
 
 def merge_into(scope: Scope, keeper_id: int, expected: Expected, *, now: datetime) -> Done:

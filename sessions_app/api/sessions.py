@@ -95,6 +95,7 @@ class EventsView(OneSession):
         believed = asked.validated_data["history"]
         with acting(actor_of(request)):
             locks.hold(session)
+            conversations.check_speakers(session, messages)
             closing.close_if_stale(session, now=now)
             if believed is not None:
                 messages = histories.what_is_new(session, [Believed(**told) for told in believed], messages, now=now)

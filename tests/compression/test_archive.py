@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from memories import archive, compression, tasks
-from memories.choices import Source
-from memories.models import DailyEvent, Scope, Workspace
+from memories.choices import BufferState, Source
+from memories.models import DailyEvent, Parcel, Scope, Workspace
+from tests.buffer.conversations import say
 from tests.compression.conftest import told
-from tests.conftest import NOW, make_scope
+from tests.conftest import NOW, Api, make_scope
 from tests.llm.fake_server import FakeModel
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -104,3 +105,12 @@ def test_owners_may_want_no_notes(scope: Scope, settings: Any) -> None:
     told(scope, "Mia moved to Hamburg.")
     assert tasks.archive(scope.workspace_id, now=NOW) == {}
     assert notes() == []
+
+
+def test_a_day_waits_for_its_note_until_all_of_it_is_extracted(api: Api, scope: Scope, settings: Any) -> None:
+    settings.TEST_CLOCK = True
+    told(scope, "Mia moved to Hamburg.")
+    say(api, "And the cat 年糕 came along to Hamburg.", at=NOW - timedelta(days=1))
+    assert archived(scope) == {"scopes": 0, "notes": 0, "by_model": 0, "waiting": 1}
+    Parcel.objects.update(state=BufferState.PARKED)  # may stay for good
+    assert archived(scope)["notes"] == 1

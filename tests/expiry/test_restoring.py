@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from memories import curation, expiry, tasks
+from memories import curation, expiry, store, tasks
 from memories.choices import BatchVerb
 from memories.models import Batch, Entry, Scope, Workspace
 from tests.admin.conftest import enter, make_user
@@ -44,6 +44,17 @@ def test_without_a_term_it_lives_as_its_policy_says_from_now_on(workspace: Works
     restored(list(Batch.objects.all()), days=None)
     assert expire(workspace, "expire:1:next", now=MORNING + timedelta(days=29))["entries"] == 0
     assert expire(workspace, "expire:1:later", now=MORNING + timedelta(days=30))["entries"] == 4
+
+
+@pytest.mark.parametrize("days", [None, 30])
+def test_what_comes_back_was_said_when_it_was_said(workspace: Workspace, scope: Scope, days: int | None) -> None:
+    """Else an outdated port that is brought back would be the newer one."""
+    before = {entry.pk: entry.stated_at for entry in remember(scope, *SAID)}
+    expire(workspace)
+    restored(list(Batch.objects.all()), days=days)
+    (one,) = Entry.objects.filter(pk=min(before))
+    store.restore(store.expire(one, now=MORNING, actor="user:ann"), now=MORNING, actor="user:ann")
+    assert dict(Entry.objects.live().values_list("pk", "stated_at")) == before
 
 
 def test_the_night_before_and_what_people_took_out_stay_out(workspace: Workspace, scope: Scope) -> None:

@@ -29,6 +29,8 @@ MUST = [
     ("米娅在阿里工作", "米娅跳槽到腾讯"),
     ("米娅在阿里工作。", "米娅现在在腾讯工作。"),
     ("妈妈的生日是五月三日", "妈妈的生日是六月三日"),
+    ("Lin's birthday is May 4.", "Lin's birthday is May 5."),
+    ("The deadline is in May.", "The deadline is in June."),
     ("部署日是周五", "部署日改成周一"),
     ("小王喝咖啡", "小王不再喝咖啡"),
     ("数据库密码是abc123", "数据库密码是xyz789"),

@@ -1,6 +1,7 @@
 """Messages are appended in order, replayed as they were said, and compared with what a client believes (B2)."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -28,8 +29,12 @@ def believed(*told: str) -> list[dict[str, str]]:
 
 @pytest.fixture
 def session(talk: Talk) -> Session:
+    return begun(talk)
+
+
+def begun(talk: Talk, chat: str = TELEGRAM["chat"]) -> Session:
     """A direct chat in which nothing has been said."""
-    answer = talk.post("sessions", {"address": TELEGRAM})
+    answer = talk.post("sessions", {"address": {**TELEGRAM, "chat": chat}})
     assert answer.status_code == 200, answer.json()
     return Session.objects.get(uid=answer.json()["id"])
 
@@ -77,6 +82,20 @@ def test_what_is_sent_twice_is_appended_once(talk: Talk, session: Session) -> No
     assert talk.history(session) == spoken(*SAID)
 
 
+def test_a_conversation_that_was_reset_is_not_gone_on_with(talk: Talk, session: Session) -> None:
+    """A bot that always sends all it knows makes no reset void (B6)."""
+    talk.log(session, *SAID[:2])
+    assert talk.post(f"sessions/{session.key}/reset").status_code == 200
+    answer = talk.post(
+        f"sessions/{session.key}/events",
+        {"history": believed(*SAID[:2]), "events": [{"kind": "user", "content": "hm"}]},
+    )
+    assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (409, "history.0")
+    assert talk.history(session) == []
+    talk.log(session, *SAID[2:], history=[])
+    assert talk.history(session) == spoken(*SAID[2:])
+
+
 @pytest.mark.parametrize(
     ("history", "events", "place"),
     [
@@ -106,9 +125,9 @@ MESSAGES = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st
 @examples(60)
 @given(said=MESSAGES, known=MESSAGES, new=MESSAGES)
 def test_whatever_is_believed_the_history_only_grows_into_what_was_told(
-    talk: Talk, session: Session, said: Any, known: Any, new: Any
+    talk: Talk, said: Any, known: Any, new: Any
 ) -> None:
-    talk.do(session, "reset")
+    session = begun(talk, chat=str(uuid4()))
     if said:
         talk.log(session, *(": ".join(message) for message in said))
     body = {"events": [{"kind": kind, "content": content} for kind, content in new]}
@@ -217,6 +236,23 @@ def test_a_direct_chat_is_never_shared_by_two_peers(talk: Talk, workspace: Works
     answer = talk.post("turns", {"address": {**TELEGRAM, "peer": "u43"}, "user": "what was said?"})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "address")
     assert SessionEvent.objects.count() == 2
+
+
+@pytest.mark.parametrize("kind", ["user", "ambient"])
+def test_nor_by_messages_that_are_logged(talk: Talk, kind: str) -> None:
+    session = talk.say("my secret is a pony")["session"]["key"]
+    told = [{"kind": "user", "content": "mine", "sender": "u42"}, {"kind": kind, "content": "hers", "sender": "u43"}]
+    answer = talk.post(f"sessions/{session}/events", {"events": told})
+    assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "events.1.sender")
+    assert SessionEvent.objects.count() == 2
+
+
+def test_a_direct_chat_may_be_called_by_the_key_of_its_session(talk: Talk) -> None:
+    key = talk.say("I like tea 我喜欢茶")["session"]["key"]
+    called = {**TELEGRAM, "peer": None, "chat": key}
+    assert talk.say("and coffee", address=called)["entries"][0]["scope"] == "telegram:direct_u42"
+    assert Session.objects.count() == 1
+    assert talk.post("recall", {"address": called, "message": "what do I like?"}).json()["memories"]
 
 
 def test_a_group_without_a_sender_has_no_speaker_whatever_its_session_knows(talk: Talk) -> None:
