@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -26,7 +26,6 @@ from memories.models.policy import Policies
 
 #: The tier of a fact nobody says belongs into the profile.
 KNOWLEDGE = 2
-STATES = ("live", "due", "expired", "archived")
 _SLOT = "slot."
 
 
@@ -55,7 +54,7 @@ class EntryQuery(Paged):
 
     scope = serializers.CharField(required=False, max_length=255)
     type = serializers.ChoiceField(required=False, choices=EntryType.choices)
-    state = serializers.ChoiceField(required=False, choices=STATES)
+    state = serializers.ChoiceField(required=False, choices=answers.ENTRY_STATES)
     due = serializers.ChoiceField(required=False, choices=Due.choices)
     q = serializers.CharField(required=False, max_length=500)
 
@@ -146,11 +145,15 @@ def _slot(name: str, value: str) -> dict[str, Any]:
 
 
 def in_state(entries: QuerySet[Entry], state: str, policies: Policies, now: datetime) -> QuerySet[Entry]:
-    """Entries in one of STATES; «due» is live but past its time, waiting for the nightly job."""
+    """Entries in one of ENTRY_STATES; «due» is live but past its time, waiting for the nightly job."""
     if state == "expired":
         return entries.filter(expired_at__isnull=False)
     if state == "archived":
         return entries.filter(archived_at__isnull=False)
+    if state in ("superseded", "suppressed"):  # nothing else keeps them out
+        others = entries.filter(expired_at__isnull=True, archived_at__isnull=True)
+        superseded = Q(superseded_by__isnull=False)
+        return others.filter(superseded if state == "superseded" else Q(suppressed_at__isnull=False) & ~superseded)
     over = policies.over(now)
     return entries.filter(LIVE & over if state == "due" else LIVE & ~over)
 
@@ -186,7 +189,7 @@ def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any
 
 
 def state_of(entry: Entry, policies: Policies, now: datetime) -> str:
-    """The state of one entry at a moment: one of STATES, superseded or suppressed."""
+    """The state of one entry at a moment: one of ENTRY_STATES."""
     marks = (
         ("expired", entry.expired_at),
         ("archived", entry.archived_at),

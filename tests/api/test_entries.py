@@ -158,7 +158,16 @@ def test_two_slots_are_found_together_on_one_entry_only(api: Api) -> None:
 
 def test_entries_are_listed_by_their_state(api: Api, scope: Scope, settings: Any) -> None:
     settings.TEST_CLOCK = True
-    for name in ("living", "due by policy", "due by hand", "expired", "archived", "kept by hand"):
+    for name in (
+        "living",
+        "due by policy",
+        "due by hand",
+        "expired",
+        "archived",
+        "kept by hand",
+        "superseded",
+        "taken out",
+    ):
         kwargs = (
             {"type": "chat_turn", "slots": {"sender_id": "u42"}} if name in ("due by policy", "kept by hand") else {}
         )
@@ -168,15 +177,19 @@ def test_entries_are_listed_by_their_state(api: Api, scope: Scope, settings: Any
     entries.filter(content="kept by hand thing").update(expires_at=NOW + timedelta(days=400))
     entries.filter(content="expired thing").update(expired_at=Now())
     entries.filter(content="archived thing").update(archived_at=Now())
+    entries.filter(content="superseded thing").update(superseded_by=entries.get(content="living thing"))
+    entries.filter(content="taken out thing").update(suppressed_at=Now())
     states = {
         state: {row["content"]: row["state"] for row in _at(api, "2026-04-15T09:00:00Z", state=state)}
-        for state in ("live", "due", "expired", "archived")
+        for state in ("live", "due", "expired", "archived", "superseded", "suppressed")
     }
     assert states == {
         "live": {"living thing": "live", "kept by hand thing": "live"},
         "due": {"due by policy thing": "due", "due by hand thing": "due"},
         "expired": {"expired thing": "expired"},
         "archived": {"archived thing": "archived"},
+        "superseded": {"superseded thing": "superseded"},
+        "suppressed": {"taken out thing": "suppressed"},
     }
 
 
