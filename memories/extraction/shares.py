@@ -80,12 +80,20 @@ def all_said(shares: Iterable[Share]) -> list[Said]:
 
 
 def home_of(shares: Sequence[Share], ids: Collection[str]) -> Share | None:
-    """Whose memory a fact is that rests on these messages: the one person's who may hold all of them, else the chat's.
+    """Whose memory a fact is that rests on these messages: the one person's whose words they are, else the chat's.
 
-    None when it is nobody's: it rests on the words of several, and the chat keeps no memory.
+    What the bot answered that person is nobody else's word. None when it is nobody's: it rests on the words of several,
+    and the chat keeps no memory.
     """
-    holding = [share for share in shares if share.holds(ids)]
-    persons = [share for share in holding if share.scope.kind == ScopeKind.USER]
+    answers = [one for share in shares for one in share.said if one.is_answer and one.message.id in ids]
+    persons = [share for share in shares if share.scope.kind == ScopeKind.USER and _is_own(share, ids, answers)]
     if len(persons) == 1:
         return persons[0]
-    return next((share for share in holding if share.scope.kind == ScopeKind.CHAT), None)
+    return next((share for share in shares if share.scope.kind == ScopeKind.CHAT and share.holds(ids)), None)
+
+
+def _is_own(share: Share, ids: Collection[str], answers: Iterable[Said]) -> bool:
+    """Whether a person's memory may hold these messages, or all of them but the bot's answers to that person."""
+    answered = {one.message.id for one in answers if one.turn.user_scope and one.turn.user_scope.pk == share.scope.pk}
+    own = set(ids) - answered
+    return share.holds(ids) or (bool(own) and share.holds(own))

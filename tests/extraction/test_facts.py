@@ -104,6 +104,33 @@ def test_a_group_fact_goes_to_whom_it_rests_on(api: Api, model: FakeModel) -> No
     }
 
 
+@pytest.mark.parametrize(
+    ("said", "answer", "learnt"),
+    [
+        ("I moved to Hangzhou", "Hangzhou it is, Amy.", "Amy moved to Hangzhou."),
+        ("我搬到杭州了", "好的，杭州。", "米娅搬到杭州了。"),
+    ],
+)
+def test_the_bots_answer_to_a_person_is_no_second_speaker(
+    said: str, answer: str, learnt: str, api: Api, model: FakeModel
+) -> None:
+    say(api, said, answer, address=GROUP, slots={"speaker": "Amy"})
+    say(api, "I bought a red bicycle", "Ben, a bicycle.", address=BEN, slots={"speaker": "Ben"})
+    model.script = [
+        answering(
+            fact(learnt, said, answer),
+            fact("Amy moved to Hangzhou and heard of a red bicycle.", said, "Ben, a bicycle."),  # an answer to Ben
+        )
+    ]
+    extract()
+    assert facts() == {
+        "telegram:direct_u42": [learnt],
+        GROUP_SCOPE: ["Amy moved to Hangzhou and heard of a red bicycle."],
+    }
+    entry = Entry.objects.get(content=learnt)
+    assert entry.chats == [GROUP_SCOPE] and len(entry.origins) == 2  # to be heard in that chat
+
+
 def test_where_a_group_keeps_no_memory_what_is_nobodys_own_is_dropped_and_counted(
     api: Api, model: FakeModel, workspace: Workspace
 ) -> None:
