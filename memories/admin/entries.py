@@ -82,7 +82,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
             {
                 "fields": [
                     "content", ("category", "importance"), ("project", "topic"), "pinned",
-                    ("expires_at", "review_at"),
+                    "expires_at", "review_at",
                 ],
             },
         ),

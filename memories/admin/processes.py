@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
+from memories import batch
 from memories.admin import counted
 from memories.admin.wall import LOOK, Colors, WalledAdmin
 from memories.choices import BatchState, JobState
@@ -98,7 +99,8 @@ class JobRunAdmin(WalledAdmin):
         if run.workspace_id is None:
             return "—"
         name = f"{run.job}:{run.workspace_id}:{run.asked or run.local_date}"
-        batches = Batch.objects.filter(run=name, workspace_id=run.workspace_id).select_related("scope").order_by("pk")
+        mine = Batch.objects.filter(workspace_id=run.workspace_id)
+        batches = mine.filter(batch.of_run(name)).select_related("scope").order_by("pk")
         links = [
             (reverse("admin:memories_batch_change", args=[row.pk]), row.scope, BatchState(row.state).label)
             for row in batches[:SHOWN]

@@ -6,7 +6,7 @@ plan → (fuse) → proposed → applying → applied → undone, or refused. On
 from memories.batch.carrying import CHUNK, carry_out, dealt_with, resume, start, waiting
 from memories.batch.deciding import approve, refuse, remove, reword
 from memories.batch.fuse import in_words
-from memories.batch.holding import hold, open_proposals, overtake, part_of
+from memories.batch.holding import hold, of_run, open_proposals, overtake, part_of
 from memories.batch.planning import Step, plan, plan_all
 from memories.batch.telling import Told, note_of, tell
 from memories.batch.undoing import changed_since, events_changed_since, plan_undo, standing
@@ -23,6 +23,7 @@ __all__ = [
     "hold",
     "in_words",
     "note_of",
+    "of_run",
     "open_proposals",
     "overtake",
     "part_of",

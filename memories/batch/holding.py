@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+from django.db.models import Q
+
 from memories.batch.deciding import refuse
 from memories.choices import BatchState, Held
 from memories.exceptions import BatchSettled
@@ -22,6 +24,11 @@ def part_of(run: str, part: str | int) -> str:
     """The name of a part of a run, for batches of one run that are decided on apart; it fits its column."""
     name = f"{run}:{part}"
     return name if len(name) <= _RUN_CHARS else f"{uuid5(NAMESPACE_OID, run).hex}:{part}"[:_RUN_CHARS]
+
+
+def of_run(run: str) -> Q:
+    """The batches of a run, and of all of its parts."""
+    return Q(run=run) | Q(run__startswith=f"{run}:") | Q(run__startswith=f"{uuid5(NAMESPACE_OID, run).hex}:")
 
 
 def open_proposals(scope: Scope, name: str) -> list[Batch]:

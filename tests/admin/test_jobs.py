@@ -5,11 +5,14 @@ from django.test import Client
 from django.urls import reverse
 from django_q.models import OrmQ
 
-from memories.choices import JobState
+from memories import batch
+from memories.batch import Step
+from memories.choices import BatchVerb, JobState
 from memories.models import Batch, JobRun, Workspace
 from memplatform import tasks
 from memplatform.schedules import JOBS
 from tests.admin.conftest import House
+from tests.conftest import NOW
 
 LIST = "admin:memories_jobrun_changelist"
 pytestmark = pytest.mark.django_db
@@ -48,17 +51,32 @@ def test_run_now_asks_first_and_is_queued_then(alice: Client, mine: House) -> No
     assert (rows["expire"].state, rows["expire"].took is not None) == (JobState.DONE.label, True)
 
 
+def test_a_run_shows_the_batches_of_all_of_its_parts_and_no_others(alice: Client, mine: House) -> None:
+    alice.post(run_page("capacity", mine.workspace), {"confirmed": "yes"})
+    run = JobRun.objects.get(job="capacity")
+    name = f"capacity:{mine.workspace.pk}:{run.asked}"
+    names = [name, batch.part_of(name, "faded"), batch.part_of(name, "x" * 40), f"{name}0:faded"]
+    drop = [Step(verb=BatchVerb.ARCHIVE, entry_id=mine.entry.pk, version=mine.entry.version)]
+    made = [
+        batch.plan(mine.scope, drop, name="capacity", run=each, actor="job", now=NOW, judged=True) for each in names
+    ]
+    assert not names[2].startswith(name)  # too long to be spelt out
+    shown = alice.get(reverse("admin:memories_jobrun_change", args=[run.pk])).content.decode()
+    links = [reverse("admin:memories_batch_change", args=[one.pk]) in shown for one in made]
+    assert links == [True, True, True, False]
+
+
 def test_a_dry_run_shows_the_batch_it_proposes(alice: Client, mine: House) -> None:
     mine.entry.__class__.objects.filter(pk=mine.entry.pk).update(stated_at="2020-01-01T00:00Z", type="chat_turn")
     alice.post(run_page("expire", mine.workspace, dry=True), {"confirmed": "yes"})
     run = JobRun.objects.get(job="expire")
     assert run.is_dry
     tasks.perform(run.pk)
-    batch = Batch.objects.get(name="expire", state="proposed")
+    proposed = Batch.objects.get(name="expire", state="proposed")
     rows = {row.name: row for row in alice.get(reverse(LIST)).context["nightly"]}
     assert rows["expire"].began_at is None  # it was no run
     shown = alice.get(reverse("admin:memories_jobrun_change", args=[run.pk])).content.decode()
-    assert reverse("admin:memories_batch_change", args=[batch.pk]) in shown
+    assert reverse("admin:memories_batch_change", args=[proposed.pk]) in shown
 
 
 def test_other_workspaces_cannot_be_worked_on(alice: Client, mine: House, theirs: House) -> None:
