@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,8 +19,9 @@ from django_q.models import Failure
 
 from channels_app.models import Channel
 from memories.admin import spend
+from memories.admin.batch_names import name_of
 from memories.admin.wall import workspaces_of
-from memories.choices import BatchState, BufferState, DmScope, JobState
+from memories.choices import BatchState, BufferState, DmScope, Held, JobState
 from memories.models import Batch, Entry, JobRun, Parcel, Receipt, Scope, StaleEntry
 from memories.scoping import LOCAL_PLATFORMS
 from memplatform import health
@@ -78,10 +81,11 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
         return {"is_stranger": True, "items": [], "figures": []}
     recalls = _recalls(seen, now)
     items = [*_of_the_platform(seen, now), *_of_workspaces(seen, recalls, now)]
+    latest = _mine(Batch.objects.select_related("scope"), seen)
     return {
         "items": sorted(items, key=lambda item: not item.is_grave),
         "figures": list(_figures(seen, recalls)),
-        "batches": _mine(Batch.objects.select_related("scope"), seen).order_by("-created_at", "-id")[:LATEST],
+        "batches": [(batch, name_of(batch)) for batch in latest.order_by("-created_at", "-id")[:LATEST]],
         "unanswered": _unanswered(seen, now),
     }
 
@@ -145,7 +149,7 @@ def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime)
         address = reverse("admin:memories_parcel_changelist") + "?state__exact=parked"
         yield Item(text % {"n": parked}, hint, address, is_grave=True)
     batches = _mine(Batch.objects.filter(state=BatchState.PROPOSED), seen)
-    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=~Q(held_because=[])))
+    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=_is_of_the_fuse()))
     if waiting["n"]:
         text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", waiting["n"]) % waiting
         hint = ngettext("The fuse holds %(held)d of them.", "The fuse holds %(held)d of them.", waiting["held"])
@@ -209,6 +213,12 @@ def _recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
         degraded=sum(1 for _served, degraded, _total in looked_at if degraded),
         p95=times[int(len(times) * 0.95)] if times else 0.0,
     )
+
+
+def _is_of_the_fuse() -> Q:
+    """Batches that the fuse holds; others wait because a person alone can tell."""
+    codes = (Held.SHARE, Held.DRAINED, Held.PINNED, Held.UNREADABLE, Held.PURGE)
+    return reduce(or_, (Q(held_because__contains=[{"code": code.value}]) for code in codes))
 
 
 def _figures(seen: frozenset[int] | None, recalls: Recalls) -> Iterator[Figure]:

@@ -14,7 +14,8 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memories import batch as batches
 from memories import tasks
-from memories.admin.batch_page import address_of, held, is_final, name_of, said_counts
+from memories.admin.batch_names import name_of
+from memories.admin.batch_page import address_of, held, is_final, said_counts
 from memories.admin.confirmations import Question, ReasonForm, ask, form_of, is_answer
 from memories.admin.wall import actor_of
 from memories.choices import BatchState, ChangeState

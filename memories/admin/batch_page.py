@@ -12,6 +12,7 @@ from django.utils.translation import gettext, pgettext
 
 from memories import batch as batches
 from memories import expiry, store
+from memories.admin.batch_names import name_of
 from memories.admin.row_history import Line, line_of, say
 from memories.admin.states import State
 from memories.batch import Told
@@ -104,11 +105,6 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     }
     request.current_app = model_admin.admin_site.name
     return TemplateResponse(request, "admin/memories/batch.html", context)
-
-
-def name_of(batch: Batch) -> str:
-    """The job or action, in the reader's words where there are some."""
-    return str(BatchVerb(batch.name).label) if batch.name in BatchVerb.values else batch.name
 
 
 def is_expiry(batch: Batch) -> bool:

@@ -11,6 +11,7 @@ from unfold.decorators import display
 
 from memories.admin import batch_page
 from memories.admin.batch_decisions import Decisions
+from memories.admin.batch_names import name_of
 from memories.admin.expired import RestoresExpired
 from memories.admin.filters import DaysFilter
 from memories.admin.wall import LOOK, Colors, WalledAdmin
@@ -66,7 +67,7 @@ class BatchAdmin(Decisions, RestoresExpired, WalledAdmin):
 
     @display(description=_("name"))
     def said_name(self, batch: Batch) -> str:
-        return batch_page.name_of(batch)
+        return name_of(batch)
 
     @display(description=_("state"), label=_COLORS)
     def colored_state(self, batch: Batch) -> Any:

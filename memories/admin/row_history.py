@@ -14,6 +14,7 @@ from django.utils.formats import localize
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext
 
+from memories.admin.batch_names import name_of
 from memories.choices import Operation
 from memories.models import Batch, Change
 
@@ -42,6 +43,10 @@ class Told:
     batch: Batch | None = None
     is_present: bool = False
     bring_back: str = ""
+
+    @property
+    def batch_name(self) -> str:
+        return name_of(self.batch) if self.batch else ""
 
 
 def told_page(model_admin: Any, request: HttpRequest, row: Model, told: list[Told]) -> HttpResponse:
