@@ -12,10 +12,11 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,21 +61,24 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=240.0, help="for one answer")
     parser.add_argument("--talks", type=int, default=len(TALKS), help="so many of the ten conversations")
     parser.add_argument("--tokens", type=int, default=900, help="of the longest answer")
+    parser.add_argument("--minutes", type=float, default=60.0, help="after which a step asks no more")
     parser.add_argument("--steps", nargs="*", default=["extraction", "daily", "weekly", "shortening"])
     options = parser.parse_args()
     os.environ |= {
         "MEMORY_LLM_BASE_URL": options.url, "MEMORY_LLM_MODEL": options.model, "MEMORY_LLM_CALLS": "1",
         "MEMORY_LLM_SECONDS": str(options.seconds), "MEMORY_LLM_TOTAL_SECONDS": str(3 * options.seconds),
-        "MEMORY_LLM_MAX_TOKENS": str(options.tokens), "MEMORY_EXTRACT_TIME": "2h", "MEMORY_COMPRESS_TIME": "2h",
+        "MEMORY_LLM_MAX_TOKENS": str(options.tokens), "MEMORY_EXTRACT_TIME": f"{options.minutes * 60:.0f}s",
+        "MEMORY_COMPRESS_TIME": f"{options.minutes * 60:.0f}s",
         "MEMORY_USE_LLM_SUMMARY": "yes", "MEMORY_PARCEL_LEASE": "1h", "MEMORY_PARCEL_ATTEMPTS": "1",
     }  # fmt: skip
     with database():
         listen()
-        steps = {"extraction": partial(extraction, options.talks), "daily": daily, "weekly": weekly}
+        steps: dict[str, Callable[[], None]] = {"weekly": weekly, "shortening": shortening}
+        steps |= {"extraction": partial(extraction, options.talks), "daily": partial(daily, options.talks)}
         for name in options.steps:
             begun = time.perf_counter()
             print(f"\n== {name}", flush=True)
-            (steps | {"shortening": shortening})[name]()
+            steps[name]()
             print(f"{time.perf_counter() - begun:.0f} s; {spent()}", flush=True)
 
 
@@ -94,7 +98,7 @@ def listen() -> None:
         print(f"  readable: {reply[:300]!r}", flush=True)
         return value
 
-    reading.read = heard
+    reading.read = cast(Any, heard)
 
 
 def spent() -> str:
@@ -115,13 +119,11 @@ def scope_of(name: str, language: str = "en") -> Any:
     return Scope.objects.create(workspace=workspace, key=f"telegram:direct_{uuid4().hex[:8]}", kind="user")
 
 
-def extraction(talks: int) -> None:
+def hold(talks: int, workspace: str) -> None:
     from memories import buffer
-    from memories import extraction as job
-    from memories.models import BufferedTurn, DailyEvent, Entry
 
     for talk in TALKS[:: max(len(TALKS) // talks, 1)][:talks]:
-        scope, session = scope_of("talks"), uuid4()
+        scope, session = scope_of(workspace), uuid4()
         for n, sides in enumerate(talk):
             at = NOW - timedelta(hours=6) + timedelta(minutes=n)
             messages = tuple(
@@ -130,23 +132,41 @@ def extraction(talks: int) -> None:
             )
             held = buffer.Turn(session_uid=session, conversation=1, messages=messages, user_scope=scope, chat=scope.key)
             buffer.hold(held, now=at)
+
+
+def extraction(talks: int) -> None:
+    from memories import extraction as job
+    from memories.models import BufferedTurn, DailyEvent, Entry, Parcel
+
+    hold(talks, "talks")
     counts = job.extract_ready(lambda: NOW)
     print({name: count for name, count in counts.items() if count})
     for fact in Entry.objects.filter(type="fact").order_by("pk"):
         print(f"  kept fact ({fact.category}, {fact.importance}): {fact.content}")
     for day in DailyEvent.objects.order_by("pk"):
         print(f"  told of the day: {day.content}")
-    print(f"parked: {BufferedTurn.objects.filter(state='parked').count()} turns")
+    states = Counter(Parcel.objects.values_list("state", flat=True))
+    print(f"conversations still in the buffer: {dict(states)}, {BufferedTurn.objects.count()} turns")
 
 
-def daily() -> None:
+def daily(talks: int) -> None:
+    """Days that were told without a model, so that its nightly work does not hang on what it had extracted."""
+    from django.conf import settings
+
     from memories import compression
-    from memories.models import Workspace
+    from memories import extraction as job
+    from memories.models import Entry, Workspace
 
-    workspace, _made = Workspace.objects.get_or_create(name="talks")
+    hold(talks, "days")
+    workspace = Workspace.objects.get(name="days")
+    url, settings.MEMORY_LLM_BASE_URL = settings.MEMORY_LLM_BASE_URL, ""
+    job.extract_ready(lambda: NOW, workspace_id=workspace.pk)
+    settings.MEMORY_LLM_BASE_URL = url
     now = NOW + timedelta(days=1)
     counts = compression.compress_days(workspace.pk, clock=lambda: now, run="real:days")
     print({name: count for name, count in counts.items() if count})
+    for fact in Entry.objects.filter(type="fact", scope__workspace=workspace).order_by("pk"):
+        print(f"  kept fact ({fact.category}, {fact.importance}): {fact.content}")
 
 
 def weekly() -> None:
