@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memories.choices import EntryType, PolicyKind, ScopeKind
@@ -144,7 +144,11 @@ def test_from_nothing_nothing_is_served() -> None:
     assert served(ranked(FACT), limit=0) == []
 
 
+WORKFLOW = (EntryType.WORKFLOW_TRACE, ScopeKind.USER)
+
+
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 12)), max_size=60), st.integers(0, 12), st.booleans())
+@example([(WORKFLOW, 2), (CHAT_TURN, 1), (WORKFLOW, 1), (WORKFLOW, 1)], 3, True)  # said twice by one: one memory
 def test_whatever_is_ranked_the_promises_hold(
     drawn: list[tuple[tuple[str, str], int]], limit: int, quotas: bool
 ) -> None:
@@ -157,7 +161,7 @@ def test_whatever_is_ranked_the_promises_hold(
     assert own.isdisjoint(item.entry.fingerprint for item in chosen if item.scope_kind == ScopeKind.CHAT)
     if quotas:
         _chat_caps_hold(chosen)
-        users = sum(item.scope_kind == ScopeKind.USER for item in items)
+        users = len({item.entry.fingerprint for item in items if item.scope_kind == ScopeKind.USER})
         assert len(chosen) >= min(limit, users)
 
 
