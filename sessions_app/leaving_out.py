@@ -5,7 +5,7 @@ memory is restored: of the messages whose memory was taken out, of whichever sco
 them, which mostly says the same again. This is the one place that says which they are.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
 from django.db import connection
@@ -15,27 +15,24 @@ from sessions_app.models import Session, SessionEvent
 
 #: Looked up by where they were said; a memory of several conversations names more than one.
 _SEVERAL = "*"
-#: One whose message is gone was summarised before, so it stands before everything that is there.
-_LEFT_OUT = """
-WITH named AS MATERIALIZED (
-    SELECT DISTINCT substr(origin, length(%(here)s) + 8)::bigint AS id
-    FROM memories_suppression s CROSS JOIN LATERAL unnest(s.origins) origin
-    WHERE s.workspace_id = %(workspace)s AND s.conversation = ANY(%(places)s)
-    AND starts_with(origin, %(here)s || '/event-') AND origin ~ '/event-[0-9]{1,18}$'
-)
-SELECT named.id, coalesce(e.position, 0) FROM named LEFT JOIN sessions_app_sessionevent e ON e.id = named.id
+_TAKEN_OUT = "SELECT origins FROM memories_suppression WHERE workspace_id = %s AND conversation = ANY(%s)"
+#: Asked only where there are any: to plan it takes longer than to answer it. A message that is gone was summarised
+#: before, so it stands before everything that is there.
+_WITH_ANSWERS = """
+SELECT named.id, coalesce(e.position, 0)
+FROM unnest(%(ids)s::bigint[]) AS named (id) LEFT JOIN sessions_app_sessionevent e ON e.id = named.id
 UNION
-SELECT answer.id, answer.position
-FROM named JOIN sessions_app_sessionevent e ON e.id = named.id AND e.kind = %(user)s
-CROSS JOIN LATERAL (
+SELECT answer.id, answer.position FROM sessions_app_sessionevent e CROSS JOIN LATERAL (
     SELECT min(position) AS position FROM sessions_app_sessionevent
     WHERE session_id = e.session_id AND conversation = e.conversation AND position > e.position AND kind = %(user)s
 ) following
 JOIN sessions_app_sessionevent answer
     ON answer.session_id = e.session_id AND answer.conversation = e.conversation AND answer.position > e.position
     AND answer.position < coalesce(following.position, %(end)s) AND answer.kind = ANY(%(answers)s)
+WHERE e.id = ANY(%(ids)s::bigint[]) AND e.kind = %(user)s
 """
 _NO_END = 2**31 - 1
+_DIGITS = 19  # as many as an id has at most
 
 
 class Message(Protocol):
@@ -51,17 +48,32 @@ M = TypeVar("M", bound=Message)
 def left_out(session: Session, conversation: int | None = None) -> dict[int, int]:
     """The messages that are left out of a conversation, the open one unless told otherwise: by id, their position."""
     here = session.place_of(session.conversation if conversation is None else conversation)
-    asked: dict[str, Any] = {
-        "workspace": session.workspace_id,
-        "here": here,
-        "places": [here, _SEVERAL],
-        "user": EventKind.USER.value,
-        "answers": [EventKind.ASSISTANT.value, EventKind.TOOL.value],
-        "end": _NO_END,
-    }
+    return left_out_of(session.workspace_id, {here})
+
+
+def left_out_of(workspace_id: int, places: Collection[str]) -> dict[int, int]:
+    """The same of several conversations of a workspace, as Session.place_of names them."""
     with connection.cursor() as cursor:
-        cursor.execute(_LEFT_OUT, asked)
+        cursor.execute(_TAKEN_OUT, [workspace_id, [*places, _SEVERAL]])
+        ids = [int(pk) for (origins,) in cursor.fetchall() for pk in _named(places, origins)]
+        if not ids:
+            return {}
+        asked: dict[str, Any] = {
+            "ids": ids,
+            "user": EventKind.USER.value,
+            "answers": [EventKind.ASSISTANT.value, EventKind.TOOL.value],
+            "end": _NO_END,
+        }
+        cursor.execute(_WITH_ANSWERS, asked)
         return dict(cursor.fetchall())
+
+
+def _named(places: Collection[str], origins: Iterable[str]) -> Iterator[str]:
+    """The numbers of messages of these conversations among what a memory rests on."""
+    for origin in origins:
+        place, _slash, number = origin.rpartition("/event-")
+        if place in places and number.isascii() and number.isdigit() and len(number) < _DIGITS:
+            yield number
 
 
 def without(events: Iterable[M], out: Collection[int]) -> list[M]:

@@ -16,9 +16,10 @@ from django.db import connection
 from memories import text
 from memories.blending import dense_literal, sparse_literal
 from memories.choices import ScopeKind
-from memories.retrieval.legs import THEN, Asked, Found, taken_out
+from memories.retrieval.legs import THEN, Asked, Found
 from memories.retrieval.nearness import Direction, similarity
 from memories.retrieval.query import Place
+from sessions_app import leaving_out
 from sessions_app.choices import EventKind
 
 KIND = "session_event"
@@ -87,7 +88,12 @@ class _Said:
     @property
     def path(self) -> str:
         """As Session.origin names it."""
-        return f"session_events/{self.session}/{self.conversation}/event-{self.pk}"
+        return f"{self.place}/event-{self.pk}"
+
+    @property
+    def place(self) -> str:
+        """As Session.place_of names its conversation."""
+        return f"session_events/{self.session}/{self.conversation}"
 
 
 def session_events(asked: Asked, places: Sequence[Place], now: datetime) -> list[Found]:
@@ -95,7 +101,7 @@ def session_events(asked: Asked, places: Sequence[Place], now: datetime) -> list
     heard = [place for place in places if not _is_private_here(place)]
     if not heard:
         return []
-    for rows in _looks(asked, _Log(asked, places, heard)):
+    for rows in _looks(asked, _Log(asked, heard)):
         if rows:
             scopes = {place.scope.pk: place.scope.key for place in heard}
             best = sorted(rows, key=lambda row: (-_score(row, asked), -row.at.timestamp()))[: asked.limit]
@@ -176,7 +182,6 @@ class _Log:
     """What was said in the scopes that are asked, but for what people took out."""
 
     asked: Asked
-    places: Sequence[Place]
     heard: Sequence[Place]
 
     def best(self, keywords: dict[int, float], *, then: bool = False) -> list[_Said]:
@@ -222,8 +227,7 @@ class _Log:
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)
             rows = [_Said(*row) for row in cursor.fetchall()]
-        out = taken_out(self.places, [row.path for row in rows])
-        return [row for row in rows if row.path not in out]
+        return leaving_out.without(rows, leaving_out.left_out_of(asked.workspace_id, {row.place for row in rows}))
 
     def _scopes(self, kind: ScopeKind) -> list[int]:
         return [place.scope.pk for place in self.heard if place.scope.kind == kind]

@@ -150,6 +150,7 @@ def test_with_a_message_its_answer_goes_and_no_more(secret: Secret) -> None:
     fact = secret.talk.do(secret.session, "flush", body)["candidates"][0]["id"]
     assert secret.talk.request("DELETE", f"entries/{fact}").status_code == 200
     assert secret.talk.history(secret.session)[0] == ("user", secret.other)
+    assert secret.word not in str(secret.context()["events"])
     assert leaving_out.left_out(secret.session).keys() == set(
         secret.session.events.filter(position__in=[1, 2]).values_list("pk", flat=True)
     )
@@ -249,7 +250,7 @@ def test_in_a_group_each_may_take_out_their_own_and_the_others_stay(talk: Talk, 
     assert "cake" in kept["telegram:direct_ann"] and "齐柏林" not in str(kept)
 
 
-def test_it_costs_a_history_one_statement_however_much_was_taken_out(secret: Secret) -> None:
+def test_it_costs_a_history_one_statement_and_another_however_much_was_taken_out(secret: Secret) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as captured:
             replayed(secret.session, 1_000)
@@ -259,4 +260,4 @@ def test_it_costs_a_history_one_statement_however_much_was_taken_out(secret: Sec
     for entry in Entry.objects.filter(type="chat_turn"):
         secret.uid = entry.uid
         secret.delete()
-    assert statements() == 2 and replayed(secret.session, 1_000) == []
+    assert statements() == 3 and replayed(secret.session, 1_000) == []
