@@ -99,9 +99,10 @@ def test_nothing_is_kept_of_a_conversation_of_which_all_was_taken_out(talk: Talk
     assert not Entry.objects.live().exists()
 
 
-def test_a_summary_tells_what_else_was_said(secret: Secret) -> None:
+def test_a_summary_and_the_flush_before_it_tell_what_else_was_said(secret: Secret) -> None:
     secret.delete()
     assert compact(secret.session)
+    assert secret.other in secret.kept("session_flush") and secret.word not in secret.kept("session_flush")
     assert secret.other in summary_of(secret.session).content
     assert secret.word not in summary_of(secret.session).content
     assert secret.talk.history(secret.session)[0][0] == "summary"
