@@ -21,6 +21,9 @@ _TABLE = DailyEvent._meta.db_table
 #: What an undo never gives back: names, and what rises with every change.
 _KEPT = frozenset({"id", "uid", "workspace_id", "scope_id", "version", "updated_at"})
 
+#: Who answers, as days name it.
+ASSISTANT = "Assistant"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Day:

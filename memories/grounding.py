@@ -4,6 +4,9 @@ from collections.abc import Iterable
 
 from memories import text
 
+#: Of a long text about a whole conversation at least so much stands in it.
+LEAST = 0.15
+
 
 def share(said: str, sources: Iterable[str]) -> float:
     """The share of what a text says that its sources say too, 0–1, word by word; numbers and names are words.

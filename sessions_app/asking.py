@@ -19,6 +19,7 @@ from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOf
 from memories.llm import schemas
 from memories.models import Entry, Workspace
 from memories.prompts import Prompt
+from memories.rewording import founded
 from sessions_app import summaries
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent
@@ -104,7 +105,7 @@ class Model:
             return None
         by_position = {message["position"]: message for message in shown}
         said = answer.value.candidates[:MAX_CANDIDATES]
-        kept = [one for one in said if _is_of(one.content, _words_of([by_position[n] for n in one.rests_on]))]
+        kept = [one for one in said if _is_said(one.content, [by_position[n] for n in one.rests_on])]
         return Drawn(
             goes_on_with=summaries.in_paragraphs(answer.value.goes_on_with, limit),
             no_reply=bool(answer.value.reply),
@@ -153,7 +154,18 @@ def parts_of(events: Sequence[SessionEvent]) -> Iterator[Sequence[SessionEvent]]
 
 def _is_of(said: str, sources: Sequence[str]) -> bool:
     """Whether enough of it stands in what it tells of: models invent, and repeat what is in no message."""
-    return grounding.share(said, sources) >= conf.GROUNDING
+    return grounding.share(said, sources) >= grounding.LEAST
+
+
+def _is_said(content: str, shown: Sequence[dict[str, Any]]) -> bool:
+    """Whether a candidate stands in the messages it rests on."""
+    messages = [
+        founded.Message(
+            one["content"], one["speaker"], datetime.fromisoformat(one["at"]).date(), one["role"] != EventKind.USER
+        )
+        for one in sorted(shown, key=lambda one: one["position"])
+    ]
+    return founded.fault(content, messages) is None
 
 
 def _words_of(shown: Sequence[dict[str, Any]]) -> list[str]:

@@ -2,22 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memories import batch, days, drafts, prompts
+from memories import batch, days, drafts, names, prompts
 from memories.batch import Step
-from memories.choices import BatchVerb, Category, EntryType, Source
+from memories.choices import BatchVerb, Category, EntryType, ScopeKind, Source
 from memories.compression.asking import Asker, Clock, Report, silently
 from memories.conf import conf
 from memories.drafts import Draft
 from memories.exceptions import ScopeFrozen
 from memories.llm.schemas import MAX_FACTS, DayFacts, Drawn, Given
 from memories.models import DailyEvent, Entry, Scope, Workspace
-from memories.rewording.reading import read
+from memories.rewording import founded
 from memories.text import count_tokens
 
 log = structlog.get_logger(__name__)
@@ -115,7 +115,7 @@ def _store(
     asker: Asker,
 ) -> dict[str, int]:
     """Facts and the mark that their days are done, in one transaction: never one without the other."""
-    grounded = [fact for fact in answer.facts if not _invents(fact, named)]
+    grounded = [fact for fact in answer.facts if not _invents(fact, scope, named)]
     steps = [_step(scope, fact, [named[pk] for pk in dict.fromkeys(fact.days)], now) for fact in grounded]
     counts = {"days": len(events), "facts": len(steps), "invented": len(answer.facts) - len(steps)}
     try:
@@ -134,14 +134,33 @@ def _store(
     return counts
 
 
-def _invents(fact: Drawn, named: dict[str, DailyEvent]) -> bool:
-    """Whether it holds a number none of its days does."""
-    said = " ".join(f"{named[pk].content} {_spelled(named[pk].local_date)}" for pk in fact.days)
-    return bool(read(fact.content).amounts - read(said).implied)
+def _invents(fact: Drawn, scope: Scope, named: dict[str, DailyEvent]) -> bool:
+    """Whether it says what none of its days does."""
+    told = sorted((named[pk] for pk in dict.fromkeys(fact.days)), key=lambda event: event.local_date)
+    lines = [one for event in told for one in _lines(event, scope)]
+    also = {} if scope.kind == ScopeKind.CHAT else {_owner(scope): [*scope.speakers, *_also_called(scope)]}
+    return founded.fault(fact.content, lines, known=scope.projects, also_called=also) is not None
 
 
-def _spelled(day: date) -> str:
-    return f"{day:%Y-%m-%d %B %A} {day.year}年{day.month}月{day.day}日"
+def _owner(scope: Scope) -> str:
+    """Whose memory it is, by the first of their names; nobody's is a chat's."""
+    return "" if scope.kind == ScopeKind.CHAT or not scope.speakers else scope.speakers[0]
+
+
+def _also_called(scope: Scope) -> list[str]:
+    own = {names.fold(speaker) for speaker in scope.speakers}
+    return [a for a, name in scope.nicknames.items() if names.fold(name) in own or name.startswith(names.UNNAMED)]
+
+
+def _lines(event: DailyEvent, scope: Scope) -> Iterator[founded.Message]:
+    """What was said that day, by whom; a person's own memory calls them by no name."""
+    own = _owner(scope)
+    for line in event.content.splitlines():
+        label, _, said = line.partition(": ")
+        is_named = label in (days.ASSISTANT, *scope.speakers) and bool(said)
+        speaker = label if is_named and label != days.ASSISTANT else own
+        is_answer = is_named and label == days.ASSISTANT
+        yield founded.Message(said if is_named else line, speaker, event.local_date, is_answer, is_dated=True)
 
 
 def _step(scope: Scope, fact: Drawn, events: Sequence[DailyEvent], now: datetime) -> Step:

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
-from memories import grounding
 from memories.choices import EntryType, ScopeKind, Source
-from memories.conf import conf
 from memories.days import Day
 from memories.drafts import Draft
-from memories.extraction import sentences
+from memories.extraction import believing, sentences
 from memories.extraction.asking import Question
 from memories.extraction.contradicting import Contradiction, Known, without_corrected
 from memories.extraction.shares import Said, Share, home_of
@@ -50,7 +48,7 @@ def told_of(answer: Extraction, question: Question, shares: Sequence[Share], zon
         home = home_of(shares, {one.message.id for one in said})
         if home is None:
             counts["homeless"] += 1
-        elif not _is_grounded(fact.content, said):
+        elif not believing.is_founded(fact.content, said, home, question, zone):
             counts["unfounded"] += 1
         else:
             draft = _draft(fact, home, said)
@@ -67,11 +65,6 @@ def told_of(answer: Extraction, question: Question, shares: Sequence[Share], zon
 def _is_of(home: Share, question: Question) -> bool:
     """Whether the known facts that were shown are of the same memory as a new one."""
     return question.whole is not None and question.whole.scope.pk == home.scope.pk
-
-
-def _is_grounded(content: str, said: Sequence[Said]) -> bool:
-    sources = [part for one in said for part in (one.message.content, one.speaker)]
-    return grounding.share(content, sources) >= conf.GROUNDING
 
 
 def _draft(fact: Fact, home: Share, said: Sequence[Said]) -> Draft:
@@ -107,7 +100,8 @@ def _days(summary: str, question: Question, share: Share, zone: ZoneInfo) -> Ite
     shown = list(question.said.values())
     ids = tuple(one.message.id for one in shown)
     dates = {one.message.at.astimezone(zone).date() for one in shown}
-    if summary and len(dates) == 1 and share.holds(ids) and _is_grounded(summary, shown):
+    is_told = bool(summary) and len(dates) == 1 and share.holds(ids)
+    if is_told and believing.is_summary(summary, question, share, zone):
         yield Day(scope=share.scope, local_date=dates.pop(), content=summary, chats=share.chats(ids), origins=ids)
     else:
         yield from sentences.days_of(share, zone)

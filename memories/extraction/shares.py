@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from memories import buffer
 from memories.buffer import Message, Turn
 from memories.choices import ScopeKind
-from memories.days import TakenOut
+from memories.days import ASSISTANT, TakenOut
 from memories.models import Scope
-
-#: Who answers, as entries of turns name it.
-ASSISTANT = "Assistant"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from collections import defaultdict
 from enum import StrEnum
 
 from memories import grounding, rewording, text
-from memories.conf import conf
 from memories.rewording.reporting import REPORTING, TITLED
 from memories.rewording.sides import Held, Turn, marks, touched
 from memories.rewording.turned import is_turned
@@ -93,7 +92,7 @@ def _invents(held: Held) -> bool:
     own = said.words - REPORTING
     known = whole.telling
     new = {word for word in own if not rewording.is_among(word, known)}
-    return len(new) > (1 - _KNOWN) * len(own) or grounding.share(held.summary, [held.turn.whole]) < conf.GROUNDING
+    return len(new) > (1 - _KNOWN) * len(own) or grounding.share(held.summary, [held.turn.whole]) < grounding.LEAST
 
 
 def _is_known_name(name: str, held: Held) -> bool:

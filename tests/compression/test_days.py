@@ -81,6 +81,16 @@ def test_a_number_no_day_holds_is_invented(scope: Scope, model: FakeModel) -> No
     assert live(scope) == {"The port is 8080."}
 
 
+def test_what_no_day_says_is_invented(scope: Scope, model: FakeModel) -> None:
+    """Neither a deed nor a no that nobody said, nor a wish that came true; a date of the day itself is none."""
+    told(scope, "Mia likes green tea. Mia wants to move to Oslo.", days_ago=1)
+    lies = ("Mia does not like green tea.", "Mia robbed a bank.", "Mia moved to Oslo.", "Mia wants to move to Bergen.")
+    said = ("Mia likes green tea.", "Mia wants to move to Oslo.")
+    model.otherwise = lambda asked: {"facts": [_fact(one) for one in (*lies, *said)]}
+    counts = compress(scope)
+    assert (counts["invented"], counts["facts"]) == (4, 2)
+
+
 def _fact(content: str) -> dict[str, Any]:
     return {"content": content, "project": "_global", "topic": "_general", "category": "config", "importance": 0.5,
             "days": ["d1"]}  # fmt: skip

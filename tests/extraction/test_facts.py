@@ -27,7 +27,7 @@ def facts() -> dict[str, list[str]]:
 
 
 def test_it_works(api: Api, model: FakeModel) -> None:
-    say(api, "我家的猫叫年糕，我住在杭州", "记住了。")
+    say(api, "我家的猫叫年糕，我住在杭州", "记住了。", slots={"speaker": "米娅"})
     model.script = [
         answering(
             fact("米娅的猫叫年糕。", "年糕", topic="宠物"),
@@ -84,16 +84,16 @@ def test_a_group_fact_goes_to_whom_it_rests_on(api: Api, model: FakeModel) -> No
         answering(
             fact("Amy moved to Hangzhou.", "Hangzhou"),
             fact("Ben bought a red bicycle.", "bicycle"),
-            fact("Amy and Ben talked of Hangzhou and a bicycle.", "Hangzhou", "bicycle"),
-            fact("Ben moved to Berlin.", "Berlin"),  # what the bot said is nobody's own word
+            fact("Amy moved to Hangzhou and Ben bought a red bicycle.", "Hangzhou", "bicycle"),
+            fact("Ben moved to Berlin.", "Berlin"),  # what the bot said is nobody's own word, and proves nothing
             summary="Amy moved to Hangzhou, Ben bought a bicycle.",
         )
     ]
-    extract()
+    assert extract()["unfounded"] == 1
     assert facts() == {
         "telegram:direct_u42": ["Amy moved to Hangzhou."],
         "telegram:direct_u43": ["Ben bought a red bicycle."],
-        GROUP_SCOPE: ["Amy and Ben talked of Hangzhou and a bicycle.", "Ben moved to Berlin."],
+        GROUP_SCOPE: ["Amy moved to Hangzhou and Ben bought a red bicycle."],
     }
     chats = dict(Entry.objects.filter(type="fact").values_list("content", "chats"))
     assert chats["Amy moved to Hangzhou."] == [GROUP_SCOPE]  # to be heard in that chat
@@ -108,24 +108,25 @@ def test_a_group_fact_goes_to_whom_it_rests_on(api: Api, model: FakeModel) -> No
     ("said", "answer", "learnt"),
     [
         ("I moved to Hangzhou", "Hangzhou it is, Amy.", "Amy moved to Hangzhou."),
-        ("我搬到杭州了", "好的，杭州。", "米娅搬到杭州了。"),
+        ("我搬到杭州了", "好的，杭州。", "Amy 搬到杭州了。"),
     ],
 )
 def test_the_bots_answer_to_a_person_is_no_second_speaker(
     said: str, answer: str, learnt: str, api: Api, model: FakeModel
 ) -> None:
     say(api, said, answer, address=GROUP, slots={"speaker": "Amy"})
+    say(api, "I sold my car", "Noted.", address=GROUP, slots={"speaker": "Amy"})
     say(api, "I bought a red bicycle", "Ben, a bicycle.", address=BEN, slots={"speaker": "Ben"})
     model.script = [
         answering(
             fact(learnt, said, answer),
-            fact("Amy moved to Hangzhou and heard of a red bicycle.", said, "Ben, a bicycle."),  # an answer to Ben
+            fact("Amy sold her car.", "sold my car", "Ben, a bicycle."),  # an answer to Ben
         )
     ]
     extract()
     assert facts() == {
         "telegram:direct_u42": [learnt],
-        GROUP_SCOPE: ["Amy moved to Hangzhou and heard of a red bicycle."],
+        GROUP_SCOPE: ["Amy sold her car."],
     }
     entry = Entry.objects.get(content=learnt)
     assert entry.chats == [GROUP_SCOPE] and len(entry.origins) == 2  # to be heard in that chat
@@ -140,7 +141,7 @@ def test_where_a_group_keeps_no_memory_what_is_nobodys_own_is_dropped_and_counte
     model.script = [
         answering(
             fact("Amy moved to Hangzhou.", "Hangzhou"),
-            fact("Amy and Ben talked of Hangzhou and a bicycle.", "Hangzhou", "bicycle"),
+            fact("Amy moved to Hangzhou and Ben bought a red bicycle.", "Hangzhou", "bicycle"),
         )
     ]
     assert extract()["homeless"] == 1
@@ -149,7 +150,7 @@ def test_where_a_group_keeps_no_memory_what_is_nobodys_own_is_dropped_and_counte
 
 def test_a_group_is_shown_nothing_of_what_its_members_said_elsewhere(api: Api, model: FakeModel) -> None:
     model.otherwise = answering(fact("Amy's secret project Nightjar is in Hangzhou.", "Nightjar", project="Nightjar"))
-    say(api, "my secret project Nightjar is in Hangzhou", "Noted.")
+    say(api, "my secret project Nightjar is in Hangzhou", "Noted.", slots={"speaker": "Amy"})
     extract()
     model.otherwise = answering()
     say(api, "who has heard of Nightjar in Hangzhou?", "Nobody.", address=GROUP, at=NOW + QUIET)
@@ -174,6 +175,40 @@ def test_what_was_never_said_is_not_believed(api: Api, model: FakeModel) -> None
     assert extract()["unfounded"] == 1
     assert facts() == {"telegram:direct_u42": ["Amy lives in Hangzhou."]}
     assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
+
+
+def test_a_name_proves_nothing(api: Api, model: FakeModel) -> None:
+    """What a model invents about somebody is no fact for holding their name, and no event of the day."""
+    said = "I like green tea and walks by the lake in the morning before work."
+    say(api, said, "Noted.", slots={"speaker": "Zoe"})
+    model.script = [
+        answering(
+            fact("Zoe was arrested for murder in Lima", "tea"),
+            fact("Zoe's father died in 1999", "tea"),
+            fact("The bank account of Zoe is 12345678", "tea"),
+            fact("Zoe does not like green tea", "tea"),
+            fact("Zoe likes 17 green teas", "tea"),
+            fact("Zoe likes green tea.", "tea"),
+            summary="Zoe robbed a bank in Lima and fled to Peru.",
+        )
+    ]
+    assert extract()["unfounded"] == 5
+    assert facts() == {"telegram:direct_u42": ["Zoe likes green tea."]}
+    assert told() == {"telegram:direct_u42": [said]}
+
+
+def test_a_date_is_counted_from_the_day_it_was_said_where_the_workspace_is(
+    api: Api, model: FakeModel, workspace: Workspace
+) -> None:
+    """What is said late on 1 March in London is said on 2 March in Shanghai."""
+    Workspace.objects.update(time_zone="Asia/Shanghai", language="zh-hans")
+    late = NOW.replace(hour=20)
+    say(api, "我明天去北京出差", "好的。", slots={"speaker": "米娅"}, at=late)
+    model.script = [
+        answering(fact("米娅2026年3月3日去北京出差。", "北京"), fact("米娅2026年3月2日去北京出差。", "北京"))
+    ]
+    assert extract(late + QUIET)["unfounded"] == 1
+    assert facts() == {"telegram:direct_u42": ["米娅2026年3月3日去北京出差。"]}
 
 
 def test_what_people_took_out_is_neither_shown_nor_written_again(api: Api, model: FakeModel) -> None:

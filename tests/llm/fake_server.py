@@ -193,7 +193,7 @@ def plausible(asked: Asked) -> dict[str, Any]:
         if "id" not in messages[-1]:
             return {"summary": said[:1_500]}
         facts = [_fact(message) for message in messages if message.get("role") == "user"]
-        return {"facts": facts[:50], "summary": said[:200]}
+        return {"facts": facts[:50], "summary": _told(messages)}
     if days := data.get("days"):
         return {"facts": [_drawn(day) for day in days][:50]}
     if notes := data.get("notes"):
@@ -203,6 +203,18 @@ def plausible(asked: Asked) -> dict[str, Any]:
     if "facts" in data:
         return {"keep": [fact["id"] for fact in data["facts"]], "merge": [], "drop": []}
     return {"summary": " ".join(map(str, data.values()))[:100] or "nothing"}
+
+
+def _told(messages: list[dict[str, Any]], limit: int = 200) -> str:
+    """As many of the messages as there is room for, each as a sentence."""
+    told = ""
+    for message in messages:
+        said = " ".join(str(message.get("content", "")).split())
+        longer = f"{told} {said if said[-1:] in '.!?。！？' else said + '.'}".strip()
+        if len(longer) > limit:
+            break
+        told = longer
+    return told
 
 
 def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
@@ -215,7 +227,8 @@ def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _fact(message: dict[str, Any]) -> dict[str, Any]:
-    said = " ".join(str(message.get("content", "")).split()[:40])[:90]
+    whole = " ".join(str(message.get("content", "")).split()[:40])
+    said = whole if len(whole) <= 90 else whole[:90].rsplit(" ", 1)[0]
     labels = {"project": "_global", "topic": "_general", "category": "event", "importance": 0.5}
     return {"content": said or "…", **labels, "messages": [message["id"]]}
 

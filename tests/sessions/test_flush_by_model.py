@@ -130,7 +130,7 @@ def test_in_a_group_a_candidate_goes_to_the_one_speaker_it_rests_on(group: Sessi
     model.otherwise = drawing(
         candidate("Ann brings the cake.", 1, 2),
         candidate("Ben 带酒。", 3),
-        candidate("They meet at noon, with cake and 酒.", 1, 3, 5),
+        candidate("They meet at noon, Ann brings the cake, Ben 带酒.", 1, 3, 5),
         goes_on_with="ann brings the cake, ben 带酒, they meet at noon.",
     )
     flush(group)
@@ -138,7 +138,7 @@ def test_in_a_group_a_candidate_goes_to_the_one_speaker_it_rests_on(group: Sessi
     assert facts() == [
         ("telegram:direct_ann", "Ann brings the cake."),
         ("telegram:direct_ben", "Ben 带酒。"),
-        (chat, "They meet at noon, with cake and 酒."),
+        (chat, "They meet at noon, Ann brings the cake, Ben 带酒."),
     ]
     own = Entry.objects.get(content="Ben 带酒。")
     assert (own.chats, own.sender_id) == ([chat], "ben")  # heard in that group and with him alone, nowhere else
@@ -150,7 +150,9 @@ def test_a_group_that_is_not_remembered_loses_what_is_nobodys_and_counts_it(
     workspace.channels.update(capture_group_memory=False)
     talk.say("one more cake", address={**GROUP, "peer": "ann"})
     model.otherwise = drawing(
-        candidate("Ann brings the cake.", 1), candidate("cake and 酒", 1, 3), goes_on_with="cake at noon"
+        candidate("Ann brings the cake.", 1),
+        candidate("Ann brings the cake, Ben 带酒.", 1, 3),
+        goes_on_with="cake at noon",
     )
     recorded = flush(group)
     assert recorded is not None and recorded.counts == {"created": 1, "no_scope": 1}
@@ -161,7 +163,7 @@ def test_what_people_took_out_no_model_brings_back(direct: Session, talk: Talk, 
     model.otherwise = drawing(MOCHI)
     flush(direct)
     curation.expire_chosen(list(Entry.objects.filter(type="fact")), now=NOW, actor="user:ann", reason="private")
-    talk.say("Mochi is asleep.")
+    talk.say(f"Once more: {MOCHI['content']}")
     model.otherwise = drawing(candidate(MOCHI["content"], 9))
     recorded = flush(direct)
     assert recorded is not None and recorded.counts == {"created": 1, "suppressed": 1}
