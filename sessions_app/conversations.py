@@ -212,7 +212,7 @@ def replay(session: Session, *, max_tokens: int | None = None, now: datetime) ->
         return History([], 0, False)
     out = leaving_out.left_out(session)
     told, up_to = leaving_out.summary_of(session, out)
-    summary = [told] if told and told.content else []
+    summary = [told] if told else []
     rows = SessionEvent.objects.filter(
         session=session, conversation=session.conversation, position__gt=up_to, kind__in=SPOKEN
     )

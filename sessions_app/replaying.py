@@ -58,7 +58,7 @@ def replayed(session: Session, limit: int) -> list[Spoken]:
     with connection.cursor() as cursor:
         cursor.execute(_SPOKEN, asked)
         said = [Spoken._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
-    return [*([_handed_out(summary)] if summary and summary.content else []), *said]
+    return [*([_handed_out(summary)] if summary else []), *said]
 
 
 def _handed_out(event: SessionEvent) -> Spoken:
