@@ -82,7 +82,7 @@ def test_taking_out_and_bringing_back_are_told(api: Api, entry: Entry) -> None:
     api.post(f"entries/{entry.uid}/restore", {"term_days": 30})
     back, out, _first = steps(api, entry)
     assert [(c["column"], c["old"]) for c in out["changes"]] == [("expired_at", None)]
-    assert {c["column"] for c in back["changes"]} == {"expired_at", "expires_at", "stated_at"}
+    assert {c["column"] for c in back["changes"]} == {"expired_at", "expires_at"}
 
 
 @database

@@ -52,7 +52,8 @@ def held() -> list[str]:
     """Transactions that are open anywhere but here, and advisory locks of conversations."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT 'lock' FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint >> 24 = %s UNION ALL"
+            "SELECT 'lock' FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint >> 24 = %s"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) UNION ALL"
             " SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
             " AND state LIKE 'idle in transaction%%'",
             [SESSION_LOCK >> 56],
