@@ -6,20 +6,20 @@ Asked with nothing held. Whoever asks can do without: that there is no answer is
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, TypeVar
 
 import structlog
 from pydantic import BaseModel
 
-from memories import grounding, llm, prompts, text
+from memories import llm, prompts, text
 from memories.choices import Category
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
 from memories.llm import schemas
 from memories.models import Entry, Workspace
 from memories.prompts import Prompt
-from memories.rewording import founded
+from memories.rewording import founded, straying
 from sessions_app import summaries
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent
@@ -88,9 +88,9 @@ class Model:
             first = [{"role": EventKind.SUMMARY, "content": told}] if told else []
             prompt = self._prompt("summary", {"messages": [*first, *shown]}, max_tokens=max_tokens)
             answer = self._ask(SUMMARY, prompt, schemas.Summary, schemas.Given(), max_tokens * _ROOM)
-            if answer is None or not _is_of(answer.value.summary, [told, *_words_of(shown)]):
+            if answer is None or not (said := _standing(answer.value.summary, shown, told)):
                 return None
-            told, model = summaries.in_paragraphs(answer.value.summary, max_tokens), answer.model
+            told, model = summaries.in_paragraphs(said, max_tokens), answer.model
         return Written(told, model) if model else None
 
     def draw(self, session: Session, events: Sequence[SessionEvent], *, before: str) -> Drawn | None:
@@ -101,13 +101,16 @@ class Model:
         prompt = self._prompt("flush", {"before": before, "messages": shown}, max_tokens=limit, **values)
         given = schemas.Given(frozenset(str(event.position) for event in events))
         answer = self._ask(FLUSH, prompt, schemas.Flush, given, conf.LLM_MAX_TOKENS)
-        if answer is None or not _is_of(answer.value.goes_on_with, [before, *_words_of(shown)]):
+        if answer is None:
+            return None
+        goes_on_with = _standing(answer.value.goes_on_with, shown, before)
+        if answer.value.goes_on_with and not goes_on_with:
             return None
         by_position = {message["position"]: message for message in shown}
         said = answer.value.candidates[:MAX_CANDIDATES]
         kept = [one for one in said if _is_said(one.content, [by_position[n] for n in one.rests_on])]
         return Drawn(
-            goes_on_with=summaries.in_paragraphs(answer.value.goes_on_with, limit),
+            goes_on_with=summaries.in_paragraphs(goes_on_with, limit),
             no_reply=bool(answer.value.reply),
             candidates=tuple(kept),
             unfounded=len(said) - len(kept),
@@ -152,24 +155,24 @@ def parts_of(events: Sequence[SessionEvent]) -> Iterator[Sequence[SessionEvent]]
         yield events[begin:]
 
 
-def _is_of(said: str, sources: Sequence[str]) -> bool:
-    """Whether enough of it stands in what it tells of: models invent, and repeat what is in no message."""
-    return grounding.share(said, sources) >= grounding.LEAST
+def _standing(said: str, shown: Sequence[dict[str, Any]], before: str) -> str:
+    """What of it was spoken of: models invent, and repeat what is in no message."""
+    sources = [part for message in shown for part in (message["content"], message["speaker"])]
+    return straying.without_strays(said, [before, *sources] if before else sources)
 
 
 def _is_said(content: str, shown: Sequence[dict[str, Any]]) -> bool:
     """Whether a candidate stands in the messages it rests on."""
-    messages = [
-        founded.Message(
-            one["content"], one["speaker"], datetime.fromisoformat(one["at"]).date(), one["role"] != EventKind.USER
-        )
-        for one in sorted(shown, key=lambda one: one["position"])
-    ]
+    messages = [_as_message(one) for one in sorted(shown, key=lambda one: one["position"])]
     return founded.fault(content, messages) is None
 
 
-def _words_of(shown: Sequence[dict[str, Any]]) -> list[str]:
-    return [part for message in shown for part in (message["content"], message["speaker"])]
+def _as_message(one: dict[str, Any]) -> founded.Message:
+    return founded.Message(one["content"], one["speaker"], _date(one), one["role"] != EventKind.USER)
+
+
+def _date(one: dict[str, Any]) -> date:
+    return datetime.fromisoformat(one["at"]).date()
 
 
 def _messages(session: Session, events: Sequence[SessionEvent]) -> list[dict[str, Any]]:

@@ -164,7 +164,7 @@ def test_what_people_took_out_no_model_brings_back(direct: Session, talk: Talk, 
     flush(direct)
     curation.expire_chosen(list(Entry.objects.filter(type="fact")), now=NOW, actor="user:ann", reason="private")
     talk.say(f"Once more: {MOCHI['content']}")
-    model.otherwise = drawing(candidate(MOCHI["content"], 9))
+    model.otherwise = drawing(candidate(MOCHI["content"], 9), goes_on_with="They spoke of Mochi.")
     recorded = flush(direct)
     assert recorded is not None and recorded.counts == {"created": 1, "suppressed": 1}
     assert facts() == []

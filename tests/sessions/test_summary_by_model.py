@@ -92,7 +92,7 @@ def test_it_is_asked_in_the_language_of_the_workspace(
     assert ("两到三段" in asked.said[0]) == (language == "zh-hans")
 
 
-LONG = "\n".join(f"{n}. They decided that the port of staging is {n}, and Carol signs it." for n in range(30))
+LONG = "\n".join(["They decided that the port of staging is 9090, and Carol signs it."] * 30)
 
 
 @pytest.mark.parametrize("told", [LONG, LONG.replace("They decided", "他们决定"), "Mochi " * 600])
@@ -217,3 +217,17 @@ def test_a_long_conversation_is_shown_in_parts_each_going_on_from_the_last(
     shown = [message["position"] for part in parts for message in part if "position" in message]
     assert shown == list(range(1, 23))
     assert all(part[1]["role"] == "user" for part in parts[1:])  # from the beginning of a turn on
+
+
+def test_what_nobody_spoke_of_is_left_out_of_it(flushed: Session, model: FakeModel) -> None:
+    model.otherwise = writing(f"{TOLD} Mia robbed a bank in Lima. 预算是 5000 欧元。")
+    assert compact(flushed)
+    assert summary_of(flushed).content == TOLD
+
+
+@pytest.mark.parametrize("told", ["Mia robbed a bank in Lima and fled to Peru.", "小明被捕了。他逃到了秘鲁。"])
+def test_one_that_tells_of_something_else_is_not_taken(flushed: Session, model: FakeModel, told: str) -> None:
+    model.otherwise = writing(told)
+    assert compact(flushed)
+    summary = summary_of(flushed)
+    assert summary.data["model"] == "" and summary.content and told not in summary.content
