@@ -185,8 +185,9 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
     from django.db import connection
 
     from memories import walls
-    from memories.models import Receipt
+    from memories.models import Receipt, Workspace
 
+    workspace = Workspace.objects.get().pk
     with connection.cursor() as cursor:
         cursor.execute(f"SET ROLE {walls.WEB_ROLE}")  # as the web asks
     took: dict[str, dict[str, list[float]]] = {}
@@ -204,6 +205,7 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
                 sys.exit(f"POST /context answered {answer.status_code}: {answer.content.decode()[:500]}")
             if n < 5:
                 continue  # the first calls read what later ones know
+            walls.enter([workspace])
             timings = Receipt.objects.get(uid=answer.json()["recall_id"]).timings
             steps = {"total": total, "without": total - timings.get("embedding", 0.0), "sql": clock.milliseconds}
             steps["statements"] = float(clock.statements)
