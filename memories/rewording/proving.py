@@ -27,6 +27,8 @@ _Sequence = tuple[str, ...]
 
 def is_made_of(said: str, sources: Sequence[str]) -> bool:
     """Whether a text is whole sources side by side, each once, and every other source repeats one of them."""
+    if all(are_alike(said, source) for source in sources):
+        return True
     pieces, told = _pieces(said, sources), [_sequence(source) for source in sources]
     is_all_theirs = all(any(_are_alike(piece, one) for one in told) for piece in pieces)
     return is_all_theirs and all(sum(_are_alike(one, piece) for piece in pieces) == 1 for one in told)
@@ -58,8 +60,14 @@ def _pieces(said: str, sources: Sequence[str]) -> list[_Sequence]:
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Whether two texts are the same words in the same order, as far as words may stand for one another."""
-    return _are_alike(_sequence(one), _sequence(other))
+    """Whether two texts are the same words in the same order, as far as words may stand for one another.
+
+    Of several sentences each, in whatever order these come.
+    """
+    if _are_alike(_sequence(one), _sequence(other)):
+        return True
+    ours, theirs = (sorted(map(_sequence, _BETWEEN.split(said.strip()))) for said in (one, other))
+    return len(ours) > 1 and ours == theirs
 
 
 def _are_alike(one: _Sequence, other: _Sequence) -> bool:

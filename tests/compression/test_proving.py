@@ -13,6 +13,7 @@ ALIKE = [
     ("米娅喜欢喝茶。", "米娅爱喝茶"),
     ("妈妈的生日是五月三日", "妈妈生日是5月3日。"),
     ("Mia LIKES tea!", "Mia enjoys the tea"),
+    ("Mia sings. Bob has 3 cats.", "Bob owns three cats. Mia sings."),
 ]
 OTHERS = [
     ("弟弟比哥哥高", "哥哥比弟弟高"),
@@ -26,6 +27,7 @@ OTHERS = [
     ("Mia lives in Berlin", "Mia's sister lives in Berlin"),
     ("In Rome Mia met Bob", "In Rome Bob met Mia"),
     ("Mia knows Bob", "Bob knows Mia"),
+    ("Mia sings. Bob has 3 cats.", "Bob sings. Mia has 3 cats."),
 ]
 
 

@@ -256,7 +256,11 @@ def test_places_are_given_back_after_a_failure(
     with pytest.raises(ModelFailed):
         extract(workspace, now)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", [5 << 24])
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+            [5 << 24],
+        )
         assert cursor.fetchone() == (0,)
     with places.place(time.monotonic() + 1):
         assert llm.is_on()

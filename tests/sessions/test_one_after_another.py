@@ -89,7 +89,10 @@ def _until_waiting(count: int) -> None:
     end = time.monotonic() + 20
     while time.monotonic() < end:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
             if cursor.fetchone()[0] == count:
                 return
         time.sleep(0.02)
