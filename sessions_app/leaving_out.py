@@ -20,7 +20,8 @@ _TAKEN_OUT = "SELECT origins FROM memories_suppression WHERE workspace_id = %s A
 #: before, so it stands before everything that is there.
 _WITH_ANSWERS = """
 SELECT named.id, coalesce(e.position, 0)
-FROM unnest(%(ids)s::bigint[]) AS named (id) LEFT JOIN sessions_app_sessionevent e ON e.id = named.id
+FROM unnest(%(ids)s::bigint[]) AS named (id)
+LEFT JOIN sessions_app_sessionevent e ON e.id = named.id AND e.workspace_id = %(workspace)s
 UNION
 SELECT answer.id, answer.position FROM sessions_app_sessionevent e CROSS JOIN LATERAL (
     SELECT min(position) AS position FROM sessions_app_sessionevent
@@ -29,7 +30,7 @@ SELECT answer.id, answer.position FROM sessions_app_sessionevent e CROSS JOIN LA
 JOIN sessions_app_sessionevent answer
     ON answer.session_id = e.session_id AND answer.conversation = e.conversation AND answer.position > e.position
     AND answer.position < coalesce(following.position, %(end)s) AND answer.kind = ANY(%(answers)s)
-WHERE e.id = ANY(%(ids)s::bigint[]) AND e.kind = %(user)s
+WHERE e.id = ANY(%(ids)s::bigint[]) AND e.workspace_id = %(workspace)s AND e.kind = %(user)s
 """
 _NO_END = 2**31 - 1
 _DIGITS = 19  # as many as an id has at most
@@ -60,6 +61,7 @@ def left_out_of(workspace_id: int, places: Collection[str]) -> dict[int, int]:
             return {}
         asked: dict[str, Any] = {
             "ids": ids,
+            "workspace": workspace_id,
             "user": EventKind.USER.value,
             "answers": [EventKind.ASSISTANT.value, EventKind.TOOL.value],
             "end": _NO_END,
