@@ -13,13 +13,21 @@ from sessions_app import conversations, locks
 from sessions_app.models import Session
 
 
-def resolve_address(workspace_id: int, address: Address) -> Resolved:
-    """What an address means under the rules of its channel; reads only."""
+def resolve_address(key: BotKey, address: Address) -> Resolved:
+    """What an address means under the rules of its channel; reads only.
+
+    Whose chat it is, is told to a key that reaches the memory of its peer: to others such a chat is unknown.
+    """
     channel = Channel.objects.filter(
-        workspace_id=workspace_id, platform=address.platform, account=address.account
+        workspace_id=key.workspace_id, platform=address.platform, account=address.account
     ).first()
     rules = channel.rules() if channel else default_rules()
-    return resolve(_with_speaker(workspace_id, address, rules), rules, default_dm_scope=conf.DM_SCOPE)
+    known = _with_speaker(key.workspace_id, address, rules)
+    if known is not address:
+        resolved = resolve(known, rules, default_dm_scope=conf.DM_SCOPE)
+        if key.may_reach(resolved.user_scope or ""):
+            return resolved
+    return resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
 
 
 def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> Address:
@@ -29,7 +37,7 @@ def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> A
         return address
     keys = (key, address.chat)  # a chat may be called by the key of its session
     chat, peer = conversations.direct_chat(workspace_id, address.platform, address.account, *keys)
-    return replace(address, chat=chat or address.chat, peer=peer)
+    return replace(address, chat=chat or address.chat, peer=peer) if peer else address
 
 
 def enter_session(key: BotKey, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:
@@ -37,7 +45,8 @@ def enter_session(key: BotKey, address: Address, *, now: datetime) -> tuple[Sess
 
     Raises InvalidAddress, ScopeNotFound, SessionBusy.
     """
-    resolved = resolve_address(key.workspace_id, address)
+    resolved = resolve_address(key, address)
+    check_reach(key, resolved)  # whoever has no business there does not learn that somebody speaks
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
     locks.stand_in_line(key.workspace_id, *place)
     scopes = scopes_to_write(key, resolved)
@@ -60,10 +69,15 @@ def scopes_to_write(key: BotKey, resolved: Resolved) -> dict[str, Scope]:
 
     Raises ScopeNotFound when the bot's key does not reach one of them.
     """
+    check_reach(key, resolved)
     wanted = {scope: kind_of(resolved, scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope}
-    if not all(key.may_reach(scope) for scope in wanted):
-        raise ScopeNotFound
     return {scope: Scope.objects.begin(key.workspace_id, scope, kind) for scope, kind in wanted.items()}
+
+
+def check_reach(key: BotKey, resolved: Resolved) -> None:
+    """Raises ScopeNotFound when the bot's key does not reach every scope a message of this address is written to."""
+    if not all(key.may_reach(scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope):
+        raise ScopeNotFound
 
 
 def kind_of(resolved: Resolved, scope_key: str) -> str:
@@ -72,9 +86,19 @@ def kind_of(resolved: Resolved, scope_key: str) -> str:
 
 def places_to_recall(key: BotKey, resolved: Resolved) -> list[Place]:
     """The scopes an address may recall from, as far as they exist and the bot's key reaches them."""
-    refs = {ref.key: ref for ref in resolved.recall if key.may_reach(ref.key)}
-    if not refs:
-        raise ScopeNotFound
+    keys = keys_to_recall(key, resolved)
+    refs = {ref.key: ref for ref in resolved.recall if ref.key in keys}
     scopes = Scope.objects.in_workspace(key.workspace_id).filter(key__in=list(refs))
     order = list(refs)
     return sorted((Place(scope, refs[scope.key]) for scope in scopes), key=lambda place: order.index(place.ref.key))
+
+
+def keys_to_recall(key: BotKey, resolved: Resolved) -> list[str]:
+    """The keys of the scopes an address recalls from that the bot's key reaches, begun or not.
+
+    Raises ScopeNotFound when it reaches none.
+    """
+    reached = [ref.key for ref in resolved.recall if key.may_reach(ref.key)]
+    if not reached:
+        raise ScopeNotFound
+    return reached

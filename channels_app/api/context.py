@@ -122,7 +122,7 @@ class ContextView(Call):
         asked = AskedContext(data=request.data)
         asked.is_valid(raise_exception=True)
         key = key_of(request)
-        resolved = addressing.resolve_address(key.workspace_id, asked.validated_data["address"])
+        resolved = addressing.resolve_address(key, asked.validated_data["address"])
         policies = Policy.objects.of(key.workspace_id)
         query = _query(key, resolved, policies, asked.validated_data)
         session = _session(key, resolved)
@@ -136,6 +136,7 @@ def _query(key: BotKey, resolved: Resolved, policies: Policies, asked: dict[str,
         workspace_id=key.workspace_id,
         bot_id=key.bot_id,
         session_key=resolved.session_key,
+        scope_keys=addressing.keys_to_recall(key, resolved),
         places=addressing.places_to_recall(key, resolved),
         message=asked["message"],
         limit=asked["limit"] or int(policies.weight("MAX_RECALLS")),

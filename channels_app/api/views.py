@@ -13,7 +13,7 @@ from channels_app.api import answers
 from channels_app.api.serializers import Asked, AskedAddress, NewTurn
 from channels_app.turns import Said, take_turn
 from memories import feedback
-from memories.api.authentication import actor_of, key_of, workspace_of
+from memories.api.authentication import actor_of, key_of
 from memories.api.calls import Call
 from memories.api.clock import now_of
 from memories.api.idempotency import repeatable
@@ -107,15 +107,13 @@ class ResolveView(Call):
     def post(self, request: Request) -> Response:
         asked = AskedAddress(data=request.data)
         asked.is_valid(raise_exception=True)
-        resolved = addressing.resolve_address(workspace_of(request).pk, asked.validated_data["address"])
-        return Response(
-            {
-                "session_key": resolved.session_key,
-                "user_scope": resolved.user_scope,
-                "chat_scope": resolved.chat_scope,
-                "recall": [ref.key for ref in resolved.recall],
-            }
+        key = key_of(request)
+        resolved = addressing.resolve_address(key, asked.validated_data["address"])
+        recall = addressing.keys_to_recall(key, resolved)
+        own, chat = (
+            scope if scope and key.may_reach(scope) else None for scope in (resolved.user_scope, resolved.chat_scope)
         )
+        return Response({"session_key": resolved.session_key, "user_scope": own, "chat_scope": chat, "recall": recall})
 
 
 class RecallView(Call):
@@ -134,10 +132,11 @@ class RecallView(Call):
 
 
 def _query(key: BotKey, asked: dict[str, Any]) -> Query:
-    need, session_key = asked["need"], ""
+    need, session_key, scope_keys = asked["need"], "", ()
     if "address" in asked:
-        resolved = addressing.resolve_address(key.workspace_id, asked["address"])
+        resolved = addressing.resolve_address(key, asked["address"])
         places, session_key = addressing.places_to_recall(key, resolved), resolved.session_key
+        scope_keys = tuple(addressing.keys_to_recall(key, resolved))
         need = NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need
     else:
         scope = scope_for(key, asked["scope"])
@@ -147,6 +146,7 @@ def _query(key: BotKey, asked: dict[str, Any]) -> Query:
         workspace_id=key.workspace_id,
         bot_id=key.bot_id,
         session_key=session_key,
+        scope_keys=scope_keys,
         places=places,
         limit=limit,
         need=need,

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from memories.admin.wall import EDIT, LOOK, MANAGE, WalledAdmin, WalledInline
+from memories.admin.wall import EDIT, LOOK, MANAGE, WalledAdmin, WalledInline, workspaces_of
 from memories.models import Member, Workspace
 
 
@@ -33,7 +33,10 @@ class MemberInline(WalledInline):
 
 @admin.register(Workspace)
 class WorkspaceAdmin(WalledAdmin):
-    """Members may rename theirs; only superusers make one, and nobody removes one: memories are not destroyed here."""
+    """Members set language and time zone; superusers make one and name it; nobody removes one.
+
+    A name is taken once on the whole platform: whoever could set it would learn the names of the others.
+    """
 
     workspace_field = "id"
     members_may = EDIT
@@ -43,8 +46,10 @@ class WorkspaceAdmin(WalledAdmin):
     search_fields = ["name"]
     ordering = ["name"]
     fields = ["name", "language", "time_zone", "uid", "created_at"]
-    readonly_fields = ["uid", "created_at"]
     inlines = [MemberInline]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["uid", "created_at", *([] if workspaces_of(request) is None else ["name"])]
 
 
 @admin.register(Member)

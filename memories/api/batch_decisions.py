@@ -129,4 +129,4 @@ class RowView(Call):
         else:
             batch.remove(found, [position])
         (row,) = batch.tell(found, list(rows))
-        return Response(row_json(row))
+        return Response(row_json(row, key_of(request)))

@@ -3,9 +3,10 @@
 from typing import Any
 
 from memories import batch, history
+from memories.api.scopes import reached
 from memories.batch import Told
 from memories.choices import BatchVerb
-from memories.models import Batch
+from memories.models import Batch, BotKey
 
 
 def batch_json(one: Batch) -> dict[str, Any]:
@@ -36,8 +37,8 @@ def batch_json(one: Batch) -> dict[str, Any]:
     }
 
 
-def row_json(row: Told) -> dict[str, Any]:
-    """One row of a batch as clients see it."""
+def row_json(row: Told, key: BotKey) -> dict[str, Any]:
+    """One row of a batch as the holder of a key sees it."""
     change = row.change
     is_written = change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL)
     return {
@@ -48,7 +49,7 @@ def row_json(row: Told) -> dict[str, Any]:
         "expected_version": change.expected_version,
         "state": change.state,
         "note": {"code": row.note[0], "text": row.note[1]} if row.note else None,
-        "draft": change.draft if is_written else None,
+        "draft": _draft(change.draft, key) if is_written else None,
         "content": row.before,
         "diff": _diff(row),
         "changes": [{"column": name, "old": old, "new": new} for name, (old, new) in row.columns.items()],
@@ -57,6 +58,10 @@ def row_json(row: Told) -> dict[str, Any]:
         "into_position": row.into_position,
         "sources": [str(source.uid) for source in row.sources],
     }
+
+
+def _draft(draft: dict[str, Any], key: BotKey) -> dict[str, Any]:
+    return draft | {"chats": reached(key, draft["chats"])} if draft.get("chats") else draft
 
 
 def _diff(row: Told) -> list[tuple[str, str]] | None:

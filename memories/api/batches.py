@@ -155,12 +155,13 @@ def shown(
     request: Request, uid: UUID, *, status: int = 200, cursor: int = 0, limit: int = pages.PAGE, **only: str
 ) -> Response:
     """A batch as it stands now, with a page of its changes."""
-    found = batch_for(key_of(request), uid)
+    key = key_of(request)
+    found = batch_for(key, uid)
     changes = BatchChange.objects.filter(workspace_id=found.workspace_id, batch=found, position__gt=cursor, **only)
     rows = list(changes.order_by("position").select_related("entry", "event")[: limit + 1])
     page = rows[:limit]
     following = str(page[-1].position) if len(rows) > limit else None
-    listed = pages.answer(request, [row_json(row) for row in batch.tell(found, page)], following)
+    listed = pages.answer(request, [row_json(row, key) for row in batch.tell(found, page)], following)
     undone_by = [str(undo) for undo in found.undone_by.order_by("pk").values_list("uid", flat=True)]
     return Response({**batch_json(found), "undone_by": undone_by, "changes": listed.data}, status=status)
 

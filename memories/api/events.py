@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from memories.api import answers, fields, pages
 from memories.api.authentication import key_of
 from memories.api.calls import Call
-from memories.api.scopes import scope_for, visible_scopes
+from memories.api.scopes import reached, scope_for, visible_scopes
 from memories.choices import Permission
 from memories.models import BotKey, DailyEvent
 
@@ -58,10 +58,13 @@ class EventsView(Call):
     )
     def get(self, request: Request) -> Response:
         limit = self.asked["limit"]
-        events = _narrowed(visible_events(key_of(request), self.asked.get("scope")), self.asked)
+        key = key_of(request)
+        events = _narrowed(visible_events(key, self.asked.get("scope")), self.asked)
         found = list(events.order_by("-local_date", "-id")[: limit + 1])
         page = found[:limit]
-        return pages.answer(request, [event_json(event) for event in page], _after(page) if found[limit:] else None)
+        return pages.answer(
+            request, [event_json(event, key) for event in page], _after(page) if found[limit:] else None
+        )
 
 
 def visible_events(key: BotKey, scope_key: str | None) -> QuerySet[DailyEvent]:
@@ -88,15 +91,15 @@ def _after(page: list[DailyEvent]) -> str:
     return f"{page[-1].local_date.toordinal():x}-{page[-1].pk:x}"
 
 
-def event_json(event: DailyEvent) -> dict[str, Any]:
-    """An event as clients see it."""
+def event_json(event: DailyEvent, key: BotKey) -> dict[str, Any]:
+    """An event as the holder of a key sees it."""
     return {
         "id": str(event.uid),
         "scope": event.scope.key,
         "date": event.local_date,
         "content": event.content,
         "source": event.source,
-        "chats": event.chats,
+        "chats": reached(key, event.chats),
         "version": event.version,
         "created_at": event.created_at,
         "updated_at": event.updated_at,

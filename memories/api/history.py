@@ -13,8 +13,9 @@ from memories.api import answers, fields, pages
 from memories.api.authentication import key_of
 from memories.api.calls import Call
 from memories.api.entry import entry_for
+from memories.api.scopes import reached
 from memories.choices import Operation, Permission
-from memories.models import Batch, Entry
+from memories.models import Batch, BotKey, Entry
 
 _OPERATIONS = {Operation.INSERT: "created", Operation.UPDATE: "changed"}
 
@@ -40,10 +41,11 @@ class HistoryView(Call):
         end = min(self.asked.get("cursor", len(steps)), len(steps))
         begin = max(end - self.asked["limit"], 0)
         page = steps[begin:end][::-1]
-        return pages.answer(request, _shown(page, key_of(request).workspace_id), str(begin) if begin else None)
+        return pages.answer(request, _shown(page, key_of(request)), str(begin) if begin else None)
 
 
-def _shown(steps: list[history.Step], workspace_id: int) -> list[dict[str, Any]]:
+def _shown(steps: list[history.Step], key: BotKey) -> list[dict[str, Any]]:
+    workspace_id = key.workspace_id
     batches = dict(
         Batch.objects.filter(
             workspace_id=workspace_id, pk__in={step.batch_id for step in steps if step.batch_id}
@@ -58,16 +60,20 @@ def _shown(steps: list[history.Step], workspace_id: int) -> list[dict[str, Any]]
             "operation": _OPERATIONS[step.operation],
             "batch": batches.get(step.batch_id) if step.batch_id else None,
             "run": step.run,
-            "changes": [_column(name, old, new, step, successors) for name, (old, new) in step.columns.items()],
+            "changes": [_column(name, old, new, step, successors, key) for name, (old, new) in step.columns.items()],
             "slots": [{"name": name, "old": old, "new": new} for name, (old, new) in step.slots.items()],
         }
         for step in steps
     ]
 
 
-def _column(name: str, old: Any, new: Any, step: history.Step, successors: dict[int, str]) -> dict[str, Any]:
+def _column(
+    name: str, old: Any, new: Any, step: history.Step, successors: dict[int, str], key: BotKey
+) -> dict[str, Any]:
     if name == "superseded_by":
         old, new = (value and successors.get(value) for value in (old, new))
+    elif name == "chats":
+        old, new = (value and reached(key, value) for value in (old, new))
     shown = {"column": name, "old": old, "new": new}
     return shown | {"diff": step.wording} if name == "content" and step.wording else shown
 

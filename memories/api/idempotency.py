@@ -79,8 +79,10 @@ def _claim(request: Request, name: str, now: datetime) -> bool:
 
 
 def _fingerprint(request: Request) -> str:
-    """Of what is asked, and of how far the asking key sees: a narrower key of the bot must not read the answer."""
-    asked = [request.method, request.path, request.data, sorted(key_of(request).scope_patterns)]
+    """Of all that is asked, and of what the asking key may do: a narrower key of the bot must not read the answer."""
+    key = key_of(request)
+    asked = [request.method, request.path, sorted(request.query_params.lists()), request.data]
+    asked += [request.headers.get("If-Match", "*"), sorted(key.scope_patterns), sorted(key.permissions)]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 

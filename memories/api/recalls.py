@@ -137,9 +137,13 @@ class FeedbackView(Call):
 
 
 def receipt_for(key: BotKey, uid: UUID) -> Receipt | None:
-    """The receipt of a recall whose every scope the key reaches; None when there is none, or no more."""
+    """The receipt of a recall whose every scope the key reaches; None when there is none, or no more.
+
+    One that does not name all of its scopes is for keys that reach every scope.
+    """
     receipt = Receipt.objects.filter(workspace_id=key.workspace_id, uid=uid).first()
-    if receipt is None:
-        return None
-    scopes = Scope.objects.in_workspace(key.workspace_id).filter(pk__in=receipt.scopes)
-    return receipt if all(key.may_reach(name) for name in scopes.values_list("key", flat=True)) else None
+    if receipt is None or not key.scope_patterns:
+        return receipt
+    scopes = receipt.scope_keys or _scopes(receipt)
+    is_whole = bool(scopes) and len(scopes) >= len(receipt.scopes)
+    return receipt if is_whole and all(map(key.may_reach, scopes)) else None

@@ -1,5 +1,7 @@
 """Scopes as a caller may see them; what it may not see does not exist for it."""
 
+from collections.abc import Iterable
+
 from django.db.models import QuerySet
 
 from memories.exceptions import ScopeNotFound
@@ -28,6 +30,11 @@ def scope_to_write(key: BotKey, scope_key: str) -> Scope:
     if kind is None:
         return scope_for(key, scope_key)
     return Scope.objects.begin(key.workspace_id, scope_key, kind)
+
+
+def reached(key: BotKey, chats: Iterable[str]) -> list[str]:
+    """Of the chats a memory came from, those whose scope the key may see."""
+    return [chat for chat in chats if key.may_reach(chat)]
 
 
 def visible_scopes(key: BotKey) -> QuerySet[Scope]:

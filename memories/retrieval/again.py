@@ -49,6 +49,7 @@ def query_of(receipt: Receipt) -> Query:
         token_budget=asked.get("token_budget", 1_000),
         include_session_events=asked.get("include_session_events", True),
         session_key=receipt.session_key,
+        scope_keys=receipt.scope_keys,
         bot_id=receipt.bot_id,
         explain=True,
     )

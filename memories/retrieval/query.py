@@ -47,6 +47,7 @@ class Query:
     token_budget: int = 1_000
     before_entry: int | None = None  # only entries older than this one (evaluation)
     session_key: str = ""
+    scope_keys: Sequence[str] = ()  # of the scopes asked for, also of those not yet begun; empty: those of `places`
     bot_id: int | None = None
     explain: bool = False  # whoever asks wants to know what was left out, too
     cache: bool = False  # an answer of a moment ago will do

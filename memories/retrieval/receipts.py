@@ -33,6 +33,7 @@ def write(query: Query, result: "Recall", now: datetime) -> Receipt:
         workspace_id=query.workspace_id,
         bot_id=query.bot_id,
         scopes=[scope.pk for scope in query.scopes],
+        scope_keys=list(query.scope_keys) or [scope.key for scope in query.scopes],
         session_key=query.session_key,
         message=query.message,
         query=_asked(query),

@@ -1,5 +1,6 @@
 """Sessions as a caller may see them: those of scopes its key reaches; the others do not exist for it."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -8,6 +9,9 @@ from memories.api.scopes import visible_scopes
 from memories.exceptions import SessionAmbiguous, SessionNotFound
 from memories.models import BotKey
 from memories.text import is_storable
+from sessions_app import keepsakes
+from sessions_app.choices import SPOKEN
+from sessions_app.conversations import Message
 from sessions_app.models import Session
 
 
@@ -35,6 +39,19 @@ def session_for(key: BotKey, name: str, place: dict[str, str]) -> Session:
     if len(found) > 1:
         raise SessionAmbiguous
     return found[0]
+
+
+def check_reach_of_speakers(key: BotKey, session: Session, messages: Sequence[Message]) -> None:
+    """Raises SessionNotFound when a message of a group would reach the memory of somebody whom the key does not.
+
+    What a member of a group says goes into their own memory when the conversation ends (B4).
+    """
+    if not (key.scope_patterns and session.is_group):
+        return
+    speakers = {message.sender_id for message in messages if message.kind in SPOKEN and message.sender_id}
+    own = (keepsakes.speaker_in(session, speaker).user_scope for speaker in speakers)
+    if not all(key.may_reach(scope) for scope in own if scope):
+        raise SessionNotFound
 
 
 def _is_id(name: str) -> bool:

@@ -17,7 +17,7 @@ from memories.models.change import acting
 from sessions_app import budget, closing, conversations, histories, locks
 from sessions_app.api import answers, serializers
 from sessions_app.api.answers import event_json, message_json, session_json
-from sessions_app.api.reach import session_for, visible_sessions
+from sessions_app.api.reach import check_reach_of_speakers, session_for, visible_sessions
 from sessions_app.choices import EventKind
 from sessions_app.histories import Believed
 from sessions_app.models import Session, SessionEvent
@@ -92,6 +92,7 @@ class EventsView(OneSession):
         asked.is_valid(raise_exception=True)
         session, now = self.session(request, key), now_of(request)
         messages = [_message(told, now) for told in asked.validated_data["events"]]
+        check_reach_of_speakers(key_of(request), session, messages)
         believed = asked.validated_data["history"]
         with acting(actor_of(request)):
             locks.hold(session)

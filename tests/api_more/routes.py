@@ -40,7 +40,7 @@ ACCESS = {
     ),
     ("api/v1/recall", "POST"): Access(body={"scope": SCOPE, "message": "what is my cat called?"}),
     ("api/v1/context", "POST"): Access(body={"address": TELEGRAM, "message": "what is my cat called?"}, stranger=200),
-    ("api/v1/scopes/resolve", "POST"): Access(body={"address": TELEGRAM}, stranger=200, narrow=200),
+    ("api/v1/scopes/resolve", "POST"): Access(body={"address": TELEGRAM}, stranger=200),
     ("api/v1/entries", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/entries", "POST"): Access(body={"scope": SCOPE, "content": "tea"}, answer=201, stranger=201),
     (ENTRY, "GET"): Access(),
