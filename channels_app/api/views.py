@@ -1,6 +1,6 @@
 """POST /turns, /recall and /scopes/resolve."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -132,11 +132,12 @@ class RecallView(Call):
 
 
 def _query(key: BotKey, asked: dict[str, Any]) -> Query:
-    need, session_key, scope_keys = asked["need"], "", ()
+    need, session_key = asked["need"], ""
+    scope_keys: Sequence[str] = ()
     if "address" in asked:
         resolved = addressing.resolve_address(key, asked["address"])
         places, session_key = addressing.places_to_recall(key, resolved), resolved.session_key
-        scope_keys = tuple(addressing.keys_to_recall(key, resolved))
+        scope_keys = addressing.keys_to_recall(key, resolved)
         need = NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need
     else:
         scope = scope_for(key, asked["scope"])

@@ -37,8 +37,8 @@ def batch_json(one: Batch) -> dict[str, Any]:
     }
 
 
-def row_json(row: Told, key: BotKey) -> dict[str, Any]:
-    """One row of a batch as the holder of a key sees it."""
+def row_json(row: Told, key: BotKey | None = None) -> dict[str, Any]:
+    """One row of a batch as the holder of a key sees it, or as the operator at the terminal does."""
     change = row.change
     is_written = change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL)
     return {
@@ -60,8 +60,8 @@ def row_json(row: Told, key: BotKey) -> dict[str, Any]:
     }
 
 
-def _draft(draft: dict[str, Any], key: BotKey) -> dict[str, Any]:
-    return draft | {"chats": reached(key, draft["chats"])} if draft.get("chats") else draft
+def _draft(draft: dict[str, Any], key: BotKey | None) -> dict[str, Any]:
+    return draft | {"chats": reached(key, draft["chats"])} if key and draft.get("chats") else draft
 
 
 def _diff(row: Told) -> list[tuple[str, str]] | None:

@@ -12,7 +12,11 @@ class Migration(migrations.Migration):
             model_name="receipt",
             name="scope_keys",
             field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=255), default=list, editable=False, size=None
+                base_field=models.CharField(max_length=255),
+                default=list,
+                editable=False,
+                size=None,
+                verbose_name="scopes",
             ),
         ),
     ]

@@ -16,7 +16,7 @@ class Receipt(models.Model):
     bot = models.ForeignKey(Bot, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+")
     scopes = ArrayField(models.BigIntegerField(), verbose_name=_("scopes"))
     #: Of all scopes that were asked for, also those nobody had written to yet; empty in receipts from before.
-    scope_keys = ArrayField(models.CharField(max_length=255), default=list, editable=False)
+    scope_keys = ArrayField(models.CharField(max_length=255), default=list, editable=False, verbose_name=_("scopes"))
     session_key = models.CharField(_("session"), max_length=200, blank=True, default="")
     message = models.TextField(_("message"))
     query = models.JSONField(_("query"), default=dict, help_text=_("What was asked for besides the message."))
