@@ -4,42 +4,33 @@ directives → profile → memories and events → recent talk of the group → 
 what is left
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
+from channels_app.history import Said, fitting, handed_out, reaching_back
 from channels_app.system_text import SystemText
-from channels_app.wording import EVIDENCE, PAST_INSTRUCTION, in_language
+from channels_app.wording import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, in_language
 from memories import text
 from memories.conf import conf
 from memories.models import BotKey
 from memories.models.policy import Policies
 from memories.retrieval import Query, Recall, recall
 from memories.retrieval.context import event_line, memory_line, one_line
+from memories.retrieval.evidence import NONE
 from memories.retrieval.legs import Found
+from memories.retrieval.need import Need
 from memories.retrieval.past import is_about_the_past
 from memories.retrieval.quotas import Ranked
 from memories.retrieval.standing import CoreFact, Note, notes_of, profile_of
 from memories.scoping import Resolved
-from sessions_app import budget, closing, conversations
-from sessions_app.choices import EventKind
-from sessions_app.models import Flush, Session, SessionEvent
-from sessions_app.replaying import MESSAGE_TOKENS, Spoken, replayed
-from sessions_app.wording import FLUSH_INSTRUCTION
+from sessions_app import budget, closing, conversations, resetting
+from sessions_app.models import Session, SessionEvent
+from sessions_app.replaying import replayed
 
-#: Of what is left for the history, how much a summary of its older turns may take.
-SUMMARY_SHARE = 1 / 3
+#: The verdict that takes the most words: room is kept for it before anything is known.
+LONGEST = "in_history"
 #: Characters of a message of the group that was not meant for the bot.
 RECENT_CHARS = 300
-
-
-@dataclass(frozen=True)
-class Said:
-    """One message of the history."""
-
-    event: Spoken
-    content: str
-    tokens: int
 
 
 @dataclass
@@ -57,6 +48,8 @@ class Context:
     directives: list[budget.Directive] = field(default_factory=list)
     text: str = ""
     tokens: int = 0
+    max_tokens: int | None = None  # of the history, where the request says so
+    reply: str | None = None  # to be given to the user in place of an answer
 
     @property
     def is_first_turn(self) -> bool:
@@ -64,29 +57,71 @@ class Context:
 
 
 def context_for(
-    key: BotKey, query: Query, resolved: Resolved, session: Session | None, policies: Policies, *, now: datetime
+    key: BotKey,
+    query: Query,
+    resolved: Resolved,
+    session: Session | None,
+    policies: Policies,
+    *,
+    now: datetime,
+    max_tokens: int | None = None,
 ) -> Context:
     """What a bot is given before it answers a message; it changes nothing, and asks no model but the embedder.
 
     `query` asks memory; its token_budget is that of everything. `session` is the one the address means, as far as
-    there is one the key may see; the policies are those of its workspace.
+    there is one the key may see; the policies are those of its workspace. `max_tokens` is the budget of the history, if
+    it is not the channel's.
     """
     language, zone = key.workspace.language, key.workspace.zone()
+    going_on = session if session and goes_on(session, resolved, now=now) else None
+    if resetting.is_asked(query.message):
+        return _of_a_reset(going_on, language)
     page = SystemText(query.token_budget, language)
-    room = page.room("memories", page.share(conf.CONTEXT_MEMORIES_SHARE))
-    found = recall(replace(query, token_budget=room), now=now, zone=zone, policies=policies)
-    given = Context(found, session if session and goes_on(session, resolved, now=now) else None)
-    history = replayed(given.session, query.token_budget) if given.session else []
-    _add_directives(given, page, query, language)
+    given = Context(Recall(Need(False, "")), going_on, max_tokens=max_tokens)
+    _add_directives(given, page, query, language, LONGEST)
     _add_profile(given, page, profile_of(query, policies, now=now))
-    _add_found(given, page, history, zone)
     _add_recent_chat(given, page, key, resolved)
+    share = page.share(conf.CONTEXT_MEMORIES_SHARE)
+    conversation = _Conversation(given, query.token_budget, page.left - share)
+    query = replace(query, token_budget=page.room("memories", share), handed_out=conversation.handed_out)
+    given.recall = recall(query, now=now, zone=zone, policies=policies)
+    _add_directives(given, page, query, language)
+    _add_found(given, page, share, zone)
     _add_notes(given, page, query, resolved.chat_scope or resolved.user_scope, now=now, zone=zone)
-    if given.session:
-        given.history = fitting(history, min(page.left, given.session.max_tokens()))
+    given.history = conversation.within(page.left)
     given.text = str(page)
     given.tokens = page.used + sum(said.tokens for said in given.history)
     return given
+
+
+class _Conversation:
+    """The open conversation of a context: what of it is sure to be handed out is known before memory is asked."""
+
+    def __init__(self, given: Context, budget: int, sure: int) -> None:
+        self._given = given
+        self._events = replayed(given.session, budget) if given.session else []
+        self._sure = self._fitting(sure)
+        self.handed_out = handed_out(given.session, self._sure) if given.session else None
+
+    def _fitting(self, limit: int) -> list[Said]:
+        session = self._given.session
+        return fitting(self._events, min(limit, self._given.max_tokens or session.max_tokens())) if session else []
+
+    def within(self, limit: int) -> list[Said]:
+        """As much of it as there is room for, as far back as nothing is said twice."""
+        given = self._given
+        if not given.session:
+            return []
+        told = {origin for item in given.memories for origin in item.entry.origins}
+        told |= {event.path for event in given.events}
+        return reaching_back(given.session, self._fitting(limit), self._sure, told)
+
+
+def _of_a_reset(session: Session | None, language: str) -> Context:
+    """What there is to do about /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
+    reply = resetting.reply(language)
+    directive = budget.Directive("reset", in_language(RESET_INSTRUCTION, language).format(reply=reply))
+    return Context(Recall(Need(False, "reset")), session, directives=[directive], reply=reply)
 
 
 def goes_on(session: Session, resolved: Resolved, *, now: datetime) -> bool:
@@ -102,25 +137,30 @@ def goes_on(session: Session, resolved: Resolved, *, now: datetime) -> bool:
     return not closing.is_stale(session, now=now)
 
 
-def _add_directives(given: Context, page: SystemText, query: Query, language: str) -> None:
-    """What the bot has to do comes first. What the text has no room for is asked beside it all the same."""
+def _add_directives(given: Context, page: SystemText, query: Query, language: str, verdict: str = "") -> None:
+    """What the bot has to do comes first. What the text has no room for is asked beside it all the same.
+
+    Before memory was asked they keep the place of those that will come.
+    """
+    before, given.directives = given.directives, []
     if is_about_the_past(query.message):
-        verdict = in_language(EVIDENCE[given.recall.evidence.verdict], language)
-        instruction = in_language(PAST_INSTRUCTION, language) + verdict
+        found = in_language(EVIDENCE[verdict or _verdict(given)], language)
+        instruction = in_language(PAST_INSTRUCTION, language) + found
         given.directives.append(budget.Directive("answer_from_memory", instruction))
-    if given.session and _is_to_be_flushed(given.session):
-        instruction = in_language(FLUSH_INSTRUCTION, language).format(id=given.session.uid)
-        given.directives.append(budget.Directive("flush_required", instruction))
+    if not verdict:
+        given.directives += [directive for directive in before if directive.kind == "flush_required"]
+    elif given.session and budget.is_flush_due(given.session, given.max_tokens):
+        given.directives.append(budget.flush_directive(given.session, language))
     lines = [directive.instruction for directive in given.directives]
     page.put("directives", lines[: page.fitting("directives", lines, page.left)])
 
 
-def _is_to_be_flushed(session: Session) -> bool:
-    """Whether a flush is due and nobody has done it yet; asked for until it is, here (B3)."""
-    if session.tokens < session.max_tokens() * conf.SESSION_FLUSH_SHARE:
-        return False
-    here = {"session": session, "conversation": session.conversation, "cycle": session.cycle}
-    return not Flush.objects.filter(**here).exists()
+def _verdict(given: Context) -> str:
+    """What was found, and whether it stands in the conversation itself: a name in EVIDENCE."""
+    if given.recall.in_history:
+        return "in_history"
+    none = given.recall.evidence.verdict == NONE
+    return "none_beyond" if none and given.session else given.recall.evidence.verdict
 
 
 def _add_profile(given: Context, page: SystemText, core: list[CoreFact]) -> None:
@@ -130,9 +170,9 @@ def _add_profile(given: Context, page: SystemText, core: list[CoreFact]) -> None
     given.profile = core[:count]
 
 
-def _add_found(given: Context, page: SystemText, history: Sequence[Spoken], zone: tzinfo) -> None:
-    """Memories and what was said, within one share; nothing that the profile, the history or a memory says already."""
-    limit, before = page.share(conf.CONTEXT_MEMORIES_SHARE), page.used
+def _add_found(given: Context, page: SystemText, limit: int, zone: tzinfo) -> None:
+    """Memories and what was said, within one share; nothing that the profile or a memory says already."""
+    before = page.used
     core = {entry.pk for entry in given.profile}
     memories = [item for item in given.recall.served if item.in_context and item.entry.pk not in core]
     proof = {event.memory: f" [{event.path}]" for event in reversed(given.recall.events)}
@@ -140,21 +180,12 @@ def _add_found(given: Context, page: SystemText, history: Sequence[Spoken], zone
     count = page.fitting("memories", lines, limit)
     page.put("memories", lines[:count])
     given.memories = memories[:count]
-    given.events = _not_handed_out(given, history)
+    given.events = given.recall.events
     told = {str(item.entry.uid) for item in given.memories}
     new = [event for event in given.events if event.memory not in told]
     count = page.fitting("events", [event_line(event, zone) for event in new], limit - (page.used - before))
     in_order = sorted(new[:count], key=lambda event: (event.at, event.path))
     page.put("events", [event_line(event, zone) for event in in_order])
-
-
-def _not_handed_out(given: Context, history: Sequence[Spoken]) -> list[Found]:
-    """What was said then, without what the open conversation says anyway."""
-    if not (given.session and given.recall.events):
-        return given.recall.events
-    conversation = given.session.conversation
-    handed_out = {given.session.origin(conversation, event.pk) for event in history}
-    return [event for event in given.recall.events if event.path not in handed_out]
 
 
 def _add_recent_chat(given: Context, page: SystemText, key: BotKey, resolved: Resolved) -> None:
@@ -196,24 +227,3 @@ def _add_notes(
         lines.append(head + content)
         given.notes.append(replace(note, content=content, is_cut=note.is_cut or content != note.content))
     page.put("notes", lines)
-
-
-def fitting(events: Sequence[Spoken], limit: int) -> list[Said]:
-    """A history within so many tokens: its summary, shortened if need be, and the newest whole turns that fit."""
-    summary = [_shortened(event, int(limit * SUMMARY_SHARE)) for event in events if event.kind == EventKind.SUMMARY]
-    chosen = [said for said in summary if said.content]
-    left = limit - sum(said.tokens for said in chosen)
-    spoken = [event for event in events if event.kind != EventKind.SUMMARY]
-    begin = len(spoken)
-    for n in range(len(spoken) - 1, -1, -1):
-        left -= spoken[n].tokens + MESSAGE_TOKENS
-        if left < 0:
-            break
-        if spoken[n].kind == EventKind.USER or n == 0:
-            begin = n
-    return chosen + [Said(event, event.content, event.tokens + MESSAGE_TOKENS) for event in spoken[begin:]]
-
-
-def _shortened(summary: Spoken, limit: int) -> Said:
-    content = text.first_tokens(summary.content, max(limit - MESSAGE_TOKENS - 1, 0))
-    return Said(summary, content, text.count_tokens(content) + MESSAGE_TOKENS)

@@ -32,7 +32,9 @@ class SystemText:
         return len(fit(lines, self.room(part, min(limit, self.left)))[0])
 
     def put(self, part: str, lines: Sequence[str]) -> None:
-        """Add a part; without lines it has no heading either."""
+        """Add a part, or put it in the place of what it was; without lines it has no heading either."""
+        if before := self._parts.pop(part, None):
+            self.used -= self._heading_tokens(part) + sum(tokens_of(line) for line in before)
         if lines:
             self._parts[part] = list(lines)
             self.used += self._heading_tokens(part) + sum(tokens_of(line) for line in lines)

@@ -12,17 +12,17 @@ HEADINGS = {
 #: A question about the past (C13); what was found is said beside it (C3).
 PAST_INSTRUCTION = {
     "en": (
-        "The message asks about the past. Memory has been searched: rely on what is given here, and search again with"
-        " memory_search if you need more. If it is not enough, say so; never present a guess as a memory. For exact"
-        " figures, dates and quotes read the source with memory_get first. If you are asked to remember something,"
-        " use memory_save."
+        "The message asks about the past. Memory has been searched already: rely on what is given here. If it is not"
+        " enough, say so; never present a guess as a memory. Give exact figures, dates and quotes only as they stand"
+        " here, word for word; where they do not, ask."
     ),
     "zh-hans": (
-        "这条消息在询问过去。记忆已经检索过：以这里给出的内容为准，需要更多时先用 memory_search 检索。"
-        "如果不足以回答，就明确说明；不要把猜测当作记忆。涉及准确的数字、日期或原话时，先用 memory_get 读取出处。"
-        "如果对方要求记住某事，请用 memory_save。"
+        "这条消息在询问过去。记忆已经检索过：以这里给出的内容为准。"
+        "如果不足以回答，就明确说明；不要把猜测当作记忆。准确的数字、日期和原话，只能照这里的原文引用；"
+        "这里没有的，就向对方询问。"
     ),
 }
+#: By the verdict; «in_history»: the conversation itself says it best, «none_beyond»: nothing but that may.
 EVIDENCE = {
     "found": {"en": "", "zh-hans": ""},
     "weak": {
@@ -33,6 +33,29 @@ EVIDENCE = {
         "en": " Memory was searched and nothing was found that answers it.",
         "zh-hans": "已检索记忆，没有找到可以回答的内容。",
     },
+    "none_beyond": {
+        "en": " Memory was searched and nothing was found that answers it, beyond what this conversation itself says.",
+        "zh-hans": "已检索记忆，除本次对话本身之外，没有找到可以回答的内容。",
+    },
+    "in_history": {
+        "en": (
+            " What bears on it best stands in this conversation itself, among the messages you are given: it is not"
+            " repeated here."
+        ),
+        "zh-hans": "最相关的内容就在本次对话里，即你看到的对话消息中，这里不再重复。",
+    },
+}
+
+
+#: A message that is a command and no question (B6).
+RESET_INSTRUCTION = {
+    "en": (
+        "The message is the command /reset. Ask no model: report it with POST /turns, which clears the conversation,"
+        " and give the user this reply: {reply}"
+    ),
+    "zh-hans": (
+        "这条消息是 /reset 命令。不必调用模型：用 POST /turns 上报，对话历史随即清空，并把这句话回复给用户：{reply}"
+    ),
 }
 
 

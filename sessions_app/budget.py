@@ -8,7 +8,7 @@ from django.db import transaction
 from django_q.tasks import async_task
 
 from memories.conf import conf
-from sessions_app.models import Session
+from sessions_app.models import Flush, Session
 from sessions_app.wording import FLUSH_INSTRUCTION, in_language
 
 #: A compaction that was asked for and never came is asked for again.
@@ -29,19 +29,25 @@ def directives(session: Session, *, language: str, now: datetime, max_tokens: in
     limit = max_tokens or session.max_tokens()
     if session.tokens >= limit * conf.SESSION_COMPACT_SHARE:
         ask_for_compaction(session, limit, now=now)
-    if session.tokens < limit * conf.SESSION_FLUSH_SHARE or not _ask_once(session, now):
+    if not is_flush_due(session, limit):
         return []
-    instruction = in_language(FLUSH_INSTRUCTION, language).format(id=session.uid)
-    return [Directive("flush_required", instruction)]
+    if session.flush_asked_at is None:
+        session.flush_asked_at = now
+        session.save(update_fields=["flush_asked_at"])
+    return [flush_directive(session, language)]
 
 
-def _ask_once(session: Session, now: datetime) -> bool:
-    """Whether this is the first time in this cycle."""
-    if session.flush_asked_at is not None:
+def is_flush_due(session: Session, max_tokens: int | None = None) -> bool:
+    """Whether a flush is due and nobody has done it in this compaction cycle; it is asked for until somebody does."""
+    if session.tokens < (max_tokens or session.max_tokens()) * conf.SESSION_FLUSH_SHARE:
         return False
-    session.flush_asked_at = now
-    session.save(update_fields=["flush_asked_at"])
-    return True
+    here = {"session": session, "conversation": session.conversation, "cycle": session.cycle}
+    return not Flush.objects.filter(**here).exists()
+
+
+def flush_directive(session: Session, language: str) -> Directive:
+    """The request to flush a conversation, in the language of its workspace."""
+    return Directive("flush_required", in_language(FLUSH_INSTRUCTION, language).format(id=session.uid))
 
 
 def ask_for_compaction(session: Session, max_tokens: int, *, now: datetime, is_asked: bool = False) -> None:

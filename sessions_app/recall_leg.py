@@ -16,7 +16,7 @@ from django.db import connection
 from memories import text
 from memories.blending import dense_literal, sparse_literal
 from memories.choices import ScopeKind
-from memories.retrieval.legs import THEN, Asked, Found
+from memories.retrieval.legs import THEN, Asked, Found, best_of
 from memories.retrieval.nearness import Direction, similarity
 from memories.retrieval.query import Place
 from sessions_app import leaving_out
@@ -101,12 +101,14 @@ def session_events(asked: Asked, places: Sequence[Place], now: datetime) -> list
     heard = [place for place in places if not _is_private_here(place)]
     if not heard:
         return []
+    scopes = {place.scope.pk: place.scope.key for place in heard}
+    known: dict[int, _Said] = {}
     for rows in _looks(asked, _Log(asked, heard)):
-        if rows:
-            scopes = {place.scope.pk: place.scope.key for place in heard}
-            best = sorted(rows, key=lambda row: (-_score(row, asked), -row.at.timestamp()))[: asked.limit]
-            return [_found(row, asked, scopes[row.scope_id]) for row in best]
-    return []
+        known = {row.pk: row for row in rows} | known
+        if any(row.path not in asked.handed_out for row in rows):
+            break
+    best = sorted(known.values(), key=lambda row: (-_score(row, asked), -row.at.timestamp()))
+    return best_of([_found(row, asked, scopes[row.scope_id]) for row in best], asked)
 
 
 def _is_private_here(place: Place) -> bool:
@@ -222,7 +224,7 @@ class _Log:
             "summary": EventKind.SUMMARY.value,
             "since": asked.since,
             "until": asked.until,
-            "limit": CANDIDATES,
+            "limit": CANDIDATES + len(asked.handed_out),
         }
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)

@@ -11,7 +11,8 @@ from channels_app import addressing
 from channels_app.api import answers
 from channels_app.api.serializers import AddressField, TurnText, session_events_by_default
 from channels_app.api.views import event_json, memory_json
-from channels_app.context import Context, Said, context_for
+from channels_app.context import Context, context_for
+from channels_app.history import Said
 from memories.api import fields
 from memories.api.answers import RecalledMemory
 from memories.api.authentication import key_of
@@ -44,6 +45,9 @@ class AskedContext(fields.StrictSerializer):
     limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     include_session_events = fields.YesNo(default=session_events_by_default)
+    max_tokens = fields.Whole(
+        min_value=100, max_value=10_000_000, allow_null=True, default=None, help_text="Budget of the history."
+    )
 
 
 class ContextSession(serializers.Serializer[Any]):
@@ -100,6 +104,7 @@ class ContextAnswer(serializers.Serializer[Any]):
     session = ContextSession()
     need = answers.NeedAnswer()
     evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
+    in_history = serializers.BooleanField(help_text="What bears on the message best is said by `history` itself.")
     profile = CoreFact(many=True)
     memories = RecalledMemory(many=True)
     events = answers.RecalledEvent(many=True)
@@ -107,6 +112,7 @@ class ContextAnswer(serializers.Serializer[Any]):
     recent_chat = ChatMessage(many=True, help_text="Of groups only.")
     history = ContextMessage(many=True)
     directives = answers.Directive(many=True)
+    reply = serializers.CharField(allow_null=True, help_text="To be given to the user: the message is a command.")
     text = serializers.CharField(help_text="Ready-made system text: all but the history.")
     tokens = serializers.IntegerField(help_text="Of the text and the history.")
     degraded = serializers.ListField(child=serializers.CharField())
@@ -126,7 +132,8 @@ class ContextView(Call):
         policies = Policy.objects.of(key.workspace_id)
         query = _query(key, resolved, policies, asked.validated_data)
         session = _session(key, resolved)
-        given = context_for(key, query, resolved, session, policies, now=now_of(request))
+        limit = asked.validated_data["max_tokens"]
+        given = context_for(key, query, resolved, session, policies, now=now_of(request), max_tokens=limit)
         told = {"session": _session_json(given, session, resolved), "profile": _profile(given, query)}
         return Response(told | _answer(given))
 
@@ -163,7 +170,7 @@ def _session_json(given: Context, known: Session | None, resolved: Resolved) -> 
         "key": resolved.session_key,
         "conversation": ended + 1 if ended else known.conversation if known else 1,
         "tokens": open_one.tokens if open_one else 0,
-        "max_tokens": resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
+        "max_tokens": given.max_tokens or resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
         "is_first_turn": given.is_first_turn,
     }
 
@@ -182,12 +189,14 @@ def _answer(given: Context) -> dict[str, Any]:
         "recall_id": str(found.receipt.uid) if found.receipt else None,
         "need": {"retrieve": found.need.retrieve, "rule": found.need.rule},
         "evidence": found.evidence.verdict,
+        "in_history": found.in_history,
         "memories": [memory_json(item, found.weights) for item in given.memories],
         "events": [event_json(event) for event in given.events],
         "notes": [_note(note) for note in given.notes],
         "recent_chat": [_chat(said) for said in given.recent_chat],
         "history": [_message(said) for said in given.history],
         "directives": [vars(directive) for directive in given.directives],
+        "reply": given.reply,
         "text": given.text,
         "tokens": given.tokens,
         "degraded": found.degraded,

@@ -22,6 +22,7 @@ from memories.retrieval import answer_cache, explanation, legs, receipts
 from memories.retrieval.averages import average_of
 from memories.retrieval.context import context_text, events_text
 from memories.retrieval.evidence import Evidence, evidence_of
+from memories.retrieval.handed_out import mark_repeated, repeated
 from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, sought_by
 from memories.retrieval.nearness import Direction, direction_of
 from memories.retrieval.need import Need, need_of
@@ -51,6 +52,7 @@ class Recall:
     timings: dict[str, float] = field(default_factory=dict)
     receipt: Receipt | None = None
     evidence: Evidence = field(default_factory=Evidence)
+    in_history: bool = False  # what bears on the message best is said by the messages that are handed out
     moments: list[Moment] = field(default_factory=list)
     events: list[legs.Found] = field(default_factory=list)  # what was said, of questions about the past
     passed_over: list[Ranked] = field(default_factory=list)
@@ -134,14 +136,18 @@ def _search(
         result.moments = result.timed("dates", lambda: _moments(query, policies, now, zone))
         sought = Sought(words, _direction(query, result, embed_seconds), result.moments)
     result.weights = weights_of(query, sought, policies)
-    found = result.timed("search", lambda: candidates(query, sought, policies, now))
+    told = result.timed("history", lambda: _told(query)) if query.handed_out else set()
+    found = result.timed("search", lambda: candidates(query, sought, policies, now, more=len(told)))
     result.ranked = result.timed("rank", lambda: weigh(found, query, sought, policies, now))
+    mark_repeated(result.ranked, query.handed_out, told)
     result.served = result.timed(
         "quotas", lambda: serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
     )
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
     entries = sum(scope.entry_count for scope in query.scopes)
-    result.evidence = result.timed("evidence", lambda: evidence_of(result.ranked, result.served, words, entries))
+    known = sorted([*result.served, *repeated(result.ranked)], key=lambda item: (-item.score, -item.entry.pk))
+    result.in_history = bool(known) and known[0].fate != "served"
+    result.evidence = result.timed("evidence", lambda: evidence_of(result.ranked, known, words, entries))
     result.context, result.tokens = result.timed(
         "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
     )
@@ -149,6 +155,12 @@ def _search(
         _ask_legs(query, result, sought.direction, now, zone)
     if sampled or query.explain:
         _explain(query, result, sought, policies, now)
+
+
+def _told(query: Query) -> set[int]:
+    """The entries that say nothing but what is handed out beside the answer."""
+    scopes = [scope.pk for scope in query.scopes]
+    return query.handed_out.entries(query.workspace_id, scopes) if query.handed_out else set()
 
 
 def _moments(query: Query, policies: Policies, now: datetime, zone: tzinfo) -> list[Moment]:
@@ -159,8 +171,10 @@ def _ask_legs(query: Query, result: Recall, direction: Direction | None, now: da
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
     moments = result.moments or result.timed("dates", lambda: moments_of(query, now, zone))
     asked = legs.asked_by(query, moments, direction, result.weights)
-    result.events = result.timed("events", lambda: legs.found_by_legs(asked, query.places, result.served, now))
-    result.evidence = legs.with_found(result.evidence, result.events, names_days=bool(moments))
+    found = result.timed("events", lambda: legs.found_by_legs(asked, query.places, result.served, now))
+    result.events = [event for event in found if not event.in_history]
+    result.in_history |= bool(found) and found[0].in_history
+    result.evidence = legs.with_found(result.evidence, found, names_days=bool(moments))
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]
     lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=zone)

@@ -44,6 +44,7 @@ def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
         None if query.types is None else frozenset(query.types),
         frozenset(query.filters.items()),
         *(query.project, query.topic, query.since, query.until, query.before_entry),
+        query.handed_out,
         str(zone),
     )
 

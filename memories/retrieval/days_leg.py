@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 
 from memories.choices import ScopeKind
 from memories.models import DailyEvent
-from memories.retrieval.legs import THEN, Asked, Found, needle_of, share_of, taken_out
+from memories.retrieval.legs import THEN, Asked, Found, best_of, needle_of, share_of, taken_out
 from memories.retrieval.query import Place
 
 KIND = "daily_event"
@@ -29,7 +29,7 @@ def daily_events(asked: Asked, places: Sequence[Place], now: datetime) -> list[F
     rows = _rows(asked, heard)
     out = taken_out(list(heard.values()), sorted({origin for event in rows for origin in event.origins}))
     found = [_found(event, heard[event.scope_id], asked) for event in rows if out.isdisjoint(event.origins)]
-    return sorted(found, key=lambda item: (-item.score, -item.at.timestamp()))[: asked.limit]
+    return best_of(sorted(found, key=lambda item: (-item.score, -item.at.timestamp())), asked)
 
 
 def _is_of_user(place: Place) -> bool:

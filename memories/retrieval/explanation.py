@@ -6,10 +6,10 @@ from typing import Any
 
 from memories.retrieval.quotas import Ranked
 
-#: What can become of a candidate. The last six would have ranked, had they been live, in time, heard
-#: here, and of the project that was named.
+#: What can become of a candidate; «history»: the conversation that is handed out says it. The last six would have
+#: ranked, had they been live, in time, heard here, and of the project that was named.
 FATES = (
-    *("served", "limit", "quota", "duplicate", "floor"),
+    *("served", "limit", "quota", "duplicate", "floor", "history"),
     *("expired", "archived", "superseded", "suppressed", "other_scope", "other_project"),
 )
 #: What bots are not told of what may not be served: its words; of what another scope holds also which it is.

@@ -48,6 +48,7 @@ class Asked:
     alpha: float = 0.0  # what nearness counts for beside words
     floor: float = 0.0  # least similarity of what no word speaks for
     date_boost: float = 0.0  # added to what was said on the days that are named
+    handed_out: frozenset[str] = frozenset()  # paths of messages the answer need not tell
 
     def score(self, covered: float, near: float | None = None, *, is_then: bool) -> float:
         """What words, nearness and days come to, as with entries; what has no vector is as near as the average."""
@@ -75,6 +76,7 @@ class Found:
     memory: str | None = None  # the id of a served memory that rests on it
     is_cut: bool = False
     rests_on: tuple[str, ...] = ()  # paths of what it sums up
+    in_history: bool = False  # the messages that are handed out say it: it counts as evidence, and is not told again
 
 
 class Leg(Protocol):
@@ -108,14 +110,33 @@ def asked_by(
         alpha=weights["alpha"],
         floor=weights["floor"],
         date_boost=weights["date_boost"],
+        handed_out=query.handed_out.paths if query.handed_out else frozenset(),
     )
 
 
+def best_of(found: Sequence[Found], asked: Asked) -> list[Found]:
+    """What a leg hands on of what it found, best first: of what is to be told, and of what the history says, the best.
+
+    What the history says takes nobody's place.
+    """
+    marked = [replace(item, in_history=_is_handed_out(item, asked.handed_out)) for item in found]
+    new = [item for item in marked if not item.in_history][: asked.limit]
+    return [*new, *[item for item in marked if item.in_history][: asked.limit]]
+
+
+def _is_handed_out(item: Found, paths: frozenset[str]) -> bool:
+    return item.path in paths or (bool(item.rests_on) and paths.issuperset(item.rests_on))
+
+
 def found_by_legs(asked: Asked, places: Sequence[Place], served: Sequence[Ranked], now: datetime) -> list[Found]:
-    """What the legs find, best first, each with the served memory that rests on it."""
+    """What the legs find, best first, each with the served memory that rests on it; also what the history says."""
     found = [item for leg in _legs(tuple(settings.MEMORY_RECALL_LEGS)) for item in leg(asked, places, now)]
-    found.sort(key=lambda item: (item.score, item.at, item.path), reverse=True)
-    return [_shortened(item) for item in _with_memories(_untold(found)[: asked.limit], served)]
+    chosen = best_of(_best_first(_untold(found)), asked)
+    return [_shortened(item) for item in _best_first(_with_memories(chosen, served))]
+
+
+def _best_first(found: Sequence[Found]) -> list[Found]:
+    return sorted(found, key=lambda item: (item.score, item.at, item.path), reverse=True)
 
 
 def _untold(found: list[Found]) -> list[Found]:

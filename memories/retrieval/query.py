@@ -12,6 +12,7 @@ from memories.blending import full_match
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.models import Scope
+from memories.retrieval.handed_out import HandedOut
 from memories.retrieval.people import asked_about
 from memories.scoping import ScopeRef
 from memories.store import statistics
@@ -52,6 +53,7 @@ class Query:
     explain: bool = False  # whoever asks wants to know what was left out, too
     cache: bool = False  # an answer of a moment ago will do
     include_session_events: bool = False  # questions about the past are answered with what was said then as well
+    handed_out: HandedOut | None = None  # messages that are handed out beside the answer, and not told again in it
 
     @property
     def scopes(self) -> list[Scope]:

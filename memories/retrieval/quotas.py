@@ -9,6 +9,9 @@ from memories.models import Entry
 from memories.models.policy import Policies
 from memories.retrieval.statement import Candidate
 
+#: Decided before anything is served: too far from the question, or said by the conversation that is handed out.
+_OUT = ("floor", "history")
+
 
 @dataclass
 class Ranked:
@@ -33,7 +36,7 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
     its quota is full, the chat's may be, within the quota of the chat. What only tells again turns that are all served
     gives up its place.
     """
-    left = [item for item in ranked if item.fate != "floor"]
+    left = [item for item in ranked if item.fate not in _OUT]
     while True:
         for item in left:
             item.fate = "limit"
@@ -49,7 +52,7 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
         item.fate = "duplicate"
     kept = {item.entry.pk for item in left}
     for item in ranked:
-        if item.fate != "floor" and item.entry.pk not in kept:
+        if item.fate not in _OUT and item.entry.pk not in kept:
             item.fate = "duplicate"
     return sorted(chosen, key=lambda item: (-item.score, -item.entry.pk))
 

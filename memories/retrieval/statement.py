@@ -102,9 +102,17 @@ ORDER BY fused DESC, best.entry_id DESC
 """
 
 
-def candidates(query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Match]:
-    """The best entries of the query's scopes that may be served at this moment, best first."""
-    return found(query, sought, policies, both(eligible(query, sought, policies, now), asked_for(query)))
+def candidates(query: Query, sought: Sought, policies: Policies, now: datetime, *, more: int = 0) -> list[Match]:
+    """The best entries of the query's scopes that may be served at this moment, best first.
+
+    `more` of them than usual, where so many will be left out.
+    """
+    where = both(eligible(query, sought, policies, now), asked_for(query))
+    return found(query, sought, policies, where, limit=_most(query, sought) + more)
+
+
+def _most(query: Query, sought: Sought) -> int:
+    return sought.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)
 
 
 def found(query: Query, sought: Sought, policies: Policies, where: Part, limit: int | None = None) -> list[Match]:
@@ -118,7 +126,7 @@ def found(query: Query, sought: Sought, policies: Policies, where: Part, limit: 
         "named_in": [scope for scope, _ in sought.words.named],
         "named": [speaker for _, speaker in sought.words.named],
         "k": conf.RRF_K,
-        "limit": limit or sought.limit or max(conf.RECALL_CANDIDATES, query.limit * 2),
+        "limit": limit or _most(query, sought),
     }
     parts = {
         "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,

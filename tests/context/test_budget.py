@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels_app.context import fitting
+from channels_app.history import fitting
 from memories import text
 from sessions_app.models import Session
 from sessions_app.replaying import MESSAGE_TOKENS, Spoken
