@@ -255,3 +255,11 @@ class NeedMode(TextChoices):
 
     AUTO = "auto", _("By rules")
     OFF = "off", _("Always recall")
+
+
+class Verdict(TextChoices):
+    """Whether what a recall found is enough to answer with (C3)."""
+
+    FOUND = "found", _("Found")
+    WEAK = "weak", _("Perhaps")
+    NONE = "none", _("Not enough")

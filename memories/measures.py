@@ -9,7 +9,7 @@ from prometheus_client import Counter, Histogram, Summary
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
 
-_recalls = Counter("memplatform_recalls", "Recalls by what they found: found, none or not_needed.", ["outcome"])
+_recalls = Counter("memplatform_recalls", "Recalls by their verdict: found, weak, none or not_needed.", ["outcome"])
 _recall_seconds = Histogram("memplatform_recall_seconds", "Time of a recall by step.", ["step"], buckets=SECONDS)
 _degraded = Counter("memplatform_recalls_degraded", "Recalls answered without a part of the platform.", ["part"])
 _served = Counter("memplatform_entries_served", "Entries that recalls answered with.")
@@ -20,9 +20,9 @@ _captures = Counter("memplatform_captures", "Drafts by what became of them: crea
 _tokens = Summary("memplatform_entry_tokens", "Tokens of entries as they are stored.")
 
 
-def recalled(*, retrieved: bool, served: int, milliseconds: Mapping[str, float], degraded: Iterable[str]) -> None:
-    """A recall was answered."""
-    _recalls.labels(("found" if served else "none") if retrieved else "not_needed").inc()
+def recalled(*, verdict: str, served: int, milliseconds: Mapping[str, float], degraded: Iterable[str]) -> None:
+    """A recall was answered; without a verdict it needed no memory."""
+    _recalls.labels(verdict or "not_needed").inc()
     _served.inc(served)
     for step, took in milliseconds.items():
         _recall_seconds.labels(step).observe(took / 1000)

@@ -9,7 +9,7 @@ from operator import or_
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Min, Q, Sum
+from django.db.models import Count, Min, Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -21,13 +21,14 @@ from channels_app.models import Channel
 from memories.admin import spend
 from memories.admin.batch_names import name_of
 from memories.admin.wall import workspaces_of
-from memories.choices import BatchState, BufferState, DmScope, Held, JobState
-from memories.models import Batch, Entry, JobRun, Parcel, Receipt, Scope, StaleEntry
+from memories.choices import BatchState, BufferState, DmScope, Held, JobState, Verdict
+from memories.models import Batch, Entry, JobRun, Parcel, StaleEntry
 from memories.scoping import LOCAL_PLATFORMS
-from memplatform import health
+from memplatform import figures, health
+from memplatform.figures import Recalls, mine, share
 
 DAY = timedelta(days=1)
-#: Recalls looked at for the shares of the last day.
+#: Entries due for a review that are counted.
 SAMPLE = 1_000
 #: From this share of degraded answers on, somebody should look.
 DEGRADED_SHARE = 0.05
@@ -45,30 +46,6 @@ class Item:
     is_grave: bool = False
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A number with its name."""
-
-    name: str
-    value: str
-    hint: str = ""
-    address: str = ""
-
-
-@dataclass(frozen=True)
-class Recalls:
-    """The recalls of the last day, as far as they were looked at."""
-
-    count: int
-    is_more: bool
-    hits: int
-    degraded: int
-    p95: float
-
-    def share(self, part: int) -> str:
-        return f"{part / self.count:.0%}" if self.count else "—"
-
-
 def page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The context of the home page: what unfold knows, and what stands on it."""
     return {**context, **what_needs_attention(request)}
@@ -79,25 +56,16 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
     now, seen = timezone.now(), workspaces_of(request)
     if seen is not None and not seen:
         return {"is_stranger": True, "items": [], "figures": []}
-    recalls = _recalls(seen, now)
-    items = [*_of_the_platform(seen, now), *_of_workspaces(seen, recalls, now)]
-    latest = _mine(Batch.objects.select_related("scope"), seen)
+    asked = figures.recalls(seen, now)
+    items = [*_of_the_platform(seen, now), *_of_workspaces(seen, asked, now)]
+    latest = mine(Batch.objects.select_related("scope"), seen)
     return {
         "items": sorted(items, key=lambda item: not item.is_grave),
-        "figures": list(_figures(seen, recalls)),
+        "figures": list(figures.figures(seen, asked, now)),
         "batches": [(batch, name_of(batch)) for batch in latest.order_by("-created_at", "-id")[:LATEST]],
-        "unanswered": _unanswered(seen, now),
+        "unanswered": figures.questions(asked, Verdict.NONE, LATEST),
+        "doubtful": figures.questions(asked, Verdict.WEAK, LATEST),
     }
-
-
-def _mine(rows: Any, seen: frozenset[int] | None) -> Any:
-    return rows if seen is None else rows.filter(workspace_id__in=seen)
-
-
-def _unanswered(seen: frozenset[int] | None, now: datetime) -> Any:
-    """The newest questions that were searched for in vain."""
-    day = _mine(Receipt.objects.filter(created_at__gt=now - DAY, served=[], timings__has_key="search"), seen)
-    return day.only("message", "created_at").order_by("-created_at", "-id")[:LATEST]
 
 
 def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
@@ -126,36 +94,37 @@ def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Ite
         yield Item(_("Schedules are late"), late, reverse("admin:django_q_schedule_changelist"))
 
 
-def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime) -> Iterator[Item]:
-    waiting = _mine(StaleEntry.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
+def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Iterator[Item]:
+    waiting = mine(StaleEntry.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
     if waiting["since"] and now - waiting["since"] > health.EMBEDDING_BEHIND:
         text = ngettext(
             "%(n)d memory waits for its embedding", "%(n)d memories wait for their embedding", waiting["rows"]
         ) % {"n": waiting["rows"]}
         waits = ago((now - waiting["since"]).total_seconds())
         yield Item(text, _("The oldest since %(ago)s; keywords find them already.") % {"ago": waits})
-    if recalls.count and recalls.degraded / recalls.count > DEGRADED_SHARE:
-        text = _("%(share)s of the last day's answers were degraded") % {"share": recalls.share(recalls.degraded)}
+    if asked.count and asked.degraded / asked.count > DEGRADED_SHARE:
+        degraded = share(asked.degraded, asked.count)
+        text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}
         address = reverse("admin:memories_receipt_changelist") + "?answer=degraded"
         yield Item(text, _("The embedder did not answer in time; keywords answered alone."), address)
-    if failed := _mine(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
+    if failed := mine(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
         text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", failed) % {"n": failed}
         yield Item(text, "", reverse("admin:memories_jobrun_changelist") + "?state__exact=failed", is_grave=True)
-    if parked := _mine(Parcel.objects.filter(state=BufferState.PARKED), seen).count():
+    if parked := mine(Parcel.objects.filter(state=BufferState.PARKED), seen).count():
         text = ngettext(
             "%(n)d conversation could not be extracted", "%(n)d conversations could not be extracted", parked
         )
         hint = _("Extraction failed too often; look at the error, then try again.")
         address = reverse("admin:memories_parcel_changelist") + "?state__exact=parked"
         yield Item(text % {"n": parked}, hint, address, is_grave=True)
-    batches = _mine(Batch.objects.filter(state=BatchState.PROPOSED), seen)
+    batches = mine(Batch.objects.filter(state=BatchState.PROPOSED), seen)
     waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=_is_of_the_fuse()))
     if waiting["n"]:
         text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", waiting["n"]) % waiting
         hint = ngettext("The fuse holds %(held)d of them.", "The fuse holds %(held)d of them.", waiting["held"])
         address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
         yield Item(text, hint % waiting if waiting["held"] else "", address)
-    if due := _mine(Entry.objects.live().filter(review_at__isnull=False, review_at__lte=now), seen)[:SAMPLE].count():
+    if due := mine(Entry.objects.live().filter(review_at__isnull=False, review_at__lte=now), seen)[:SAMPLE].count():
         text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
         address = reverse("admin:memories_entry_changelist") + "?due=review"
         yield Item(text % {"n": due}, _("Their date of review has come; they stay in use."), address)
@@ -173,7 +142,7 @@ def _of_workspaces(seen: frozenset[int] | None, recalls: Recalls, now: datetime)
 
 def _shared_by_strangers(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
     """One memory for all direct chats is for a bot with one owner; a second person there is a leak (E1)."""
-    single = _mine(Channel.objects.filter(dm_scope=DmScope.MAIN).exclude(platform__in=LOCAL_PLATFORMS), seen)
+    single = mine(Channel.objects.filter(dm_scope=DmScope.MAIN).exclude(platform__in=LOCAL_PLATFORMS), seen)
     channels: defaultdict[tuple[int, str], list[Channel]] = defaultdict(list)
     for channel in single:
         channels[channel.workspace_id, channel.platform].append(channel)
@@ -201,36 +170,10 @@ def _where(channels: list[Channel]) -> str:
     return f"{reverse('admin:channels_app_channel_changelist')}?{urlencode(sought)}"
 
 
-def _recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
-    newest = _mine(Receipt.objects.filter(created_at__gt=now - DAY), seen).order_by("-created_at", "-id")
-    rows = list(newest.values_list("served__len", "degraded__len", "timings__total")[: SAMPLE + 1])
-    looked_at = rows[:SAMPLE]
-    times = sorted(float(total or 0) for _served, _degraded, total in looked_at)
-    return Recalls(
-        count=len(looked_at),
-        is_more=len(rows) > SAMPLE,
-        hits=sum(1 for served, _degraded, _total in looked_at if served),
-        degraded=sum(1 for _served, degraded, _total in looked_at if degraded),
-        p95=times[int(len(times) * 0.95)] if times else 0.0,
-    )
-
-
 def _is_of_the_fuse() -> Q:
     """Batches that the fuse holds; others wait because a person alone can tell."""
     codes = (Held.SHARE, Held.DRAINED, Held.PINNED, Held.UNREADABLE, Held.PURGE)
     return reduce(or_, (Q(held_because__contains=[{"code": code.value}]) for code in codes))
-
-
-def _figures(seen: frozenset[int] | None, recalls: Recalls) -> Iterator[Figure]:
-    scopes = _mine(Scope.objects.all(), seen).aggregate(entries=Sum("entry_count"), scopes=Count("*"))
-    entries = f"{scopes['entries'] or 0:,}"
-    people = ngettext("in %(n)s scope", "in %(n)s scopes", scopes["scopes"]) % {"n": f"{scopes['scopes']:,}"}
-    yield Figure(_("Memories written"), entries, people, reverse("admin:memories_entry_changelist"))
-    day = _("in the last day")
-    asked = f"{recalls.count:,}" + ("+" if recalls.is_more else "")
-    yield Figure(_("Recalls"), asked, day, reverse("admin:memories_receipt_changelist"))
-    yield Figure(_("Answered with a memory"), recalls.share(recalls.hits), _("of the recalls; aim: over 60%"))
-    yield Figure(_("Slowest twentieth"), f"{recalls.p95:.0f} ms", _("of the recalls take longer; aim: under 200 ms"))
 
 
 def ago(seconds: float) -> str:

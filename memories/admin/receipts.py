@@ -13,7 +13,13 @@ from unfold.decorators import display
 from memories.admin.filters import DaysFilter
 from memories.admin.receipt_lines import asked_again, page_of
 from memories.admin.wall import LOOK, Colors, WalledAdmin
+from memories.choices import Verdict
 from memories.models import Receipt, Scope
+
+_COLORS = Colors(
+    {Verdict.FOUND.label: "success", Verdict.WEAK.label: "warning", Verdict.NONE.label: "danger"}
+    | {_("No memory needed"): None}
+)
 
 
 class AnswerFilter(DropdownFilter):
@@ -23,10 +29,11 @@ class AnswerFilter(DropdownFilter):
     parameter_name = "answer"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("found", _("Something was served")), ("none", _("Nothing was served")), ("degraded", _("Degraded"))]
+        return [*Verdict.choices, ("unneeded", _("No memory needed")), ("degraded", _("Degraded"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        conditions = {"found": ~Q(served=[]), "none": Q(served=[]), "degraded": ~Q(degraded=[])}
+        conditions = {verdict.value: Q(evidence__verdict=verdict.value) for verdict in Verdict}
+        conditions |= {"unneeded": Q(evidence__verdict__isnull=True), "degraded": ~Q(degraded=[])}
         return queryset.filter(conditions[self.value()]) if self.value() in conditions else queryset
 
 
@@ -36,7 +43,7 @@ class ReceiptAdmin(WalledAdmin):
 
     members_may = LOOK
     has_history = False
-    list_display = ["created_at", "asked", "served_count", "how", "milliseconds", "bot", "session_key"]
+    list_display = ["created_at", "asked", "served_count", "how", "without", "milliseconds", "bot", "session_key"]
     list_display_links = ["created_at", "asked"]
     list_filter = [AnswerFilter, ("created_at", DaysFilter)]
     list_select_related = ["bot"]
@@ -67,13 +74,15 @@ class ReceiptAdmin(WalledAdmin):
     def served_count(self, receipt: Receipt) -> int:
         return len(receipt.served)
 
-    @display(
-        description=_("answer"), label=Colors({_("found"): "success", _("nothing"): None, _("degraded"): "warning"})
-    )
+    @display(description=_("answer"), label=_COLORS)
     def how(self, receipt: Receipt) -> Any:
-        if receipt.degraded:
-            return _("degraded")
-        return _("found") if receipt.served else _("nothing")
+        """Whether it was enough to answer with."""
+        return Verdict(receipt.verdict).label if receipt.verdict else _("No memory needed")
+
+    @display(description=_("degraded"), label="warning")
+    def without(self, receipt: Receipt) -> Any:
+        """What did not answer in time; words answered alone."""
+        return _("words alone") if receipt.degraded else None
 
     @display(description=_("ms"))
     def milliseconds(self, receipt: Receipt) -> str:

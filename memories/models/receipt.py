@@ -56,3 +56,8 @@ class Receipt(models.Model):
 
     def __str__(self) -> str:
         return self.message[:80]
+
+    @property
+    def verdict(self) -> str:
+        """Whether it was enough to answer with, as in choices.Verdict; empty when no memory was needed."""
+        return str(self.evidence.get("verdict", ""))

@@ -222,7 +222,7 @@ def _log(query: Query, result: Recall) -> None:
         degraded=result.degraded,
     )
     measures.recalled(
-        retrieved=result.need.retrieve,
+        verdict=result.evidence.verdict if result.need.retrieve else "",
         served=len(result.served),
         milliseconds=result.timings,
         degraded=result.degraded,

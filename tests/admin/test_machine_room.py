@@ -151,5 +151,5 @@ def test_home_warns_when_strangers_share_one_memory(alice: Client, mine: House) 
 
 
 def test_home_lists_questions_nothing_was_found_for(alice: Client, mine: House) -> None:
-    Receipt.objects.update(served=[], timings={"search": 1.0, "total": 2.0}, created_at=timezone.now())
+    Receipt.objects.update(evidence={"verdict": "none"}, created_at=timezone.now())
     assert "what do I drink with marmalade?" in alice.get(reverse(HOME)).content.decode()

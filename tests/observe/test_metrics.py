@@ -53,6 +53,19 @@ def test_what_bots_do_is_counted(api: Api) -> None:
 
 
 @pytest.mark.django_db
+def test_a_recall_is_counted_by_its_verdict_whatever_it_served(api: Api) -> None:
+    api.post("turns", {"address": TELEGRAM, "user": "I moved to Hangzhou", "assistant": "Noted."})
+    before = scrape()
+    cities = "Berlin, Paris, Rome, London, Madrid, Vienna, Lisbon, Dublin"
+    message = f"which password opens the database servers of {cities}, Hangzhou?"
+    answer = api.post("recall", {"address": TELEGRAM, "message": message}).json()
+    after = scrape()
+    none = 'memplatform_recalls_total{outcome="none"}'
+    assert answer["evidence"] == "none" and answer["memories"]
+    assert after[none] - before.get(none, 0) == 1
+
+
+@pytest.mark.django_db
 def test_how_things_stand_is_asked_of_the_database(api: Api) -> None:
     api.post("turns", {"address": TELEGRAM, "user": "I moved to Hangzhou", "assistant": "Noted."})
     OrmQ.objects.create(key="memplatform", payload="", lock="2026-01-01T00:00:00Z")
