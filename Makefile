@@ -2,7 +2,19 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: run test search check install browser bench soak messages clean
+.PHONY: help run test search check install browser bench soak messages clean
+
+help:
+	@echo "make run       start everything; Ctrl-C stops it"
+	@echo "make test      run every test"
+	@echo "make check     style, types, migrations, then every test"
+	@echo "make install   only install; tries again what could not be installed before"
+	@echo "make search    look at random for examples that break a property"
+	@echo "make bench     the measurements, or one: make bench ARGS=latency"
+	@echo "make soak      kill parts of a platform under load and count what it kept"
+	@echo "make browser   install Chromium for the tests of the admin"
+	@echo "make messages  compile the translations"
+	@echo "make clean     remove .venv; your data stays"
 
 run:       ; @$(PYTHON) bootstrap.py run $(ARGS)
 test:      ; @$(PYTHON) bootstrap.py test $(ARGS)

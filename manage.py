@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memplatform import postgres
+from memplatform import environment, postgres
 
 #: Commands that ask nothing of a database; `up` holds it itself.
 WITHOUT_DATABASE = {
@@ -26,14 +26,28 @@ def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
     data = Path(os.environ.get("MEMPLATFORM_DATA") or Path(__file__).resolve().parent / ".data").absolute()
     try:
+        environment.require()
         postgres.require(data)
         with database(arguments, data):
             announce()
-            from django.core.management import execute_from_command_line
-
-            execute_from_command_line(arguments)
-    except postgres.PostgresError as problem:
+            execute(arguments)
+    except (environment.Misconfigured, postgres.PostgresError) as problem:
         sys.exit(str(problem))
+
+
+def execute(arguments: list[str]) -> None:
+    """Run a command of Django; what the database lacks for it is one sentence."""
+    from django.core.management import execute_from_command_line
+    from django.db import OperationalError, ProgrammingError
+
+    try:
+        execute_from_command_line(arguments)
+    except (OperationalError, ProgrammingError) as problem:
+        from memplatform import database_state
+
+        if (sentence := database_state.explanation(problem)) is None:
+            raise
+        sys.exit(sentence)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning
 from django.db import connections
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from memories import embeddings
@@ -55,6 +56,23 @@ def _typed(name: str) -> list[CheckMessage]:
 def _meant(name: str) -> str:
     like = difflib.get_close_matches(name, kinds(), n=1)
     return _("Did you mean MEMORY_%s?") % like[0] if like else _("Take it away.")
+
+
+def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+    """Settings that name code by its dotted path."""
+    found: list[CheckMessage] = []
+    for setting in ("MEMORY_EMBEDDERS", "MEMORY_RECALL_LEGS", "MEMORY_EVENT_TELLERS", "MEMORY_EMBEDDER_WORK"):
+        for dotted in getattr(settings, setting):
+            try:
+                import_string(dotted)
+            except ImportError as problem:
+                hint = _("Name what can be imported, as %(path)s; the reason: %(reason)s") % {
+                    "path": "package.module.name",
+                    "reason": problem,
+                }
+                message = _("%(setting)s names %(path)s, which is not there.") % {"setting": setting, "path": dotted}
+                found.append(Error(message, hint, id="memplatform.E011"))
+    return found
 
 
 def nothing_is_left_open(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
@@ -155,6 +173,7 @@ def lacking(number: int, version: str, vector: str | None) -> CheckMessage | Non
 #: Every check and when it is made.
 CHECKS: dict[Any, tuple[str, ...]] = {
     settings_are_typed: (),
+    paths_lead_to_code: (),
     nothing_is_left_open: (Tags.security,),
     data_can_be_written: (),
     embedder_is_there: (),

@@ -49,7 +49,7 @@ def _operator(file: Path) -> str | None:
     if users.filter(is_superuser=True).exists():
         return None
     if not file.exists():
-        _keep(file, secrets.token_urlsafe(12))
+        keep(file, secrets.token_urlsafe(12))
     password = file.read_text()
     users.create_superuser(OPERATOR, password=password)
     return password
@@ -64,7 +64,7 @@ def _bot(file: Path) -> str | None:
         if bot is None:
             return None
         _key, token = BotKey.issue(bot, permissions=list(Permission.values), label="made by the first start")
-        _keep(file, token)  # before the commit: a key nobody knows is never left behind
+        keep(file, token)  # before the commit: a key nobody knows is never left behind
     return token
 
 
@@ -79,7 +79,8 @@ def _new_bot() -> Bot:
     return Bot.objects.create(workspace=workspace, name=BOT)
 
 
-def _keep(file: Path, secret: str) -> None:
+def keep(file: Path, secret: str) -> None:
+    """Write a secret where only its owner reads it, whole or not at all."""
     draft = file.with_name(f"{file.name}.new")
     draft.unlink(missing_ok=True)
     draft.touch(mode=0o600)

@@ -4,8 +4,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import Error, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import Error
 from django.db.models import Count, Max, Min, Q
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
@@ -14,6 +13,7 @@ from django_q.models import OrmQ, Schedule
 from memories.choices import BufferState, JobState
 from memories.models import Heartbeat, JobRun, Parcel, StaleEntry
 from memplatform.callers import may_see_details
+from memplatform.database_state import has_pending_migrations
 
 #: A process that has not written its heartbeat for so long is taken for dead.
 SILENCE = timedelta(seconds=30)
@@ -51,22 +51,40 @@ def readyz(request: HttpRequest) -> JsonResponse:
     `not_ready`: database, migrations, or a process. `behind`: queue, schedules, embedding.
     """
     now = timezone.now()
-    body: dict[str, Any] = {"status": "ok"}
-    missing, behind = [], []
+    condition = examine(now)
+    body: dict[str, Any] = {"status": condition.status}
+    if condition.behind:
+        body["behind"] = condition.behind
+    if condition.missing:
+        body["not_ready"] = condition.missing
+    if condition.figures and may_see_details(request, now=now):
+        body["details"] = asdict(condition.figures)
+    return JsonResponse(body, status=503 if condition.missing else 200)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What keeps the platform from answering, what is late, and the figures both rest on (None without tables)."""
+
+    missing: list[str] = field(default_factory=list)
+    behind: list[str] = field(default_factory=list)
+    figures: Standing | None = None
+
+    @property
+    def status(self) -> str:
+        """`ok`, `behind` or `unavailable`."""
+        return "unavailable" if self.missing else "behind" if self.behind else "ok"
+
+
+def examine(now: datetime) -> Condition:
+    """How the platform is at this moment; a database that is away is part of the answer."""
     try:
-        missing = _unmigrated()
-        if not missing:
-            how = standing(now)
-            missing, behind = _silent(how), _behind(how)
-            if may_see_details(request, now=now):
-                body["details"] = asdict(how)
+        if missing := _unmigrated():
+            return Condition(missing)
+        figures = standing(now)
     except Error:
-        missing = ["database"]
-    if behind:
-        body |= {"status": "behind", "behind": behind}
-    if missing:
-        body |= {"status": "unavailable", "not_ready": missing}
-    return JsonResponse(body, status=503 if missing else 200)
+        return Condition(["database"])
+    return Condition(_silent(figures), _behind(figures), figures)
 
 
 def standing(now: datetime) -> Standing:
@@ -96,8 +114,7 @@ def _age(since: datetime | None, now: datetime) -> float:
 
 
 def _unmigrated() -> list[str]:
-    executor = MigrationExecutor(connection)
-    return ["migrations"] if executor.migration_plan(executor.loader.graph.leaf_nodes()) else []
+    return ["migrations"] if has_pending_migrations() else []
 
 
 def _silent(how: Standing) -> list[str]:

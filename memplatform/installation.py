@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memplatform import processor
+from memplatform.pip_progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = "requirements.txt"
@@ -132,7 +133,8 @@ class Venv:
             return
         self.unfinished.touch()
         print(f"Installing {file} (once, about a minute) …", flush=True)
-        is_installed = self._run("-m", "pip", "install", *_PIP, "-r", str(self.root / file)) == 0
+        with Progress(self.log):
+            is_installed = self._run("-m", "pip", "install", *_PIP, "-r", str(self.root / file)) == 0
         if not is_installed:
             problem = self._complaint("The packages could not be installed")
             if "no network" in problem:
@@ -194,7 +196,7 @@ class Venv:
         return complaint(what, self.log.read_text(errors="replace"), self.log)
 
 
-_PIP = ("--disable-pip-version-check", "--no-input", "--quiet", "--retries", "2")
+_PIP = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--retries", "2")
 _FULL = ("No space left on device", "Disk quota exceeded")
 _NO_NETWORK = (
     "Temporary failure in name resolution",
@@ -217,6 +219,7 @@ def complaint(what: str, output: str, log: Path) -> str:
     if "Permission denied" in output:
         return f"{what}: the folder is not writable (details in {log})."
     lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = [line for line in lines if line.startswith("ERROR:")] or lines
     return f"{what}: {lines[-1] if lines else 'no reason was given'} (details in {log})."
 
 

@@ -11,12 +11,14 @@ import django_stubs_ext
 import environ
 from django.templatetags.static import static
 
-from memplatform import logs, postgres
+from memplatform import environment, logs, postgres
 
 django_stubs_ext.monkeypatch()  # ModelForm[Entry] and its like mean something to the type checker, nothing at run time
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+environment.require()
 env = environ.Env()
+env.ENVIRON = environment.given()
 
 #: Where the embedded database, credentials and logs live.
 DATA_DIR = Path(env("MEMPLATFORM_DATA", default=str(BASE_DIR / ".data"))).absolute()

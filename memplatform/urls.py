@@ -5,17 +5,18 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from memories.api import errors
-from memplatform import health, metrics
+from memplatform import front, health, metrics
 
 handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, errors.server_error
 urlpatterns = [
+    path("", front.page, name="front"),
     path("api/v1/", include("channels_app.api.urls")),
     path("api/v1/", include("sessions_app.api.urls")),
     path("api/v1/", include("memories.api.urls")),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
     path("livez", health.livez),
-    path("readyz", health.readyz),
+    path("readyz", health.readyz, name="readyz"),
     path("metrics", metrics.metrics),
     path("admin/language/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),

@@ -1,4 +1,4 @@
-"""The arrows, layers, doors and sizes of the code, held by reading it (docs/explanation/architecture.md).
+"""The arrows, layers, doors and sizes of the code, held by reading it (CONTRIBUTING.md, «The house»).
 
 Every rule is a function from a source to what is wrong with it. It is tried on snippets that break it, on snippets that
 only look like it, and then on all there is.

@@ -1,9 +1,10 @@
 """The embedded PostgreSQL: `with lease(data) as url` is all that most callers need. No Django here."""
 
+from memplatform.postgres.backup import backup, restore
 from memplatform.postgres.cluster import THROWAWAY, Conf
 from memplatform.postgres.errors import PostgresError
 from memplatform.postgres.lease import lease
 from memplatform.postgres.place import require
 from memplatform.postgres.server import down, is_up, up, url
 
-__all__ = ["THROWAWAY", "Conf", "PostgresError", "down", "is_up", "lease", "require", "up", "url"]
+__all__ = ["THROWAWAY", "Conf", "PostgresError", "backup", "down", "is_up", "lease", "require", "restore", "up", "url"]

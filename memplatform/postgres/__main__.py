@@ -1,4 +1,9 @@
-"""`python -m memplatform.postgres up|down|url FOLDER`: the server by hand."""
+"""The embedded server by hand, one word each:
+
+python -m memplatform.postgres up|down|url FOLDER
+python -m memplatform.postgres backup FOLDER TARGET
+python -m memplatform.postgres restore FOLDER SOURCE
+"""
 
 import sys
 from collections.abc import Callable
@@ -6,15 +11,23 @@ from pathlib import Path
 
 from memplatform import postgres
 
-_WORDS: dict[str, Callable[[Path], str | None]] = {"up": postgres.up, "down": postgres.down, "url": postgres.url}
+_WORDS: dict[str, tuple[Callable[..., str | None], int]] = {
+    "up": (postgres.up, 1),
+    "down": (postgres.down, 1),
+    "url": (postgres.url, 1),
+    "backup": (postgres.backup, 2),
+    "restore": (postgres.restore, 2),
+}
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 2 or arguments[0] not in _WORDS:
+    word, *paths = arguments or [""]
+    run, count = _WORDS.get(word, (None, 0))
+    if run is None or len(paths) != count:
         print(__doc__)
         return 2
     try:
-        answer = _WORDS[arguments[0]](Path(arguments[1]))
+        answer = run(*(Path(path).absolute() for path in paths))
     except postgres.PostgresError as problem:
         print(problem, file=sys.stderr)
         return 1

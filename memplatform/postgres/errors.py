@@ -46,6 +46,14 @@ class StopFailed(PostgresError):
     pass
 
 
+class BackupFailed(PostgresError):
+    pass
+
+
+class RestoreFailed(PostgresError):
+    pass
+
+
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _NO_FOLDER = {errno.EEXIST, errno.ENOTDIR}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from memplatform.postgres.errors import AccountMissing, PackageMissing, PathUnusable, told_plainly
 from memplatform.postgres.place import ELSEWHERE, Place, can_enter
@@ -33,14 +34,23 @@ def folder(place: Place) -> Path:
     return package / "pginstall" / "bin"
 
 
-def run(place: Place, arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-    """Run one as the server's account, its output gathered, untouched by the caller's PG* variables."""
+def run(
+    place: Place,
+    arguments: Sequence[str | Path],
+    *,
+    source: IO[bytes] | None = None,
+    sink: IO[bytes] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run one as the server's account, its output gathered, untouched by the caller's PG* variables.
+
+    It reads from `source` and writes to `sink` where they are given; then only its complaints are gathered.
+    """
     try:
         return subprocess.run(
             [str(word) for word in arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdin=source or subprocess.DEVNULL,
+            stdout=sink or subprocess.PIPE,
+            stderr=subprocess.PIPE if sink else subprocess.STDOUT,
             text=True,
             errors="replace",
             cwd="/",

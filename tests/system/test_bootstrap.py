@@ -36,7 +36,8 @@ def _clone() -> Path:
     (top / "memplatform").mkdir()
     for file in ("bootstrap.py", "memplatform/__init__.py", "memplatform/installation.py"):
         shutil.copy(ROOT / file, top / file)
-    shutil.copy(ROOT / "memplatform" / "processor.py", top / "memplatform")
+    for module in ("processor.py", "pip_progress.py"):
+        shutil.copy(ROOT / "memplatform" / module, top / "memplatform")
     for file in (PACKAGES, EMBEDDER, TOOLS):
         (top / file).write_text("# nothing\n")
     (top / "manage.py").write_text(MANAGE)

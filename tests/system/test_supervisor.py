@@ -1,5 +1,6 @@
 """`manage.py up` with real processes: what it starts it keeps alive, and it leaves nothing behind."""
 
+import io
 import os
 import shutil
 import signal
@@ -16,6 +17,8 @@ import pytest
 from memories.models import Heartbeat
 from memplatform import postgres
 from memplatform.children import programs
+from memplatform.first_run import FirstRun
+from memplatform.management.commands.up import Command
 from memplatform.postgres import place, postmaster
 from memplatform.supervisor import is_silent
 from tests.house import House, free_port, until
@@ -47,11 +50,31 @@ def test_it_is_ready_when_it_greets(house: House) -> None:
     assert any(f"http://127.0.0.1:{house.port}/admin/" in line for line in house.said)
 
 
-def test_secrets_are_shown_once_and_kept_in_files_of_their_owner_alone(house: House) -> None:
+def test_secrets_are_kept_in_files_of_their_owner_alone_and_not_written_into_a_journal(house: House) -> None:
     for name in ("operator-password", "bot-key"):
         file = house.data / "credentials" / name
         assert file.stat().st_mode & 0o777 == 0o600
-        assert any(file.read_text() in line for line in house.said)
+        assert any(str(file) in line for line in house.said)
+        assert not any(file.read_text() in line for line in house.said)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("out", "is_shown"), [(Terminal(), True), (io.StringIO(), False)])
+def test_new_secrets_are_shown_once_to_a_person_at_a_terminal(out: io.StringIO, is_shown: bool) -> None:
+    command = Command(stdout=out)
+    command._greet(FirstRun(Path("password"), Path("key"), new_password="a-password", new_key="a-token"))
+    assert ("a-password" in out.getvalue()) == is_shown
+    assert ("a-token" in out.getvalue()) == is_shown
+
+
+def test_it_says_what_it_is_doing_until_it_greets(house: House) -> None:
+    first = [line for line in house.said if line.endswith("…")]
+    assert first[:3] == ["Starting the database …", "Bringing the tables up to date …", first[2]]
+    assert first[2].startswith("Starting web")
 
 
 def test_the_curl_line_works_as_pasted(house: House) -> None:

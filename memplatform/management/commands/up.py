@@ -20,7 +20,7 @@ from django.db import Error, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memplatform import address, demo, first_run, postgres
+from memplatform import address, checks, demo, first_run, postgres
 from memplatform.children import Child, programs
 from memplatform.first_run import OPERATOR, FirstRun
 from memplatform.single import AlreadyRunning, only_one
@@ -44,6 +44,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Each step first makes sure that the next can work; leaving undoes them in reverse."""
         data = Path(settings.DATA_DIR)
+        self._require_settings()
         logging.disable(logging.INFO)  # the terminal is for the person who started it
         for number in _SIGNALS:
             signal.signal(number, _leave)
@@ -51,10 +52,15 @@ class Command(BaseCommand):
             with ExitStack() as stack:
                 was_killed = stack.enter_context(only_one(data))
                 self._require_address(_PREDECESSOR_SECONDS if was_killed else 0)
+                stack.callback(self.say, _("Everything has stopped."))
+                self.say(_("Starting the database …"))
                 own = stack.enter_context(_database(data))
+                self.say(_("Bringing the tables up to date …"))
                 made = self._furnish(data)
                 supervisor = self._supervisor(data, own)
                 stack.callback(_end, supervisor)
+                stack.callback(self.say, _("Stopping: conversations are saved, then everything ends (up to 30 s) …"))
+                self.say(_("Starting web, embedder and worker …"))
                 supervisor.start()
                 self._wait(supervisor)
                 self._greet(made)
@@ -68,6 +74,12 @@ class Command(BaseCommand):
             self.stdout.flush()
         except OSError:  # the terminal was closed; the work goes on until the signal comes
             return
+
+    def _require_settings(self) -> None:
+        """The checks without which children would start only to end again."""
+        found = [*checks.settings_are_typed(None), *checks.paths_lead_to_code(None), *checks.nothing_is_left_open(None)]
+        if errors := [problem for problem in found if problem.is_serious()]:
+            sys.exit("\n".join(f"{problem.msg} {problem.hint or ''}".strip() for problem in errors))
 
     def _require_address(self, patience: float) -> None:
         if problem := address.obstacle(settings.HOST, settings.PORT, patience=patience):
@@ -124,14 +136,21 @@ class Command(BaseCommand):
             _("  API:      %s") % f"{base}/api/v1/",
             _("  Admin:    %s") % f"{base}/admin/",
             _("  Login:    %(name)s, password: %(word)s")
-            % {"name": OPERATOR, "word": made.new_password or _kept(made.password_file)},
-            _("  Bot key:  %s") % (made.new_key or _kept(made.key_file)),
+            % {"name": OPERATOR, "word": self._shown(made.new_password, made.password_file)},
+            _("  Bot key:  %s") % self._shown(made.new_key, made.key_file),
         ]
-        if made.new_password or made.new_key:
+        if (made.new_password or made.new_key) and self._is_read_by_a_person():
             lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
         if made.key_file:
             lines += [_("Ask it something:"), f"  {_call(base, made.key_file)}"]
         self.say("\n".join([*lines, _("Ctrl-C stops everything.")]))
+
+    def _shown(self, secret: str | None, file: Path | None) -> str:
+        """A new secret on a terminal alone: what a journal or a file keeps, more people read."""
+        return secret if secret and self._is_read_by_a_person() else _kept(file)
+
+    def _is_read_by_a_person(self) -> bool:
+        return bool(self.stdout.isatty())
 
 
 def _kept(file: Path | None) -> str:

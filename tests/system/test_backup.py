@@ -1,0 +1,104 @@
+"""The embedded database in a folder of its own, and back from it, with the package's programs."""
+
+import shutil
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memplatform import postgres
+from memplatform.postgres import programs
+from memplatform.postgres.__main__ import main
+from memplatform.postgres.errors import BackupFailed, RestoreFailed
+from tests.system.conftest import remove
+
+
+@pytest.fixture
+def other(data: Path) -> Path:
+    """A second data folder, in which nothing ran yet."""
+    other = data.parent / "other"
+    yield other
+    remove(other)
+
+
+@pytest.fixture
+def filled(used: Path) -> Path:
+    """A data folder with a table, a role that may read it, an extension and credentials."""
+    with postgres.lease(used) as url, psycopg.connect(url) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        connection.execute("CREATE TABLE notes (words text, at vector(2))")
+        connection.execute("INSERT INTO notes SELECT '花生 ' || n, '[1,2]' FROM generate_series(1, 1000) n")
+        connection.execute("CREATE ROLE reader NOLOGIN")
+        connection.execute("GRANT SELECT ON notes TO reader")
+    (used / "credentials").mkdir(mode=0o700)
+    (used / "credentials" / "secret-key").write_text("a key")
+    return used
+
+
+def rows(data: Path) -> list[tuple[str, str]]:
+    with postgres.lease(data) as url, psycopg.connect(url) as connection:
+        connection.execute("SET ROLE reader")
+        return connection.execute("SELECT words, at::text FROM notes ORDER BY words").fetchall()
+
+
+def test_what_is_backed_up_stands_in_another_folder_after_restoring(filled: Path, other: Path) -> None:
+    before = rows(filled)
+    postgres.backup(filled, filled.parent / "a backup")
+    postgres.restore(other, filled.parent / "a backup")
+    assert len(before) == 1000
+    assert rows(other) == before
+    assert (other / "credentials" / "secret-key").read_text() == "a key"
+
+
+def test_a_backup_is_for_its_owner_alone(filled: Path) -> None:
+    postgres.backup(filled, filled.parent / "backup")
+    folder = filled.parent / "backup"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir() if file.is_file()} == {0o600}
+
+
+def test_a_backup_takes_no_place_that_is_taken(filled: Path) -> None:
+    (filled.parent / "backup").mkdir()
+    with pytest.raises(BackupFailed, match="is there already"):
+        postgres.backup(filled, filled.parent / "backup")
+
+
+def test_a_backup_that_fails_leaves_no_folder_of_its_name(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "folder", lambda place: Path("/bin"))  # other programs: they fail
+    shutil.rmtree(filled.parent / "backup", ignore_errors=True)
+    with pytest.raises((BackupFailed, FileNotFoundError, postgres.PostgresError)):
+        postgres.backup(filled, filled.parent / "backup")
+    assert not (filled.parent / "backup").exists()
+
+
+def test_nothing_is_restored_over_a_database(filled: Path, other: Path) -> None:
+    postgres.backup(filled, filled.parent / "backup")
+    with pytest.raises(RestoreFailed, match="There is a database in"):
+        postgres.restore(filled, filled.parent / "backup")
+    assert len(rows(filled)) == 1000
+
+
+def test_half_a_backup_is_refused_and_a_damaged_one_leaves_nothing_behind(filled: Path, other: Path) -> None:
+    folder = filled.parent / "backup"
+    postgres.backup(filled, folder)
+    dump = (folder / "database.dump").read_bytes()
+    (folder / "database.dump").write_bytes(dump[: len(dump) // 2])
+    with pytest.raises(RestoreFailed, match="could not be taken in"):
+        postgres.restore(other, folder)
+    (folder / "database.dump").write_bytes(dump)
+    postgres.restore(other, folder)
+    assert len(rows(other)) == 1000
+    (folder / "roles.sql").unlink()
+    with pytest.raises(RestoreFailed, match="no whole backup"):
+        postgres.restore(other, folder)
+
+
+def test_by_hand_it_is_one_word_each_and_one_sentence_when_it_fails(
+    filled: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = str(filled.parent / "backup")
+    assert main(["backup", str(filled), target]) == 0
+    assert main(["restore", str(other), target]) == 0
+    assert main(["backup", str(filled), target]) == 1
+    assert capsys.readouterr().err == f"{target} is there already; name a folder that is not.\n"
+    assert main(["backup", str(filled)]) == 2
