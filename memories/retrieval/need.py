@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from memories.retrieval import needless
+from memories.retrieval.needless_words import NAME, PERSONAL
+
 MIN_BYTES = 5  # UTF-8: «好» is too short, «年糕» is not
 #: What is looked at, so that no message takes long: its ends, the first of its lines, a greeting's length.
 LOOK_CHARS = 1_000
 LOOK_LINES = 30
-ACKNOWLEDGEMENT_CHARS = 60
 
 
 @dataclass(frozen=True)
@@ -23,30 +25,20 @@ class Need:
     rule: str
 
 
-#: Whole messages; a line is split at commas, so that «thank you» is one.
-_ACKNOWLEDGEMENTS = """
-    ok,okay,okey,k,kk,yes,yep,yeah,yup,no,nope,sure,fine,good,great,nice,cool,thanks,thanks a lot,thx,ty,done,right,that's right
-    agreed,confirmed,confirm,continue,go,next,proceed,understood,roger,lgtm,alright,perfect,awesome,please,hi,hello,hey,bye,i see
-    thank you,thank you so much,thank you very much,go on,go ahead,got it,sounds good,no problem,all good,exactly,correct,wow
-    继续,好的,好,好啊,好呀,好滴,好嘞,确认,是的,是,是啊,对,对的,对啊,没错,不,不是,不用,不用了,不要,行,可以,可以的,嗯,嗯嗯,嗯好,哦,收到
-    明白,明白了,我明白了,知道了,我知道了,了解,谢谢,谢谢你,谢谢您,多谢,没问题,同意,完成,完成了,好了,可,嗨,你好,您好,再见,拜拜,好吧,行吧,没事
-    不客气,辛苦了,你辛苦了,繼續,確認,謝謝,謝謝你,沒問題,沒錯,收到了,對,對的
-"""
-_ACKNOWLEDGED = "|".join(
-    phrase.replace(" ", r"\s+")
-    for phrase in sorted(re.split(r"[,\n]\s*", _ACKNOWLEDGEMENTS.strip()), key=len, reverse=True)
-)
-_ACKNOWLEDGEMENT = re.compile(
-    rf"(?:{_ACKNOWLEDGED})(?:[^\w?？]+(?:{_ACKNOWLEDGED}))*[^\w?？]*".replace("'", "['’]"), re.IGNORECASE
-)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 #: A line no person would write to another: keywords alone prove nothing («if you remember, …», «from Paris, …»).
 _CODE_LINE = re.compile(
     r"\s*+(?:(?:(?:async\s+)?def|class)\s+\w+.*[:{]|(?:if|elif|else|for|while|try|with|except)\b[^,，。]*[:{]|import\s+[\w.{*]+.*"
     r"|from\s+\S+\s+import\b.*|return\b.*[;()\[\]{}]|return(?:\s+[\w.]+)?|(?:const|let|var)\s+\w+\s*=.*"
     r"|(?:public|private|static|package|func|function|export)\s.*[{};)]|(?-i:SELECT|INSERT INTO|UPDATE|DELETE FROM|FROM|WHERE)\s.*"
-    r"|[{}()\[\],;]+|</?\w++[^>]*+>.*|#include\b.*|#!.*|//.*|\"[\w-]+\"\s*:\s.+|[\w.\[\]\"']+\s*[-+:]?=\s*\S.*|[\w.]+\([^，。]*\)[;:,]?"
+    r"|[{}()\[\],;]+|</?\w++[^>]*+>(?!\s*[:：]).*|#include\b.*|#!.*|//.*|\"[\w-]+\"\s*:\s.+|[\w.\[\]\"']+\s*[-+:]?=\s*\S.*|[\w.]+\([^，。]*\)[;:,]?"
     r"|(?:\$|>>>)\s.+)\s*",
+    re.IGNORECASE,
+)
+#: One line of it that nobody would say.
+_STATEMENT = re.compile(
+    r"select\s+(?:distinct\s|\*|[\w.]+\s*[,(]).*\sfrom\s.*|select\s.*\sfrom\s.*;|insert\s+into\s.*\bvalues\b.*|update\s+\w+\s+set\s+\w+\s*=.*"
+    r"|delete\s+from\s+\w+(?:\s+where\s.*)?;?|(?:create|alter|drop)\s+(?:table|index|database)\s.*|(?:def|class)\s+\w+\(.*\):.*|console\.log\(.*|(?:sudo|git|docker|kubectl|npm|pip3?|apt|brew|curl|ssh|chmod|grep)\s+[-\w./:]+(?:\s+[-\w./:=~@|]+){0,8}",
     re.IGNORECASE,
 )
 
@@ -101,8 +93,8 @@ _POSITIVE = (
     ),
     _Rule(
         "question",
-        "what whats which who whom whose when where why how did does do_you is_there are_there can_you could_you tell_me any_idea",
-        "? ？ 吗 呢 什么 怎么 怎样 如何 为什么 为何 哪 谁 几 多少 是否 是不是 有没有 能不能 请问 告诉我"
+        "what whats which who whos whom whose when whens where wheres why how hows did does do_you is_there are_there can_you could_you tell_me any_idea",
+        "? ？ 多久 多高 多远 多遠 多大 多长 多長 吗 呢 什么 怎么 怎样 如何 为什么 为何 哪 谁 几 多少 是否 是不是 有没有 能不能 请问 告诉我"
         " 嗎 什麼 怎麼 怎樣 為什麼 為何 誰 幾 請問 告訴我 有沒有",
         re.compile(r"\A(?:is|are|was|were|has|can|could|should|would)\b"),
     ),
@@ -110,13 +102,19 @@ _POSITIVE = (
         "preference",
         "prefer prefers preferred preference preferences favorite favourite favorites favourites like likes love loves hate hates"
         " dislike dislikes always never usual usually config configure configured configuration setting settings set_up setup"
-        " default defaults password passwords credential credentials token version port env environment deploy deployed deployment",
-        "喜欢 偏好 爱好 讨厌 习惯 总是 从不 平时 通常 配置 设置 设定 默认 密码 版本 端口 环境 部署 喜歡 愛好 討厭 習慣 設置 設定 密碼 環境",
+        " pick choose plan plans recommend recommends recommended recommendation suggest default defaults password passwords credential credentials token version port env environment deploy deployed deployment",
+        "推荐 推薦 喜欢 偏好 爱好 讨厌 习惯 总是 从不 平时 通常 配置 设置 设定 默认 密码 版本 端口 环境 部署 喜歡 愛好 討厭 習慣 設置 設定 密碼 環境",
     ),
     _Rule(
         "pronoun",
         "i me my mine we us our ours you your yours he him his she her hers they them their theirs it its that those this these",
         "我 你 妳 您 他 她 它 咱 这 那 這",
+    ),
+    _Rule(
+        "personal",
+        "any_updates any_update any_news any_progress any_word",
+        "的电话 的電話 的地址 的号码 的號碼 的邮箱 的郵箱 的账号 的帳號 的进度 的進度 的生日",
+        PERSONAL,
     ),
 )
 _WORD = re.compile(r"[a-z\d]+")
@@ -127,14 +125,17 @@ def need_of(message: str, *, projects: Iterable[str] = ()) -> Need:
     text = _ends(message.strip())
     if len(text.encode(errors="surrogatepass")) < MIN_BYTES:
         return Need(False, "too_short")
-    if len(text) <= ACKNOWLEDGEMENT_CHARS and _ACKNOWLEDGEMENT.fullmatch(text):
+    if needless.is_acknowledgement(text):
         return Need(False, "acknowledgement")
     if _is_mostly_code(text):
         return Need(False, "code")
     if any(names_project(text, project) for project in projects):
         return Need(True, "project")
-    rule = next(_signs(text), None)
-    return Need(rule is not None, rule or "no_sign")
+    rule = next(_signs(text), "name" if NAME.search(text) else None)
+    if rule is None:
+        return Need(False, "no_sign")
+    reason = needless.reason(text)
+    return Need(not reason, reason or rule)
 
 
 def asks_of_the_past(message: str) -> bool:
@@ -166,6 +167,8 @@ def names_project(text: str, project: str) -> bool:
 def _is_mostly_code(text: str) -> bool:
     """Whether more than half of what is looked at stands in code."""
     fenced = sum(len(block) for block in _FENCE.findall(text))
+    if _STATEMENT.fullmatch(text):
+        return True
     rest = _FENCE.sub("", text)
     lines = [line for line in rest.splitlines() if line.strip()][:LOOK_LINES]
     code = sum(len(line) for line in lines if _CODE_LINE.fullmatch(line)) if len(lines) > 1 or fenced else 0
