@@ -12,15 +12,16 @@ from channels_app.system_text import SystemText
 from channels_app.wording import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, in_language
 from memories import text
 from memories.conf import conf
-from memories.models import BotKey
+from memories.models import BotKey, Scope
 from memories.models.policy import Policies
 from memories.retrieval import Query, Recall, recall
-from memories.retrieval.context import event_line, memory_line, one_line
+from memories.retrieval.context import attributed, event_line, memory_line, one_line
 from memories.retrieval.evidence import NONE
 from memories.retrieval.legs import Found
 from memories.retrieval.need import Need
 from memories.retrieval.past import is_about_the_past
 from memories.retrieval.quotas import Ranked
+from memories.retrieval.senders import sender_of, sender_with_id
 from memories.retrieval.standing import CoreFact, Note, notes_of, profile_of
 from memories.scoping import Resolved
 from sessions_app import budget, closing, conversations, resetting
@@ -79,8 +80,8 @@ def context_for(
     page = SystemText(query.token_budget, language)
     given = Context(Recall(Need(False, "")), going_on, max_tokens=max_tokens)
     _add_directives(given, page, query, language, LONGEST)
-    _add_profile(given, page, profile_of(query, policies, now=now))
-    _add_recent_chat(given, page, key, resolved)
+    _add_profile(given, page, query, profile_of(query, policies, now=now))
+    _add_recent_chat(given, page, key, query, resolved)
     share = page.share(conf.CONTEXT_MEMORIES_SHARE)
     conversation = _Conversation(given, query.token_budget, page.left - share)
     query = replace(query, token_budget=page.room("memories", share), handed_out=conversation.handed_out)
@@ -163,8 +164,9 @@ def _verdict(given: Context) -> str:
     return "none_beyond" if none and given.session else given.recall.evidence.verdict
 
 
-def _add_profile(given: Context, page: SystemText, core: list[CoreFact]) -> None:
-    lines = [f"- {one_line(entry.content)}" for entry in core]
+def _add_profile(given: Context, page: SystemText, query: Query, core: list[CoreFact]) -> None:
+    scopes = {scope.pk: scope for scope in query.scopes}
+    lines = [f"- {attributed(one.content, sender_of(one, scopes[one.scope_id], query.asker))}" for one in core]
     count = page.fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
     page.put("profile", lines[:count])
     given.profile = core[:count]
@@ -188,7 +190,7 @@ def _add_found(given: Context, page: SystemText, limit: int, zone: tzinfo) -> No
     page.put("events", [event_line(event, zone) for event in in_order])
 
 
-def _add_recent_chat(given: Context, page: SystemText, key: BotKey, resolved: Resolved) -> None:
+def _add_recent_chat(given: Context, page: SystemText, key: BotKey, query: Query, resolved: Resolved) -> None:
     """The newest talk of a group that was not meant for the bot, in order; whichever member's session it is in."""
     if not (resolved.chat_scope and key.may_reach(resolved.chat_scope)):
         return
@@ -200,10 +202,17 @@ def _add_recent_chat(given: Context, page: SystemText, key: BotKey, resolved: Re
         is_group=True,
     )
     newest = conversations.recent_chat(group)[::-1]
-    lines = [f"- {said.sender_id or '?'}: {_short(said.content)}" for said in newest]
+    scope = next((place.scope for place in query.places if place.ref.key == resolved.chat_scope), None)
+    lines = [f"- {_name(said, scope)}: {_short(said.content)}" for said in newest]
     count = page.fitting("recent_chat", lines, page.share(conf.CONTEXT_CHAT_SHARE))
     page.put("recent_chat", lines[:count][::-1])
     given.recent_chat = newest[:count][::-1]
+
+
+def _name(said: SessionEvent, scope: Scope | None) -> str:
+    """As people call the sender of a message in a chat; by the id where nobody does."""
+    known = sender_with_id(said.sender_id, scope, "").label if scope else said.sender_id
+    return known or "?"
 
 
 def _short(content: str) -> str:

@@ -31,6 +31,7 @@ class Said:
     assistant: str
     at: datetime
     slots: dict[str, str] = field(default_factory=dict)
+    sender_name: str = ""  # what people call the peer
     tool_calls: tuple[ToolCall, ...] = ()
     outcome: str = ""
     recall_id: str = ""  # the recall that was used
@@ -64,7 +65,7 @@ def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
             user=said.user,
             assistant=said.assistant,
             at=said.at,
-            slots=said.slots,
+            slots=_named(said),
             origins=tuple(session.origin_of(event) for event in events),
         )
         remembered = [
@@ -75,6 +76,12 @@ def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
         _shorten_later(turn, session, events, remembered)
         asked = budget.directives(session, language=language, now=now, max_tokens=said.max_tokens)
     return Taken(session, remembered, asked)
+
+
+def _named(said: Said) -> dict[str, str]:
+    """The slots of a turn with the name of who speaks; a speaker among the slots wins."""
+    name = " ".join((said.sender_name or "").split())
+    return {"speaker": name, **said.slots} if name else said.slots
 
 
 def _shorten_later(

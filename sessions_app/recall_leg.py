@@ -19,6 +19,7 @@ from memories.choices import ScopeKind
 from memories.retrieval.legs import THEN, Asked, Found, best_of
 from memories.retrieval.nearness import Direction, similarity
 from memories.retrieval.query import Place
+from memories.retrieval.senders import ANOTHERS_WORDS
 from sessions_app import leaving_out
 from sessions_app.choices import EventKind
 
@@ -159,9 +160,12 @@ def _similarity(row: _Said, asked: Asked) -> float | None:
 
 
 def _score(row: _Said, asked: Asked) -> float:
+    """What another said counts less where somebody asks about themselves; what the bot said is no other's."""
+    is_anothers = asked.about is not None and row.sender not in ("", asked.about)
+    share = ANOTHERS_WORDS if is_anothers else 1.0
     if not row.covered and row.near is None:
-        return THEN if asked.words else 1.0
-    return asked.score(row.covered, row.near, is_then=row.is_then)
+        return share * (THEN if asked.words else 1.0)
+    return share * asked.score(row.covered, row.near, is_then=row.is_then)
 
 
 def _found(row: _Said, asked: Asked, scope: str) -> Found:

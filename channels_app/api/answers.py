@@ -67,6 +67,7 @@ class RecalledEvent(serializers.Serializer[Any]):
     scope = serializers.CharField()
     role = serializers.ChoiceField(choices=["user", "assistant", "summary"])
     sender = serializers.CharField()
+    sender_name = serializers.CharField(allow_null=True, help_text="What people call the sender.")
     content = serializers.CharField(help_text="Shortened when it is long.")
     cut = serializers.BooleanField()
     at = serializers.DateTimeField()

@@ -10,9 +10,10 @@ from rest_framework.response import Response
 from channels_app import addressing
 from channels_app.api import answers
 from channels_app.api.serializers import AddressField, TurnText, session_events_by_default
-from channels_app.api.views import event_json, memory_json
+from channels_app.api.views import event_json, memories_json
 from channels_app.context import Context, context_for
 from channels_app.history import Said
+from channels_app.turns import speaker_of
 from memories.api import fields
 from memories.api.answers import RecalledMemory
 from memories.api.authentication import key_of
@@ -23,6 +24,7 @@ from memories.conf import conf
 from memories.models import BotKey, Policy
 from memories.models.policy import Policies
 from memories.retrieval import Query
+from memories.retrieval.senders import name_in
 from memories.retrieval.standing import Note
 from memories.scoping import Resolved
 from sessions_app import conversations
@@ -83,6 +85,7 @@ class ChatMessage(serializers.Serializer[Any]):
     """A message of the group that was not meant for the bot."""
 
     sender = serializers.CharField()
+    sender_name = serializers.CharField(allow_null=True)
     content = serializers.CharField()
     at = serializers.DateTimeField()
 
@@ -93,6 +96,7 @@ class ContextMessage(serializers.Serializer[Any]):
     position = serializers.IntegerField()
     role = serializers.ChoiceField(choices=[kind for kind in EventKind.choices if kind[0] != EventKind.AMBIENT])
     sender = serializers.CharField()
+    sender_name = serializers.CharField(allow_null=True)
     content = serializers.CharField()
     at = serializers.DateTimeField()
 
@@ -135,7 +139,7 @@ class ContextView(Call):
         limit = asked.validated_data["max_tokens"]
         given = context_for(key, query, resolved, session, policies, now=now_of(request), max_tokens=limit)
         told = {"session": _session_json(given, session, resolved), "profile": _profile(given, query)}
-        return Response(told | _answer(given))
+        return Response(told | _answer(given, query))
 
 
 def _query(key: BotKey, resolved: Resolved, policies: Policies, asked: dict[str, Any]) -> Query:
@@ -144,6 +148,7 @@ def _query(key: BotKey, resolved: Resolved, policies: Policies, asked: dict[str,
         bot_id=key.bot_id,
         session_key=resolved.session_key,
         scope_keys=addressing.keys_to_recall(key, resolved),
+        asker=speaker_of(resolved.address),
         places=addressing.places_to_recall(key, resolved),
         message=asked["message"],
         limit=asked["limit"] or int(policies.weight("MAX_RECALLS")),
@@ -183,18 +188,18 @@ def _profile(given: Context, query: Query) -> list[dict[str, Any]]:
     ]
 
 
-def _answer(given: Context) -> dict[str, Any]:
+def _answer(given: Context, query: Query) -> dict[str, Any]:
     found = given.recall
     return {
         "recall_id": str(found.receipt.uid) if found.receipt else None,
         "need": {"retrieve": found.need.retrieve, "rule": found.need.rule},
         "evidence": found.evidence.verdict,
         "in_history": found.in_history,
-        "memories": [memory_json(item, found.weights) for item in given.memories],
+        "memories": memories_json(given.memories, found.weights),
         "events": [event_json(event) for event in given.events],
         "notes": [_note(note) for note in given.notes],
-        "recent_chat": [_chat(said) for said in given.recent_chat],
-        "history": [_message(said) for said in given.history],
+        "recent_chat": [_chat(said, query) for said in given.recent_chat],
+        "history": [_message(said, query) for said in given.history],
         "directives": [vars(directive) for directive in given.directives],
         "reply": given.reply,
         "text": given.text,
@@ -203,20 +208,31 @@ def _answer(given: Context) -> dict[str, Any]:
     }
 
 
+def _name(sender: str, query: Query) -> str | None:
+    """What people call a sender where this is asked."""
+    return next(filter(None, (name_in(scope, sender) for scope in query.scopes)), None)
+
+
 def _note(note: Note) -> dict[str, Any]:
     return {"date": note.on, "scope": note.scope, "content": note.content, "cut": note.is_cut}
 
 
-def _chat(said: SessionEvent) -> dict[str, Any]:
-    return {"sender": said.sender_id, "content": said.content, "at": said.at}
+def _chat(said: SessionEvent, query: Query) -> dict[str, Any]:
+    return {
+        "sender": said.sender_id,
+        "sender_name": _name(said.sender_id, query),
+        "content": said.content,
+        "at": said.at,
+    }
 
 
-def _message(said: Said) -> dict[str, Any]:
+def _message(said: Said, query: Query) -> dict[str, Any]:
     event = said.event
     return {
         "position": event.position,
         "role": event.kind,
         "sender": event.sender_id,
+        "sender_name": _name(event.sender_id, query),
         "content": said.content,
         "at": event.at,
     }

@@ -69,6 +69,9 @@ class NewTurn(fields.StrictSerializer):
         max_length=USED_MAX,
         help_text="Entries of that recall the answer rested on, as in its feedback.",
     )
+    sender_name = fields.Text(
+        max_length=200, allow_blank=True, allow_null=True, default="", help_text="What people call the peer."
+    )
     slots = fields.Slots(default=dict)
     max_tokens = fields.Whole(
         min_value=100, max_value=10_000_000, allow_null=True, default=None, help_text="Budget of the history."

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.db.models import prefetch_related_objects
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,11 +12,12 @@ from rest_framework.response import Response
 from channels_app import addressing
 from channels_app.api import answers
 from channels_app.api.serializers import Asked, AskedAddress, NewTurn
-from channels_app.turns import Said, take_turn
+from channels_app.turns import Said, speaker_of, take_turn
 from memories import feedback
 from memories.api.authentication import actor_of, key_of
 from memories.api.calls import Call
 from memories.api.clock import now_of
+from memories.api.entries import slots_of
 from memories.api.idempotency import repeatable
 from memories.api.recalls import receipt_for
 from memories.api.scopes import scope_for
@@ -47,6 +49,7 @@ class TurnsView(Call):
             assistant=data["assistant"],
             at=data["at"] or now,
             slots=data["slots"],
+            sender_name=data["sender_name"],
             tool_calls=tuple(ToolCall(**call) for call in data["tool_calls"] or ()),
             outcome=data["outcome"] or "",
             recall_id=str(data["recall_id"] or ""),
@@ -132,12 +135,13 @@ class RecallView(Call):
 
 
 def _query(key: BotKey, asked: dict[str, Any]) -> Query:
-    need, session_key = asked["need"], ""
+    need, session_key, asker = asked["need"], "", ""
     scope_keys: Sequence[str] = ()
     if "address" in asked:
         resolved = addressing.resolve_address(key, asked["address"])
         places, session_key = addressing.places_to_recall(key, resolved), resolved.session_key
         scope_keys = addressing.keys_to_recall(key, resolved)
+        asker = speaker_of(resolved.address)
         need = NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need
     else:
         scope = scope_for(key, asked["scope"])
@@ -148,6 +152,7 @@ def _query(key: BotKey, asked: dict[str, Any]) -> Query:
         bot_id=key.bot_id,
         session_key=session_key,
         scope_keys=scope_keys,
+        asker=asker,
         places=places,
         limit=limit,
         need=need,
@@ -168,7 +173,7 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
         "recall_id": str(receipt.uid) if receipt else None,
         "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
         "evidence": result.evidence.verdict,
-        "memories": [memory_json(item, result.weights) for item in result.served],
+        "memories": memories_json(result.served, result.weights),
         "events": [event_json(event) for event in result.events],
         "context": result.context,
         "tokens": result.tokens,
@@ -176,9 +181,16 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
         "cached": result.cached_from is not None,
     }
     if explain:
-        left_out = [item for item in result.ranked if item.fate != "served"]
-        body["left_out"] = [_left_out(item, result.weights) for item in (*left_out, *result.passed_over)]
+        left_out = [*(item for item in result.ranked if item.fate != "served"), *result.passed_over]
+        prefetch_related_objects([item.entry for item in left_out], "slots")
+        body["left_out"] = [_left_out(item, result.weights) for item in left_out]
     return body
+
+
+def memories_json(items: Sequence[Ranked], weights: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Memories as clients see them, their slots read at once."""
+    prefetch_related_objects([item.entry for item in items], "slots")
+    return [memory_json(item, weights) for item in items]
 
 
 def memory_json(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
@@ -188,6 +200,9 @@ def memory_json(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
         "type": entry.type,
         "scope": entry.scope.key,
         "content": entry.content,
+        "sender": item.sender.id or None,
+        "sender_name": item.sender.name or None,
+        "slots": slots_of(entry),
         "created_at": _iso(entry.created_at),
         "score": round(item.score, 4),
         "why": explanation.why(explanation.line_of(item), weights),
@@ -202,6 +217,7 @@ def event_json(event: Found) -> dict[str, Any]:
         "scope": event.scope,
         "role": event.role,
         "sender": event.sender,
+        "sender_name": event.said_by.name or None,
         "content": event.content,
         "cut": event.is_cut,
         "at": _iso(event.at),

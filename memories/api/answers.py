@@ -118,6 +118,7 @@ class Why(serializers.Serializer[Any]):
     fused = serializers.FloatField(allow_null=True)
     decay = serializers.FloatField(allow_null=True)
     recency = serializers.FloatField(allow_null=True)
+    whose = serializers.FloatField(allow_null=True, help_text="0.25: another's, where one asks about oneself.")
     in_context = serializers.BooleanField(allow_null=True, help_text="Whether the token budget had room for it.")
 
 
@@ -128,6 +129,9 @@ class RecalledMemory(serializers.Serializer[Any]):
     type = serializers.ChoiceField(choices=EntryType.choices)
     scope = serializers.CharField()
     content = serializers.CharField()
+    sender = serializers.CharField(allow_null=True, help_text="The id of who said it; null: nobody knows.")
+    sender_name = serializers.CharField(allow_null=True, help_text="What people call the sender.")
+    slots = serializers.DictField(child=serializers.CharField())
     created_at = serializers.DateTimeField()
     score = serializers.FloatField()
     why = Why()
@@ -140,6 +144,8 @@ class ExplainedMemory(serializers.Serializer[Any]):
     type = serializers.ChoiceField(choices=EntryType.choices, allow_null=True)
     scope = serializers.CharField(allow_null=True)
     content = serializers.CharField(allow_null=True)
+    sender, sender_name = serializers.CharField(allow_null=True), serializers.CharField(allow_null=True)
+    slots = serializers.DictField(child=serializers.CharField(), allow_null=True)
     created_at = serializers.DateTimeField(allow_null=True)
     score = serializers.FloatField(allow_null=True)
     why = Why(allow_null=True)
@@ -184,9 +190,7 @@ class RecallTold(serializers.Serializer[Any]):
     tokens = serializers.IntegerField()
     degraded = serializers.ListField(child=serializers.CharField())
     used = serializers.ListField(child=serializers.UUIDField(), allow_null=True)
-    pointed_to = serializers.ListField(
-        child=serializers.UUIDField(), allow_null=True, help_text="By the words of the answer."
-    )
+    pointed_to = serializers.ListField(child=serializers.UUIDField(), allow_null=True, help_text="By its words.")
     note = serializers.CharField()
 
 

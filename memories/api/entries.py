@@ -160,8 +160,6 @@ def in_state(entries: QuerySet[Entry], state: str, policies: Policies, now: date
 
 def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any]:
     """An entry as clients see it."""
-    slots = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
-    slots |= {slot.name: slot.value for slot in entry.slots.all()}
     return {
         "id": str(entry.uid),
         "scope": entry.scope.key,
@@ -172,7 +170,7 @@ def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any
         "project": entry.project,
         "topic": entry.topic,
         "content": entry.content,
-        "slots": slots,
+        "slots": slots_of(entry),
         "importance": entry.importance,
         "source": entry.source,
         "state": state_of(entry, policies, now),
@@ -186,6 +184,12 @@ def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any
         "expired_at": entry.expired_at,
         "archived_at": entry.archived_at,
     }
+
+
+def slots_of(entry: Entry) -> dict[str, str]:
+    """All slots of an entry, those that are columns as well."""
+    slots = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
+    return slots | {slot.name: slot.value for slot in entry.slots.all()}
 
 
 def state_of(entry: Entry, policies: Policies, now: datetime) -> str:

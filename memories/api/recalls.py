@@ -15,11 +15,13 @@ from memories import feedback
 from memories.api import answers, fields
 from memories.api.authentication import key_of
 from memories.api.calls import Call
+from memories.api.entries import slots_of
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
 from memories.models import Bot, BotKey, Entry, Receipt, Scope
 from memories.retrieval import explanation, receipts
 from memories.retrieval.explanation import Line
+from memories.retrieval.senders import sender_of
 
 USED_MAX = 50
 
@@ -50,7 +52,7 @@ def _told(receipt: Receipt) -> dict[str, Any]:
         "scopes": _scopes(receipt),
         "session_key": receipt.session_key,
         "mode": receipt.query.get("mode", "hybrid"),
-        "asked": {name: value for name, value in receipt.query.items() if name not in ("mode", "heard")},
+        "asked": {name: value for name, value in receipt.query.items() if name not in ("mode", "heard", "asker")},
         "rule": receipt.rule,
         "cached_from": evidence.pop("cached_from", None),
         "evidence": evidence,
@@ -79,11 +81,15 @@ def _candidates(receipt: Receipt, lines: Sequence[Line], entries: dict[int, Entr
 def _memory(line: Line, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
     """A candidate as far as it is still there; the words of what is no longer served are not told (A15)."""
     entry = entries.get(line.entry)
+    sender = sender_of(entry, entry.scope, "") if entry else None
     return {
         "id": entry and str(entry.uid),
         "type": entry and entry.type,
         "scope": entry and entry.scope.key,
         "content": entry.content if entry and entry.is_live() else None,
+        "sender": (sender and sender.id) or None,
+        "sender_name": (sender and sender.name) or None,
+        "slots": slots_of(entry) if entry and entry.is_live() else None,
         "created_at": entry and entry.created_at,
         "score": line.score,
         "why": explanation.why(line, weights),
@@ -99,7 +105,7 @@ def _entries(receipt: Receipt, candidates: Sequence[int]) -> dict[int, Entry]:
     """The entries a receipt names, as far as they still are in the scopes that were asked."""
     named = {*candidates, *receipt.served, *(receipt.used or ()), *(receipt.overlap or ())}
     here = Entry.objects.filter(workspace_id=receipt.workspace_id, scope__in=receipt.scopes)
-    return here.select_related("scope").in_bulk(named)
+    return here.select_related("scope").prefetch_related("slots").in_bulk(named)
 
 
 def _scopes(receipt: Receipt) -> list[str]:

@@ -88,8 +88,11 @@ def _draft(fact: Fact, home: Share, said: Sequence[Said]) -> Draft:
 
 def _slots(home: Share, said: Sequence[Said]) -> dict[str, str]:
     """Who said it, where others speak too; a person's own memory holds what they said anywhere, as one."""
-    speakers = {one.speaker for one in said if not one.is_answer and one.speaker}
-    return {"speaker": speakers.pop()} if home.scope.kind == ScopeKind.CHAT and len(speakers) == 1 else {}
+    speakers = {(one.message.sender, one.speaker) for one in said if not one.is_answer and one.speaker}
+    if home.scope.kind != ScopeKind.CHAT or len(speakers) != 1:
+        return {}
+    ((sender, speaker),) = speakers
+    return {"speaker": speaker} | ({"sender_id": sender} if sender else {})
 
 
 def _days(summary: str, question: Question, share: Share, zone: ZoneInfo) -> Iterator[Day]:

@@ -63,6 +63,13 @@ class Scope(models.Model):
         editable=False,
         help_text=_("What people are called here, and whom each name means; nobody, when it means several."),
     )
+    sender_names = models.JSONField(
+        _("names of senders"),
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_("What people are called here, by the id their messages come with; the last name counts."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = ScopeQuerySet.as_manager()

@@ -4,7 +4,7 @@ need → words, direction and days → one statement → decay → floor → quo
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from memories.models.policy import Policies
 from memories.retrieval import answer_cache, explanation, legs, receipts
 from memories.retrieval.averages import average_of
 from memories.retrieval.context import context_text, events_text
-from memories.retrieval.evidence import Evidence, evidence_of
+from memories.retrieval.evidence import Evidence, evidence_about_asker, evidence_of
 from memories.retrieval.handed_out import mark_repeated, repeated
 from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, sought_by
 from memories.retrieval.nearness import Direction, direction_of
@@ -30,7 +30,7 @@ from memories.retrieval.passed_over import passed_over
 from memories.retrieval.query import Place, Query, words_of
 from memories.retrieval.quotas import Ranked, serve
 from memories.retrieval.statement import candidates, weights_of
-from memories.retrieval.weighing import weigh
+from memories.retrieval.weighing import about_asker, holds_words_of_others, weigh
 from memories.retrieval.when import Moment, moments_of
 
 __all__ = ["Mode", "Place", "Query", "Recall", "recall"]
@@ -144,15 +144,14 @@ def _search(
         "quotas", lambda: serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
     )
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
-    entries = sum(scope.entry_count for scope in query.scopes)
     known = sorted([*result.served, *repeated(result.ranked)], key=lambda item: (-item.score, -item.entry.pk))
     result.in_history = bool(known) and known[0].fate != "served"
-    result.evidence = result.timed("evidence", lambda: evidence_of(result.ranked, known, words, entries))
+    result.evidence = result.timed("evidence", lambda: _evidence(query, result, known, sought))
     result.context, result.tokens = result.timed(
         "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
     )
     if legs.are_wanted(query):
-        _ask_legs(query, result, sought.direction, now, zone)
+        _ask_legs(query, result, sought, now, zone)
     if sampled or query.explain:
         _explain(query, result, sought, policies, now)
 
@@ -163,18 +162,26 @@ def _told(query: Query) -> set[int]:
     return query.handed_out.entries(query.workspace_id, scopes) if query.handed_out else set()
 
 
+def _evidence(query: Query, result: Recall, known: Sequence[Ranked], sought: Sought) -> Evidence:
+    is_of_asker = holds_words_of_others(result.ranked) and about_asker(query, sought)
+    judge = evidence_about_asker if is_of_asker else evidence_of
+    entries = sum(scope.entry_count for scope in query.scopes)
+    return judge(result.ranked, known, sought.words, entries)
+
+
 def _moments(query: Query, policies: Policies, now: datetime, zone: tzinfo) -> list[Moment]:
     return moments_of(query, now, zone) if policies.weight("DATE_BOOST") else []
 
 
-def _ask_legs(query: Query, result: Recall, direction: Direction | None, now: datetime, zone: tzinfo) -> None:
+def _ask_legs(query: Query, result: Recall, sought: Sought, now: datetime, zone: tzinfo) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
     moments = result.moments or result.timed("dates", lambda: moments_of(query, now, zone))
-    asked = legs.asked_by(query, moments, direction, result.weights)
-    found = result.timed("events", lambda: legs.found_by_legs(asked, query.places, result.served, now))
+    own = about_asker(query, sought)
+    asked = legs.asked_by(query, moments, sought.direction, result.weights, about=query.asker if own else None)
+    found = result.timed("events", lambda: legs.found_by_legs(asked, query, result.served, now))
     result.events = [event for event in found if not event.in_history]
     result.in_history |= bool(found) and found[0].in_history
-    result.evidence = legs.with_found(result.evidence, found, names_days=bool(moments))
+    result.evidence = legs.with_found(result.evidence, found, names_days=bool(moments), about_asker=own)
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]
     lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=zone)

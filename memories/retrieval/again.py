@@ -51,6 +51,7 @@ def query_of(receipt: Receipt) -> Query:
         session_key=receipt.session_key,
         scope_keys=receipt.scope_keys,
         bot_id=receipt.bot_id,
+        asker=asked.get("asker", ""),
         explain=True,
     )
 

@@ -40,6 +40,7 @@ def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
         tuple((place.scope.pk, place.scope.version, place.ref) for place in query.places),
         policies.fingerprint(),
         query.message,
+        query.asker,
         *(query.limit, query.mode, query.need, query.quotas, query.token_budget),
         None if query.types is None else frozenset(query.types),
         frozenset(query.filters.items()),

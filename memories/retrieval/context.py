@@ -6,6 +6,10 @@ from datetime import tzinfo
 from memories import text
 from memories.retrieval.legs import Found
 from memories.retrieval.quotas import Ranked
+from memories.retrieval.senders import ASKER, SOMEBODY, Sender, Whose
+
+#: How the user's side of a captured turn begins.
+_USER = "User: "
 
 
 def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo) -> tuple[str, int]:
@@ -40,14 +44,35 @@ def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
 
 
 def memory_line(item: Ranked, zone: tzinfo) -> str:
-    """A memory as a model reads it."""
-    return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {one_line(item.entry.content)}"
+    """A memory as a model reads it, with who said it; one's own words need no other name than «User»."""
+    return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {attributed(item.entry.content, item.sender)}"
 
 
 def event_line(event: Found, zone: tzinfo) -> str:
     """A message as a model reads it, with the path that proves it."""
-    said = f"{event.sender or event.role.capitalize()}: {one_line(event.content)}"
+    said = f"{_teller(event)}: {one_line(event.content)}"
     return f"- [{event.at.astimezone(zone):%Y-%m-%d %H:%M}] {said} [{event.path}]"
+
+
+def attributed(content: str, sender: Sender) -> str:
+    """A text on one line, under the name of who said it wherever it could be taken for somebody else's."""
+    turn = content.removeprefix(_USER)
+    if turn != content:
+        return f"{sender.label or _unnamed(sender)}: {one_line(turn)}"
+    is_plain = sender.whose == Whose.UNKNOWN or (sender.whose == Whose.OWN and not sender.in_chat)
+    said = one_line(content)
+    return said if is_plain or said.startswith(f"{sender.label}:") else f"{sender.label}: {said}"
+
+
+def _unnamed(sender: Sender) -> str:
+    return SOMEBODY if sender.in_chat else ASKER
+
+
+def _teller(event: Found) -> str:
+    """Who said it: the bot, a summary, or a person; as far as anybody knows."""
+    if event.role != "user":
+        return event.role.capitalize()
+    return event.said_by.label or _unnamed(event.said_by)
 
 
 def one_line(content: str) -> str:

@@ -8,12 +8,13 @@ reading.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from memories import text
 from memories.conf import conf
 from memories.retrieval.query import Words
 from memories.retrieval.quotas import Ranked
+from memories.retrieval.senders import Whose
 
 #: How much better somebody else's words may match before it counts no more.
 OTHERS_MOST = 0.15
@@ -35,6 +36,7 @@ class Evidence:
     others: float = 0.0  # how much more of the question's words somebody said who is not the one it names
     date: bool = False  # days are named on which something was said
     entries: int = 0  # in the scopes: among many the best is near by chance
+    about_asker: bool = False  # the one who asks is asked about, and others have spoken here
 
     def told(self) -> dict[str, object]:
         """As a receipt keeps it."""
@@ -59,6 +61,24 @@ def evidence_of(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words
     if any(item.similarity is None for item in served[:BEST]):
         verdict = min(verdict, _graded(signs.words, WORDS_WEAK, WORDS_FOUND), key=[FOUND, WEAK, NONE].index)
     return Evidence(**asdict(signs) | {"verdict": verdict, "strength": strength})
+
+
+def evidence_about_asker(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words, entries: int) -> Evidence:
+    """The verdict where somebody asks about themselves: their own words alone can be enough (A5)."""
+    own = evidence_of(_own(ranked), _own(served), words, entries)
+    if own.verdict != FOUND:
+        own = evidence_of(ranked, served, words, entries)
+        own = replace(own, verdict=worse(own.verdict, WEAK))
+    return replace(own, about_asker=True)
+
+
+def _own(items: Sequence[Ranked]) -> list[Ranked]:
+    return [item for item in items if item.sender.whose == Whose.OWN]
+
+
+def worse(one: str, other: str) -> str:
+    """The verdict of two that claims less."""
+    return max(one, other, key=[FOUND, WEAK, NONE].index)
 
 
 def strength_of(signs: Evidence) -> float | None:

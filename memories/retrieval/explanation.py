@@ -14,8 +14,10 @@ FATES = (
 )
 #: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
 UNTOLD = {
-    **dict.fromkeys(("expired", "archived", "superseded", "suppressed"), ("content",)),
-    "other_scope": ("content", "id", "scope", "type", "created_at", "score", "why"),
+    **dict.fromkeys(("expired", "archived", "superseded", "suppressed"), ("content", "slots")),
+    "other_scope": (
+        *("content", "id", "scope", "type", "created_at", "sender", "sender_name", "slots", "score", "why"),
+    ),
 }
 #: How candidates are written since receipts tell where each leg ranked them; before they were bare rows of _FIRST.
 VERSION = 2
@@ -37,6 +39,7 @@ class Line:
     fused: float | None = None
     decay: float | None = None
     recency: float | None = None
+    whose: float | None = None
     score: float | None = None
     in_context: bool | None = None
     fate: str = "served"
@@ -60,6 +63,7 @@ def line_of(item: Ranked) -> Line:
         fused=_short(found.fused),
         decay=_short(item.decay),
         recency=_short(item.recency),
+        whose=_short(item.whose),
         score=_short(item.score),
         in_context=item.in_context,
         fate=item.fate,
@@ -103,6 +107,7 @@ def why(line: Line, weights: Mapping[str, float]) -> dict[str, Any]:
         "fused": line.fused,
         "decay": line.decay,
         "recency": line.recency,
+        "whose": line.whose,
         "in_context": line.in_context,
     }
 

@@ -17,12 +17,13 @@ from django.utils.module_loading import import_string
 from memories import text
 from memories.conf import conf
 from memories.models import Entry
-from memories.retrieval.evidence import FOUND, NONE, WEAK, WORDS_FOUND, Evidence
+from memories.retrieval.evidence import FOUND, NONE, WEAK, WORDS_FOUND, Evidence, worse
 from memories.retrieval.modes import Mode
 from memories.retrieval.nearness import Direction
 from memories.retrieval.past import is_about_the_past, telling_words
 from memories.retrieval.query import Place, Query
 from memories.retrieval.quotas import Ranked
+from memories.retrieval.senders import Sender, Whose, sender_with_id
 from memories.retrieval.when import Moment
 
 #: Of the telling words of a question, the share an event has to hold to be enough to answer with.
@@ -49,6 +50,7 @@ class Asked:
     floor: float = 0.0  # least similarity of what no word speaks for
     date_boost: float = 0.0  # added to what was said on the days that are named
     handed_out: frozenset[str] = frozenset()  # paths of messages the answer need not tell
+    about: str | None = None  # whom the question is about, where that is the one who asks
 
     def score(self, covered: float, near: float | None = None, *, is_then: bool) -> float:
         """What words, nearness and days come to, as with entries; what has no vector is as near as the average."""
@@ -77,6 +79,7 @@ class Found:
     is_cut: bool = False
     rests_on: tuple[str, ...] = ()  # paths of what it sums up
     in_history: bool = False  # the messages that are handed out say it: it counts as evidence, and is not told again
+    said_by: Sender = Sender()
 
 
 class Leg(Protocol):
@@ -94,7 +97,11 @@ def are_wanted(query: Query) -> bool:
 
 
 def asked_by(
-    query: Query, moments: Sequence[Moment], direction: Direction | None, weights: Mapping[str, float]
+    query: Query,
+    moments: Sequence[Moment],
+    direction: Direction | None,
+    weights: Mapping[str, float],
+    about: str | None = None,
 ) -> Asked:
     """A question as the legs get it. One that names nothing («what did we say yesterday?») has no meaning to go by."""
     words = telling_words(query.message, moments)
@@ -111,6 +118,7 @@ def asked_by(
         floor=weights["floor"],
         date_boost=weights["date_boost"],
         handed_out=query.handed_out.paths if query.handed_out else frozenset(),
+        about=about,
     )
 
 
@@ -128,15 +136,22 @@ def _is_handed_out(item: Found, paths: frozenset[str]) -> bool:
     return item.path in paths or (bool(item.rests_on) and paths.issuperset(item.rests_on))
 
 
-def found_by_legs(asked: Asked, places: Sequence[Place], served: Sequence[Ranked], now: datetime) -> list[Found]:
+def found_by_legs(asked: Asked, query: Query, served: Sequence[Ranked], now: datetime) -> list[Found]:
     """What the legs find, best first, each with the served memory that rests on it; also what the history says."""
-    found = [item for leg in _legs(tuple(settings.MEMORY_RECALL_LEGS)) for item in leg(asked, places, now)]
+    legs = _legs(tuple(settings.MEMORY_RECALL_LEGS))
+    found = _with_senders([item for leg in legs for item in leg(asked, query.places, now)], query)
     chosen = best_of(_best_first(_untold(found)), asked)
     return [_shortened(item) for item in _best_first(_with_memories(chosen, served))]
 
 
 def _best_first(found: Sequence[Found]) -> list[Found]:
     return sorted(found, key=lambda item: (item.score, item.at, item.path), reverse=True)
+
+
+def _with_senders(found: list[Found], query: Query) -> list[Found]:
+    """Each with who said it; what is told of a group's day are the words of many, and nobody's own."""
+    scopes = {scope.key: scope for scope in query.scopes}
+    return [replace(item, said_by=sender_with_id(item.sender, scopes[item.scope], query.asker)) for item in found]
 
 
 def _untold(found: list[Found]) -> list[Found]:
@@ -185,14 +200,21 @@ def share_of(content: str, words: Sequence[str]) -> float:
     return sum(held) / len(words)
 
 
-def with_found(evidence: Evidence, found: Sequence[Found], *, names_days: bool = False) -> Evidence:
+def with_found(
+    evidence: Evidence, found: Sequence[Found], *, names_days: bool = False, about_asker: bool = False
+) -> Evidence:
     """The verdict, when what was said then is looked at as well.
+
+    Of one who asks about themselves their own words alone are enough (A5).
 
     A worse one only where the question names days on which nothing was said, and no memory has its words either.
     """
     if names_days and not found and not evidence.date and evidence.words < WORDS_FOUND:
-        return replace(evidence, verdict=max(evidence.verdict, WEAK, key=[FOUND, WEAK, NONE].index))
+        return replace(evidence, verdict=worse(evidence.verdict, WEAK))
     best = max((item.covered for item in found), default=0.0)
     told = FOUND if best >= ENOUGH else WEAK if best else NONE
+    own = max((item.covered for item in found if item.said_by.whose == Whose.OWN), default=0.0)
+    if about_asker and own < ENOUGH:
+        told = worse(told, WEAK)
     better = min(evidence.verdict, told, key=[FOUND, WEAK, NONE].index)
     return replace(evidence, verdict=better)

@@ -50,6 +50,7 @@ class Query:
     session_key: str = ""
     scope_keys: Sequence[str] = ()  # of the scopes asked for, also of those not yet begun; empty: those of `places`
     bot_id: int | None = None
+    asker: str = ""  # the sender id of the one who asks; empty: nobody knows
     explain: bool = False  # whoever asks wants to know what was left out, too
     cache: bool = False  # an answer of a moment ago will do
     include_session_events: bool = False  # questions about the past are answered with what was said then as well

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from memories.choices import RETELLINGS, EntryType, ScopeKind
 from memories.models import Entry
 from memories.models.policy import Policies
+from memories.retrieval.senders import Sender
 from memories.retrieval.statement import Candidate
 
 #: Decided before anything is served: too far from the question, or said by the conversation that is handed out.
@@ -27,6 +28,8 @@ class Ranked:
     recency: float = 1.0
     ranks: dict[str, int] = field(default_factory=dict)  # in each leg that found it, among what was looked at
     in_context: bool = False
+    sender: Sender = field(default_factory=Sender)
+    whose: float = 1.0  # less where somebody asks about themselves, and this is what another said
 
 
 def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: bool) -> list[Ranked]:

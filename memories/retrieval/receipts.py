@@ -73,6 +73,7 @@ def _asked(query: Query) -> dict[str, Any]:
         "token_budget": query.token_budget,
         "include_session_events": None if query.include_session_events else False,
         "heard": _heard(query),
+        "asker": query.asker or None,
     }
     return {name: value for name, value in asked.items() if value not in (None, {}, [])}
 

@@ -25,6 +25,8 @@ class CoreFact(NamedTuple):
     scope_id: int
     category: str
     content: str
+    sender_id: str = ""
+    speaker: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Note:
 
 #: Of a prompt that is built for every message a hundred rows: by the index that holds them in this order.
 _PROFILE = """
-SELECT e.id, e.uid, e.scope_id, e.category, e.content
+SELECT e.id, e.uid, e.scope_id, e.category, e.content, e.sender_id, e.speaker
 FROM memories_entry e CROSS JOIN LATERAL (SELECT e.scope_id) i
 WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) AND e.tier = 1
     AND e.category <> %(secret)s AND {servable}

@@ -11,10 +11,12 @@ from memories.conf import conf
 from memories.decay import decay
 from memories.models import Entry
 from memories.models.policy import Policies
+from memories.retrieval.asker import is_about_asker
 from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, full_text_ranks
 from memories.retrieval.nearness import similarity
 from memories.retrieval.query import Query
 from memories.retrieval.quotas import Ranked
+from memories.retrieval.senders import ANOTHERS_WORDS, Whose, sender_of
 from memories.retrieval.statement import Match
 
 
@@ -28,14 +30,34 @@ def weigh(found: Sequence[Match], query: Query, sought: Sought, policies: Polici
     for candidate, entry in found:
         entry.scope = scopes[candidate.scope_id]
         item = Ranked(candidate, entry, entry.scope.kind, 1.0, candidate.fused)
+        item.sender = sender_of(entry, entry.scope, query.asker)
         if query.mode not in BY_MATCH_ALONE:
             _weigh(item, recency, now)
         if sought.direction and candidate.cosine is not None:
             item.similarity = similarity(sought.direction, candidate.cosine, query.message, entry.content)
         ranked.append(item)
+    if holds_words_of_others(ranked) and about_asker(query, sought):
+        _prefer_own(ranked)
     _mark_far(ranked, query, sought, policies)
     _number(ranked)
     return sorted(ranked, key=lambda item: (-item.score, -item.entry.pk))
+
+
+def holds_words_of_others(items: Sequence[Ranked]) -> bool:
+    """Whether anything of this was not said by the one who asks."""
+    return any(item.sender.whose != Whose.OWN for item in items)
+
+
+def about_asker(query: Query, sought: Sought) -> bool:
+    """Whether the one who asks is asked about, and nobody else."""
+    return is_about_asker(query.message, sought.words.named, query.scopes, query.asker)
+
+
+def _prefer_own(ranked: Sequence[Ranked]) -> None:
+    for item in ranked:
+        if item.sender.whose == Whose.OTHER and item.score > 0:
+            item.whose = ANOTHERS_WORDS
+            item.score *= item.whose
 
 
 def _by_full_text(found: Sequence[Match], sought: Sought) -> list[Match]:

@@ -48,7 +48,8 @@ def grow(scope: Scope, entries: Sequence[Entry]) -> None:
     scope.speakers = _known(scope.speakers, [entry.speaker for entry in entries])
     scope.projects = _known(scope.projects, [entry.project for entry in entries])
     scope.nicknames = nicknames_of(entries, known=scope.nicknames)
-    columns = ("entry_count", "average_length", "index_length", "speakers", "projects", "nicknames")
+    scope.sender_names = sender_names_of(entries, known=scope.sender_names)
+    columns = ("entry_count", "average_length", "index_length", "speakers", "projects", "nicknames", "sender_names")
     touch(scope, **{column: getattr(scope, column) for column in columns})
 
 
@@ -70,6 +71,7 @@ def know(scope: Scope, entries: Sequence[Entry]) -> None:
         "speakers": _known(scope.speakers, [entry.speaker for entry in entries]),
         "projects": _known(scope.projects, [entry.project for entry in entries]),
         "nicknames": nicknames_of(entries, known=scope.nicknames),
+        "sender_names": sender_names_of(entries, known=scope.sender_names),
     }
     if any(getattr(scope, column) != value for column, value in learnt.items()):
         for column, value in learnt.items():
@@ -88,6 +90,16 @@ def nicknames_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[
             elif len(learnt) < NAMES_KEPT:
                 learnt[alias] = name
     return learnt
+
+
+def sender_names_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[str, str]:
+    """These names of senders and those the entries came with; a new name takes the place of an old one."""
+    told = dict(known)
+    for entry in entries:
+        is_named = entry.sender_id and entry.speaker not in ("", entry.sender_id)
+        if is_named and (entry.sender_id in told or len(told) < NAMES_KEPT):
+            told[entry.sender_id] = entry.speaker
+    return told
 
 
 def names_anew(scope: Scope) -> tuple[list[str], dict[str, str]]:
