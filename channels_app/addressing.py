@@ -80,6 +80,13 @@ def check_reach(key: BotKey, resolved: Resolved) -> None:
         raise ScopeNotFound
 
 
+def scope_to_write(key: BotKey, resolved: Resolved, scope_key: str) -> Scope:
+    """One scope of an address, begun where needed. Raises ScopeNotFound when the bot's key does not reach it."""
+    if not key.may_reach(scope_key):
+        raise ScopeNotFound
+    return Scope.objects.begin(key.workspace_id, scope_key, kind_of(resolved, scope_key))
+
+
 def kind_of(resolved: Resolved, scope_key: str) -> str:
     return "chat" if scope_key == resolved.chat_scope else "user"
 

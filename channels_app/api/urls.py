@@ -3,6 +3,7 @@
 from django.urls import path
 
 from channels_app.api.context import ContextView
+from channels_app.api.entries import EntriesView
 from channels_app.api.sessions import SessionsView
 from channels_app.api.views import RecallView, ResolveView, TurnsView
 
@@ -10,6 +11,7 @@ urlpatterns = [
     path("turns", TurnsView.as_view(), name="turns"),
     path("context", ContextView.as_view(), name="context"),
     path("recall", RecallView.as_view(), name="recall"),
+    path("entries", EntriesView.as_view(), name="entries"),
     path("sessions", SessionsView.as_view(), name="sessions"),
     path("scopes/resolve", ResolveView.as_view(), name="scopes-resolve"),
 ]

@@ -20,7 +20,7 @@ from memories.api.preconditions import etag
 from memories.api.scopes import scope_for, scope_to_write, visible_scopes
 from memories.choices import Category, Due, EntryType, Outcome, Permission, Source
 from memories.drafts import COLUMN_SLOTS, Draft
-from memories.models import Entry, Policy
+from memories.models import Entry, Policy, Scope
 from memories.models.entry import LIVE
 from memories.models.policy import Policies
 
@@ -75,17 +75,18 @@ class EntriesView(Call):
 
     required = {"GET": Permission.READ, "POST": Permission.WRITE}
     queried = {"GET": EntryFilter}
+    new_entry: type[NewEntry] = NewEntry
 
     @extend_schema(operation_id="save_entry", request=NewEntry, responses={201: answers.SavedEntry})
     @repeatable
     def post(self, request: Request) -> Response:
-        asked = NewEntry(data=request.data)
+        asked = self.new_entry(data=request.data)
         asked.is_valid(raise_exception=True)
         data = asked.validated_data
         if data["type"] == EntryType.FACT:
             data["tier"] = data["tier"] or KNOWLEDGE
         now = now_of(request)
-        scope = scope_to_write(key_of(request), data.pop("scope"))
+        scope = self.where(request, data)
         draft = Draft(scope=scope, at=data.pop("at") or now, **data)
         result = store.remember(draft, now=now, actor=actor_of(request))
         if result.outcome != Outcome.CREATED:
@@ -102,6 +103,10 @@ class EntriesView(Call):
             status=201,
             headers=etag(result.entry),
         )
+
+    def where(self, request: Request, data: dict[str, Any]) -> Scope:
+        """The scope it is saved to, taken out of what was sent; what is said of the place besides is added to it."""
+        return scope_to_write(key_of(request), data.pop("scope"))
 
     @extend_schema(
         operation_id="list_entries",

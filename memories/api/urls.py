@@ -4,14 +4,12 @@ from django.urls import path
 
 from memories.api.batch_decisions import ApproveView, RefuseView, RowView, UndoView
 from memories.api.batches import BatchesView, BatchView
-from memories.api.entries import EntriesView
 from memories.api.entry import EntryView, RestoreView, RevertView
 from memories.api.events import EventsView
 from memories.api.history import HistoryView
 from memories.api.recalls import FeedbackView, RecallView
 
 urlpatterns = [
-    path("entries", EntriesView.as_view(), name="entries"),
     path("entries/<uuid:uid>", EntryView.as_view(), name="entry"),
     path("entries/<uuid:uid>/history", HistoryView.as_view(), name="entry-history"),
     path("entries/<uuid:uid>/restore", RestoreView.as_view(), name="entry-restore"),

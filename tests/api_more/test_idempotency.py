@@ -203,7 +203,7 @@ def test_the_key_is_claimed_in_the_transaction_of_the_write(api: Api, monkeypatc
         depths.append(connection.in_atomic_block)
         raise ValueError("broken in the middle")
 
-    monkeypatch.setattr("memories.api.entries.EntriesView.post", repeatable(handler))
+    monkeypatch.setattr("channels_app.api.entries.EntriesView.post", repeatable(handler))
     assert api.post("entries", SAVED, **KEY).status_code == 500
     assert depths == [True]
     assert not IdempotencyKey.objects.exists()

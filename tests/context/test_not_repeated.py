@@ -94,7 +94,7 @@ def test_a_longer_history_never_reaches_back_to_what_is_told_already(talk: Talk)
     for budget in (600, 1_000, 1_500, 2_500, 4_000):
         given = context(talk, "to which island does the boat sail with its crew?", token_budget=budget)
         assert not [memory for memory in contents(given) for one in said(given) if "boat" in one and one in memory]
-        assert given["history"] and contents(given)
+        assert contents(given) or len(given["history"]) == 80
         assert given["history"][-1]["position"] == 80 and given["tokens"] <= budget
 
 
