@@ -8,6 +8,7 @@ from memories import measures, text
 from memories.conf import conf
 from memories.exceptions import NotServed
 from memories.models import Entry, Receipt
+from memories.store.served import as_served
 
 
 def tell_used(receipt: Receipt, used: Sequence[UUID], note: str = "") -> None:
@@ -36,8 +37,8 @@ def served_of(receipt: Receipt, used: Sequence[UUID]) -> dict[UUID, int]:
 
 def tell_answer(receipt: Receipt, *, question: str, answer: str) -> None:
     """Keep which served memories the words of an answer point to, beside what the bot itself may say."""
-    entries = Entry.objects.filter(workspace_id=receipt.workspace_id, pk__in=receipt.served)
-    memories = dict(entries.values_list("pk", "content"))
+    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk(receipt.served)
+    memories = {pk: served.words for pk, served in as_served(receipt, entries).items()}
     shares = explained(answer, f"{receipt.message}\n{question}", memories)
     pointed_to = [pk for pk in receipt.served if shares.get(pk, 0.0) >= conf.REFERENCE_SHARE]
     _measure(receipt, len(pointed_to))

@@ -4,13 +4,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memories import retrieval
 from memories.admin.said import said_of
+from memories.admin.states import State, policies_of, state_of
 from memories.models import Entry, Receipt, Scope
 from memories.retrieval import again, explanation
 from memories.retrieval.explanation import Line
+from memories.store.served import Served, as_served
 
 #: What became of a candidate.
 FATES = {
@@ -50,6 +54,13 @@ STEPS = {
     "events": _("what was said then"),
     "passed_over": _("what may not be served"),
 }
+SINCE = {
+    State.DUE: _("past its time since"),
+    State.EXPIRED: _("expired since"),
+    State.ARCHIVED: _("archived since"),
+    State.SUPERSEDED: _("replaced since"),
+    State.SUPPRESSED: _("taken out since"),
+}
 CHANGES = {
     "came": (_("new"), "success"),
     "went": (_("gone"), "danger"),
@@ -66,12 +77,27 @@ class Shown:
 
     line: Line
     entry: Entry | None
+    then: Served | None
+    state: State | None  # now
     is_served: bool
     boosts: dict[str, float]
 
     @property
     def entry_id(self) -> int:
         return self.line.entry
+
+    @property
+    def address(self) -> str:
+        return reverse("admin:memories_entry_change", args=[self.entry_id])
+
+    @property
+    def history(self) -> str:
+        return reverse("admin:memories_entry_history", args=[self.entry_id])
+
+    @property
+    def state_since(self) -> Any:
+        """What became of it since, where it is no longer in use."""
+        return None if self.state in (None, State.LIVE) else SINCE[State(self.state)]
 
     @property
     def score(self) -> float | None:
@@ -87,6 +113,7 @@ class Change:
     """One memory of the same question asked again."""
 
     entry: Entry | None
+    words: str
     before: int | None
     now: int | None
     label: Any
@@ -97,13 +124,23 @@ def lines_of(receipt: Receipt) -> list[Shown]:
     """What was served first, in order, then what was left out; entries of other workspaces are never read."""
     kept = {line.entry: line for line in explanation.lines_of(receipt.candidates)}
     order = [*receipt.served, *(pk for pk in kept if pk not in receipt.served)]
-    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk(order)
-    weights = explanation.weights_of(receipt.candidates)
-    return [_shown(kept.get(pk, Line(entry=pk)), entries.get(pk), pk in receipt.served, weights) for pk in order]
-
-
-def _shown(line: Line, entry: Entry | None, is_served: bool, weights: dict[str, float]) -> Shown:
-    return Shown(line, entry, is_served, explanation.boosts(line, weights))
+    here = Entry.objects.filter(workspace_id=receipt.workspace_id).select_related("scope")
+    entries = here.in_bulk(order)
+    then = as_served(receipt, entries, {line.entry: line.version for line in kept.values() if line.version})
+    weights, now = explanation.weights_of(receipt.candidates), timezone.now()
+    policies = policies_of([receipt.workspace_id])[receipt.workspace_id]
+    states = {pk: state_of(entry, policies, now) for pk, entry in entries.items()}
+    return [
+        Shown(
+            line=line,
+            entry=entries.get(pk),
+            then=then.get(pk),
+            state=states.get(pk),
+            is_served=pk in receipt.served,
+            boosts=explanation.boosts(line, weights),
+        )
+        for pk, line in ((pk, kept.get(pk, Line(entry=pk))) for pk in order)
+    ]
 
 
 def page_of(receipt: Receipt) -> dict[str, Any]:
@@ -123,6 +160,7 @@ def page_of(receipt: Receipt) -> dict[str, Any]:
         "weights": explanation.weights_of(receipt.candidates),
         "steps": _steps(receipt),
         "cached_from": _cached_from(receipt),
+        "is_purged": receipt.is_purged,
         "scopes": scopes,
     }
 
@@ -153,14 +191,17 @@ def asked_again(receipt: Receipt, *, now: datetime) -> dict[str, Any]:
     )
     moves = again.moves(receipt, result.served)
     entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk([move.entry_id for move in moves])
+    then = as_served(receipt, entries)
     return {
-        "again": [_change(move, entries.get(move.entry_id)) for move in moves],
+        "again": [_change(move, entries.get(move.entry_id), then.get(move.entry_id)) for move in moves],
         "again_is_the_same": all(move.change == "stayed" for move in moves),
         "again_evidence": result.evidence.verdict,
         "again_degraded": result.degraded,
     }
 
 
-def _change(move: again.Moved, entry: Entry | None) -> Change:
+def _change(move: again.Moved, entry: Entry | None, then: Served | None) -> Change:
+    """In the words it is served with now; what is gone from the answer in those it was served with."""
     label, color = CHANGES[move.change]
-    return Change(entry, move.before, move.now, label, color)
+    words = then.words if then and move.now is None else entry.content if entry else ""
+    return Change(entry, words, move.before, move.now, label, color)

@@ -98,7 +98,7 @@ class ReceiptAdmin(WalledAdmin):
     ) -> HttpResponse:
         receipt = self.get_object(request, object_id) if object_id else None
         more = {**(page_of(receipt) if receipt else {}), **(extra_context or {})}
-        if receipt and "again" in request.GET:
+        if receipt and "again" in request.GET and not receipt.is_purged:
             more |= asked_again(receipt, now=timezone.now())
         answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
         return answer

@@ -4,7 +4,7 @@ Packages above tell of what is theirs by dotted paths in MEMORY_EVENT_TELLERS, a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.models import DailyEvent, Entry, Receipt
 from memories.retrieval.receipts import ToldEvent, events_of
+from memories.store.past import Moment, contents_at
 
 DAYS = "daily_events/"
 
@@ -29,6 +30,13 @@ class Told:
     url: str
     at: datetime | None = None
     on: date | None = None  # of what is told of a whole day
+    row: DailyEvent | None = None  # of what can be reworded
+    then: int | None = None  # the version that was told; None: its words are those of today
+    now: str = ""  # what it says today, where that is something else
+
+    @property
+    def history(self) -> str:
+        return reverse("admin:memories_dailyevent_history", args=[self.row.pk]) if self.row else ""
 
 
 class Teller(Protocol):
@@ -54,10 +62,23 @@ def said_of(receipt: Receipt) -> list[Line]:
     told: dict[str, Told] = {}
     for teller in _tellers(tuple(settings.MEMORY_EVENT_TELLERS)):
         told |= teller(receipt.workspace_id, [event.path for event in events])
+    told |= _as_told(receipt, events, told)
     named = [event.memory for event in events if event.memory]
     memories = Entry.objects.filter(workspace_id=receipt.workspace_id, uid__in=named)
     by_uid = {str(entry.uid): entry for entry in memories}
     return [Line(event, told.get(event.path), by_uid.get(event.memory or "")) for event in events]
+
+
+def _as_told(receipt: Receipt, events: Sequence[ToldEvent], told: dict[str, Told]) -> dict[str, Told]:
+    """The days in the words they had at the time of the recall, where these are others now."""
+    rows = [(event, told[event.path], row) for event in events if event.path in told and (row := told[event.path].row)]
+    moments = [Moment(row.pk, event.version, receipt.created_at) for event, _told, row in rows]
+    then = contents_at(DailyEvent, receipt.workspace_id, moments)
+    return {
+        event.path: replace(told_now, words=words, then=version, now=told_now.words)
+        for (event, told_now, _row), (version, words) in zip(rows, then, strict=True)
+        if words not in (None, told_now.words)
+    }
 
 
 @cache
@@ -77,6 +98,7 @@ def daily_events(workspace_id: int, paths: Sequence[str]) -> dict[str, Told]:
             words=event.content,
             url=reverse("admin:memories_dailyevent_change", args=[event.pk]),
             on=event.local_date,
+            row=event,
         )
         for event in events
     }

@@ -137,7 +137,7 @@ class RecalledMemory(serializers.Serializer[Any]):
 
 
 class ExplainedMemory(serializers.Serializer[Any]):
-    """A memory of a past recall; what is gone, or not to be told, is null."""
+    """A memory of a recall; what is gone, or not to be told, is null."""
 
     id = serializers.UUIDField(allow_null=True)
     type = serializers.ChoiceField(choices=EntryType.choices, allow_null=True)
@@ -154,51 +154,6 @@ class LeftOutMemory(ExplainedMemory):
     """A memory that was found and not served, and why."""
 
     reason = serializers.CharField()
-
-
-class EventOfReceipt(serializers.Serializer[Any]):
-    """A session event a past recall found; its words are in its session."""
-
-    path = serializers.CharField()
-    score = serializers.FloatField()
-    memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
-    words = serializers.FloatField(allow_null=True, help_text="Share of the question's telling words it holds.")
-    similarity = serializers.FloatField(allow_null=True, help_text="To the question; null: it was not compared.")
-
-
-class RecallTold(serializers.Serializer[Any]):
-    """A past recall: what was asked, what was served and left out, and why."""
-
-    recall_id = serializers.UUIDField()
-    message = serializers.CharField()
-    at = serializers.DateTimeField()
-    bot = serializers.CharField(allow_null=True)
-    scopes = serializers.ListField(child=serializers.CharField())
-    session_key = serializers.CharField()
-    mode = serializers.CharField()
-    asked = serializers.DictField(help_text="What was asked for besides the message.")
-    rule = serializers.CharField(help_text="By which rule it needed memory, or did not.")
-    evidence = serializers.DictField(help_text="The verdict and the signs it was drawn from.")
-    memories = ExplainedMemory(many=True)
-    left_out = LeftOutMemory(many=True)
-    events = EventOfReceipt(many=True)
-    sampled = serializers.BooleanField(help_text="Whether the candidates were kept.")
-    weights = serializers.DictField(child=serializers.FloatField())
-    cached_from = serializers.UUIDField(allow_null=True, help_text="The recall whose answer was given again.")
-    timings = serializers.DictField(child=serializers.FloatField(), help_text="Milliseconds by step.")
-    tokens = serializers.IntegerField()
-    degraded = serializers.ListField(child=serializers.CharField())
-    used = serializers.ListField(child=serializers.UUIDField(), allow_null=True)
-    pointed_to = serializers.ListField(child=serializers.UUIDField(), allow_null=True, help_text="By its words.")
-    note = serializers.CharField()
-
-
-class FeedbackAnswer(serializers.Serializer[Any]):
-    """What is now known about a recall."""
-
-    recall_id = serializers.UUIDField()
-    used = serializers.ListField(child=serializers.UUIDField())
-    note = serializers.CharField()
 
 
 class EventAnswer(serializers.Serializer[Any]):

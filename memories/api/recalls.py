@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
@@ -12,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories import feedback
-from memories.api import answers, fields
+from memories.api import fields, recall_answers
 from memories.api.authentication import key_of
 from memories.api.calls import Call
 from memories.api.entries import slots_of
@@ -22,6 +23,7 @@ from memories.models import Bot, BotKey, Entry, Receipt, Scope
 from memories.retrieval import explanation, receipts
 from memories.retrieval.explanation import Line
 from memories.retrieval.senders import sender_of
+from memories.store.served import Served, as_served, taken_out
 
 USED_MAX = 50
 
@@ -31,7 +33,7 @@ class RecallView(Call):
 
     required = {"GET": Permission.READ}
 
-    @extend_schema(operation_id="recall_told", responses=answers.RecallTold)
+    @extend_schema(operation_id="recall_told", responses=recall_answers.RecallTold)
     def get(self, request: Request, uid: UUID) -> Response:
         receipt = receipt_for(key_of(request), uid)
         if receipt is None:
@@ -72,21 +74,25 @@ def _told(receipt: Receipt) -> dict[str, Any]:
 def _candidates(receipt: Receipt, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[str, Any]:
     by_entry = {line.entry: line for line in lines}
     weights = explanation.weights_of(receipt.candidates)
+    records = _records(receipt, lines, entries)
     return {
-        "memories": [_memory(by_entry.get(pk, Line(entry=pk)), entries, weights) for pk in receipt.served],
-        "left_out": [_left_out(line, entries, weights) for line in lines if line.entry not in receipt.served],
+        "memories": [
+            _memory(by_entry.get(pk, Line(entry=pk)), entries, weights) | records[pk] for pk in receipt.served
+        ],
+        "left_out": [
+            _left_out(line, entries, weights, records[line.entry]) for line in lines if line.entry not in receipt.served
+        ],
     }
 
 
 def _memory(line: Line, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
-    """A candidate as far as it is still there; the words of what is no longer served are not told (A15)."""
+    """A candidate as far as it is still there."""
     entry = entries.get(line.entry)
     sender = sender_of(entry, entry.scope, "") if entry else None
     return {
         "id": entry and str(entry.uid),
         "type": entry and entry.type,
         "scope": entry and entry.scope.key,
-        "content": entry.content if entry and entry.is_live() else None,
         "sender": (sender and sender.id) or None,
         "sender_name": (sender and sender.name) or None,
         "slots": slots_of(entry) if entry and entry.is_live() else None,
@@ -96,9 +102,36 @@ def _memory(line: Line, entries: dict[int, Entry], weights: dict[str, float]) ->
     }
 
 
-def _left_out(line: Line, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
-    told = _memory(line, entries, weights) | {"reason": line.fate}
-    return told | dict.fromkeys(explanation.UNTOLD.get(line.fate, ()))
+def _left_out(
+    line: Line, entries: dict[int, Entry], weights: dict[str, float], record: dict[str, Any]
+) -> dict[str, Any]:
+    told = _memory(line, entries, weights) | record | {"reason": line.fate}
+    untold = record if line.fate == "other_scope" else ()
+    return told | dict.fromkeys((*untold, *explanation.UNTOLD.get(line.fate, ())))
+
+
+def _records(receipt: Receipt, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[int, dict[str, Any]]:
+    """By candidate what it said at the time, whether it says something else now, and where both can be read."""
+    known = {line.entry: line.version for line in lines if line.version}
+    then, out = as_served(receipt, entries, known), taken_out(entries)
+    return {
+        pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
+        for pk in {*receipt.served, *(line.entry for line in lines)}
+    }
+
+
+def _record(entry: Entry | None, then: Served | None, *, is_out: bool) -> dict[str, Any]:
+    """The words of what people took out are not told (A15); of what was removed for good there are none."""
+    if entry is None or then is None:
+        return dict.fromkeys(("content", "version", "reworded_since", "links")) | {"withheld": "gone"}
+    own = {"uid": entry.uid}
+    return {
+        "content": None if is_out else then.words,
+        "version": then.version,
+        "reworded_since": then.is_reworded,
+        "withheld": "taken_out" if is_out else None,
+        "links": {"now": reverse("entry", kwargs=own), "then": reverse("entry-history", kwargs=own)},
+    }
 
 
 def _entries(receipt: Receipt, candidates: Sequence[int]) -> dict[int, Entry]:
@@ -129,7 +162,7 @@ class FeedbackView(Call):
 
     required = {"POST": Permission.WRITE}
 
-    @extend_schema(operation_id="recall_feedback", request=Feedback, responses=answers.FeedbackAnswer)
+    @extend_schema(operation_id="recall_feedback", request=Feedback, responses=recall_answers.FeedbackAnswer)
     @repeatable
     def post(self, request: Request, uid: UUID) -> Response:
         asked = Feedback(data=request.data)

@@ -22,6 +22,13 @@ class Receipt(models.Model):
     query = models.JSONField(_("query"), default=dict, help_text=_("What was asked for besides the message."))
     rule = models.CharField(_("need"), max_length=40, blank=True, default="")
     served = ArrayField(models.BigIntegerField(), verbose_name=_("served"), help_text=_("Entries, best first."))
+    versions = ArrayField(
+        models.PositiveIntegerField(),
+        default=list,
+        editable=False,
+        verbose_name=_("versions"),
+        help_text=_("Of the served entries, in their order; empty where it was not kept."),
+    )
     evidence = models.JSONField(
         _("evidence"), default=dict, help_text=_("Whether it is enough to answer with, and what that was drawn from.")
     )
@@ -56,6 +63,11 @@ class Receipt(models.Model):
 
     def __str__(self) -> str:
         return self.message[:80]
+
+    @property
+    def is_purged(self) -> bool:
+        """Whether its words were removed with a memory it had served; every question asks for a `limit`."""
+        return not self.query
 
     @property
     def verdict(self) -> str:

@@ -65,6 +65,7 @@ def _found(event: DailyEvent, place: Place, asked: Asked) -> Found:
         covered=covered,
         score=WEIGHT * _score(event, covered, asked),
         rests_on=tuple(event.origins),
+        version=event.version,
     )
 
 

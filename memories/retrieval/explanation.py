@@ -29,6 +29,7 @@ class Line:
     """One candidate. What a receipt does not tell is None."""
 
     entry: int
+    version: int | None = None  # of the entry at the time
     keyword: float | None = None
     keyword_rank: int | None = None  # among what was looked at; None: this leg did not find it
     vector: float | None = None
@@ -53,6 +54,7 @@ def line_of(item: Ranked) -> Line:
     found = item.candidate
     return Line(
         entry=found.entry_id,
+        version=item.entry.version,
         keyword=_short(found.keyword),
         keyword_rank=item.ranks.get("keyword"),
         vector=_short(found.vector),

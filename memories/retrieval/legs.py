@@ -78,6 +78,7 @@ class Found:
     memory: str | None = None  # the id of a served memory that rests on it
     is_cut: bool = False
     rests_on: tuple[str, ...] = ()  # paths of what it sums up
+    version: int | None = None  # of what can be reworded
     in_history: bool = False  # the messages that are handed out say it: it counts as evidence, and is not told again
     said_by: Sender = Sender()
 

@@ -25,6 +25,7 @@ class ToldEvent:
     memory: str | None = None  # the id of a served memory that rests on it
     words: float | None = None  # share of the telling words it holds
     similarity: float | None = None
+    version: int | None = None  # of the event of a day; a message never changes
 
 
 def write(query: Query, result: "Recall", now: datetime) -> Receipt:
@@ -39,6 +40,7 @@ def write(query: Query, result: "Recall", now: datetime) -> Receipt:
         query=_asked(query),
         rule=result.need.rule,
         served=[item.entry.pk for item in result.served],
+        versions=[item.entry.version for item in result.served],
         evidence=_told(result),
         candidates=result.explained,
         degraded=result.degraded,
@@ -99,7 +101,7 @@ def _told(result: "Recall") -> dict[str, Any]:
 def _event(event: Found) -> list[Any]:
     """As `events_of` reads it."""
     similarity = None if event.similarity is None else round(event.similarity, 4)
-    return [event.path, round(event.score, 4), event.memory, round(event.covered, 4), similarity]
+    return [event.path, round(event.score, 4), event.memory, round(event.covered, 4), similarity, event.version]
 
 
 def events_of(receipt: Receipt) -> list[ToldEvent]:

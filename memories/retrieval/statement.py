@@ -44,6 +44,7 @@ _READ = {
     "id", "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
     "created_at", "stated_at", "expires_at", "pinned", "expired_at", "archived_at", "superseded_by_id", "suppressed_at",
     "channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id",
+    "version",
 }  # fmt: skip
 _COLUMNS = [field.column for field in Entry._meta.concrete_fields if field.column in _READ]  # as an entry is read
 

@@ -1,12 +1,62 @@
 """What an entry was: its columns and slots in an earlier version, read back from the history."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from django.db import connection
 from django.db.models import Q, QuerySet
 
 from memories.choices import Operation
 from memories.exceptions import VersionNotFound
-from memories.models import Change, Entry, Slot
+from memories.models import Change, DailyEvent, Entry, Slot
+
+#: The first change of the content after a version holds what it was; without one it is what it was.
+_CONTENT = """
+SELECT v.version, (
+    SELECT c.old ->> 'content' FROM memories_change c
+    WHERE c.table_name = %(table)s AND c.row_id = a.row_id AND c.workspace_id = %(workspace)s
+      AND c.version > v.version AND c.old ? 'content'
+    ORDER BY c.version, c.id LIMIT 1
+)
+FROM unnest(%(rows)s::bigint[], %(versions)s::int[], %(times)s::timestamptz[])
+    WITH ORDINALITY AS a (row_id, version, at, n)
+CROSS JOIN LATERAL (
+    SELECT coalesce(a.version, (
+        SELECT max(c.version) FROM memories_change c
+        WHERE c.table_name = %(table)s AND c.row_id = a.row_id AND c.workspace_id = %(workspace)s AND c.at <= a.at
+    ), 1) AS version
+) v
+ORDER BY a.n
+"""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A row at a version; where that is not known, at a time."""
+
+    row_id: int
+    version: int | None
+    at: datetime
+
+
+def contents_at(
+    model: type[Entry] | type[DailyEvent], workspace_id: int, moments: Sequence[Moment]
+) -> list[tuple[int, str | None]]:
+    """Of each moment the version and the content then, in one query; None: it is what the row says now."""
+    if not moments:
+        return []
+    asked: dict[str, Any] = {
+        "table": model._meta.db_table,
+        "workspace": workspace_id,
+        "rows": [moment.row_id for moment in moments],
+        "versions": [moment.version for moment in moments],
+        "times": [moment.at for moment in moments],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_CONTENT, asked)
+        return [(version, content) for version, content in cursor.fetchall()]
 
 
 def as_of_version(entry: Entry, version: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.db import connection
 from django.db.models import QuerySet, Value
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from memories.choices import ChangeState, LeftBecause
@@ -16,6 +17,9 @@ _REMOVED_SLOTS = """
     SELECT row_id FROM memories_change WHERE table_name = 'memories_slot' AND op = 'D'
     AND old -> 'entry_id' IN (SELECT to_jsonb(entry) FROM unnest(%s::bigint[]) AS purged (entry))
 """
+
+#: All that is left of the evidence: it is counted, and has no words.
+_VERDICT = RawSQL("jsonb_strip_nulls(jsonb_build_object('verdict', evidence -> 'verdict'))", ())
 
 
 def purge(scope: Scope, expected: Expected, *, now: datetime) -> Done:
@@ -43,7 +47,7 @@ def _forget_words(scope: Scope, purged: list[int], last_used: datetime) -> None:
     changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=LeftBecause.GONE)
     changes.update(entry=None, draft={})
     receipts = Receipt.objects.filter(workspace_id=scope.workspace_id, created_at__lte=last_used)
-    receipts.filter(served__overlap=purged).update(message="", note="", query={}, evidence={}, candidates=None)
+    receipts.filter(served__overlap=purged).update(message="", note="", query={}, evidence=_VERDICT, candidates=None)
 
 
 def _remove(scope: Scope, purged: list[int], now: datetime) -> None:

@@ -14,6 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Outcome
 from memories.models import Entry, Receipt
+from memories.store.served import Served as Then
+from memories.store.served import each_as_served
 from sessions_app import leaving_out
 from sessions_app.choices import EventKind
 from sessions_app.models import Flush, Session, SessionEvent
@@ -50,7 +52,7 @@ class Served:
     """What a recall brought up before a turn."""
 
     receipt: Receipt
-    entries: list[Entry]
+    entries: list[tuple[Entry, Then]]  # in the words they had then
 
 
 @dataclass(frozen=True)
@@ -185,12 +187,13 @@ def _served(session: Session, page: list[SessionEvent]) -> dict[int, list[Served
     found = list(receipts.order_by("-created_at")[:RECALLS])[::-1]
     wanted = {pk for receipt in found for pk in receipt.served}
     entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(wanted)
+    then = each_as_served(found, entries)
     named = _named_recalls(page)
     by_event: defaultdict[int, list[Served]] = defaultdict(list)
     for receipt in found:
         position = named.get(str(receipt.uid)) or _asked_with(receipt, asked)
         if position is not None:
-            kept = [entries[pk] for pk in receipt.served if pk in entries]
+            kept = [(entries[pk], then[receipt.pk, pk]) for pk in receipt.served if pk in entries]
             by_event[position].append(Served(receipt, kept))
     return by_event
 

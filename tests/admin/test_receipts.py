@@ -3,13 +3,16 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from memories import store
 from memories.models import Entry, Receipt
 from tests.admin.conftest import House
-from tests.conftest import NOW, make_draft
+from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +62,66 @@ def test_asking_again_shows_what_came_and_leaves_no_receipt(alice: Client, mine:
 
 def test_nothing_is_asked_again_unless_wanted(alice: Client, mine: House) -> None:
     assert "again" not in page(alice, mine.receipt).context
+
+
+def reword(entry: Entry, content: str) -> None:
+    entry.refresh_from_db()
+    wanted = store.Edit(columns={"content": content}, slots={})
+    store.edit(entry, wanted, now=timezone.now(), actor="user:alice", expected_version=None)
+
+
+def test_an_edited_memory_stands_there_as_it_was_served(alice: Client, mine: House) -> None:
+    (first, *_rest) = mine.receipt.served
+    entry = Entry.objects.get(pk=first)
+    was, version = entry.content, entry.version
+    assert "reworded since" not in page(alice, mine.receipt).content.decode()
+    reword(entry, "I like tea without anything")
+    shown = page(alice, mine.receipt)
+    (line, *_rest) = shown.context["served_lines"]
+    assert (line.then.words, line.then.version, line.then.is_reworded) == (was, version, True)
+    words = shown.content.decode()
+    assert "reworded since" in words and "I like tea without anything" in words
+    assert f"{reverse('admin:memories_entry_history', args=[first])}#v{version}" in words
+    assert f'id="v{version}"' in alice.get(reverse("admin:memories_entry_history", args=[first])).content.decode()
+
+
+def test_what_became_of_a_memory_since_is_told(alice: Client, mine: House) -> None:
+    Entry.objects.filter(pk__in=mine.receipt.served).update(archived_at=timezone.now())
+    assert "archived since" in page(alice, mine.receipt).content.decode()
+
+
+def test_words_that_were_removed_for_good_are_told_to_be_gone(alice: Client, mine: House) -> None:
+    Receipt.objects.filter(pk=mine.receipt.pk).update(
+        served=[999_999], message="", query={}, evidence={"verdict": "found"}, candidates=None
+    )
+    words = page(alice, mine.receipt, again=1).content.decode()
+    assert "its words are gone" in words and "The words of this recall were removed" in words
+    assert "Ask again" not in words
+
+
+def test_the_conversation_shows_what_was_served_then(alice: Client, mine: House) -> None:
+    (first, *_rest) = mine.receipt.served
+    entry = Entry.objects.get(pk=first)
+    was = entry.content
+    asked = {"user": mine.receipt.message, "assistant": "Tea.", "recall_id": str(mine.receipt.uid)}
+    address = {**TELEGRAM, "account": mine.word, "peer": f"peer-{mine.word}", "chat": f"chat-{mine.word}"}
+    said = Api(make_key(mine.workspace)).post("turns", {"address": address, **asked})
+    assert said.status_code == 201
+    reword(entry, "I like tea without anything")
+    shown = alice.get(reverse("admin:sessions_app_session_change", args=[mine.session.pk])).content.decode()
+    assert "reworded since" in shown and was.splitlines()[0] in shown
+
+
+def test_a_page_takes_as_many_statements_when_everything_was_reworded(
+    alice: Client, mine: House, django_assert_num_queries: Any
+) -> None:
+    page(alice, mine.receipt)
+    with CaptureQueriesContext(connection) as before:
+        page(alice, mine.receipt)
+    for number, entry in enumerate(Entry.objects.filter(pk__in=mine.receipt.served)):
+        reword(entry, f"I like tea {number} times a day")
+    with django_assert_num_queries(len(before)):
+        page(alice, mine.receipt)
 
 
 def test_nobody_else_sees_or_asks_it(charlie: Client, mine: House) -> None:

@@ -103,7 +103,11 @@ def test_a_turn_shows_which_memories_were_served_for_it(talk: Talk, alice: Clien
     shown = page(alice, Session.objects.get())
     served = [one.served for one in shown.context["talk"].days[0].bubbles]
     assert [len(one) for one in served] == [0, 0, 1, 0]
-    assert [str(entry.uid) for entry in served[2][0].entries] == [memory["id"] for memory in asked["memories"]] != []
+    assert (
+        [str(entry.uid) for entry, _then in served[2][0].entries]
+        == [memory["id"] for memory in asked["memories"]]
+        != []
+    )
     assert "1 memory was served" in shown.content.decode()
 
 

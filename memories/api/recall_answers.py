@@ -1,0 +1,79 @@
+"""The shapes of what GET and POST /recalls/{id} answer, for the schema."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memories.api.answers import ExplainedMemory
+
+
+class ThenAndNow(serializers.Serializer[Any]):
+    """Where an entry can be read as it is now, and as it was."""
+
+    now = serializers.CharField()
+    then = serializers.CharField(help_text="Its history; the step with the same version made it so.")
+
+
+class RecordedMemory(ExplainedMemory):
+    """A memory of a past recall, in the words it had then."""
+
+    version = serializers.IntegerField(allow_null=True, help_text="Of the entry at the time.")
+    reworded_since = serializers.BooleanField(allow_null=True)
+    withheld = serializers.ChoiceField(
+        choices=["gone", "taken_out"], allow_null=True, help_text="Why there is no content."
+    )
+    links = ThenAndNow(allow_null=True)
+
+
+class RecordedLeftOut(RecordedMemory):
+    """A memory that was found and not served, in the words it had then, and why."""
+
+    reason = serializers.CharField()
+
+
+class EventOfReceipt(serializers.Serializer[Any]):
+    """A session event a past recall found; its words are in its session."""
+
+    path = serializers.CharField()
+    score = serializers.FloatField()
+    memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
+    words = serializers.FloatField(allow_null=True, help_text="Share of the question's telling words it holds.")
+    similarity = serializers.FloatField(allow_null=True, help_text="To the question; null: it was not compared.")
+    version = serializers.IntegerField(allow_null=True, help_text="Of the event of a day, at the time.")
+
+
+class RecallTold(serializers.Serializer[Any]):
+    """A past recall: what was asked, what was served and left out, and why."""
+
+    recall_id = serializers.UUIDField()
+    message = serializers.CharField()
+    at = serializers.DateTimeField()
+    bot = serializers.CharField(allow_null=True)
+    scopes = serializers.ListField(child=serializers.CharField())
+    session_key = serializers.CharField()
+    mode = serializers.CharField()
+    asked = serializers.DictField(help_text="What was asked for besides the message.")
+    rule = serializers.CharField(help_text="By which rule it needed memory, or did not.")
+    evidence = serializers.DictField(help_text="The verdict and the signs it was drawn from.")
+    memories = RecordedMemory(many=True)
+    left_out = RecordedLeftOut(many=True)
+    events = EventOfReceipt(many=True)
+    sampled = serializers.BooleanField(help_text="Whether the candidates were kept.")
+    weights = serializers.DictField(child=serializers.FloatField())
+    cached_from = serializers.UUIDField(allow_null=True, help_text="The recall whose answer was given again.")
+    timings = serializers.DictField(child=serializers.FloatField(), help_text="Milliseconds by step.")
+    tokens = serializers.IntegerField()
+    degraded = serializers.ListField(child=serializers.CharField())
+    used = serializers.ListField(child=serializers.UUIDField(), allow_null=True)
+    pointed_to = serializers.ListField(
+        child=serializers.UUIDField(), allow_null=True, help_text="By the words of the answer."
+    )
+    note = serializers.CharField()
+
+
+class FeedbackAnswer(serializers.Serializer[Any]):
+    """What is now known about a recall."""
+
+    recall_id = serializers.UUIDField()
+    used = serializers.ListField(child=serializers.UUIDField())
+    note = serializers.CharField()
