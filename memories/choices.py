@@ -41,7 +41,16 @@ class Source(TextChoices):
 
 
 #: Writers that repeat what was said before; what people took out, these do not bring back (A15).
-MACHINE_SOURCES = frozenset({Source.EXTRACTION, Source.COMPRESSION, Source.MIGRATION, Source.FILE})
+MACHINE_SOURCES = frozenset(
+    {
+        Source.CONVERSATION_CAPTURE,
+        Source.MEMORY_CAPTURE,
+        Source.EXTRACTION,
+        Source.COMPRESSION,
+        Source.MIGRATION,
+        Source.FILE,
+    }
+)
 
 
 class Category(TextChoices):

@@ -66,9 +66,11 @@ class TakenOut:
     def __init__(self, scopes: Iterable[Scope]) -> None:
         self._words: dict[int, set[str]] = defaultdict(set)
         self._origins: dict[int, set[str]] = defaultdict(set)
-        found = Suppression.objects.filter(scope__in=list(scopes)).values_list("scope_id", "fingerprint", "origins")
-        for scope_id, fingerprint, origins in found:
-            self._words[scope_id].add(fingerprint)
+        found = Suppression.objects.filter(scope__in=list(scopes)).values_list(
+            "scope_id", "fingerprint", "wordings", "origins"
+        )
+        for scope_id, fingerprint, wordings, origins in found:
+            self._words[scope_id].update([fingerprint, *wordings])
             self._origins[scope_id].update(origins)
 
     def holds(self, scope: Scope, content: str, origins: Iterable[str]) -> bool:

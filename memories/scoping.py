@@ -179,7 +179,7 @@ def _resolve_group(address: Address, rules: ChannelRules) -> Resolved:
     chat_scope = _key(escape(address.platform), escape(address.account), _group(rules.group_prefix + address.chat))
     user_scope = None
     if address.peer:
-        user_scope = _key(escape(address.platform), _DIRECT + escape(address.peer))
+        user_scope = key_of_speaker(address.platform, address.peer)
     hashed = address.chat
     if rules.group_sessions == GroupSessions.PER_MEMBER and address.peer:
         hashed = f"{_uncoloned(address.chat)}:{address.peer}"
@@ -193,6 +193,11 @@ def _resolve_group(address: Address, rules: ChannelRules) -> Resolved:
         address=address,
         rules=rules,
     )
+
+
+def key_of_speaker(platform: str, peer: str) -> str:
+    """The key of the own memory of somebody who speaks in a group, whatever the rules of direct chats are (E1)."""
+    return _key(escape(platform), _DIRECT + escape(peer))
 
 
 def _heard_in_group(

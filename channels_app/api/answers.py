@@ -24,6 +24,11 @@ class CapturedEntry(serializers.Serializer[Any]):
     type = serializers.ChoiceField(choices=EntryType.choices)
     scope = serializers.CharField()
     outcome = serializers.ChoiceField(choices=Outcome.choices)
+    reason = serializers.ChoiceField(
+        choices=["taken_out"],
+        allow_null=True,
+        help_text="Of what is suppressed: people took it out; saving it on purpose brings it back.",
+    )
 
 
 class Directive(serializers.Serializer[Any]):

@@ -73,6 +73,7 @@ class TurnsView(Call):
                         "type": result.entry.type,
                         "scope": result.entry.scope.key,
                         "outcome": result.outcome,
+                        "reason": result.reason,
                     }
                     for result in taken.remembered
                 ],

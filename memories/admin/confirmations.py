@@ -9,7 +9,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
 SHOWN = 10  # of the rows it is about
 F = TypeVar("F", bound=forms.Form)
@@ -44,6 +44,25 @@ class TermForm(ReasonForm):
     field_order = ["term", "reason"]
 
 
+class CopiesForm(ReasonForm):
+    """Why, and whether the copies go, too."""
+
+    copies = forms.BooleanField(
+        label=_("With its copies"),
+        required=False,
+        help_text=_("The same words in other memories, and what was drawn from them; they come back together."),
+        widget=UnfoldBooleanSwitchWidget,
+    )
+    field_order = ["copies", "reason"]
+
+
+class CopiesTermForm(TermForm):
+    """Why, for how long from now, and whether what went with it comes back, too."""
+
+    copies = CopiesForm.base_fields["copies"]
+    field_order = ["term", "copies", "reason"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """What the page asks."""
@@ -58,9 +77,9 @@ class Question:
     hidden: list[tuple[str, str]] = field(default_factory=list)
 
 
-def form_of(request: HttpRequest, kind: type[F]) -> F:
+def form_of(request: HttpRequest, kind: type[F], **initial: Any) -> F:
     """The form of such a page, bound once the answer has been given."""
-    return kind(request.POST) if is_answer(request) else kind()
+    return kind(request.POST) if is_answer(request) else kind(initial=initial)
 
 
 def is_answer(request: HttpRequest) -> bool:

@@ -14,8 +14,18 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from memories import curation
-from memories.admin.confirmations import Question, ReasonForm, TermForm, ask, chosen, form_of, is_answer
+from memories import curation, store
+from memories.admin.confirmations import (
+    CopiesForm,
+    CopiesTermForm,
+    Question,
+    ReasonForm,
+    TermForm,
+    ask,
+    chosen,
+    form_of,
+    is_answer,
+)
 from memories.admin.states import State, policies_of, state_of
 from memories.admin.together import Together, report
 from memories.admin.wall import actor_of
@@ -69,10 +79,12 @@ class OutAndBack(Together):
         return act(request, entries)
 
     def _expire(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
-        form = form_of(request, ReasonForm)
+        copies = store.going_along(entries)
+        is_own = all(map(store.are_own_words, entries))
+        form = form_of(request, CopiesForm if copies else ReasonForm, copies=is_own)
         if is_answer(request) and form.is_valid():
-            reason = form.cleaned_data["reason"]
-            done = curation.expire_chosen(entries, now=timezone.now(), actor=actor_of(request), reason=reason)
+            reason, going = form.cleaned_data["reason"], [*entries, *_along(form, copies)]
+            done = curation.expire_chosen(going, now=timezone.now(), actor=actor_of(request), reason=reason)
             said = ngettext("%(n)d entry is out of use.", "%(n)d entries are out of use.", done.done)
             return self._report(request, done, said, entries)
         title = ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)}
@@ -80,14 +92,16 @@ class OutAndBack(Together):
             "It will not be recalled any more, and no machine will write it again. Nothing is deleted: you can restore "
             "it at any time."
         )
-        return ask(self, request, self._question(request, entries, title, text, gettext("Expire")), form)
+        question = self._question(request, entries, title, _and_copies(text, copies), gettext("Expire"))
+        return ask(self, request, question, form)
 
     def _restore(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
-        form = form_of(request, TermForm)
+        copies = store.coming_along(entries)
+        form = form_of(request, CopiesTermForm if copies else TermForm, copies=True)
         if is_answer(request) and form.is_valid():
             days = form.cleaned_data["term"]
             done = curation.restore_chosen(
-                entries,
+                [*entries, *_along(form, copies)],
                 term=timedelta(days=int(days)) if days else None,
                 now=timezone.now(),
                 actor=actor_of(request),
@@ -97,7 +111,8 @@ class OutAndBack(Together):
             return self._report(request, done, said, entries)
         title = ngettext("Restore %(n)d entry", "Restore %(n)d entries", len(entries)) % {"n": len(entries)}
         text = gettext("It can be recalled again at once, and its time begins anew.")
-        return ask(self, request, self._question(request, entries, title, text, gettext("Restore")), form)
+        question = self._question(request, entries, title, _and_copies(text, copies), gettext("Restore"))
+        return ask(self, request, question, form)
 
     def _question(self, request: HttpRequest, entries: list[Entry], title: str, text: str, button: str) -> Question:
         return Question(
@@ -119,3 +134,17 @@ class OutAndBack(Together):
         if len(entries) == 1:
             return reverse("admin:memories_entry_change", args=[entries[0].pk])
         return reverse("admin:memories_entry_changelist")
+
+
+def _along(form: ReasonForm, copies: list[Entry]) -> list[Entry]:
+    """The copies, if the operator wants them to share the fate of what was chosen."""
+    return copies if form.cleaned_data.get("copies") else []
+
+
+def _and_copies(text: str, copies: list[Entry]) -> str:
+    """What the page asks, with the names of the memories that hold copies."""
+    if not copies:
+        return text
+    scopes = ", ".join(sorted({str(copy.scope) for copy in copies}))
+    said = ngettext("%(n)d copy is in %(scopes)s.", "%(n)d copies are in %(scopes)s.", len(copies))
+    return f"{text} {said % {'n': len(copies), 'scopes': scopes}}"

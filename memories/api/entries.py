@@ -97,6 +97,7 @@ class EntriesView(Call):
             {
                 **body,
                 "outcome": result.outcome,
+                "reason": result.reason,
                 "linked": [str(uid) for uid in linked],
                 "brought_back": result.brought_back,
             },

@@ -1,5 +1,6 @@
 """One entry: read, change, take out, bring back, and its history (F2, A15)."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,7 @@ from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of
 from memories.api.calls import Call
 from memories.api.clock import now_of
-from memories.api.entries import entry_json
+from memories.api.entries import entry_json, state_of
 from memories.api.idempotency import repeatable
 from memories.api.lineage import EntryWithLineage, lineage_json
 from memories.api.preconditions import etag, expected_version
@@ -24,6 +25,7 @@ from memories.exceptions import EntryNotFound
 from memories.models import BotKey, Entry, Policy
 
 COLUMNS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
+COPIES = ("all", "none")
 _DAYS_MAX = 36_500
 
 
@@ -50,6 +52,15 @@ class Term(fields.StrictSerializer):
     """For how long an entry is brought back; null: for as long as its policy says."""
 
     term_days = fields.Whole(min_value=1, max_value=_DAYS_MAX, allow_null=True, default=None)
+    copies = fields.Word(
+        choices=COPIES, default="all", help_text="Whether what was taken out together with it comes back, too."
+    )
+
+
+class Going(fields.StrictSerializer):
+    """Whether the copies of a statement go with it; left out: those of a person's own words do."""
+
+    copies = fields.Word(required=False, choices=COPIES)
 
 
 class Wanted(fields.StrictSerializer):
@@ -71,6 +82,7 @@ class EntryView(Call):
 
     required = {"GET": Permission.READ, "PATCH": Permission.WRITE, "DELETE": Permission.WRITE}
     versioned = ("PATCH", "DELETE")
+    queried = {"DELETE": Going}
 
     @extend_schema(operation_id="read_entry", responses=EntryWithLineage)
     def get(self, request: Request, uid: UUID) -> Response:
@@ -91,14 +103,26 @@ class EntryView(Call):
 
     @extend_schema(
         operation_id="delete_entry",
-        description="Take an entry out of use. It stays out until it is restored, and no job writes it again.",
+        description="Take an entry out of use, with its copies in the other memories its words were written to. It "
+        "stays out until it is restored, and nothing but saving it on purpose writes it again.",
+        parameters=[Going],
         request=None,
-        responses={200: answers.EntryAnswer},
+        responses={200: answers.EntryWithCopies},
     )
     @repeatable
     def delete(self, request: Request, uid: UUID) -> Response:
-        fields.StrictSerializer(data=request.data).is_valid(raise_exception=True)
-        return shown(request, store.expire(entry_for(key_of(request), uid), **_by(request)))
+        told = Going(data=request.data)
+        told.is_valid(raise_exception=True)
+        key = key_of(request)
+        entry = entry_for(key, uid)
+        along = _told_once(self.asked, told.validated_data).get("copies")
+        gone, copies = store.expire_with_copies(
+            entry,
+            along=store.are_own_words(entry) if along is None else along == "all",
+            reach=key.may_reach,
+            **_by(request),
+        )
+        return _with_copies(request, gone, copies)
 
 
 class RestoreView(Call):
@@ -107,14 +131,18 @@ class RestoreView(Call):
     required = {"POST": Permission.WRITE}
     versioned = ("POST",)
 
-    @extend_schema(operation_id="restore_entry", request=Term, responses=answers.EntryAnswer)
+    @extend_schema(operation_id="restore_entry", request=Term, responses=answers.EntryWithCopies)
     @repeatable
     def post(self, request: Request, uid: UUID) -> Response:
         asked = Term(data=request.data)
         asked.is_valid(raise_exception=True)
         days = asked.validated_data["term_days"]
         term = None if days is None else timedelta(days=days)
-        return shown(request, store.restore(entry_for(key_of(request), uid), term=term, **_by(request)))
+        key, along = key_of(request), asked.validated_data["copies"] == "all"
+        back, copies = store.restore_with_copies(
+            entry_for(key, uid), term=term, along=along, reach=key.may_reach, **_by(request)
+        )
+        return _with_copies(request, back, copies)
 
 
 class RevertView(Call):
@@ -145,6 +173,25 @@ def shown(request: Request, entry: Entry) -> Response:
     """An entry as an answer, with its version as ETag."""
     policies = Policy.objects.of(entry.workspace_id)
     return Response(entry_json(entry, policies, now_of(request)), headers=etag(entry))
+
+
+def _with_copies(request: Request, entry: Entry, copies: Sequence[Entry]) -> Response:
+    """An entry as an answer, with its copies by name."""
+    answer = shown(request, entry)
+    policies, now = Policy.objects.of(entry.workspace_id), now_of(request)
+    answer.data["copies"] = [
+        {"id": str(copy.uid), "scope": copy.scope.key, "type": copy.type, "state": state_of(copy, policies, now)}
+        for copy in copies
+    ]
+    return answer
+
+
+def _told_once(query: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """What stands in the query string or in the body, never in both."""
+    twice = sorted(query.keys() & body.keys())
+    if twice:
+        raise serializers.ValidationError({name: [_("This is given twice.")] for name in twice})
+    return {**query, **body}
 
 
 def _by(request: Request) -> dict[str, Any]:

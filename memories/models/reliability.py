@@ -27,6 +27,7 @@ class Suppression(Recorded):
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, related_name="+")
     fingerprint = models.CharField(max_length=32)
+    wordings = ArrayField(models.CharField(max_length=32), default=list)  # fingerprints of all else that said it
     origins = ArrayField(models.CharField(max_length=300), default=list)
     conversation = models.CharField(max_length=300, default="", editable=False)  # where these were said; *: in several
     actor = models.CharField(_("by"), max_length=200)

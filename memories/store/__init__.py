@@ -2,6 +2,14 @@
 
 from memories.store.before import Before, before, changed_since
 from memories.store.changes import PLAIN, Edit, differing, edit, expire, read_columns, restore, revert
+from memories.store.copies import (
+    are_own_words,
+    coming_along,
+    copies_of,
+    expire_with_copies,
+    going_along,
+    restore_with_copies,
+)
 from memories.store.intake import Remembered, remember, remember_many
 from memories.store.locks import lock_scopes
 from memories.store.many import Done, bring_back, change_alike, merge_into, name_sources, supersede, take_out
@@ -14,13 +22,18 @@ __all__ = [
     "Done",
     "Edit",
     "Remembered",
+    "are_own_words",
     "before",
     "bring_back",
     "change_alike",
     "changed_since",
+    "coming_along",
+    "copies_of",
     "differing",
     "edit",
     "expire",
+    "expire_with_copies",
+    "going_along",
     "lock_scopes",
     "merge_into",
     "name_sources",
@@ -30,6 +43,7 @@ __all__ = [
     "remember",
     "remember_many",
     "restore",
+    "restore_with_copies",
     "revert",
     "standing_in_for",
     "supersede",

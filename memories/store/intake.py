@@ -21,6 +21,8 @@ from memories.store.suppressions import Suppressions
 from memories.store.twins import Arrival, Newcomers, Twin, best_twin, choose_probes, stored_twins
 
 log = structlog.get_logger(__name__)
+#: Why a draft is suppressed: people took this out, and only saving it on purpose brings it back (A15).
+TAKEN_OUT = "taken_out"
 _MOMENT = timedelta(microseconds=1)
 
 
@@ -32,6 +34,11 @@ class Remembered:
     outcome: Outcome
     linked: tuple[int, ...] = ()  # entries it resembles but was not merged with
     brought_back: bool = False  # people had taken these words out; saving them on purpose let them in again
+
+    @property
+    def reason(self) -> str | None:
+        """Why nothing was written, as a word to act on; None when something was."""
+        return TAKEN_OUT if self.outcome == Outcome.SUPPRESSED else None
 
 
 def remember(draft: Draft, *, now: datetime, actor: str) -> Remembered:

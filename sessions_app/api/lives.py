@@ -98,7 +98,7 @@ def _became(remembered: Remembered | None, reason: str) -> dict[str, Any]:
         return {"id": None, "type": None, "scope": None, "outcome": None, "reason": reason}
     entry = remembered.entry
     shown = {"id": str(entry.uid), "type": entry.type, "scope": entry.scope.key}
-    return {**shown, "outcome": remembered.outcome, "reason": None}
+    return {**shown, "outcome": remembered.outcome, "reason": remembered.reason}
 
 
 class CompactView(OneSession):

@@ -1,0 +1,198 @@
+"""What was deleted stays gone when it is said again, and its copies go and come back with it (A15)."""
+
+import json
+from typing import Any
+
+import pytest
+
+from memories import store
+from memories.models import Entry, Scope, Suppression, Workspace
+from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_key
+
+pytestmark = pytest.mark.django_db
+TURN = {"user": "my locker code is 7741", "assistant": "Noted: 7741."}
+TOOLS = {"tool_calls": [{"name": "notes"}, {"name": "mail"}], "outcome": "written down"}
+OWN, CHAT = "telegram:direct_u42", "telegram:mybot:group_g1"
+
+
+def say(api: Api, address: dict[str, Any], **turn: Any) -> list[dict[str, Any]]:
+    answer = api.post("turns", {"address": address, **TURN, **turn})
+    assert answer.status_code == 201, answer.json()
+    return list(answer.json()["entries"])
+
+
+def delete(api: Api, entry: str, query: str = "") -> dict[str, Any]:
+    answer = api.request("DELETE", f"entries/{entry}{query}")
+    assert answer.status_code == 200, answer.json()
+    return dict(answer.json())
+
+
+def restore(api: Api, entry: str, **body: Any) -> dict[str, Any]:
+    answer = api.post(f"entries/{entry}/restore", body)
+    assert answer.status_code == 200, answer.json()
+    return dict(answer.json())
+
+
+def served(api: Api, address: dict[str, Any]) -> str:
+    asked = {"message": "what was my locker code, yesterday or today?", "need": "off", "cache": False}
+    answer = api.post("recall", {"address": address, **asked})
+    return json.dumps([answer.json()["memories"], answer.json()["events"], answer.json()["context"]])
+
+
+def state(api: Api, entry: str) -> str:
+    return str(api.get(f"entries/{entry}").json()["state"])
+
+
+def by_scope(entries: list[dict[str, Any]]) -> dict[str, str]:
+    return {entry["scope"]: entry["id"] for entry in entries if entry["type"] == "chat_turn"}
+
+
+@pytest.mark.parametrize("again", [{}, {"user": "MY LOCKER CODE is  7741 "}], ids=["same words", "other case"])
+def test_the_same_turn_after_a_deletion_is_suppressed_and_says_so(api: Api, again: dict[str, str]) -> None:
+    (first,) = say(api, TELEGRAM)
+    assert (first["outcome"], first["reason"]) == ("created", None)
+    delete(api, first["id"])
+    (second,) = say(api, TELEGRAM, **again)
+    assert (second["outcome"], second["reason"], second["id"]) == ("suppressed", "taken_out", first["id"])
+    assert "7741" not in served(api, TELEGRAM)
+    session = api.get("sessions").json()["results"][0]["key"]
+    assert "7741" not in api.get(f"sessions/{session}/history").content.decode()
+
+
+def test_so_is_what_was_done_in_it(api: Api) -> None:
+    first = say(api, TELEGRAM, **TOOLS)
+    assert {entry["type"] for entry in first} == {"chat_turn", "auto_capture", "workflow_trace"}
+    for taken in first:
+        delete(api, taken["id"])
+        again = say(api, TELEGRAM, **TOOLS)
+        assert {entry["outcome"] for entry in again} == {"suppressed"}, taken["type"]
+        restore(api, taken["id"])
+
+
+def test_an_earlier_wording_is_gone_too(api: Api) -> None:
+    (first,) = say(api, TELEGRAM)
+    api.request("PATCH", f"entries/{first['id']}", json.dumps({"content": "The locker has a code."}))
+    delete(api, first["id"])
+    assert [entry["outcome"] for entry in say(api, TELEGRAM)] == ["suppressed"]
+
+
+def test_only_saving_it_on_purpose_brings_it_back(api: Api) -> None:
+    (first,) = say(api, TELEGRAM)
+    content = api.get(f"entries/{first['id']}").json()["content"]
+    delete(api, first["id"])
+    captured = api.post("entries", {"scope": OWN, "content": content, "source": "conversation_capture"}).json()
+    assert (captured["outcome"], captured["reason"]) == ("suppressed", "taken_out")
+    saved = api.post("entries", {"scope": OWN, "content": content}).json()
+    assert (saved["outcome"], saved["brought_back"], saved["reason"]) == ("created", True, None)
+    assert say(api, TELEGRAM)[0]["outcome"] == "created"
+    assert not Suppression.objects.exists()
+
+
+def test_restored_it_is_said_again_as_any_other(api: Api) -> None:
+    (first,) = say(api, TELEGRAM)
+    delete(api, first["id"])
+    say(api, TELEGRAM)
+    restore(api, first["id"])
+    assert "7741" in served(api, TELEGRAM)
+    assert say(api, TELEGRAM)[0]["outcome"] == "skipped"
+
+
+@pytest.mark.parametrize("first", [OWN, CHAT])
+def test_the_copies_of_a_statement_go_together_and_the_answer_names_them(api: Api, first: str) -> None:
+    said = by_scope(say(api, GROUP))
+    other = CHAT if first == OWN else OWN
+    answer = delete(api, said[first])
+    assert answer["state"] == "expired"
+    assert [(copy["id"], copy["scope"], copy["state"]) for copy in answer["copies"]] == [
+        (said[other], other, "expired")
+    ]
+    assert "7741" not in served(api, GROUP)
+    assert {entry["outcome"] for entry in say(api, GROUP)} == {"suppressed"}
+
+
+@pytest.mark.parametrize("first", [OWN, CHAT])
+def test_what_went_together_comes_back_together(api: Api, first: str) -> None:
+    said = by_scope(say(api, GROUP))
+    delete(api, said[first])
+    answer = restore(api, said[CHAT])
+    assert [(copy["id"], copy["state"]) for copy in answer["copies"]] == [(said[OWN], "live")]
+    assert state(api, said[OWN]) == state(api, said[CHAT]) == "live"
+    assert not Suppression.objects.exists()
+
+
+def test_told_otherwise_only_one_comes_back(api: Api) -> None:
+    said = by_scope(say(api, GROUP))
+    delete(api, said[OWN])
+    answer = restore(api, said[OWN], copies="none")
+    assert [copy["state"] for copy in answer["copies"]] == ["expired"]
+    assert state(api, said[CHAT]) == "expired"
+
+
+def test_what_was_taken_out_by_itself_stays_out_when_a_copy_comes_back(api: Api) -> None:
+    said = by_scope(say(api, GROUP))
+    delete(api, said[CHAT], "?copies=none")
+    delete(api, said[OWN], "?copies=none")
+    restore(api, said[OWN])
+    assert (state(api, said[OWN]), state(api, said[CHAT])) == ("live", "expired")
+
+
+@pytest.mark.parametrize("where", ["query", "body"])
+def test_told_otherwise_only_one_goes_and_the_answer_names_what_stays(api: Api, where: str) -> None:
+    said = by_scope(say(api, GROUP))
+    path = f"entries/{said[OWN]}"
+    if where == "query":
+        answer = api.request("DELETE", f"{path}?copies=none")
+    else:
+        answer = api.request("DELETE", path, json.dumps({"copies": "none"}))
+    assert [(copy["id"], copy["state"]) for copy in answer.json()["copies"]] == [(said[CHAT], "live")]
+    assert "7741" in served(api, GROUP)
+
+
+def test_copies_are_all_or_none(api: Api) -> None:
+    (said,) = say(api, TELEGRAM)
+    answer = api.request("DELETE", f"entries/{said['id']}?copies=some")
+    assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "copies")
+    twice = api.request("DELETE", f"entries/{said['id']}?copies=all", json.dumps({"copies": "none"}))
+    assert (twice.status_code, twice.json()["errors"][0]["attr"]) == (400, "copies")
+
+
+def test_a_fact_drawn_from_it_goes_too_wherever_it_is_kept(api: Api, workspace: Workspace) -> None:
+    said = by_scope(say(api, GROUP))
+    turn = Entry.objects.get(uid=said[OWN])
+    copy = Entry.objects.get(uid=said[CHAT])
+    Entry.objects.filter(pk=copy.pk).update(type="fact", tier=2, content="the locker opens with 7741", sender_id="")
+    answer = delete(api, str(turn.uid))
+    assert [(one["id"], one["state"]) for one in answer["copies"]] == [(str(copy.uid), "expired")]
+    answer = restore(api, str(turn.uid))
+    assert [(one["id"], one["state"]) for one in answer["copies"]] == [(str(copy.uid), "live")]
+
+
+def test_a_bound_key_takes_along_and_names_what_it_reaches(api: Api, workspace: Workspace) -> None:
+    said = by_scope(say(api, GROUP))
+    own = Api(make_key(workspace, scope_patterns=["telegram:direct_*"]))
+    assert delete(own, said[OWN])["copies"] == []
+    assert state(api, said[CHAT]) == "live"
+
+
+def test_what_another_said_in_the_same_words_stays(api: Api) -> None:
+    said = by_scope(say(api, GROUP))
+    theirs = by_scope(say(api, {**GROUP, "peer": "u43"}))
+    delete(api, said[OWN])
+    assert state(api, theirs["telegram:direct_u43"]) == "live"
+
+
+def test_what_nobody_in_particular_said_goes_alone(api: Api) -> None:
+    said = by_scope(say(api, GROUP))
+    turn = Entry.objects.select_related("scope").get(uid=said[CHAT])
+    draft = make_draft(turn.scope, "The group talked about lockers.", origins=tuple(turn.origins))
+    summary = store.remember(draft, now=NOW, actor="job:compress").entry
+    states = {copy["id"]: copy["state"] for copy in delete(api, str(summary.uid))["copies"]}
+    assert states == {said[OWN]: "live", said[CHAT]: "suppressed"}
+
+
+def test_a_frozen_copy_refuses_the_whole_deletion(api: Api) -> None:
+    said = by_scope(say(api, GROUP))
+    Scope.objects.filter(key=CHAT).update(frozen=True)
+    assert api.request("DELETE", f"entries/{said[OWN]}").status_code == 409
+    assert state(api, said[OWN]) == "live"
+    assert delete(api, said[OWN], "?copies=none")["state"] == "expired"
