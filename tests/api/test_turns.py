@@ -23,7 +23,13 @@ def test_a_turn_becomes_one_entry_and_the_answer_names_it(api: Api) -> None:
     answer = say(api)
     entry = Entry.objects.get()
     assert answer["entries"] == [
-        {"id": str(entry.uid), "type": "chat_turn", "scope": "telegram:direct_u42", "outcome": "created"}
+        {
+            "id": str(entry.uid),
+            "type": "chat_turn",
+            "scope": "telegram:direct_u42",
+            "outcome": "created",
+            "reason": None,
+        }
     ]
     assert answer["directives"] == [] and answer["degraded"] == []
     assert entry.content == "User: I moved to Hangzhou\nAssistant: Noted."
