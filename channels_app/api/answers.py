@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from memories.api import answers
 from memories.choices import EntryType, Outcome
+from memories.store import TAKEN_OUT
 
 
 class SessionAnswer(serializers.Serializer[Any]):
@@ -25,7 +26,7 @@ class CapturedEntry(serializers.Serializer[Any]):
     scope = serializers.CharField()
     outcome = serializers.ChoiceField(choices=Outcome.choices)
     reason = serializers.ChoiceField(
-        choices=["taken_out"],
+        choices=[TAKEN_OUT],
         allow_null=True,
         help_text="Of what is suppressed: people took it out; saving it on purpose brings it back.",
     )

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Outcome, Source
+from memories.store import TAKEN_OUT
 
 ENTRY_STATES = ("live", "due", "expired", "archived", "superseded", "suppressed")
 
@@ -40,28 +41,9 @@ class SavedEntry(EntryAnswer):
     """A memory as it stands after it was saved, and what became of what was sent."""
 
     outcome = serializers.ChoiceField(choices=Outcome.choices)
-    reason = serializers.ChoiceField(
-        choices=["taken_out"],
-        allow_null=True,
-        help_text="Of what is suppressed: people took it out; saving it on purpose brings it back.",
-    )
+    reason = serializers.ChoiceField(choices=[TAKEN_OUT], allow_null=True, help_text="Why it is suppressed.")
     linked = serializers.ListField(child=serializers.UUIDField(), help_text="Entries it resembles.")
     brought_back = serializers.BooleanField(help_text="People had taken these words out before.")
-
-
-class CopyAnswer(serializers.Serializer[Any]):
-    """Another entry that rests on the same messages, as it stands now."""
-
-    id = serializers.UUIDField()
-    scope = serializers.CharField()
-    type = serializers.ChoiceField(choices=EntryType.choices)
-    state = serializers.ChoiceField(choices=ENTRY_STATES)
-
-
-class EntryWithCopies(EntryAnswer):
-    """A memory, and the copies of it that went or came with it, or stayed."""
-
-    copies = CopyAnswer(many=True)
 
 
 class Page(serializers.Serializer[Any]):

@@ -1,6 +1,5 @@
 """One entry: read, change, take out, bring back, and its history (F2, A15)."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -16,7 +15,8 @@ from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of
 from memories.api.calls import Call
 from memories.api.clock import now_of
-from memories.api.entries import entry_json, state_of
+from memories.api.copies import COPIES, EntryWithCopies, Going, told_once, with_copies
+from memories.api.entries import entry_json
 from memories.api.idempotency import repeatable
 from memories.api.lineage import EntryWithLineage, lineage_json
 from memories.api.preconditions import etag, expected_version
@@ -25,7 +25,6 @@ from memories.exceptions import EntryNotFound
 from memories.models import BotKey, Entry, Policy
 
 COLUMNS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
-COPIES = ("all", "none")
 _DAYS_MAX = 36_500
 
 
@@ -55,12 +54,6 @@ class Term(fields.StrictSerializer):
     copies = fields.Word(
         choices=COPIES, default="all", help_text="Whether what was taken out together with it comes back, too."
     )
-
-
-class Going(fields.StrictSerializer):
-    """Whether the copies of a statement go with it; left out: those of a person's own words do."""
-
-    copies = fields.Word(required=False, choices=COPIES)
 
 
 class Wanted(fields.StrictSerializer):
@@ -107,7 +100,7 @@ class EntryView(Call):
         "stays out until it is restored, and nothing but saving it on purpose writes it again.",
         parameters=[Going],
         request=None,
-        responses={200: answers.EntryWithCopies},
+        responses={200: EntryWithCopies},
     )
     @repeatable
     def delete(self, request: Request, uid: UUID) -> Response:
@@ -115,14 +108,14 @@ class EntryView(Call):
         told.is_valid(raise_exception=True)
         key = key_of(request)
         entry = entry_for(key, uid)
-        along = _told_once(self.asked, told.validated_data).get("copies")
+        along = told_once(self.asked, told.validated_data).get("copies")
         gone, copies = store.expire_with_copies(
             entry,
             along=store.are_own_words(entry) if along is None else along == "all",
             reach=key.may_reach,
             **_by(request),
         )
-        return _with_copies(request, gone, copies)
+        return with_copies(shown(request, gone), copies, now_of(request))
 
 
 class RestoreView(Call):
@@ -131,7 +124,7 @@ class RestoreView(Call):
     required = {"POST": Permission.WRITE}
     versioned = ("POST",)
 
-    @extend_schema(operation_id="restore_entry", request=Term, responses=answers.EntryWithCopies)
+    @extend_schema(operation_id="restore_entry", request=Term, responses=EntryWithCopies)
     @repeatable
     def post(self, request: Request, uid: UUID) -> Response:
         asked = Term(data=request.data)
@@ -142,7 +135,7 @@ class RestoreView(Call):
         back, copies = store.restore_with_copies(
             entry_for(key, uid), term=term, along=along, reach=key.may_reach, **_by(request)
         )
-        return _with_copies(request, back, copies)
+        return with_copies(shown(request, back), copies, now_of(request))
 
 
 class RevertView(Call):
@@ -173,25 +166,6 @@ def shown(request: Request, entry: Entry) -> Response:
     """An entry as an answer, with its version as ETag."""
     policies = Policy.objects.of(entry.workspace_id)
     return Response(entry_json(entry, policies, now_of(request)), headers=etag(entry))
-
-
-def _with_copies(request: Request, entry: Entry, copies: Sequence[Entry]) -> Response:
-    """An entry as an answer, with its copies by name."""
-    answer = shown(request, entry)
-    policies, now = Policy.objects.of(entry.workspace_id), now_of(request)
-    answer.data["copies"] = [
-        {"id": str(copy.uid), "scope": copy.scope.key, "type": copy.type, "state": state_of(copy, policies, now)}
-        for copy in copies
-    ]
-    return answer
-
-
-def _told_once(query: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
-    """What stands in the query string or in the body, never in both."""
-    twice = sorted(query.keys() & body.keys())
-    if twice:
-        raise serializers.ValidationError({name: [_("This is given twice.")] for name in twice})
-    return {**query, **body}
 
 
 def _by(request: Request) -> dict[str, Any]:

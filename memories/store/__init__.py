@@ -10,7 +10,7 @@ from memories.store.copies import (
     going_along,
     restore_with_copies,
 )
-from memories.store.intake import Remembered, remember, remember_many
+from memories.store.intake import TAKEN_OUT, Remembered, remember, remember_many
 from memories.store.locks import lock_scopes
 from memories.store.many import Done, bring_back, change_alike, merge_into, name_sources, supersede, take_out
 from memories.store.purging import purge
@@ -18,6 +18,7 @@ from memories.store.putting_back import put_back, standing_in_for
 
 __all__ = [
     "PLAIN",
+    "TAKEN_OUT",
     "Before",
     "Done",
     "Edit",
