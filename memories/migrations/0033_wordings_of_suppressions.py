@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0031_scopes_a_recall_asked_for'),
+        ('memories', '0032_sender_names'),
     ]
 
     operations = [
