@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0032_sender_names'),
+        ('memories', '0033_versions_served'),
     ]
 
     operations = [
