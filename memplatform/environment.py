@@ -1,5 +1,6 @@
 """The environment variables that must hold a value of a certain form, checked before anything else reads them."""
 
+import ipaddress
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -93,6 +94,25 @@ def _web(text: str) -> str | None:
         return wanted
 
 
+def _public(text: str) -> str | None:
+    wanted = "the address people call, such as https://memory.example.org, without a path"
+    return wanted if _web(text) or urlsplit(text).path.strip("/") or urlsplit(text).query else None
+
+
+def _networks(text: str) -> str | None:
+    try:
+        for part in text.split(","):
+            ipaddress.ip_network(part.strip(), strict=False)
+    except ValueError:
+        return "addresses or networks such as 10.0.0.0/8, with commas"
+    return None
+
+
+def _hours(text: str) -> str | None:
+    is_whole = text.isascii() and text.isdigit() and 0 < int(text[:6]) <= 8_760
+    return None if is_whole else "a whole number of hours between 1 and 8760"
+
+
 def _readable(text: str) -> str | None:
     return None if Path(text).is_file() and os.access(text, os.R_OK) else "the path of a file that can be read"
 
@@ -111,6 +131,9 @@ CHECKS: dict[str, Callable[[str], str | None]] = {
     "MEMPLATFORM_DATA": _file_name,
     "MEMPLATFORM_HOST": _host,
     "MEMPLATFORM_PORT": _port,
+    "MEMPLATFORM_PUBLIC_URL": _public,
+    "MEMPLATFORM_TRUSTED_PROXIES": _networks,
+    "MEMPLATFORM_LOGIN_HOURS": _hours,
     "MEMPLATFORM_TEST_CLOCK": _switch,
     "DEBUG": _switch,
     "DATABASE_URL": _database,

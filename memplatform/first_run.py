@@ -33,6 +33,8 @@ def ensure(data: Path, *, now: datetime) -> FirstRun:
     folder.mkdir(mode=0o700, exist_ok=True)
     new_password = _operator(folder / "operator-password")
     new_key = _bot(folder / "bot-key")
+    if not (folder / "metrics-key").exists():
+        keep(folder / "metrics-key", secrets.token_urlsafe(32))
     if key := BotKey.objects.usable(now).filter(bot=_demo_bot()).first():
         demo.tell(key, now=now)
     return FirstRun(

@@ -1,15 +1,20 @@
 """The page at `/`: that the platform runs here, and where everything is."""
 
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from memplatform import health
-from memplatform.callers import may_see_details
+from memplatform.callers import is_staff
 
 
 @never_cache
@@ -23,20 +28,21 @@ def page(request: HttpRequest) -> HttpResponse:
         "behind": _("Everything runs; some work is behind its time."),
         "unavailable": _("Not ready to answer yet."),
     }
-    context = {
-        "status": condition.status,
-        "sentence": sentences[condition.status],
-        "links": _links(is_trusted=may_see_details(request, now=now)),
-        "api": request.build_absolute_uri("/api/v1/"),
-    }
+    links = [
+        (reverse("admin:index"), _("Admin"), _("See, correct and restore what bots remember.")),
+        (reverse("docs"), _("API"), _("Every call, to read and to try; with a login or a key.")),
+        (reverse("readyz"), _("Health"), _("For load balancers and monitors.")),
+    ]
+    api = request.build_absolute_uri("/api/v1/")
+    context = {"status": condition.status, "sentence": sentences[condition.status], "links": links, "api": api}
     return render(request, "front.html", context, status=503 if condition.missing else 200)
 
 
-def _links(*, is_trusted: bool) -> list[tuple[str, str, str]]:
-    """Address, name and purpose; the API's own pages only for those who may open them."""
-    links = [(reverse("admin:index"), _("Admin"), _("See, correct and restore what bots remember."))]
-    if is_trusted:
-        links.append((reverse("docs"), _("API"), _("Every call, to read and to try.")))
-        links.append((reverse("schema"), _("Schema"), _("The same for programs (OpenAPI).")))
-    links.append((reverse("readyz"), _("Health"), _("For load balancers and monitors.")))
-    return links
+class ApiPages(SpectacularSwaggerSplitView):
+    """The API to read and to try; a browser without a login is sent to it."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        is_browser = "text/html" in request.headers.get("Accept", "")
+        if is_browser and not is_staff(request) and "Authorization" not in request.headers:
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        return super().dispatch(request, *args, **kwargs)

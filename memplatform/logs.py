@@ -45,6 +45,7 @@ def configuration(form: str, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django-q": {"level": "WARNING"},  # it tells of every pulse
+            "axes": {"level": "WARNING"},  # wrong passwords and locked logins; not each step of its own
             "httpx": {"level": "WARNING"},
             "httpx2": {"level": "WARNING"},
             "openai": {"level": "WARNING"},

@@ -6,12 +6,14 @@ What an operator tunes while the platform runs (limits, weights, times) is read 
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import django_stubs_ext
 import environ
-from django.templatetags.static import static
 
 from memplatform import environment, logs, postgres
+from memplatform.admin_settings import *  # noqa: F403 - settings of one subject, in a module of their own
+from memplatform.login_settings import *  # noqa: F403
 
 django_stubs_ext.monkeypatch()  # ModelForm[Entry] and its like mean something to the type checker, nothing at run time
 
@@ -50,18 +52,30 @@ def _in_file(path: str) -> str:
     return Path(path).read_text().strip() if path else ""
 
 
+def _in_file_if_there(path: Path) -> str:
+    """What a file of the data folder holds; nothing where it was not made yet, or is not for this account."""
+    return _in_file(str(path)) if os.access(path, os.R_OK) else ""
+
+
 SECRET_KEY = _secret_key()
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 #: Secrets are encrypted with the first and read with any of these; without one, SECRET_KEY is used.
 SECRETS_KEYS = env.list("MEMPLATFORM_SECRETS_KEY", default=[])
 DEBUG = env.bool("DEBUG", default=False)
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
+#: The address people and bots call, where a proxy with TLS stands in front: https://memory.example.org
+PUBLIC_URL = env("MEMPLATFORM_PUBLIC_URL", default="").rstrip("/")
+#: Addresses and networks of proxies that are believed about who calls; with a public address, those of this machine.
+TRUSTED_PROXIES = env.list("MEMPLATFORM_TRUSTED_PROXIES", default=[]) or (["127.0.0.0/8", "::1"] if PUBLIC_URL else [])
+_PUBLIC_HOST = [urlsplit(PUBLIC_URL).hostname] if PUBLIC_URL else []
+#: The supervisor asks on this machine whether the platform is ready, whatever name others call it by.
+ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), *_PUBLIC_HOST, *LOOPBACK]
 HOST = env("MEMPLATFORM_HOST", default="127.0.0.1")
 PORT = env.int("MEMPLATFORM_PORT", default=8000)
 #: X-Memplatform-Now is believed only when this is on (tests of time).
 TEST_CLOCK = env.bool("MEMPLATFORM_TEST_CLOCK", default=False)
-#: Opens /metrics and the details of /readyz to callers from other machines.
-METRICS_KEY = env("MEMPLATFORM_METRICS_KEY", default="")
+#: Opens /metrics and the details of /readyz; the first start makes one.
+METRICS_KEY = env("MEMPLATFORM_METRICS_KEY", default="") or _in_file_if_there(DATA_DIR / "credentials" / "metrics-key")
 if PROCESS == "web":  # read when prometheus_client is first imported: counters of all workers, in files
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(DATA_DIR / "metrics")
     (DATA_DIR / "metrics").mkdir(parents=True, exist_ok=True)
@@ -86,11 +100,15 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "axes",
+    "csp",
 ]
 
 MIDDLEWARE = [
+    "memplatform.proxies.TrustedProxies",
     "memplatform.trace.RequestTrace",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -101,7 +119,20 @@ MIDDLEWARE = [
     "memplatform.zone.OperatorsZone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",  # last: it answers for a login that is locked
 ]
+
+# People who log in: memplatform.login_settings.
+SESSION_COOKIE_AGE = env.int("MEMPLATFORM_LOGIN_HOURS", default=12) * 3600
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+
+# Behind TLS: cookies, links and redirects are for https alone. A proxy says so, if it is trusted (memplatform.proxies).
+IS_HTTPS = PUBLIC_URL.startswith("https://")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$", r"^api/"]  # asked on this machine, past the proxy
+SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 
 ROOT_URLCONF = "memplatform.urls"
 WSGI_APPLICATION = "memplatform.wsgi.application"
@@ -174,8 +205,11 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_AUTHENTICATION": ["memories.api.authentication.BotKeyAuthentication"],
-    "SERVE_PERMISSIONS": ["memories.api.permissions.LoopbackOrKey"],
+    "SERVE_AUTHENTICATION": [
+        "memories.api.authentication.BotKeyAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "SERVE_PERMISSIONS": ["memories.api.permissions.StaffOrKey"],
     "SWAGGER_UI_DIST": "SIDECAR",  # everything from here: no page of ours asks another host
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": True,
@@ -190,35 +224,6 @@ SPECTACULAR_SETTINGS = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576  # a larger body is refused before it is parsed
 
-UNFOLD = {
-    "SITE_TITLE": "memplatform",
-    "SITE_HEADER": "memplatform",
-    "SITE_SYMBOL": "psychology",
-    "SITE_URL": None,
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("memplatform/icon.svg")}],
-    "ENVIRONMENT": "memplatform.zone.shown",
-    "SHOW_LANGUAGES": True,
-    "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "memplatform.home.page",
-    "STYLES": [lambda request: static("memplatform/admin.css")],
-    "SIDEBAR": {"show_search": True, "command_search": True, "navigation": []},
-    "COLORS": {
-        "primary": {  # teal: calm, and unlike the red and orange of what needs attention
-            "50": "#f0fdfa",
-            "100": "#ccfbf1",
-            "200": "#99f6e4",
-            "300": "#5eead4",
-            "400": "#2dd4bf",
-            "500": "#14b8a6",
-            "600": "#0d9488",
-            "700": "#0f766e",
-            "800": "#115e59",
-            "900": "#134e4a",
-            "950": "#042f2e",
-        }
-    },
-}
-
 LOGIN_REDIRECT_URL = "admin:index"
 LANGUAGE_CODE = env("LANGUAGE_CODE", default="en")
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
@@ -228,7 +233,8 @@ USE_TZ = True
 FORMAT_MODULE_PATH = "memplatform.formats"
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # served from where the packages keep them: nothing to collect
-SILENCED_SYSTEM_CHECKS: list[str] = []
+#: Whether all of a domain, and browsers' own lists, promise https is for the domain's owner to say.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 LOG_FORMAT = env("LOG_FORMAT", default="plain")  # plain, or json: one object a line
 LOG_LEVEL = env("LOG_LEVEL", default="INFO").upper()

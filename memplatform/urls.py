@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView
 
 from memories.api import errors
 from memplatform import front, health, metrics
@@ -14,7 +14,7 @@ urlpatterns = [
     path("api/v1/", include("sessions_app.api.urls")),
     path("api/v1/", include("memories.api.urls")),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("api/docs", front.ApiPages.as_view(url_name="schema"), name="docs"),
     path("livez", health.livez),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", metrics.metrics),

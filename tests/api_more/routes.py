@@ -12,8 +12,8 @@ SCOPE = "telegram:direct_u42"
 CONTENT = "My cat is called Rice"
 
 #: Tells only whether the platform lives, and details to this machine: tested with the processes.
-OPEN = {"livez", "readyz", "metrics"}
-#: Tells what calls there are: this machine, or any key.
+OPEN = {"", "livez", "readyz", "metrics"}
+#: Tells what calls there are: staff, or any key.
 LOCAL = {"api/schema", "api/docs"}
 #: Pages of people with passwords, walked by tests of their own.
 ADMIN = "admin/"

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from django_q.models import OrmQ
 
 from tests.conftest import TELEGRAM, Api
 from tests.house import free_port
 from tests.processes import database_url
 
+KEY = "for the watchman"
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -26,7 +27,8 @@ def scraped(text: str) -> dict[str, float]:
 
 
 def scrape() -> dict[str, float]:
-    answer = Client().get("/metrics")
+    with override_settings(METRICS_KEY=KEY):
+        answer = Client().get("/metrics", headers={"Authorization": f"Bearer {KEY}"})
     assert answer["Content-Type"].startswith("text/plain; version=")
     return scraped(answer.content.decode())
 
@@ -102,6 +104,7 @@ def web(db: None, tmp_path: Path) -> Iterator[str]:
             "MEMPLATFORM_PROCESS": "web",
             "DATABASE_URL": database_url(),
             "MEMORY_EMBEDDERS": "",
+            "MEMPLATFORM_METRICS_KEY": KEY,
         },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -115,7 +118,8 @@ def get(url: str) -> str:
     end = time.monotonic() + 40
     while True:
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
+            request = urllib.request.Request(url, headers={"Authorization": f"Bearer {KEY}"})
+            with urllib.request.urlopen(request, timeout=5) as answer:
                 return str(answer.read().decode())
         except OSError:
             assert time.monotonic() < end, "it does not answer"

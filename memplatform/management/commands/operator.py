@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from axes.utils import reset
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
@@ -31,6 +32,7 @@ class Command(BaseCommand):
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with transaction.atomic():
             is_new = _reset(name, password)
+            reset(username=name)  # what was locked by wrong passwords is open again
             keep(file, password)  # before the commit: a password nobody knows is never left behind
         done = _("The account %s was made.") if is_new else _("%s has a new password, and is logged out everywhere.")
         self.stdout.write(done % name)

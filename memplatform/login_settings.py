@@ -1,0 +1,36 @@
+"""Settings of logins and pages: guessing is slowed down, passwords are checked, pages load from here alone."""
+
+from datetime import timedelta
+
+from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
+
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+AXES_FAILURE_LIMIT = 5  # wrong passwords for one account from one address; then that pair waits
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # so that a stranger elsewhere cannot lock an operator out
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "admin/locked.html"
+AXES_ENABLE_ADMIN = False  # its tables know no workspace; the log names account and address
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
+AXES_SENSITIVE_PARAMETERS = ["password"]  # account and address stand in the log: somebody has to see who is attacked
+
+#: Pages load from here alone. The admin's scripts evaluate expressions (Alpine), and set styles.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, UNSAFE_EVAL],
+        "style-src": [SELF, UNSAFE_INLINE],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
