@@ -8,6 +8,7 @@ category, and nobody can tell whether it is a password.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from memories.retrieval.query import Place
 from memories.retrieval.senders import ANOTHERS_WORDS
 from sessions_app import leaving_out
 from sessions_app.choices import EventKind
+from sessions_app.terms import term_of
 
 KIND = "session_event"
 #: Looked at before suppressed ones go, and those that are too far.
@@ -32,7 +34,8 @@ LEAST_TOKENS = 3
 #: The sessions of the scopes that are asked, by an index each.
 _HERE = """
 WITH here AS MATERIALIZED (
-    SELECT s.id, s.uid, s.conversation, CASE WHEN s.is_group THEN s.chat_scope_id ELSE s.user_scope_id END AS scope_id
+    SELECT s.id, s.uid, s.conversation, s.is_group,
+        CASE WHEN s.is_group THEN s.chat_scope_id ELSE s.user_scope_id END AS scope_id
     FROM sessions_app_session s WHERE s.workspace_id = %(workspace)s AND (
         (NOT s.is_group AND s.user_scope_id = ANY(%(users)s::bigint[]))
         OR (s.is_group AND s.chat_scope_id = ANY(%(chats)s::bigint[])
@@ -42,6 +45,11 @@ WITH here AS MATERIALIZED (
 """
 #: Their rows, without summaries: whose words they are made of, and whether people took those out, no longer shows.
 _ROWS = "FROM here JOIN sessions_app_eventindex i ON i.session_id = here.id WHERE {conditions}"
+#: Of those alone whose term is not over; of a person's messages and of a group's each its own.
+_TOLD = (
+    "(i.event_id = ANY(%(longer)s::bigint[]) OR (i.event_id <> ALL(%(shorter)s::bigint[])"
+    " AND i.at > CASE WHEN here.is_group THEN %(chat_since)s::timestamptz ELSE %(user_since)s::timestamptz END))"
+)
 _SAID = "e.id, here.uid AS session, e.conversation, e.kind, e.sender_id, e.content, e.at, here.scope_id"
 _JOINED = "JOIN sessions_app_sessionevent e ON e.id = best.event_id JOIN here ON here.id = best.session_id"
 
@@ -104,7 +112,7 @@ def session_events(asked: Asked, places: Sequence[Place], now: datetime) -> list
         return []
     scopes = {place.scope.pk: place.scope.key for place in heard}
     known: dict[int, _Said] = {}
-    for rows in _looks(asked, _Log(asked, heard)):
+    for rows in _looks(asked, _Log(asked, heard, now)):
         known = {row.pk: row for row in rows} | known
         if any(row.path not in asked.handed_out for row in rows):
             break
@@ -189,6 +197,7 @@ class _Log:
 
     asked: Asked
     heard: Sequence[Place]
+    now: datetime
 
     def best(self, keywords: dict[int, float], *, then: bool = False) -> list[_Said]:
         """By words and meaning; of the days that are named alone, or of all."""
@@ -217,7 +226,7 @@ class _Log:
     ) -> list[_Said]:
         asked = self.asked
         between = ["i.at >= %(since)s" if asked.since else "", "i.at < %(until)s" if asked.until else ""]
-        conditions = " AND ".join(filter(None, ["i.kind <> %(summary)s", *between, *where]))
+        conditions = " AND ".join(filter(None, ["i.kind <> %(summary)s", _TOLD, *between, *where]))
         statement = _HERE + statement
         for name, part in {"said": _SAID, "joined": _JOINED, "rows": _ROWS, **parts, "conditions": conditions}.items():
             statement = statement.replace(f"{{{name}}}", part)
@@ -228,12 +237,26 @@ class _Log:
             "summary": EventKind.SUMMARY.value,
             "since": asked.since,
             "until": asked.until,
+            **self._terms,
             "limit": CANDIDATES + len(asked.handed_out),
         }
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)
             rows = [_Said(*row) for row in cursor.fetchall()]
         return leaving_out.without(rows, leaving_out.left_out_of(asked.workspace_id, {row.place for row in rows}))
+
+    @cached_property
+    def _terms(self) -> dict[str, Any]:
+        """Which messages are still told, in SQL."""
+        asked, ends = self.asked, {}
+        for kind in (ScopeKind.USER, ScopeKind.CHAT):
+            ends[kind] = term_of(asked.workspace_id, self._scopes(kind), kind, asked.policies, self.now)
+        return {
+            "longer": list(ends[ScopeKind.USER].longer | ends[ScopeKind.CHAT].longer),
+            "shorter": list(ends[ScopeKind.USER].shorter | ends[ScopeKind.CHAT].shorter),
+            "user_since": ends[ScopeKind.USER].since or "-infinity",
+            "chat_since": ends[ScopeKind.CHAT].since or "-infinity",
+        }
 
     def _scopes(self, kind: ScopeKind) -> list[int]:
         return [place.scope.pk for place in self.heard if place.scope.kind == kind]

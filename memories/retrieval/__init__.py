@@ -151,7 +151,7 @@ def _search(
         "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
     )
     if legs.are_wanted(query):
-        _ask_legs(query, result, sought, now, zone)
+        _ask_legs(query, result, sought, policies, now, zone)
     if sampled or query.explain:
         _explain(query, result, sought, policies, now)
 
@@ -173,11 +173,12 @@ def _moments(query: Query, policies: Policies, now: datetime, zone: tzinfo) -> l
     return moments_of(query, now, zone) if policies.weight("DATE_BOOST") else []
 
 
-def _ask_legs(query: Query, result: Recall, sought: Sought, now: datetime, zone: tzinfo) -> None:
+def _ask_legs(query: Query, result: Recall, sought: Sought, policies: Policies, now: datetime, zone: tzinfo) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
     moments = result.moments or result.timed("dates", lambda: moments_of(query, now, zone))
     own = about_asker(query, sought)
-    asked = legs.asked_by(query, moments, sought.direction, result.weights, about=query.asker if own else None)
+    about = query.asker if own else None
+    asked = legs.asked_by(query, moments, sought.direction, result.weights, policies, about=about)
     found = result.timed("events", lambda: legs.found_by_legs(asked, query, result.served, now))
     result.events = [event for event in found if not event.in_history]
     result.in_history |= bool(found) and found[0].in_history

@@ -5,7 +5,7 @@ answers for its own walls: it is given the places the caller may look at, and no
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Protocol
@@ -17,6 +17,7 @@ from django.utils.module_loading import import_string
 from memories import text
 from memories.conf import conf
 from memories.models import Entry
+from memories.models.policy import Policies
 from memories.retrieval.evidence import FOUND, NONE, WEAK, WORDS_FOUND, Evidence, worse
 from memories.retrieval.modes import Mode
 from memories.retrieval.nearness import Direction
@@ -49,6 +50,7 @@ class Asked:
     alpha: float = 0.0  # what nearness counts for beside words
     floor: float = 0.0  # least similarity of what no word speaks for
     date_boost: float = 0.0  # added to what was said on the days that are named
+    policies: Policies = field(default_factory=lambda: Policies([]))  # how long what was said is told
     handed_out: frozenset[str] = frozenset()  # paths of messages the answer need not tell
     about: str | None = None  # whom the question is about, where that is the one who asks
 
@@ -102,6 +104,7 @@ def asked_by(
     moments: Sequence[Moment],
     direction: Direction | None,
     weights: Mapping[str, float],
+    policies: Policies,
     about: str | None = None,
 ) -> Asked:
     """A question as the legs get it. One that names nothing («what did we say yesterday?») has no meaning to go by."""
@@ -118,6 +121,7 @@ def asked_by(
         alpha=weights["alpha"],
         floor=weights["floor"],
         date_boost=weights["date_boost"],
+        policies=policies,
         handed_out=query.handed_out.paths if query.handed_out else frozenset(),
         about=about,
     )

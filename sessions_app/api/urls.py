@@ -3,9 +3,15 @@
 from django.urls import path
 
 from sessions_app.api.lives import CompactView, FlushView, ResetView
+from sessions_app.api.paths import EventView
 from sessions_app.api.sessions import EventsView, HistoryView, SessionView
 
 urlpatterns = [
+    path(
+        "session_events/<uuid:session>/<int:conversation>/event-<int:event>",
+        EventView.as_view(),
+        name="session-event",
+    ),
     path("sessions/<str:key>", SessionView.as_view(), name="session"),
     path("sessions/<str:key>/events", EventsView.as_view(), name="session-events"),
     path("sessions/<str:key>/history", HistoryView.as_view(), name="session-history"),

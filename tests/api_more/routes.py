@@ -58,6 +58,7 @@ ACCESS = {
     (f"{SESSION}/events", "GET"): Access(),
     (f"{SESSION}/events", "POST"): Access(body={"events": [{"kind": "user", "content": "hello"}]}, answer=201),
     (f"{SESSION}/history", "GET"): Access(),
+    ("api/v1/session_events/<uuid:session>/<int:conversation>/event-<int:event>", "GET"): Access(),
     (f"{SESSION}/reset", "POST"): Access(body={}),
     (f"{SESSION}/flush", "POST"): Access(body={"version": 1, "reply": "NO_REPLY"}),
     (f"{SESSION}/compact", "POST"): Access(body={}, answer=202),

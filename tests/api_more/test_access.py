@@ -37,17 +37,21 @@ def rows(workspace: Workspace) -> dict[str, Any]:
     session = Session.objects.create(
         workspace=workspace, key="tg-1", platform="tg", user_scope=scope, next_position=2, started_at=NOW, last_at=NOW
     )
-    SessionEvent.objects.create(
+    said = SessionEvent.objects.create(
         workspace=workspace, session=session, conversation=1, position=1, kind="user", content=CONTENT, at=NOW
     )
-    return {"entries": entry.uid, "recalls": receipt.uid, "batches": batch.uid, "sessions": session.key}
+    return {"entries": entry.uid, "recalls": receipt.uid, "batches": batch.uid, "sessions": session.key} | {
+        "session_events": session.uid,
+        "event": said.pk,
+    }
 
 
 def call(token: str | None, route: str, method: str, rows: dict[str, Any], body: Any = None) -> Any:
     collection = route.removeprefix("api/v1/").partition("/")[0]
+    numbered = route.replace("<int:event>", str(rows.get("event")))
     return Client(raise_request_exception=False).generic(
         method,
-        "/" + re.sub("<.+?>", str(rows.get(collection)), route.replace("<int:position>", "1")),
+        "/" + re.sub("<.+?>", str(rows.get(collection)), re.sub("<int:.+?>", "1", numbered)),
         "" if body is None else json.dumps(body),
         content_type="application/json",
         headers={"Authorization": f"Bearer {token}"} if token else {},
