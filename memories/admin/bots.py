@@ -1,5 +1,6 @@
 """Bots and their keys: a key is issued on a page that shows its token once, and taken back for good."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -23,7 +24,7 @@ from unfold.widgets import (
 )
 
 from memories.admin.confirmations import Question, ask, form_of, is_answer
-from memories.admin.wall import EDIT, LOOK, Colors, WalledAdmin, WalledInline
+from memories.admin.wall import EDIT, LOOK, Colors, WalledAdmin, WalledInline, workspaces_of
 from memories.choices import Permission
 from memories.models import Bot, BotKey
 
@@ -31,8 +32,13 @@ _COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): 
 _TERMS = [("", _("never")), ("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year"))]
 
 
+def held_by(request: HttpRequest) -> list[Permission]:
+    """What somebody may hand out to a bot: members read and write, and only superusers administer."""
+    return [one for one in Permission if one != Permission.ADMIN or workspaces_of(request) is None]
+
+
 class KeyForm(forms.Form):
-    """What a new key is for."""
+    """What a new key is for; nobody hands out more than they hold."""
 
     label = forms.CharField(
         label=_("Label"),
@@ -54,6 +60,11 @@ class KeyForm(forms.Form):
     )
     expires = forms.ChoiceField(label=_("Expires"), choices=_TERMS, required=False, widget=UnfoldAdminSelectWidget)
 
+    def __init__(self, data: Any = None, *, held: Sequence[Permission] = tuple(Permission)) -> None:
+        super().__init__(data)
+        offered: Any = self.fields["permissions"]
+        offered.choices = [(one.value, one.label) for one in held]
+
     def clean_scope_patterns(self) -> list[str]:
         return [line.strip() for line in self.cleaned_data["scope_patterns"].splitlines() if line.strip()]
 
@@ -73,7 +84,7 @@ class KeyInline(WalledInline):
 
     model = BotKey
     members_may = LOOK
-    fields = ["prefix", "label", "permissions", "scope_patterns", "state", "last_used_at", "revoke"]
+    fields = ["prefix", "label", "permissions", "scope_patterns", "state", "expires_at", "last_used_at", "revoke"]
     readonly_fields = fields
     ordering = ["-id"]
     verbose_name_plural = _("keys")
@@ -134,7 +145,7 @@ class BotAdmin(WalledAdmin):
     def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
         bot = self.reach(request, object_id)
-        form = form_of(request, KeyForm)
+        form = KeyForm(request.POST if is_answer(request) else None, held=held_by(request))
         back = reverse("admin:memories_bot_change", args=[bot.pk])
         if is_answer(request) and form.is_valid():
             key, token = form.issue(bot)
@@ -215,6 +226,7 @@ class BotKeyAdmin(WalledAdmin):
             BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
             done = gettext("The key %(key)s is revoked.") % {"key": key}
             self.log_change(request, key, done)
+            self.log_change(request, key.bot, done)  # where its issuing stands, too
             messages.success(request, done)
             return HttpResponseRedirect(back)
         question = Question(

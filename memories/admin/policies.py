@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext
@@ -14,12 +16,15 @@ from unfold.decorators import display
 
 from memories import decay
 from memories.admin.bringing_back import RevertibleHistory
+from memories.admin.row_history import life_of_removed, told_page
 from memories.admin.wall import MANAGE, WalledAdmin, workspaces_of
-from memories.choices import EntryType, PolicyKind, ScopeKind
+from memories.choices import EntryType, Operation, PolicyKind, ScopeKind
 from memories.conf import conf
-from memories.models import Policy, Workspace
+from memories.models import Change, Policy, Workspace
 from memories.models.policy import WEIGHTS, Policies
 
+#: Removed policies on the page; the histories of older ones are still there.
+REMOVED_SHOWN = 20
 _WEIGHT_CHOICES = [("", "—"), *((name.lower(), name.lower()) for name in WEIGHTS)]
 
 
@@ -31,6 +36,17 @@ class Row:
     value: str
     default: str
     is_set: bool
+    address: str
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A policy that holds no more, and where its history is read."""
+
+    subject: str
+    value: str
+    actor: str
+    at: datetime
     address: str
 
 
@@ -100,9 +116,23 @@ class PolicyAdmin(RevertibleHistory, WalledAdmin):
         lookups = request.GET.copy()
         lookups.pop("of", None)  # ours, not a lookup of the list
         request.GET = lookups  # type: ignore[assignment]
-        more = {"workspaces": mine, "chosen": chosen, "holds": holds, **(extra_context or {})}
+        more = {
+            "workspaces": mine,
+            "chosen": chosen,
+            "holds": holds,
+            "removed": removed(request),
+            **(extra_context or {}),
+        }
         answer: HttpResponse = super().changelist_view(request, more)
         return answer
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Also of a policy that was removed."""
+        removal = next((one for one in removals(request) if str(one.row_id) == object_id), None)
+        if removal is None:
+            return super().history_view(request, object_id, extra_context)
+        told, back = life_of_removed(Policy, removal), reverse("admin:memories_policy_changelist")
+        return told_page(self, request, policy_of(removal), told, back)
 
     @display(description=_("policy"))
     def subject(self, policy: Policy) -> str:
@@ -115,6 +145,36 @@ class PolicyAdmin(RevertibleHistory, WalledAdmin):
     @display(description=_("default"))
     def said_default(self, policy: Policy) -> str:
         return say(policy.kind, default_of(policy.kind, policy.entry_type, policy.scope_kind, policy.name))
+
+
+def removals(request: HttpRequest) -> QuerySet[Change]:
+    """When policies were removed, the last first, in the workspaces of whoever asks."""
+    seen = workspaces_of(request)
+    rows = Change.objects.filter(table_name=Policy._meta.db_table, op=Operation.DELETE).order_by("-id")
+    return rows if seen is None else rows.filter(workspace_id__in=seen)
+
+
+def policy_of(removal: Change) -> Policy:
+    """The policy as it was when it was removed; not to be saved."""
+    columns = {column.attname for column in Policy._meta.concrete_fields} - {"created_at", "updated_at"}
+    return Policy(**{name: value for name, value in removal.old.items() if name in columns})
+
+
+def removed(request: HttpRequest) -> list[Removed]:
+    """The policies that were removed last."""
+    found = []
+    for removal in removals(request)[:REMOVED_SHOWN]:
+        was = policy_of(removal)
+        found.append(
+            Removed(
+                subject=subject_of(was.kind, was.entry_type, was.scope_kind, was.name),
+                value=say(was.kind, was.value),
+                actor=removal.actor,
+                at=removal.at,
+                address=reverse("admin:memories_policy_history", args=[removal.row_id]),
+            )
+        )
+    return found
 
 
 def subject_of(kind: str, entry_type: str, scope_kind: str, name: str) -> str:

@@ -49,14 +49,16 @@ class Told:
         return name_of(self.batch) if self.batch else ""
 
 
-def told_page(model_admin: Any, request: HttpRequest, row: Model, told: list[Told]) -> HttpResponse:
+def told_page(
+    model_admin: Any, request: HttpRequest, row: Model, told: list[Told], back: str | None = None
+) -> HttpResponse:
     label = row._meta.label_lower.replace(".", "_")
     context = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,
         "title": gettext("History"),
         "subtitle": str(row)[:60],
-        "back": reverse(f"admin:{label}_change", args=[row.pk]),
+        "back": back or reverse(f"admin:{label}_change", args=[row.pk]),
         "told": told,
     }
     request.current_app = model_admin.admin_site.name
@@ -75,27 +77,44 @@ class RecordedHistory:
 
 def life_of(row: Any) -> list[Told]:
     """The changes of a row, the newest first: walked back from the row as it is, for a change holds what was."""
-    now, told = columns_of(row), []
-    changes = Change.objects.filter(
-        workspace_id=row.workspace_id, table_name=row._meta.db_table, row_id=row.pk
-    ).order_by("-version", "-id")
-    for change in changes:
+    return _walked_back(type(row), row.workspace_id, row.pk, columns_of(row), row.version)
+
+
+def life_of_removed(model: type[Model], removal: Change) -> list[Told]:
+    """The same of a row that is there no more, from its removal on, which holds all of it."""
+    return _walked_back(model, removal.workspace_id, removal.row_id, {}, None)
+
+
+def _walked_back(
+    model: type[Model], workspace_id: int, row_id: int, now: dict[str, Any], version: int | None
+) -> list[Told]:
+    told = []
+    changes = Change.objects.filter(workspace_id=workspace_id, table_name=model._meta.db_table, row_id=row_id)
+    for change in changes.order_by("-version", "-id"):
         added = change.op == Operation.INSERT
         before = dict.fromkeys(now) if added else change.old
-        lines = [line_of(type(row), name, was, now.get(name)) for name, was in before.items() if name not in UNSHOWN]
-        headline = pgettext("history", "Added") if added else pgettext("history", "Changed")
+        lines = [line_of(model, name, was, now.get(name)) for name, was in before.items() if name not in UNSHOWN]
         told.append(
             Told(
                 version=change.version,
                 at=change.at,
                 actor=change.actor,
-                headline=headline,
+                headline=_headline(change.op),
                 lines=[line for line in lines if line.before != line.after],
-                is_present=change.version == row.version,
+                is_present=change.version == version,
             )
         )
         now.update(change.old)
     return told
+
+
+def _headline(op: str) -> str:
+    match op:
+        case Operation.INSERT:
+            return pgettext("history", "Added")
+        case Operation.DELETE:
+            return pgettext("history", "Removed")
+    return pgettext("history", "Changed")
 
 
 def columns_of(row: Model) -> dict[str, Any]:
