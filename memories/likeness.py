@@ -1,7 +1,8 @@
 """When two texts are one memory, and when a small difference makes them two (A10).
 
-Two texts are one memory when they say the same words in the same order, apart from words that carry no fact: articles,
-particles, courtesies, fillers. Whatever else differs, somebody may ask about: a number, a name, a negation, a colour.
+Two texts are one memory when they say the same words in the same order, apart from differences that carry no fact:
+articles, particles, courtesies, fillers, synonyms, endings, a part that tells when in another place. Whatever else
+differs, somebody may ask about: a number, a name, a negation, a colour.
 """
 
 import re
@@ -14,7 +15,7 @@ from itertools import pairwise
 
 import rjieba
 
-from memories import text
+from memories import differences, text
 
 _NUMBER = re.compile(r"\d")
 #: Where a word may begin or end: not between two letters that are no Chinese ones.
@@ -27,10 +28,11 @@ _ARTICLE_WORDS = "a an the our that 的 地"
 _EMPHASIS = (
     "really very quite truly actually basically indeed also 很 非常 十分 特别 特別 真 真的 确实 確實 其实 其實 挺"
 )
-_FILLERS = "now please kindly pls plz just 啊 呀 哦 噢 喔 呃 嘛 哟 呢 就 里 来 來 一下 及时 及時"
+_FILLERS = "now please kindly pls plz just 啊 呀 哦 噢 喔 呃 嘛 哟 呢 吧 啦 咯 呗 嘞 就 里 来 來 一下 及时 及時"
 #: Courtesies and interjections: nothing at the beginning or the end of a text, words like others within.
 _OPENING_WORDS = """
-    so ok okay oh ah um uh hmm hey hi hello anyway btw fyi thanks thx thank_you by_the_way remember_that note_that
+    please pls kindly so ok okay oh ah um uh hmm hey hi hello anyway btw fyi thanks thx thank_you by_the_way remember_that note_that please_remember_that
+    please_note_that please_remember
     i_mean you_know just_so_you_know for_your_information
     请 請 麻烦 麻煩 麻烦你 拜托 拜託 劳驾 你好 您好 嗨 嘿 哈哈 哈哈哈 嗯 嗯嗯 好的 谢谢 謝謝 多谢 对了 對了 那个 那個
 """
@@ -55,6 +57,12 @@ _PREDICATES = frozenset("很大多的了死在是")
 _NOT_LAST = frozenset({"that", "来", "來"})
 #: «Hello Kitty», «OK Computer»: names.
 _TWO_CAPITALS = re.compile(r"\W*[A-Z]\w* [A-Z]\w")
+#: Within a sentence: «Mark», «May», «Big Ben».
+_INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
+#: Elsewhere «using» is «with».
+_USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
+#: «A few», «a little»: not few, and not little.
+_AFTER_A = frozenset({"few", "little", "lot", "bit", "couple"})
 _ARTICLES = frozenset(_ARTICLE_WORDS.split())
 _INTENSIFIES = frozenset(_EMPHASIS.split())
 _LIGHT = _ARTICLES | _INTENSIFIES | frozenset(_FILLERS.split())
@@ -129,6 +137,9 @@ class _Read:
     shingles: set[str]
     plain: set[str]  # without numbers, dates and negations
     marks: list[str]
+    kept: tuple[str, ...]  # the words that say something
+    names: frozenset[str]
+    clauses: tuple[str, ...]
 
     def fillers_beside(self, other: "_Read") -> int:
         """How many words that say nothing only one of them has."""
@@ -148,8 +159,28 @@ def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
     if ours.substance and ours.substance == theirs.substance and ours.marks == theirs.marks:
         alike = max(alike, threshold) if ours.fillers_beside(theirs) <= _FEW else alike
         return (Likeness.ALIKE if alike >= threshold else Likeness.OTHER), alike
+    if alike >= threshold and _say_the_same(old, new):
+        return Likeness.ALIKE, alike
     near = max(alike, text.jaccard(ours.plain, theirs.plain))
     return (Likeness.APART if near >= threshold else Likeness.OTHER), alike
+
+
+def _say_the_same(old: str, new: str) -> bool:
+    """Whether two texts say the same line by line; or as a whole, where they are not of as many lines."""
+    lines, others = old.splitlines(), new.splitlines()
+    if len(lines) != len(others):
+        return _is_reworded(_read(old), _read(new))
+    return all(one == other or _is_reworded(_read(one), _read(other)) for one, other in zip(lines, others, strict=True))
+
+
+def _is_reworded(ours: _Read, theirs: _Read) -> bool:
+    if ours.marks != theirs.marks or not differences.are_as_done(ours.clauses, theirs.clauses):
+        return False
+    if ours.substance == theirs.substance:
+        return True
+    names = ours.names | theirs.names
+    may_move = differences.are_same_clauses(ours.clauses, theirs.clauses)
+    return differences.are_harmless(ours.kept, theirs.kept, names.__contains__, may_move=may_move)
 
 
 def contains(old: str, new: str) -> bool:
@@ -172,19 +203,31 @@ def tells(word: str) -> bool:
 @lru_cache(maxsize=2_048)  # a new text is compared with many, and those with the next one again
 def _read(content: str) -> _Read:
     alone = frozenset(text.normalise(content).split())
-    spelled = [part for word in text.words(content) for part in _spelled(word)]
+    spelled = [part for word in text.words(_USES.sub(r"\1 utilizing", content)) for part in _spelled(word)]
     words = spelled if _TWO_CAPITALS.match(content) else _within(spelled, alone)
     light = _LIGHT - {"a"} if _LABEL.search(content) else _LIGHT
     kept: list[str] = []
     fillers: Counter[str] = Counter()
     for n, (before, word) in enumerate(pairwise(["", *words]), start=1):
-        if _is_light(word, before, light) and not (word in _NOT_LAST and n == len(words)):
+        last = n == len(words)
+        counts = word == "a" and not last and words[n] in _AFTER_A
+        if _is_light(word, before, light) and not (counts or (word in _NOT_LAST and last)):
             fillers[word] += 1
         else:
             kept.append(word)
     substance, shingles = text.joined(_with_list_sorted(kept)), text.shingles(content)
     plain = {shingle for shingle in shingles if not tells(shingle)}
-    return _Read(substance, fillers, text.fingerprint(content), shingles, plain, text.marks(content))
+    return _Read(
+        substance,
+        fillers,
+        text.fingerprint(content),
+        shingles,
+        plain,
+        text.marks(content),
+        tuple(kept),
+        frozenset(word.casefold() for word in _INNER_CAPITAL.findall(content)),
+        differences.clauses(content),
+    )
 
 
 def _spelled(word: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from memories.api.row_notes import ROW_NOTES, RowNoteDetails
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Outcome, Source
 from memories.store import TAKEN_OUT
 
@@ -212,13 +213,6 @@ class BatchPage(Page):
     results = BatchAnswer(many=True)
 
 
-class RowNote(serializers.Serializer[Any]):
-    """What became of a row that was not simply made."""
-
-    code = serializers.CharField()
-    text = serializers.CharField()
-
-
 class BatchChangeAnswer(serializers.Serializer[Any]):
     """What one row of a batch does to its entry."""
 
@@ -228,7 +222,10 @@ class BatchChangeAnswer(serializers.Serializer[Any]):
     event = serializers.UUIDField(allow_null=True, help_text="The event of a day, where the row tells of one.")
     expected_version = serializers.IntegerField(allow_null=True)
     state = serializers.ChoiceField(choices=ChangeState.choices)
-    note = RowNote(allow_null=True)
+    note = serializers.ChoiceField(
+        choices=ROW_NOTES, allow_null=True, help_text="What became of a row that was not simply made."
+    )
+    note_details = RowNoteDetails(allow_null=True)
     draft = serializers.JSONField(allow_null=True, help_text="Of what is created or changed.")
     content = serializers.CharField(allow_null=True, help_text="What the entry said before.")
     diff = serializers.ListField(

@@ -8,7 +8,7 @@ from memories.batch.deciding import approve, refuse, remove, reword
 from memories.batch.fuse import in_words
 from memories.batch.holding import hold, of_run, open_proposals, overtake, part_of
 from memories.batch.planning import Step, plan, plan_all
-from memories.batch.telling import Told, note_of, tell
+from memories.batch.telling import Told, named_by, note_of, tell
 from memories.batch.undoing import changed_since, events_changed_since, plan_undo, standing
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "events_changed_since",
     "hold",
     "in_words",
+    "named_by",
     "note_of",
     "of_run",
     "open_proposals",

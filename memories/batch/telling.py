@@ -65,6 +65,12 @@ def note_of(change: BatchChange) -> tuple[str, str] | None:
     return ("note", change.note) if change.note else None
 
 
+def named_by(change: BatchChange) -> list[str]:
+    """The batches to undo before this row can be, where it was left alone because of them."""
+    code, _colon, detail = change.note.partition(": ")
+    return detail.split(", ") if code == LeftBecause.STANDS and detail not in ("", "—") else []
+
+
 _OUTCOMES: Mapping[Outcome, Any] = {
     Outcome.MERGED: lambda: pgettext("batch", "It became part of an entry that said nearly the same."),
     Outcome.SKIPPED: lambda: pgettext("batch", "An entry said exactly this already."),
@@ -89,9 +95,14 @@ def _tell_words(row: Told, past: "_Past") -> None:
             had = past.slots_of(change)
             row.slots = {name: (had.get(name), value) for name, value in change.draft.get("slots", {}).items()}
         case BatchVerb.UNDO:
-            became = past.undone.get(change.entry_id or 0, {})
+            became = _with_new_term(past.undone.get(change.entry_id or 0, {}), was, entry)
             row.after = became.get("content")
             row.columns = _told_of({name: getattr(entry, name, None) for name in became} | was, became)
+
+
+def _with_new_term(became: dict[str, Any], was: Mapping[str, Any], entry: Entry | None) -> dict[str, Any]:
+    """What an undo put back; one that undid an expiry after its time gave the entry an end of its own."""
+    return became | {"expires_at": entry.expires_at} if entry and "expires_at" in was else became
 
 
 def _tell_day(row: Told, event: DailyEvent | None, past: "_Past") -> None:

@@ -176,6 +176,8 @@ class Entry(Recorded):
                 name="entry_live_by_review",
             ),
             models.Index(fields=["superseded_by"], condition=Q(superseded_by__isnull=False), name="entry_by_successor"),
+            # what a group may not hear is looked up whenever a group asks
+            models.Index(fields=["workspace"], condition=Q(category="credential"), name="entry_credentials"),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
         ]
 

@@ -18,6 +18,8 @@ from memories.models.tenancy import Workspace
 WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "DATE_BOOST", "RECENCY", "MAX_RECALLS")
 #: A longer life never ends: calendars do before it.
 LONGEST_DAYS = 180_000
+#: Of what is brought back after its time, where no policy gives a term.
+NEW_TERM = timedelta(days=30)
 
 
 class Policies:
@@ -81,6 +83,10 @@ class Policies:
         """
         ends = self.ends_at(entry.stated_at, entry.type, entry.scope.kind)
         return None if ends is None or ends > now else now + (ends - entry.stated_at)
+
+    def end_of_undone(self, entry: Entry, now: datetime) -> datetime:
+        """The term of an entry whose expiry is undone though its time is over: as long as for a new one, or a month."""
+        return self.ends_at(now, entry.type, entry.scope.kind) or now + NEW_TERM
 
     def quota(self, entry_type: str, scope_kind: str) -> int | None:
         """How many of a kind one recall serves before the fill; None: as many as there are (A8)."""

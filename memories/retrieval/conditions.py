@@ -7,6 +7,7 @@ from memories.choices import Category, EntryType, ScopeKind
 from memories.drafts import COLUMN_SLOTS
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
+from memories.retrieval.credentials import is_group
 from memories.retrieval.modes import Sought
 from memories.retrieval.projects import own_facts
 from memories.retrieval.query import Query
@@ -66,19 +67,17 @@ def _cutoff(kind: ScopeKind, policies: Policies, now: datetime) -> tuple[str, di
 
 
 def heard_here(query: Query) -> Part:
-    """In a group a person's own memories are served only as far as the group may hear them (A3)."""
+    """In a group no credential is served, and a person's own memories as far as the group may hear them (A3)."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
+    if any(is_group(place) for place in query.places):
+        conditions.append(f"e.category <> '{Category.CREDENTIAL}'")
     for n, place in enumerate(query.places):
-        if not (place.ref.in_group and place.ref.kind == ScopeKind.USER):
+        if not (place.ref.in_group and place.ref.kind == ScopeKind.USER and place.ref.only_chat is not None):
             continue
-        parameters[f"guarded{n}"] = place.scope.pk
-        heard = [f"e.category <> '{Category.CREDENTIAL}'"]
-        if place.ref.only_chat is not None:
-            heard.append(f"e.chats <> '{{}}' AND e.chats <@ ARRAY[%(only{n})s::varchar]")
-            heard.append("e.tier IS DISTINCT FROM 1")
-            parameters[f"only{n}"] = place.ref.only_chat
-        conditions.append(f"(i.scope_id <> %(guarded{n})s OR ({' AND '.join(heard)}))")
+        heard = f"e.chats <> '{{}}' AND e.chats <@ ARRAY[%(only{n})s::varchar] AND e.tier IS DISTINCT FROM 1"
+        conditions.append(f"(i.scope_id <> %(guarded{n})s OR ({heard}))")
+        parameters |= {f"guarded{n}": place.scope.pk, f"only{n}": place.ref.only_chat}
     return conditions, parameters
 
 

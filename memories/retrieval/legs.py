@@ -18,6 +18,7 @@ from memories import text
 from memories.conf import conf
 from memories.models import Entry
 from memories.models.policy import Policies
+from memories.retrieval.credentials import guard_of
 from memories.retrieval.evidence import FOUND, NONE, WEAK, WORDS_FOUND, Evidence, worse
 from memories.retrieval.modes import Mode
 from memories.retrieval.nearness import Direction
@@ -145,6 +146,8 @@ def found_by_legs(asked: Asked, query: Query, served: Sequence[Ranked], now: dat
     """What the legs find, best first, each with the served memory that rests on it; also what the history says."""
     legs = _legs(tuple(settings.MEMORY_RECALL_LEGS))
     found = _with_senders([item for leg in legs for item in leg(asked, query.places, now)], query)
+    guard = guard_of(query.workspace_id, query.scopes if found else [])
+    found = [item for item in found if not guard.holds(item.content, [item.path, *item.rests_on])]
     chosen = best_of(_best_first(_untold(found)), asked)
     return [_shortened(item) for item in _best_first(_with_memories(chosen, served))]
 

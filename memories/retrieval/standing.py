@@ -14,6 +14,7 @@ from memories.conf import conf
 from memories.models import DailyEvent, Scope
 from memories.models.policy import Policies
 from memories.retrieval.conditions import servable, within
+from memories.retrieval.credentials import guard_of
 from memories.retrieval.query import Query
 
 
@@ -67,12 +68,14 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[CoreF
 def notes_of(scope: Scope, *, now: datetime, zone: tzinfo) -> list[Note]:
     """Today's and yesterday's notes of a scope, today first; NOTES_DAY_CHARS a day and NOTES_CHARS together.
 
-    Of a day with more, the newest.
+    Of a day with more, the newest. A group's tell no credential.
     """
     today = now.astimezone(zone).date()
     days = [today, today - timedelta(days=1)]
     rows = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date__in=days)
-    told = list(rows.order_by("-local_date", "-id").values_list("local_date", "content")[: conf.NOTES_CHARS])
+    newest = rows.order_by("-local_date", "-id").values_list("local_date", "content", "origins")[: conf.NOTES_CHARS]
+    guard = guard_of(scope.workspace_id, [scope])
+    told = [(on, content) for on, content, origins in newest if not guard.holds(content, origins)]
     left, notes = conf.NOTES_CHARS, []
     for day in days:
         content, is_cut = _newest([said for on, said in told if on == day], min(conf.NOTES_DAY_CHARS, left))

@@ -16,6 +16,7 @@ from memories.conf import conf
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.retrieval.conditions import Part, asked_for, both, eligible, within
+from memories.retrieval.credentials import guard_of
 from memories.retrieval.modes import Mode, Sought
 from memories.retrieval.nearness import Direction
 from memories.retrieval.query import Query
@@ -110,7 +111,9 @@ def candidates(query: Query, sought: Sought, policies: Policies, now: datetime, 
     `more` of them than usual, where so many will be left out.
     """
     where = both(eligible(query, sought, policies, now), asked_for(query))
-    return found(query, sought, policies, where, limit=_most(query, sought) + more)
+    best = found(query, sought, policies, where, limit=_most(query, sought) + more)
+    guard = guard_of(query.workspace_id, query.scopes if best else [])
+    return [match for match in best if not guard.holds(match[1].content, match[1].origins)]
 
 
 def _most(query: Query, sought: Sought) -> int:

@@ -14,7 +14,7 @@ from django.db import connection
 
 from memories import indexing, text
 from memories.choices import LeftBecause
-from memories.models import Entry, Link, Scope, Slot, Suppression
+from memories.models import Entry, Link, Policy, Scope, Slot, Suppression
 from memories.store import statistics, suppressions
 from memories.store.before import Before, before, changed_since
 from memories.store.locks import lock_scopes
@@ -104,9 +104,19 @@ def _put_entries_back(scope: Scope, were: dict[int, Before], found: dict[int, En
         return
     with connection.cursor() as cursor:
         cursor.execute(_POPULATE, [now, list(changed), [json.dumps(columns) for columns in changed.values()]])
+    _give_new_term(scope, [pk for pk in changed if found[pk].expired_at], now)
     reworded = [found[pk] for pk, columns in changed.items() if "terms" in columns or "content" in columns]
     if reworded:
         _find_by_words(scope, reworded)
+
+
+def _give_new_term(scope: Scope, expired: Sequence[int], now: datetime) -> None:
+    """Of entries that had expired and whose time is over, the next night would take those again that are in use now."""
+    policies = Policy.objects.of(scope.workspace_id)
+    over = policies.over(now, scope_kind=scope.kind)
+    for entry in Entry.objects.in_scope(scope).live().filter(over, pk__in=expired).only("type", "scope"):
+        entry.scope = scope
+        Entry.objects.filter(pk=entry.pk).update(expires_at=policies.end_of_undone(entry, now))
 
 
 def _find_by_words(scope: Scope, reworded: Sequence[Entry]) -> None:

@@ -114,6 +114,42 @@ def test_a_credential_is_never_read_out_in_a_group(api: Api, channel: Channel, r
     assert len(heard(api, "what is the vault password?", TELEGRAM)) == 1
 
 
+def in_the_group(api: Api, **kwargs: Any) -> str:
+    """All a bot is told in the group of a question about its password, as one text."""
+    asked = {"address": {**GROUP, "peer": "ann"}, "need": "off", "include_session_events": True, **kwargs}
+    recalled = api.post("recall", {"message": "what did we say the vault password was?", **asked}).json()
+    return str([recalled["memories"], recalled.get("events"), recalled["context"]])
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "fts"])
+def test_a_credential_of_the_groups_own_is_never_served_there(api: Api, channel: Channel, mode: str) -> None:
+    say(api, "the picnic is at the lake", GROUP)
+    api.post("entries", {"scope": CHAT, "content": "the vault password is swordfish", "category": "credential"})
+    api.post("entries", {"scope": CHAT, "content": "the vault opens at nine"})
+    told = in_the_group(api, mode=mode)
+    assert "swordfish" not in told and "opens at nine" in told
+    assert Entry.objects.live().filter(category="credential").count() == 1
+
+
+@pytest.mark.parametrize("secret", ["swordfish", "Tr0ub4dor&3"])
+def test_neither_is_a_turn_or_a_message_with_its_words(api: Api, channel: Channel, secret: str) -> None:
+    say(api, f"the vault password is {secret}", {**GROUP, "peer": "bob"}, answer="noted")
+    assert secret in in_the_group(api)
+    api.post("entries", {"scope": CHAT, "content": f"The vault password is {secret}.", "category": "credential"})
+    assert secret not in in_the_group(api)
+
+
+def test_neither_is_what_rests_on_the_message_it_was_told_in(api: Api, channel: Channel) -> None:
+    say(api, "the vault password is swordfish", {**GROUP, "peer": "bob"}, answer="noted")
+    turn = Entry.objects.get(scope__key=CHAT)
+    api.post("entries", {"scope": "telegram:direct_bob", "content": "Bob's word is trout", "category": "credential"})
+    Entry.objects.filter(category="credential").update(
+        origins=turn.origins or ["session_events/x/event-1"], chats=[CHAT]
+    )
+    Entry.objects.filter(pk=turn.pk).update(origins=turn.origins or ["session_events/x/event-1"])
+    assert "swordfish" not in in_the_group(api)
+
+
 def test_a_profile_is_read_out_only_where_all_is(api: Api, channel: Channel) -> None:
     api.post("entries", {"scope": USER, "type": "fact", "tier": 1, "content": "I am called Mei"})
     Entry.objects.update(chats=[CHAT])

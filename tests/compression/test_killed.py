@@ -21,7 +21,9 @@ from tests.processes import database_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parent.parent.parent
-ONE, OTHER = "Atlas runs the backup at night.", "At night Atlas runs the backup."
+#: Two sentences in another order: nothing the door makes one.
+ONE = "Atlas runs the backup. The tape is in the safe."
+OTHER = "The tape is in the safe. Atlas runs the backup."
 #: What another process does, until it is done or killed.
 WORK = """
 import sys, django

@@ -1,6 +1,6 @@
 """Bringing back what the night took: one batch, or all of it, for a new term; never what people took out."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.test import Client
@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from memories import curation, expiry, store, tasks
+from memories import batch, curation, expiry, store, tasks
 from memories.choices import BatchVerb
 from memories.models import Batch, Entry, Scope, Workspace
 from tests.admin.conftest import enter, make_user
@@ -78,13 +78,54 @@ def test_a_frozen_scope_stays_as_it_is(workspace: Workspace, scope: Scope) -> No
 
 
 def test_an_undone_night_is_nothing_to_restore(workspace: Workspace, scope: Scope) -> None:
-    from memories import batch
-
     remember(scope, *SAID)
     expire(workspace)
     undo = batch.plan_undo(Batch.objects.get(), actor="user:ann", now=MORNING)
     batch.carry_out(undo, now=MORNING)
     assert not expiry.runs(since=NOW - expiry.NIGHT).exists()
+
+
+def undo(of: Batch, *, now: datetime = MORNING) -> Batch:
+    return batch.carry_out(batch.plan_undo(of, actor="user:ann", now=now), now=now)
+
+
+@pytest.mark.parametrize(("own_term", "days"), [(None, 30), (timedelta(days=35), 30)])
+def test_an_undone_expiry_holds_until_an_end_that_is_shown(
+    workspace: Workspace, scope: Scope, own_term: timedelta | None, days: int
+) -> None:
+    remember(scope, *SAID)
+    if own_term:
+        Entry.objects.update(expires_at=NOW - timedelta(days=40) + own_term)
+    expire(workspace)
+    undone = undo(Batch.objects.get())
+    ends = MORNING + timedelta(days=days)
+    assert live(scope) == set(SAID) and set(Entry.objects.values_list("expires_at", flat=True)) == {ends}
+    (row, *_others) = batch.tell(undone, list(undone.changes.order_by("position")))
+    assert row.columns["expires_at"][1] == ends
+    for night in (1, 2, days - 1):
+        assert expire(workspace, f"expire:1:{night}", now=MORNING + timedelta(days=night))["entries"] == 0
+    assert expire(workspace, "expire:1:end", now=ends)["entries"] == 4
+
+
+def test_what_never_ends_by_its_policy_holds_for_a_month(workspace: Workspace, scope: Scope) -> None:
+    remember(scope, "the spare key is with the neighbour", type="user_explicit", expires_at=NOW - timedelta(days=1))
+    expire(workspace)
+    undo(Batch.objects.get())
+    assert Entry.objects.get().expires_at == MORNING + timedelta(days=30)
+
+
+def test_an_undo_of_that_undo_takes_the_end_back_too(workspace: Workspace, scope: Scope) -> None:
+    remember(scope, *SAID)
+    expire(workspace)
+    undo(undo(Batch.objects.get()))
+    assert live(scope) == set() and set(Entry.objects.values_list("expires_at", flat=True)) == {None}
+
+
+def test_what_was_not_over_gets_no_end_of_its_own(workspace: Workspace, scope: Scope) -> None:
+    entries = remember(scope, *SAID, days_ago=3)
+    curation.expire_chosen(entries, now=NOW, actor="user:ann", reason="wrong")
+    undo(Batch.objects.get())
+    assert live(scope) == set(SAID) and set(Entry.objects.values_list("expires_at", flat=True)) == {None}
 
 
 @pytest.fixture

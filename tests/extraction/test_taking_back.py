@@ -140,6 +140,7 @@ def test_after_its_doubts_were_approved_it_says_what_to_undo_first(talk: Any) ->
         row = undo.changes.get(entry__isnull=False)
         assert (row.state, row.note) == ("left", f"stands: {ending}")
         assert ending in (batch.tell(undo, [row])[0].note or ("", ""))[1]
+        assert batch.named_by(row) == [ending]
         assert live() == {"小王不喝咖啡"}
         made.refresh_from_db()
     doubts.refresh_from_db()

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from memories import text
 from memories.choices import EntryType, LinkKind, Outcome
 from memories.models import Change, Entry, Link, Policy, Scope, Slot, Workspace
 from memories.store import Remembered, remember, remember_many
 from tests.conftest import NOW, make_draft, make_scope
+from tests.unit.merging_pairs import pairs
 
 pytestmark = pytest.mark.django_db
 WORDS = "the office coffee machine needs fresh filters and clean water every single morning"
@@ -84,6 +86,28 @@ def test_turns_within_an_hour_are_merged_sooner_than_others(scope: Scope) -> Non
     elsewhere = {"chat_id": "c8"}
     turn(scope, one, slots=elsewhere)
     assert turn(scope, other, slots=elsewhere, at=NOW + timedelta(minutes=61)).outcome is Outcome.CREATED
+
+
+@pytest.mark.parametrize(("kind", "threshold"), [(EntryType.USER_EXPLICIT, 0.80), (EntryType.CHAT_TURN, 0.70)])
+def test_what_is_said_in_other_words_is_merged_at_the_door(scope: Scope, kind: EntryType, threshold: float) -> None:
+    """All pairs in one memory: each finds its twin among the others. Turns are half an hour apart."""
+    lists = [*pairs("harmless"), *pairs("harmless_unseen")]
+    chosen = [pair for pair in lists if text.jaccard(*map(text.shingles, pair)) >= threshold]
+    for n, at in enumerate((NOW, NOW + timedelta(minutes=30))):
+        drafts = [make_draft(scope, pair[n], type=kind, at=at, slots={"sender_id": "u42"}) for pair in chosen]
+        answers = remember_many(drafts, now=at, actor="bot:test")
+    merged = sum(answer.outcome is Outcome.MERGED for answer in answers)
+    assert merged >= 0.85 * len(chosen) and Entry.objects.count() == 2 * len(chosen) - merged
+
+
+def test_a_changed_fact_is_kept_at_the_door_beside_the_old_one(scope: Scope) -> None:
+    for name in ("changed", "changed_unseen"):
+        for n in (0, 1):
+            drafts = [
+                make_draft(scope, pair[n], type=EntryType.CHAT_TURN, slots={"sender_id": "u42"}) for pair in pairs(name)
+            ]
+            answers = remember_many(drafts, now=NOW, actor="bot:test")
+            assert {answer.outcome for answer in answers} == {Outcome.CREATED}
 
 
 @pytest.mark.parametrize("elsewhere", [{"chat_id": "c8"}, {"sender_id": "u43"}, {"speaker": "Mei"}])
