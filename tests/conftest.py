@@ -49,6 +49,7 @@ def deterministic_embedder(settings: Any) -> None:
     """Tests embed by hashing words: no model, no network, the same vectors everywhere."""
     settings.MEMORY_EMBEDDERS = ["memories.embeddings.deterministic.Deterministic"]
     settings.MEMORY_EMBED_RECALL_SECONDS = 5.0  # a busy machine must not degrade a test by accident
+    settings.MEMORY_EMBED_PENDING_SECONDS = 0.0  # no worker embeds beside a test
     embeddings.forget()
 
 

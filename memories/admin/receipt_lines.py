@@ -44,6 +44,7 @@ STEPS = {
     "words": _("words"),
     "dates": _("days that are named"),
     "embedding": _("embedding"),
+    "pending": _("waiting for the newest vectors"),
     "average": _("average of the scope"),
     "history": _("what the conversation says"),
     "search": _("search"),

@@ -82,7 +82,9 @@ class ReceiptAdmin(WalledAdmin):
     @display(description=_("degraded"), label="warning")
     def without(self, receipt: Receipt) -> Any:
         """What did not answer in time; words answered alone."""
-        return _("words alone") if receipt.degraded else None
+        if "embedding" in receipt.degraded:
+            return _("words alone")
+        return _("the newest by words alone") if receipt.degraded else None
 
     @display(description=_("ms"))
     def milliseconds(self, receipt: Receipt) -> str:

@@ -15,7 +15,7 @@ import structlog
 from memories import embeddings, measures, text
 from memories.choices import NeedMode
 from memories.conf import conf
-from memories.embeddings.base import unrelated_of
+from memories.embeddings.base import Provider, unrelated_of
 from memories.models import EmbeddingModel, Policy, Receipt
 from memories.models.policy import Policies
 from memories.retrieval import answer_cache, explanation, legs, receipts
@@ -27,6 +27,7 @@ from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, sought_by
 from memories.retrieval.nearness import Direction, direction_of
 from memories.retrieval.need import Need, need_of
 from memories.retrieval.passed_over import passed_over
+from memories.retrieval.pending import patience
 from memories.retrieval.query import Place, Query, words_of
 from memories.retrieval.quotas import Ranked, serve
 from memories.retrieval.statement import candidates, weights_of
@@ -37,6 +38,8 @@ __all__ = ["Mode", "Place", "Query", "Recall", "recall"]
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+#: In `degraded`: what was said seconds ago has no vector yet, and is found by its words alone.
+PENDING = "embedding_pending"
 
 
 @dataclass
@@ -134,7 +137,7 @@ def _search(
         sought = sought_by(query.mode, query.message, words)
     else:
         result.moments = result.timed("dates", lambda: _moments(query, policies, now, zone))
-        sought = Sought(words, _direction(query, result, embed_seconds), result.moments)
+        sought = Sought(words, _direction(query, result, embed_seconds, now), result.moments)
     result.weights = weights_of(query, sought, policies)
     told = result.timed("history", lambda: _told(query)) if query.handed_out else set()
     found = result.timed("search", lambda: candidates(query, sought, policies, now, more=len(told)))
@@ -203,7 +206,7 @@ def _projects(query: Query) -> list[str]:
     return [name for scope in query.scopes for name in scope.projects if not name.startswith("_")]
 
 
-def _direction(query: Query, result: Recall, embed_seconds: float | None) -> Direction | None:
+def _direction(query: Query, result: Recall, embed_seconds: float | None, now: datetime) -> Direction | None:
     """Where the message points; None when nobody embeds in time."""
     asked = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
     seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
@@ -211,11 +214,20 @@ def _direction(query: Query, result: Recall, embed_seconds: float | None) -> Dir
     if embedded is None:
         result.degraded.append("embedding")
         return None
+    is_patient = conf.EMBED_PENDING_SECONDS > 0
+    if is_patient and result.timed("pending", lambda: _lacks_vectors(query, embedded.provider, now)):
+        result.degraded.append(PENDING)
     model = EmbeddingModel.objects.filter(name=embedded.provider.model, dimension=embedded.provider.dimension).first()
     if model is None:  # nothing is indexed yet
         return None
     average = result.timed("average", lambda: average_of(query.scopes, model))
     return direction_of(embedded.vectors[0], average, model, unrelated_of(embedded.provider))
+
+
+def _lacks_vectors(query: Query, provider: Provider, now: datetime) -> bool:
+    """Whether something was said just now that has no vector yet, after a moment of waiting."""
+    scopes = [scope.pk for scope in query.scopes]
+    return patience.wait(scopes, provider, now=now, seconds=conf.EMBED_PENDING_SECONDS)
 
 
 def _log(query: Query, result: Recall) -> None:
@@ -226,7 +238,7 @@ def _log(query: Query, result: Recall) -> None:
         keywords=query.message if conf.LOG_CONTENT else len(text.terms(query.message)),
         results_count=len(result.served),
         latency_ms=result.timings["total"],
-        store_type="keyword" if result.degraded or query.mode in BY_MATCH_ALONE else "hybrid",
+        store_type="keyword" if "embedding" in result.degraded or query.mode in BY_MATCH_ALONE else "hybrid",
         degraded=result.degraded,
     )
     measures.recalled(

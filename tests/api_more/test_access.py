@@ -191,7 +191,7 @@ def test_a_key_that_does_not_reach_the_scope_meets_nothing(
 def test_a_row_that_never_was_is_the_same_as_one_of_another(
     workspace: Workspace, stranger: Workspace, rows: dict[str, Any], route: str, method: str
 ) -> None:
-    nothing = dict.fromkeys(rows, "019a0000-0000-7000-8000-000000000000")
+    nothing = dict.fromkeys(rows, "019a0000-0000-7000-8000-000000000000") | {"event": 1}
     body = ACCESS[route, method].body
     of_another = call(make_key(stranger), route, method, rows, body)
     assert call(make_key(workspace), route, method, nothing, body).json() == of_another.json()
