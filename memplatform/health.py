@@ -10,7 +10,9 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
+from memories import llm
 from memories.choices import BufferState, JobState
+from memories.llm import watch
 from memories.models import Heartbeat, JobRun, Parcel, StaleEntry
 from memplatform.callers import may_see_details
 from memplatform.database_state import has_pending_migrations
@@ -25,6 +27,10 @@ EMBEDDING_BEHIND = timedelta(minutes=1)
 SCHEDULES_BEHIND = timedelta(minutes=5)
 
 
+#: How the error of a parcel begins that waits for the model.
+MODEL_FAILED = "ModelFailed"
+
+
 @dataclass
 class Standing:
     """How things stand, in seconds and rows."""
@@ -37,6 +43,11 @@ class Standing:
     failed_jobs: int
     extraction_lag: float  # of the oldest turn in the buffer that is not parked
     parked: int  # parcels of the buffer that wait for an operator
+    model_failing: bool  # its last call came to nothing
+    model_error: str
+    model_failed_ago: float
+    model_waiting: int  # parcels that wait, or are parked, because of the model
+    model_waiting_since: float  # the oldest turn of these
     silence: dict[str, float] = field(default_factory=dict)  # by process: seconds since the last sign of life
 
 
@@ -48,7 +59,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """503 with what is missing; 200 when requests are answered as promised, with what is behind its time.
 
-    `not_ready`: database, migrations, or a process. `behind`: queue, schedules, embedding.
+    `not_ready`: database, migrations, or a process. `behind`: queue, schedules, embedding, model.
     """
     now = timezone.now()
     condition = examine(now)
@@ -95,6 +106,8 @@ def standing(now: datetime) -> Standing:
     is_parked = Q(state=BufferState.PARKED)
     buffered = Parcel.objects.aggregate(since=Min("began_at", filter=~is_parked), parked=Count("pk", filter=is_parked))
     failed = JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - timedelta(days=1))
+    failing = watch.failing(since=now - timedelta(days=1)) if llm.is_on() else None
+    held_up = Parcel.objects.filter(error__startswith=MODEL_FAILED).aggregate(rows=Count("*"), since=Min("began_at"))
     heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
     return Standing(
         lag=_age(waiting["since"], now),
@@ -105,6 +118,11 @@ def standing(now: datetime) -> Standing:
         failed_jobs=failed.count(),
         extraction_lag=_age(buffered["since"], now),
         parked=buffered["parked"],
+        model_failing=failing is not None,
+        model_error=failing.error if failing else "",
+        model_failed_ago=_age(failing.failed_at if failing else None, now),
+        model_waiting=held_up["rows"],
+        model_waiting_since=_age(held_up["since"], now),
         silence={name: _age(beat_at, now) for name, beat_at in heard},
     )
 
@@ -128,4 +146,5 @@ def _behind(how: Standing) -> list[str]:
         ("schedules", how.schedules_late, SCHEDULES_BEHIND),
         ("embedding", how.lag, EMBEDDING_BEHIND),
     )
-    return [word for word, age, limit in measured if age > limit.total_seconds()]
+    late = [word for word, age, limit in measured if age > limit.total_seconds()]
+    return [*late, "model"] if how.model_failing else late

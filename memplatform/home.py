@@ -9,6 +9,7 @@ from operator import or_
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.db.models import Count, Min, Q
 from django.http import HttpRequest
 from django.urls import reverse
@@ -18,6 +19,7 @@ from django.utils.translation import ngettext
 from django_q.models import Failure
 
 from channels_app.models import Channel
+from memories import embeddings
 from memories.admin import spend
 from memories.admin.batch_names import name_of
 from memories.admin.wall import workspaces_of
@@ -79,6 +81,11 @@ def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Ite
             )
             address = reverse("admin:memories_heartbeat_changelist") if seen is None else ""
             yield Item(_("The process «%(name)s» is silent") % {"name": name}, since, address, is_grave=True)
+    if how.model_failing:
+        yield _of_the_model(how, seen)
+    if settings.MEMORY_EMBEDDERS and not embeddings.providers():
+        hint = _("Recall is by keywords only. The log and `manage.py check` say why.")
+        yield Item(_("No embedder can be used"), hint, is_grave=True)
     if seen is not None:
         return
     failed = Failure.objects.count()
@@ -92,6 +99,19 @@ def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Ite
     if how.schedules_late > health.SCHEDULES_BEHIND.total_seconds():
         late = _("The oldest should have run %(ago)s ago.") % {"ago": ago(how.schedules_late)}
         yield Item(_("Schedules are late"), late, reverse("admin:django_q_schedule_changelist"))
+
+
+def _of_the_model(how: health.Standing, seen: frozenset[int] | None) -> Item:
+    """The platform asks one model for all; how many wait for it is told to those who see every workspace."""
+    hint = _("Last tried %(ago)s ago: %(error)s") % {"ago": ago(how.model_failed_ago), "error": how.model_error}
+    if seen is None and how.model_waiting:
+        waiting = ngettext(
+            "%(n)d conversation waits for it since %(ago)s.",
+            "%(n)d conversations wait for it, the oldest since %(ago)s.",
+            how.model_waiting,
+        )
+        hint += " " + waiting % {"n": how.model_waiting, "ago": ago(how.model_waiting_since)}
+    return Item(_("The model gives no answer"), hint, reverse("admin:memories_parcel_changelist"), is_grave=True)
 
 
 def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Iterator[Item]:

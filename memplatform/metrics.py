@@ -65,6 +65,8 @@ class _Standing(Collector):
         yield _gauge(
             "parked_parcels", "Conversations whose extraction failed and waits for an operator.", standing.parked
         )
+        yield _gauge("model_failing", "1 while the last call to the model came to nothing.", standing.model_failing)
+        yield _gauge("model_waiting", "Conversations that wait for the model.", standing.model_waiting)
         beats = GaugeMetricFamily(
             "memplatform_heartbeat_age_seconds", "Seconds since a process was heard of.", labels=["process"]
         )

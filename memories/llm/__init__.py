@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from memories import prompts, text
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, ModelFailed, ModelOff
-from memories.llm import budget, places, reading
+from memories.llm import budget, places, reading, watch
 from memories.llm.calls import CallFailed, Reply, Request
 from memories.llm.schemas import Given
 from memories.models import Workspace
@@ -191,7 +191,9 @@ def _call(question: _Question) -> tuple[Reply, budget.Reservation]:
         except CallFailed as failure:
             costs = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
             _settle(question, reservation, *costs, failed=True)
+            watch.failed(request.model, str(failure))
             raise
+        watch.answered(request.model)
         prompt_tokens = reply.prompt_tokens or _estimated(request)
         _settle(question, reservation, prompt_tokens, reply.completion_tokens or text.count_tokens(reply.text), False)
         return reply, reservation

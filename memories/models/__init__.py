@@ -7,7 +7,7 @@ from memories.models.embedding import EmbeddingCache, EmbeddingModel
 from memories.models.entry import Entry, EntryAccess, Link, Slot
 from memories.models.index import EntryIndex, EntryVector, ScopeTerm, StaleEntry
 from memories.models.policy import Policy
-from memories.models.process import Heartbeat
+from memories.models.process import Heartbeat, ModelHealth
 from memories.models.receipt import Receipt
 from memories.models.reliability import IdempotencyKey, JobRun, KeyUsage, Secret, Suppression
 from memories.models.scope import Scope
@@ -34,6 +34,7 @@ __all__ = [
     "KeyUsage",
     "Link",
     "Member",
+    "ModelHealth",
     "Parcel",
     "Policy",
     "Receipt",

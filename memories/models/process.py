@@ -1,4 +1,4 @@
-"""Who is alive."""
+"""Who is alive: the platform's processes, and the model it asks."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -19,3 +19,20 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.pid}"
+
+
+class ModelHealth(models.Model):
+    """What the last calls to a model came to; of the whole platform, for it asks one endpoint."""
+
+    model = models.CharField(_("model"), max_length=200, unique=True)
+    answered_at = models.DateTimeField(_("last answered"), null=True)
+    failed_at = models.DateTimeField(_("last failed"), null=True)
+    failures = models.PositiveIntegerField(_("failures in a row"), default=0)
+    error = models.CharField(_("error"), max_length=300, blank=True, default="")
+
+    class Meta:
+        verbose_name = _("model")
+        verbose_name_plural = _("models")
+
+    def __str__(self) -> str:
+        return self.model
