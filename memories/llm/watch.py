@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.db.models import F
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from memories.models import ModelHealth
 
@@ -12,12 +12,12 @@ _ERROR_CHARS = 300
 
 def answered(model: str) -> None:
     """Write down that a call was answered."""
-    _write(model, answered_at=timezone.now(), failures=0)
+    _write(model, answered_at=Now(), failures=0)
 
 
 def failed(model: str, error: str) -> None:
     """Write down that a call came to nothing."""
-    _write(model, failed_at=timezone.now(), error=error[:_ERROR_CHARS], failures=F("failures") + 1)
+    _write(model, failed_at=Now(), error=error[:_ERROR_CHARS], failures=F("failures") + 1)
 
 
 def failing(since: datetime) -> ModelHealth | None:
