@@ -106,7 +106,7 @@ def standing(now: datetime) -> Standing:
     is_parked = Q(state=BufferState.PARKED)
     buffered = Parcel.objects.aggregate(since=Min("began_at", filter=~is_parked), parked=Count("pk", filter=is_parked))
     failed = JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - timedelta(days=1))
-    failing = watch.failing(since=now - timedelta(days=1)) if llm.is_on() else None
+    failing = watch.failing() if llm.is_on() else None
     held_up = Parcel.objects.filter(error__startswith=MODEL_FAILED).aggregate(rows=Count("*"), since=Min("began_at"))
     heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
     return Standing(

@@ -191,9 +191,9 @@ def _call(question: _Question) -> tuple[Reply, budget.Reservation]:
         except CallFailed as failure:
             costs = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
             _settle(question, reservation, *costs, failed=True)
-            watch.failed(request.model, str(failure))
+            watch.failed(request.model, str(failure), now=question.now)
             raise
-        watch.answered(request.model)
+        watch.answered(request.model, now=question.now)
         prompt_tokens = reply.prompt_tokens or _estimated(request)
         _settle(question, reservation, prompt_tokens, reply.completion_tokens or text.count_tokens(reply.text), False)
         return reply, reservation

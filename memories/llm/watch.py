@@ -2,27 +2,29 @@
 
 from datetime import datetime
 
+from django.conf import settings
 from django.db.models import F
-from django.db.models.functions import Now
 
+from memories.conf import conf
 from memories.models import ModelHealth
 
 _ERROR_CHARS = 300
 
 
-def answered(model: str) -> None:
+def answered(model: str, *, now: datetime) -> None:
     """Write down that a call was answered."""
-    _write(model, answered_at=Now(), failures=0)
+    _write(model, answered_at=now, failures=0)
 
 
-def failed(model: str, error: str) -> None:
+def failed(model: str, error: str, *, now: datetime) -> None:
     """Write down that a call came to nothing."""
-    _write(model, failed_at=Now(), error=error[:_ERROR_CHARS], failures=F("failures") + 1)
+    _write(model, failed_at=now, error=error[:_ERROR_CHARS], failures=F("failures") + 1)
 
 
-def failing(since: datetime) -> ModelHealth | None:
-    """The model whose last call failed after that moment; the one that failed last, where there are several."""
-    return ModelHealth.objects.filter(failures__gt=0, failed_at__gt=since).order_by("-failed_at").first()
+def failing() -> ModelHealth | None:
+    """The model in use whose last call came to nothing; of several the one that failed last."""
+    used = {settings.MEMORY_LLM_MODEL, conf.LLM_SUMMARY_MODEL}
+    return ModelHealth.objects.filter(model__in=used, failures__gt=0).order_by("-failed_at").first()
 
 
 def _write(model: str, **columns: object) -> None:

@@ -66,10 +66,11 @@ def test_nothing_is_told_of_a_model_that_is_switched_off(down: FakeModel, settin
 
 
 def test_readyz_and_metrics_know_it(down: FakeModel) -> None:
-    told = Client().get("/readyz").json()
+    client = owner()
+    told = client.get("/readyz").json()
     assert told["details"]["model_failing"] and told["details"]["model_waiting"] == 1
     assert "503" in told["details"]["model_error"]
-    assert "memplatform_model_failing 1.0" in Client().get("/metrics").content.decode()
+    assert "memplatform_model_failing 1.0" in client.get("/metrics").content.decode()
 
 
 def test_an_embedder_that_cannot_be_used_is_told_too(api: Api, settings: Any) -> None:
