@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0034_wordings_of_suppressions'),
+        ('memories', '0035_credentials_by_workspace'),
     ]
 
     operations = [
