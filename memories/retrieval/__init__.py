@@ -15,18 +15,19 @@ import structlog
 from memories import embeddings, measures, text
 from memories.choices import NeedMode
 from memories.conf import conf
-from memories.embeddings.base import Provider, unrelated_of
+from memories.embeddings.base import Provider, typical_of, unrelated_of
 from memories.models import EmbeddingModel, Policy, Receipt
 from memories.models.policy import Policies
 from memories.retrieval import answer_cache, explanation, legs, receipts
 from memories.retrieval.averages import average_of
 from memories.retrieval.context import context_text, events_text
-from memories.retrieval.evidence import Evidence, evidence_about_asker, evidence_of
+from memories.retrieval.evidence import Evidence, evidence_about_asker, evidence_of, is_noise
 from memories.retrieval.handed_out import mark_repeated, repeated
 from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, sought_by
-from memories.retrieval.nearness import Direction, direction_of
+from memories.retrieval.nearness import Direction, direction_of, is_cjk
 from memories.retrieval.need import Need, need_of
 from memories.retrieval.passed_over import passed_over
+from memories.retrieval.past import is_question
 from memories.retrieval.pending import patience
 from memories.retrieval.query import Place, Query, words_of
 from memories.retrieval.quotas import Ranked, serve
@@ -150,6 +151,8 @@ def _search(
     known = sorted([*result.served, *repeated(result.ranked)], key=lambda item: (-item.score, -item.entry.pk))
     result.in_history = bool(known) and known[0].fate != "served"
     result.evidence = result.timed("evidence", lambda: _evidence(query, result, known, sought))
+    if is_noise(result.evidence) and query.asks_for_anything and is_question(query.message):
+        _serve_nothing(result)
     result.context, result.tokens = result.timed(
         "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
     )
@@ -163,6 +166,13 @@ def _told(query: Query) -> set[int]:
     """The entries that say nothing but what is handed out beside the answer."""
     scopes = [scope.pk for scope in query.scopes]
     return query.handed_out.entries(query.workspace_id, scopes) if query.handed_out else set()
+
+
+def _serve_nothing(result: Recall) -> None:
+    """A young scope that does not answer: what it has for lack of anything better would only mislead."""
+    for item in result.served:
+        item.fate = "floor"
+    result.served = []
 
 
 def _evidence(query: Query, result: Recall, known: Sequence[Ranked], sought: Sought) -> Evidence:
@@ -221,7 +231,8 @@ def _direction(query: Query, result: Recall, embed_seconds: float | None, now: d
     if model is None:  # nothing is indexed yet
         return None
     average = result.timed("average", lambda: average_of(query.scopes, model))
-    return direction_of(embedded.vectors[0], average, model, unrelated_of(embedded.provider))
+    known = unrelated_of(embedded.provider), typical_of(embedded.provider)
+    return direction_of(embedded.vectors[0], average, model, *known, cjk=is_cjk(query.message))
 
 
 def _lacks_vectors(query: Query, provider: Provider, now: datetime) -> bool:

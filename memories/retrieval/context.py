@@ -59,7 +59,7 @@ def attributed(content: str, sender: Sender) -> str:
     turn = content.removeprefix(_USER)
     if turn != content:
         return f"{sender.label or _unnamed(sender)}: {one_line(turn)}"
-    is_plain = sender.whose == Whose.UNKNOWN or (sender.whose == Whose.OWN and not sender.in_chat)
+    is_plain = not sender.label or (sender.whose == Whose.OWN and not sender.in_chat)
     said = one_line(content)
     return said if is_plain or said.startswith(f"{sender.label}:") else f"{sender.label}: {said}"
 

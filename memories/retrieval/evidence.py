@@ -14,10 +14,15 @@ from memories import text
 from memories.conf import conf
 from memories.retrieval.query import Words
 from memories.retrieval.quotas import Ranked
-from memories.retrieval.senders import Whose
 
 #: How much better somebody else's words may match before it counts no more.
 OTHERS_MOST = 0.15
+#: Entries with which a scope knows itself as well as the model's own questions know it.
+YOUNG = 45
+#: The contrast that is as good as a strength of STRENGTH_FOUND, what words add to it, and how strength rises with it;
+#: fitted on one half of benchmarks/answerable.txt.
+CONTRAST_FOUND, CONTRAST_OF_WORDS, CONTRAST_SCALE = 0.037, 0.02, 9.0
+STRENGTH_FOUND = 0.60
 FOUND, WEAK, NONE = "found", "weak", "none"
 BEST = 3  # memories whose own words are looked at
 #: Of the words alone, where there are no vectors: less than this share is none, less than that weak.
@@ -36,6 +41,7 @@ class Evidence:
     others: float = 0.0  # how much more of the question's words somebody said who is not the one it names
     date: bool = False  # days are named on which something was said
     entries: int = 0  # in the scopes: among many the best is near by chance
+    contrast: float | None = None  # how much nearer the nearest is to this question than to the questions people ask
     about_asker: bool = False  # the one who asks is asked about, and others have spoken here
 
     def told(self) -> dict[str, object]:
@@ -48,7 +54,9 @@ def evidence_of(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words
     if not served:
         return Evidence(entries=entries)
     near = [item.similarity for item in ranked if item.similarity is not None]
+    contrasts = [item.contrast for item in ranked if item.contrast is not None]
     signs = Evidence(
+        contrast=max(contrasts, default=None),
         similarity=max(near) if near else None,
         words=max(words.covered_by(text.terms(item.entry.content)) for item in served[:BEST]),
         speaker=bool(words.named),
@@ -73,7 +81,7 @@ def evidence_about_asker(ranked: Sequence[Ranked], served: Sequence[Ranked], wor
 
 
 def _own(items: Sequence[Ranked]) -> list[Ranked]:
-    return [item for item in items if item.sender.whose == Whose.OWN]
+    return [item for item in items if item.sender.may_be_asker]
 
 
 def worse(one: str, other: str) -> str:
@@ -82,12 +90,29 @@ def worse(one: str, other: str) -> str:
 
 
 def strength_of(signs: Evidence) -> float | None:
-    """The sum of the signs; None without a similarity."""
+    """The sum of the signs; None without a similarity.
+
+    Similarity is measured against what else a scope holds. While that is little, contrast counts in its place.
+    """
     if signs.similarity is None:
         return None
-    chance = 0.04 * math.log(max(signs.entries, 20) / 100)
-    said = signs.similarity + 0.2 * signs.words + 0.1 * signs.speaker + 0.15 * signs.date
-    return said - chance - 3 * signs.others
+    near = signs.similarity + 0.2 * signs.words - 0.04 * math.log(max(signs.entries, 20) / 100)
+    if signs.contrast is not None:
+        alone = (signs.contrast + CONTRAST_OF_WORDS * signs.words - CONTRAST_FOUND) * CONTRAST_SCALE
+        youth = youth_of(signs.entries)
+        near = youth * (STRENGTH_FOUND + alone) + (1 - youth) * near
+    return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others
+
+
+def youth_of(entries: int) -> float:
+    """How much of a verdict rests on the model's own questions: all with few entries, half with YOUNG, then none."""
+    return 1 / (1 + (entries / YOUNG) ** 4)
+
+
+def is_noise(evidence: Evidence) -> bool:
+    """Whether what was found in a young scope speaks of something else: neither its meaning nor its words answer."""
+    is_young = evidence.contrast is not None and evidence.entries < YOUNG
+    return is_young and evidence.verdict == NONE and not evidence.date and evidence.words < WORDS_FOUND
 
 
 def _said_by_others(ranked: Sequence[Ranked]) -> float:

@@ -25,7 +25,7 @@ from memories.retrieval.nearness import Direction
 from memories.retrieval.past import is_about_the_past, telling_words
 from memories.retrieval.query import Place, Query
 from memories.retrieval.quotas import Ranked
-from memories.retrieval.senders import Sender, Whose, sender_with_id
+from memories.retrieval.senders import Sender, sender_with_id
 from memories.retrieval.when import Moment
 
 #: Of the telling words of a question, the share an event has to hold to be enough to answer with.
@@ -221,7 +221,7 @@ def with_found(
         return replace(evidence, verdict=worse(evidence.verdict, WEAK))
     best = max((item.covered for item in found), default=0.0)
     told = FOUND if best >= ENOUGH else WEAK if best else NONE
-    own = max((item.covered for item in found if item.said_by.whose == Whose.OWN), default=0.0)
+    own = max((item.covered for item in found if item.said_by.may_be_asker), default=0.0)
     if about_asker and own < ENOUGH:
         told = worse(told, WEAK)
     better = min(evidence.verdict, told, key=[FOUND, WEAK, NONE].index)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from memories.blending import normalised
 from memories.conf import conf
-from memories.embeddings.base import Unrelated
+from memories.embeddings.base import Typical, Unrelated
 from memories.models import EmbeddingModel
 from memories.retrieval.averages import Average
 
@@ -37,6 +37,15 @@ class Direction:
     span: float
     average: float  # cosine of the question and the average row
     rows: int
+    typical: Typical | None = None  # what is known of the questions people ask; None: nothing
+    is_cjk: bool = False
+
+    @property
+    def typical_question(self) -> Sequence[float] | None:
+        """Where questions of its script point on average."""
+        if self.typical is None:
+            return None
+        return self.typical.cjk if self.is_cjk else self.typical.latin
 
     @property
     def of_average(self) -> float:
@@ -49,7 +58,15 @@ class Direction:
         return (self.rows * self.average + FEW * prior) / (self.rows + FEW)
 
 
-def direction_of(vector: Sequence[float], average: Average, model: EmbeddingModel, unrelated: Unrelated) -> Direction:
+def direction_of(
+    vector: Sequence[float],
+    average: Average,
+    model: EmbeddingModel,
+    unrelated: Unrelated,
+    typical: Typical | None = None,
+    *,
+    cjk: bool = False,
+) -> Direction:
     """The question's vector less its share of the scopes' average; not brought back to length 1."""
     asked = normalised(vector)
     share = conf.AVERAGE_SHARE * average.rows / (average.rows + FEW)
@@ -62,6 +79,8 @@ def direction_of(vector: Sequence[float], average: Average, model: EmbeddingMode
         span=model.ceiling - model.floor,
         average=_inner(asked, average.vector),
         rows=average.rows,
+        typical=typical,
+        is_cjk=cjk,
     )
 
 
@@ -75,6 +94,21 @@ def similarity(direction: Direction, cosine: float, question: str, content: str)
     base = direction.base(cjk=cjk, across=across)
     lift = direction.unrelated.lift if across else 0.0
     return 2 * (cosine - base) / (direction.model.ceiling - base) + lift
+
+
+def contrast(
+    direction: Direction, cosine: float, typical: float | None, content: str, *, is_turn: bool
+) -> float | None:
+    """How much nearer a text is to this question than to the questions people ask; alike for all scripts and kinds.
+
+    It needs no other text of the scope to compare with, so it tells as much of a memory of one as of a thousand.
+    """
+    known = direction.typical
+    if known is None or typical is None:
+        return None
+    across = direction.is_cjk != is_cjk(content)
+    lead = known.across_lead if across else 0.0 if direction.is_cjk else known.latin_lead
+    return cosine - typical - lead + (known.turn_loss if is_turn else 0.0)
 
 
 def _inner(one: Sequence[float], other: Sequence[float]) -> float:

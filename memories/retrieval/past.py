@@ -58,6 +58,11 @@ def is_about_the_past(message: str) -> bool:
     return _PAST.search(said) is not None and asks_of_the_past(message)
 
 
+def is_question(message: str) -> bool:
+    """Whether a message asks something, by its words or its mark."""
+    return _ASKED.search(message[-LOOK_CHARS:]) is not None
+
+
 def telling_words(message: str, moments: Sequence[Moment] = ()) -> list[str]:
     """The words of a question something can be found by: not those that only ask, nor those that name the days."""
     days = {word for moment in moments for word in text.words(moment.words)}

@@ -57,6 +57,12 @@ class Query:
     handed_out: HandedOut | None = None  # messages that are handed out beside the answer, and not told again in it
 
     @property
+    def asks_for_anything(self) -> bool:
+        """Whether any memory will do, and not those of a kind or time that is named."""
+        narrowed = (self.types, self.filters, self.project, self.topic, self.since, self.until)
+        return not any(narrowed)
+
+    @property
     def scopes(self) -> list[Scope]:
         return [place.scope for place in self.places]
 

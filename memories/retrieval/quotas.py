@@ -26,6 +26,7 @@ class Ranked:
     fate: str = "limit"  # until something else is decided, others were better
     similarity: float | None = None  # 0: as near as anything here, 1: as near as clear answers get
     recency: float = 1.0
+    contrast: float | None = None  # how much nearer than the questions people ask
     ranks: dict[str, int] = field(default_factory=dict)  # in each leg that found it, among what was looked at
     in_context: bool = False
     sender: Sender = field(default_factory=Sender)

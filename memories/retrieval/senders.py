@@ -50,6 +50,11 @@ class Sender:
     is_shared: bool = False  # somebody else here goes by the same name
 
     @property
+    def may_be_asker(self) -> bool:
+        """Whether these may be the asker's own words: in a person's memory they are, unless it is known better."""
+        return self.whose == Whose.OWN or (self.whose == Whose.UNKNOWN and not self.in_chat)
+
+    @property
     def label(self) -> str:
         """How a model is told who said it; empty where it needs no telling."""
         if self.whose == Whose.OWN:
@@ -121,7 +126,7 @@ def _whose_of_person(sender: str, name: str, scope: Scope, asker: str) -> Whose:
     own = names.fold(name_in(scope, asker))
     if own:
         return Whose.OWN if names.fold(name) == own else Whose.OTHER
-    return Whose.OTHER if not sender and len(scope.speakers) > 1 else Whose.OWN
+    return Whose.UNKNOWN if not sender and len(scope.speakers) > 1 else Whose.OWN
 
 
 def _plain(name: str) -> str:

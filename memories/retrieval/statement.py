@@ -35,6 +35,7 @@ class Candidate:
     fused: float
     date: float = 0.0  # 1: said on days the question names, falling to 0 in the days after
     cosine: float | None = None
+    typical: float | None = None  # cosine of the text and the questions people ask; None: nobody knows
     last_accessed: datetime | None = None
 
 
@@ -78,6 +79,7 @@ _UNLABELLED = "regexp_replace(e.content, '^(User|Assistant): ', '', 'ng')"
 #: them to it would take as long as to compare them.
 _VECTOR = "CASE WHEN i.model_id = %(model)s THEN (-(i.embedding <#> %(aimed)s::halfvec) - %(zero)s) / %(span)s END"
 _COSINE = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(asked)s::halfvec) END"
+_TYPICAL = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s::halfvec) END"
 _RELATIVE = """
     SELECT *, (1 - %(alpha)s) * keyword + %(alpha)s * coalesce(vector, %(of_average)s)
         + {boosts} AS fused
@@ -96,7 +98,8 @@ _RRF = """
 """
 #: The best, with what there is to be known of them: in one statement, for they cannot change between two.
 _BEST = """
-SELECT {read}, keyword, vector, named, fused, date, {cosine} AS cosine, a.last_accessed
+SELECT {read}, keyword, vector, named, fused, date, {cosine} AS cosine, {typical} AS typical,
+    a.last_accessed
 FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
 JOIN memories_entryindex i ON i.entry_id = best.entry_id
 JOIN memories_entry e ON e.id = best.entry_id
@@ -197,10 +200,12 @@ def _own_words(sought: Sought) -> Part:
 def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
     """The vector leg, in SQL; the plain cosine is computed for the best alone."""
     if direction is None:
-        return {"vector": "NULL::float8", "cosine": "NULL::float8"}, {"of_average": 0.0}
-    return {"vector": _VECTOR, "cosine": _COSINE}, {
+        return {"vector": "NULL::float8", "cosine": "NULL::float8", "typical": "NULL::float8"}, {"of_average": 0.0}
+    is_known = direction.typical_question is not None
+    return {"vector": _VECTOR, "cosine": _COSINE, "typical": _TYPICAL if is_known else "NULL::float8"}, {
         "model": direction.model.pk,
         "asked": dense_literal(direction.asked),
+        "typical": dense_literal(direction.typical_question or ()),
         "aimed": dense_literal(direction.aimed),
         "zero": direction.zero,
         "span": direction.span,

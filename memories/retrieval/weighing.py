@@ -13,7 +13,7 @@ from memories.models import Entry
 from memories.models.policy import Policies
 from memories.retrieval.asker import is_about_asker
 from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, full_text_ranks
-from memories.retrieval.nearness import similarity
+from memories.retrieval.nearness import contrast, similarity
 from memories.retrieval.query import Query
 from memories.retrieval.quotas import Ranked
 from memories.retrieval.senders import ANOTHERS_WORDS, Whose, sender_of
@@ -35,6 +35,9 @@ def weigh(found: Sequence[Match], query: Query, sought: Sought, policies: Polici
             _weigh(item, recency, now)
         if sought.direction and candidate.cosine is not None:
             item.similarity = similarity(sought.direction, candidate.cosine, query.message, entry.content)
+            is_turn = entry.type == EntryType.CHAT_TURN
+            near = candidate.cosine, candidate.typical
+            item.contrast = contrast(sought.direction, *near, entry.content, is_turn=is_turn)
         ranked.append(item)
     if holds_words_of_others(ranked) and about_asker(query, sought):
         _prefer_own(ranked)
@@ -45,7 +48,7 @@ def weigh(found: Sequence[Match], query: Query, sought: Sought, policies: Polici
 
 def holds_words_of_others(items: Sequence[Ranked]) -> bool:
     """Whether anything of this was not said by the one who asks."""
-    return any(item.sender.whose != Whose.OWN for item in items)
+    return any(not item.sender.may_be_asker for item in items)
 
 
 def about_asker(query: Query, sought: Sought) -> bool:

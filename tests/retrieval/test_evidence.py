@@ -6,7 +6,7 @@ import pytest
 
 from memories.choices import ScopeKind
 from memories.models import Entry
-from memories.retrieval.evidence import Evidence, evidence_of, strength_of
+from memories.retrieval.evidence import Evidence, evidence_of, is_noise, strength_of
 from memories.retrieval.query import Words
 from memories.retrieval.quotas import Ranked
 from memories.retrieval.statement import Candidate
@@ -87,8 +87,41 @@ def test_a_fresh_memory_that_says_it_all_is_found_before_it_has_a_vector() -> No
     assert verdict(item(None), item(-0.5), words=asked("cat")) == "found"
 
 
+def young(contrast: float, *, entries: int = 3, similarity: float = 0.8, words: float = 0.0) -> Evidence:
+    return Evidence(similarity=similarity, contrast=contrast, entries=entries, words=words)
+
+
+def test_in_a_young_scope_it_counts_how_much_nearer_than_other_questions_it_is() -> None:
+    near, far = strength_of(young(0.05)), strength_of(young(0.01))
+    assert near is not None and far is not None
+    assert near > 0.6 > 0.45 > far, "though both are as near as anything here"
+
+
+def test_with_more_entries_a_scope_speaks_for_itself() -> None:
+    strengths = [strength_of(young(0.0, entries=entries)) or 0.0 for entries in (1, 30, 60, 120, 1_000)]
+    assert strengths[0] < 0.45 and strengths == sorted(strengths[:4]) + strengths[4:]
+    old = strength_of(replace(young(0.0, entries=1_000), contrast=None))
+    assert strengths[-1] == pytest.approx(old, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "entries", "words", "date", "noise"),
+    [
+        ("none", 3, 0.1, False, True),
+        ("weak", 3, 0.1, False, False),
+        ("none", 3, 0.9, False, False),
+        ("none", 3, 0.1, True, False),
+        ("none", 300, 0.1, False, False),
+    ],
+)
+def test_what_answers_nothing_is_noise_in_a_young_scope_alone(
+    verdict: str, entries: int, words: float, date: bool, noise: bool
+) -> None:
+    assert is_noise(replace(young(0.0, entries=entries, words=words), verdict=verdict, date=date)) is noise
+
+
 def test_a_receipt_keeps_the_signs() -> None:
     told = evidence_of([item(0.45)], [item(0.45)], asked("cat", named=["Ann"]), 100).told()
     assert told["verdict"] == "found" and told["speaker"] is True and told["words"] == 1.0
-    signs = {"similarity", "words", "speaker", "others", "date", "entries", "about_asker"}
+    signs = {"contrast", "similarity", "words", "speaker", "others", "date", "entries", "about_asker"}
     assert set(told) == {"verdict", "strength"} | signs

