@@ -88,7 +88,7 @@ def context_for(
     given.recall = recall(query, now=now, zone=zone, policies=policies)
     _add_directives(given, page, query, language)
     _add_found(given, page, share, zone)
-    _add_notes(given, page, query, resolved.chat_scope or resolved.user_scope, now=now, zone=zone)
+    _add_notes(given, page, query, policies, resolved.chat_scope or resolved.user_scope, now=now, zone=zone)
     given.history = conversation.within(page.left)
     given.text = str(page)
     given.tokens = page.used + sum(said.tokens for said in given.history)
@@ -220,14 +220,21 @@ def _short(content: str) -> str:
 
 
 def _add_notes(
-    given: Context, page: SystemText, query: Query, own_key: str | None, *, now: datetime, zone: tzinfo
+    given: Context,
+    page: SystemText,
+    query: Query,
+    policies: Policies,
+    own_key: str | None,
+    *,
+    now: datetime,
+    zone: tzinfo,
 ) -> None:
     """At the first turn there is no history yet: the notes of the conversation's own scope may have its room (C9)."""
     own = next((place.scope for place in query.places if place.ref.key == own_key), None)
     if own is None or not given.is_first_turn:
         return
     lines: list[str] = []
-    for note in notes_of(own, now=now, zone=zone):
+    for note in notes_of(own, policies, now=now, zone=zone):
         head = f"{note.on.isoformat()}:\n"
         room = page.room("notes", page.left) - sum(text.count_tokens(line) + 2 for line in lines)
         content = text.last_tokens(note.content, room - text.count_tokens(head) - 2)

@@ -1,5 +1,6 @@
 """The door of tier 3: the only code that writes what happened on a day (D1)."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from memories.store import Done
 _TABLE = DailyEvent._meta.db_table
 #: What an undo never gives back: names, and what rises with every change.
 _KEPT = frozenset({"id", "uid", "workspace_id", "scope_id", "version", "updated_at"})
+
+#: Where a sentence ends; a full stop within a figure ends none.
+_SENTENCES = re.compile(r"[!?。！？；\n]+|\.(?=\s|$)")
 
 #: Who answers, as days name it.
 ASSISTANT = "Assistant"
@@ -133,6 +137,27 @@ def reword(event: DailyEvent, content: str, *, now: datetime, actor: str) -> Non
     event.content, event.terms, event.updated_at = content, sorted(text.terms(content)), now
     with acting(actor):
         event.save(update_fields=["content", "terms", "updated_at"])
+
+
+def without_repeats(events: Sequence[DailyEvent]) -> list[DailyEvent]:
+    """Events less the notes of days that only repeat, sentence by sentence, what else is told of their day.
+
+    Such is a note that no model wrote of a day with little to condense.
+    """
+    notes = [event for event in events if event.source == Source.COMPRESSION]
+    if not notes:
+        return list(events)
+    places = {"scope__in": {note.scope_id for note in notes}, "local_date__in": {note.local_date for note in notes}}
+    told: dict[tuple[int, date], str] = defaultdict(str)
+    others = DailyEvent.objects.in_use().filter(**places).exclude(source=Source.COMPRESSION).order_by("pk")
+    for scope_id, day, content in others.values_list("scope_id", "local_date", "content"):
+        told[scope_id, day] += f"\n{text.normalise(content)}"
+    repeats = {note.pk for note in notes if _is_said_by(note.content, told[note.scope_id, note.local_date])}
+    return [event for event in events if event.pk not in repeats]
+
+
+def _is_said_by(content: str, said: str) -> bool:
+    return all(text.normalise(sentence) in said for sentence in _SENTENCES.split(content))
 
 
 def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str) -> bool:

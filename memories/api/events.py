@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memories import days
 from memories.api import answers, fields, pages
 from memories.api.authentication import key_of
 from memories.api.calls import Call
@@ -63,7 +64,9 @@ class EventsView(Call):
         found = list(events.order_by("-local_date", "-id")[: limit + 1])
         page = found[:limit]
         return pages.answer(
-            request, [event_json(event, key) for event in page], _after(page) if found[limit:] else None
+            request,
+            [event_json(event, key) for event in days.without_repeats(page)],
+            _after(page) if found[limit:] else None,
         )
 
 

@@ -10,12 +10,15 @@ from datetime import UTC, datetime, time
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from memories.choices import ScopeKind
+from memories import days, llm
+from memories.choices import EntryType, ScopeKind, Source
 from memories.models import DailyEvent
 from memories.retrieval.legs import THEN, Asked, Found, best_of, needle_of, share_of, taken_out
 from memories.retrieval.query import Place
 
 KIND = "daily_event"
+#: What the platform tells of days; what a person wrote has no term.
+_BY_MACHINE = (Source.EXTRACTION, Source.COMPRESSION)
 CANDIDATES = 60
 #: A summary says less than the message it sums up.
 WEIGHT = 0.9
@@ -26,7 +29,7 @@ def daily_events(asked: Asked, places: Sequence[Place], now: datetime) -> list[F
     if not (asked.words or asked.moments):  # «last time» is a conversation, not a day
         return []
     heard = {place.scope.pk: place for place in places if not (place.ref.in_group and _is_of_user(place))}
-    rows = _rows(asked, heard)
+    rows = [event for event in days.without_repeats(_rows(asked, heard)) if _is_in_time(event, heard, asked, now)]
     out = taken_out(list(heard.values()), sorted({origin for event in rows for origin in event.origins}))
     found = [_found(event, heard[event.scope_id], asked) for event in rows if out.isdisjoint(event.origins)]
     return best_of(sorted(found, key=lambda item: (-item.score, -item.at.timestamp())), asked)
@@ -34,6 +37,13 @@ def daily_events(asked: Asked, places: Sequence[Place], now: datetime) -> list[F
 
 def _is_of_user(place: Place) -> bool:
     return place.scope.kind == ScopeKind.USER
+
+
+def _is_in_time(event: DailyEvent, heard: dict[int, Place], asked: Asked, now: datetime) -> bool:
+    """Whether a day may still be told: without a model it is made of the words of turns, and has their term (A9)."""
+    ttl = asked.policies.ttl(EntryType.CHAT_TURN, heard[event.scope_id].scope.kind)
+    is_quoted = bool(event.origins) and event.source in _BY_MACHINE and not llm.is_on()
+    return not is_quoted or ttl is None or event.local_date > (now - ttl).date()
 
 
 def _rows(asked: Asked, heard: dict[int, Place]) -> list[DailyEvent]:

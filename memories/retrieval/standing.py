@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
 
-from memories import text
-from memories.choices import Category
+from memories import days, text
+from memories.choices import Category, EntryType
 from memories.conf import conf
-from memories.models import DailyEvent, Scope
+from memories.models import DailyEvent, Entry, Scope
 from memories.models.policy import Policies
 from memories.retrieval.conditions import servable, within
 from memories.retrieval.credentials import guard_of
@@ -65,24 +65,49 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[CoreF
         return [CoreFact(*row) for row in cursor.fetchall()]
 
 
-def notes_of(scope: Scope, *, now: datetime, zone: tzinfo) -> list[Note]:
+def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -> list[Note]:
     """Today's and yesterday's notes of a scope, today first; NOTES_DAY_CHARS a day and NOTES_CHARS together.
 
-    Of a day with more, the newest. A group's tell no credential.
+    What is told of the day and what was noted on purpose. Of a day with more, the newest. A group's tell no credential.
     """
     today = now.astimezone(zone).date()
-    days = [today, today - timedelta(days=1)]
-    rows = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date__in=days)
-    newest = rows.order_by("-local_date", "-id").values_list("local_date", "content", "origins")[: conf.NOTES_CHARS]
-    guard = guard_of(scope.workspace_id, [scope])
-    told = [(on, content) for on, content, origins in newest if not guard.holds(content, origins)]
+    both = [today, today - timedelta(days=1)]
+    newest = sorted([*_told(scope, both), *_noted(scope, policies, both, now, zone)], reverse=True)
     left, notes = conf.NOTES_CHARS, []
-    for day in days:
-        content, is_cut = _newest([said for on, said in told if on == day], min(conf.NOTES_DAY_CHARS, left))
+    for day in both:
+        content, is_cut = _newest([said for on, _at, said in newest if on == day], min(conf.NOTES_DAY_CHARS, left))
         if content:
             notes.append(Note(day, scope.key, content, is_cut))
             left -= len(content)
     return notes
+
+
+def _told(scope: Scope, on: Sequence[date]) -> list[tuple[date, datetime, str]]:
+    """What is told of these days."""
+    rows = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date__in=on)
+    newest = days.without_repeats(list(rows.order_by("-local_date", "-id")[: conf.NOTES_CHARS]))
+    guard = guard_of(scope.workspace_id, [scope])
+    return [
+        (event.local_date, event.created_at, event.content)
+        for event in newest
+        if not guard.holds(event.content, event.origins)
+    ]
+
+
+def _noted(
+    scope: Scope, policies: Policies, on: Sequence[date], now: datetime, zone: tzinfo
+) -> list[tuple[date, datetime, str]]:
+    """What was saved as a note on these days; passwords are recalled when somebody asks for them."""
+    since = datetime.combine(min(on), time(), zone)
+    noted = Entry.objects.in_scope(scope).live().filter(type=EntryType.NOTE, created_at__gte=since, created_at__lte=now)
+    rows = noted.exclude(policies.over(now, scope_kind=scope.kind)).exclude(category=Category.CREDENTIAL)
+    newest = rows.order_by("-created_at", "-id").values_list("created_at", "content", "origins")[: conf.NOTES_CHARS]
+    guard = guard_of(scope.workspace_id, [scope])
+    return [
+        (at.astimezone(zone).date(), at, content)
+        for at, content, origins in newest
+        if not guard.holds(content, origins)
+    ]
 
 
 def _newest(told: Sequence[str], limit: int) -> tuple[str, bool]:

@@ -8,6 +8,8 @@ import pytest
 from memories import archive, compression, tasks
 from memories.choices import BufferState, Source
 from memories.models import DailyEvent, Parcel, Scope, Workspace
+from memories.models.policy import Policies
+from memories.retrieval.standing import notes_of
 from tests.buffer.conversations import say
 from tests.compression.conftest import told
 from tests.conftest import NOW, Api, make_scope
@@ -114,3 +116,20 @@ def test_a_day_waits_for_its_note_until_all_of_it_is_extracted(api: Api, scope: 
     assert archived(scope) == {"scopes": 0, "notes": 0, "by_model": 0, "waiting": 1}
     Parcel.objects.update(state=BufferState.PARKED, sealed=True)  # it may stay so for good
     assert archived(scope)["notes"] == 1
+
+
+def test_a_note_that_only_repeats_the_day_stands_once(api: Api, scope: Scope) -> None:
+    told(scope, "We moved the release to Thursday. The port is 3.5 km away.")
+    told(scope, "米娅的猫叫年糕。")
+    archived(scope)
+    assert len(notes()) == 1
+    assert len(api.get("events", scope=scope.key).json()["results"]) == 2
+    (noted,) = notes_of(scope, Policies([]), now=NOW, zone=UTC)
+    assert noted.content.count("Thursday") == noted.content.count("年糕") == 1
+
+
+def test_a_note_in_words_of_its_own_is_told_beside_the_day(api: Api, scope: Scope) -> None:
+    told(scope, "We moved the release to Thursday.")
+    archived(scope)
+    DailyEvent.objects.filter(source=Source.COMPRESSION).update(content="The release is later than planned.")
+    assert len(api.get("events", scope=scope.key).json()["results"]) == 2

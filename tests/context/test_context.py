@@ -254,5 +254,23 @@ def test_the_number_of_statements_does_not_grow(talk: Talk, django_assert_max_nu
         note(CHAT, f"Note {n}")
     talk.log(Session.objects.get(), *(f"ambient: line {n}" for n in range(30)))
     context(talk, "what did we say about the boats yesterday?", GROUP)
-    with django_assert_max_num_queries(32):
+    with django_assert_max_num_queries(34):
         context(talk, "what did we say yesterday about boat 3 or 4?", GROUP)
+
+
+def test_a_note_saved_today_is_among_the_notes_of_the_first_turn(talk: Talk) -> None:
+    for content, at in (("Buy stamps", NOW), ("Called the bank", YESTERDAY), ("Long gone", NOW - timedelta(days=3))):
+        talk.post("entries", {"scope": USER, "type": "note", "content": content, "at": at.isoformat()})
+    talk.post("entries", {"scope": USER, "type": "note", "content": "PIN 4471", "category": "credential"})
+    talk.post("entries", {"scope": CHAT, "type": "note", "content": "The group's own"})
+    note(USER, "Went to the dentist.")
+    given = context(talk, "good morning to you")
+    assert [(n["date"], sorted(n["content"].split("\n"))) for n in given["notes"]] == [
+        ("2026-03-01", ["Buy stamps", "Went to the dentist."]),
+        ("2026-02-28", ["Called the bank"]),
+    ]
+    assert "Buy stamps" in given["text"]
+    assert [n["content"] for n in context(talk, "good morning to you", GROUP)["notes"]] == ["The group's own"]
+    gone = Entry.objects.get(content="Buy stamps")
+    talk.request("DELETE", f"entries/{gone.uid}")
+    assert "Buy stamps" not in context(talk, "good morning to you")["text"]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from memories import store
+from memories.days import Day, write
 from memories.models import Entry, Policy, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM
@@ -82,3 +83,16 @@ def test_it_takes_as_many_statements_however_much_was_said(talk: Talk, django_as
     told(talk, 1)
     with django_assert_max_num_queries(27):
         talk.post("recall", {"address": TELEGRAM, "message": ASKED}, **clock(NOW + timedelta(days=1)))
+
+
+@pytest.mark.parametrize(("kind", "address", "days"), [("user", TELEGRAM, 30), ("chat", GROUP, 14)])
+def test_a_day_told_in_the_words_of_turns_has_their_term(
+    talk: Talk, settings: Any, kind: str, address: dict[str, Any], days: int
+) -> None:
+    talk.say("hello", address=address)
+    scope = Entry.objects.filter(scope__kind=kind).latest("id").scope
+    told_of = Day(scope=scope, local_date=NOW.date(), content=f"{BOAT}.", origins=("session_events/x/1/event-1",))
+    write([told_of], now=NOW, actor="test")
+    assert told(talk, days - 1, address) and told(talk, days + 1, address) == []
+    settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL = "http://127.0.0.1:9/v1", "m"
+    assert told(talk, days + 1, address)  # a model tells it in words of its own
