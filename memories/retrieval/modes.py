@@ -13,6 +13,7 @@ from django.db import connection
 
 from memories import stopwords, text
 from memories.models import Entry
+from memories.retrieval.literals import literals
 from memories.retrieval.nearness import Direction
 from memories.retrieval.query import Words
 from memories.retrieval.when import Moment
@@ -57,7 +58,7 @@ def needles(message: str) -> list[str]:
 def sought_by(mode: str, message: str, words: Words) -> Sought:
     """What a search by matches alone looks for: names are words like others there."""
     if mode == Mode.KEYWORD:
-        return Sought(replace(words, named=[]), None, [], needles=needles(message))
+        return Sought(replace(words, named=[]), None, [], needles=literals(message))
     terms = list(text.terms(message))
     rarest = max(words.shares.values(), default=1 / max(len(terms), 1))
     shares = {term: words.shares.get(term, rarest) for term in terms}

@@ -17,6 +17,7 @@ from memories.models import Entry
 from memories.models.policy import Policies
 from memories.retrieval.conditions import Part, asked_for, both, eligible, within
 from memories.retrieval.credentials import guard_of
+from memories.retrieval.literals import as_a_whole
 from memories.retrieval.modes import Mode, Sought
 from memories.retrieval.nearness import Direction
 from memories.retrieval.query import Query
@@ -72,6 +73,13 @@ _AS_THEY_STAND = (
     "(SELECT count(*) FROM (SELECT lower({content}) AS said OFFSET 0) folded,"
     " unnest(%(needles)s::text[], %(wide)s::text[]) AS n (needle, wide)"
     " WHERE strpos(said, needle) > 0 OR (wide <> needle AND strpos(said, wide) > 0))::float8 / %(needed)s"
+)
+#: Words as somebody typed them: first what most of them stand in, then where more of them are no parts of others.
+_AS_TYPED = (
+    "(SELECT coalesce(sum(CASE WHEN strpos(said, needle) > 0 THEN 1 + %(extra)s::float8 * (said ~ whole)::int"
+    " WHEN wide <> needle AND strpos(said, wide) > 0 THEN 1 + %(extra)s::float8 ELSE 0 END), 0)"
+    " FROM (SELECT lower({content}) AS said OFFSET 0) folded,"
+    " unnest(%(needles)s::text[], %(wide)s::text[], %(whole)s::text[]) AS n (needle, wide, whole))::float8 / %(needed)s"
 )
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _UNLABELLED = "regexp_replace(e.content, '^(User|Assistant): ', '', 'ng')"
@@ -182,7 +190,13 @@ def _keyword(query: Query, sought: Sought) -> tuple[str, dict[str, Any]]:
         return _COVERAGE, {"keywords": sparse_literal(shares)}
     labels = any(needle in label for needle in sought.needles for label in ("user:", "assistant:"))
     content = _UNLABELLED if labels else "e.content"
-    return _AS_THEY_STAND.replace("{content}", content), _needles(sought) | {"needed": max(len(sought.needles), 1)}
+    extra = 1 / (len(sought.needles) + 1)  # all of them whole are less than one more of them
+    typed = {
+        "whole": [as_a_whole(needle) for needle in sought.needles],
+        "extra": extra,
+        "needed": max(len(sought.needles), 1) * (1 + extra),
+    }
+    return _AS_TYPED.replace("{content}", content), _needles(sought) | typed
 
 
 def _needles(sought: Sought) -> dict[str, Any]:

@@ -65,6 +65,51 @@ def test_words_are_found_as_they_stand(scope: Scope, message: str, expected: lis
     assert found(scope, message, "keyword") == expected
 
 
+SIGNED = (
+    "仓库里还有 1000 件衬衫", "the disk is 100% full", "the database of the shop", "the column a_b of the table",
+    "nginx.conf lies in /etc", "the engine is written in C++", "the tool is written in C#", "the service runs on .NET",
+    "we moved to node.js", "node and js are two words", "the host is 10.0.0.1", "the host is 110.0.0.12",
+    "mail ann: ann@example.org", "start it with --flag", "a flag on the roof", "ticket #42 is open",
+    "ticket 1420 is open",
+    "我们用GPT-4模型做翻译", "GPT-3 模型", "it cost $5", "it cost 5 euros", "the ratio is 3.5", "a_base",
+    "a%b", "back\\slash",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("100%", ["the disk is 100% full"]),
+        ("a_b", ["the column a_b of the table", "a_base"]),
+        ("C++", ["the engine is written in C++"]),
+        ("c#", ["the tool is written in C#"]),
+        (".NET", ["the service runs on .NET"]),
+        ("node.js", ["we moved to node.js"]),
+        ("10.0.0.1", ["the host is 10.0.0.1", "the host is 110.0.0.12"]),
+        ("ann@example.org", ["mail ann: ann@example.org"]),
+        ("what does --flag do?", ["start it with --flag"]),
+        ("#42", ["ticket #42 is open"]),
+        ("42", ["ticket #42 is open", "ticket 1420 is open"]),
+        ("GPT-4模型", ["我们用GPT-4模型做翻译", "GPT-3 模型"]),
+        ("$5", ["it cost $5"]),
+        ("a%b", ["a%b"]),
+        ("back\\slash", ["back\\slash"]),
+        ("nginx.conf?", ["nginx.conf lies in /etc"]),
+    ],
+)
+def test_signs_of_a_word_are_looked_for_and_whole_words_come_first(
+    scope: Scope, message: str, expected: list[str]
+) -> None:
+    remember(scope, *SIGNED)
+    assert found(scope, message, "keyword") == expected
+
+
+def test_most_matches_come_before_whole_ones(scope: Scope) -> None:
+    remember(scope, "port 80 of the proxy", "ports 8080 and 9090 of the proxies")
+    assert found(scope, "8080 proxies", "keyword") == ["ports 8080 and 9090 of the proxies"]
+    assert found(scope, "80 proxies", "keyword")[0] == "ports 8080 and 9090 of the proxies"
+
+
 def test_words_that_tell_nothing_count_when_there_are_no_others(scope: Scope) -> None:
     remember(scope, "what will be", "tea")
     assert found(scope, "what", "keyword") == ["what will be"]
