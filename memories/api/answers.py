@@ -24,6 +24,9 @@ class EntryAnswer(serializers.Serializer[Any]):
     topic = serializers.CharField()
     content = serializers.CharField()
     slots = serializers.DictField(child=serializers.CharField())
+    contradicted_by = serializers.CharField(
+        allow_null=True, help_text="The newer memory that makes this line of the profile untrue: it is not handed out."
+    )
     importance = serializers.FloatField()
     source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
     state = serializers.ChoiceField(choices=ENTRY_STATES)

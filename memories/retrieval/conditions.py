@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from memories import store
 from memories.choices import Category, EntryType, ScopeKind
 from memories.drafts import COLUMN_SLOTS
 from memories.models.entry import LIVE_SQL
@@ -42,8 +43,8 @@ def eligible(query: Query, sought: Sought, policies: Policies, now: datetime) ->
 
 
 def servable(query: Query, policies: Policies, now: datetime) -> Part:
-    """What may be served: live, in time, and heard where it is asked for."""
-    return both(([LIVE_SQL], {}), _in_time(query, policies, now), heard_here(query))
+    """What may be served: live, in time, no line that something newer makes untrue, and heard where it is asked for."""
+    return both(([LIVE_SQL, f"NOT {store.CONTRADICTED_SQL}"], {}), _in_time(query, policies, now), heard_here(query))
 
 
 def _in_time(query: Query, policies: Policies, now: datetime) -> Part:

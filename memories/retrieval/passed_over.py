@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.db import connection
 
+from memories import store
 from memories.conf import conf
 from memories.models import Entry
 from memories.models.policy import Policies
@@ -67,7 +68,9 @@ def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
     if entry.archived_at:
         return "archived"
     ends_at = policies.end_of(entry)
-    return "expired" if entry.expired_at or (ends_at and ends_at <= now) else "other_project"
+    if entry.expired_at or (ends_at and ends_at <= now):
+        return "expired"
+    return "superseded" if entry.slots.filter(name=store.CONTRADICTED_BY).exists() else "other_project"
 
 
 def _unheard(query: Query, items: Sequence[Ranked]) -> set[int]:

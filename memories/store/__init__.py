@@ -2,6 +2,8 @@
 
 from memories.store.before import Before, before, changed_since
 from memories.store.changes import PLAIN, Edit, differing, edit, expire, read_columns, restore, revert
+from memories.store.contradicted import MARKED_SQL as CONTRADICTED_SQL
+from memories.store.contradicted import SLOT as CONTRADICTED_BY
 from memories.store.copies import (
     are_own_words,
     coming_along,
@@ -17,6 +19,8 @@ from memories.store.purging import purge
 from memories.store.putting_back import put_back, standing_in_for
 
 __all__ = [
+    "CONTRADICTED_BY",
+    "CONTRADICTED_SQL",
     "PLAIN",
     "TAKEN_OUT",
     "Before",

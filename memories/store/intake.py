@@ -16,6 +16,7 @@ from memories.likeness import Likeness, contains
 from memories.models import Entry, Link, Policy, Scope, Slot
 from memories.models.change import acting
 from memories.store import statistics
+from memories.store.contradicted import mark_contradicted
 from memories.store.locks import lock_scopes
 from memories.store.suppressions import Suppressions
 from memories.store.twins import Arrival, Newcomers, Twin, best_twin, choose_probes, stored_twins
@@ -65,6 +66,8 @@ def remember_many(drafts: Sequence[Draft], *, now: datetime, actor: str) -> list
     with acting(actor):
         intake = _Intake(lock_scopes(draft.scope for draft in drafts), now)
         answers = intake.take(arrivals)
+        written = [answer.entry for answer in answers if answer.outcome in (Outcome.CREATED, Outcome.MERGED)]
+        mark_contradicted(written, now=now, actor=actor)
     for answer in answers:
         _log(answer)
     return answers
