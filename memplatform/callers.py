@@ -30,5 +30,5 @@ def _has_key(authorization: str, now: datetime) -> bool:
         return False
     if settings.METRICS_KEY and secrets.compare_digest(token.strip(), settings.METRICS_KEY):
         return True
-    key = BotKey.objects.matching(token.strip(), now).first()
+    key = BotKey.objects.admit(token.strip(), now)
     return key is not None and key.permits(Permission.ADMIN)

@@ -19,6 +19,8 @@ from django.utils.translation import gettext as _
 
 from memories import embeddings
 from memories.conf import MemorySettings, SettingMistyped, kinds, typed
+from memplatform import database_checks
+from memplatform.database_state import has_pending_migrations
 
 POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)
@@ -170,6 +172,16 @@ def lacking(number: int, version: str, vector: str | None) -> CheckMessage | Non
     return None
 
 
+def database_has_roles(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Roles that are missing, that lack a right, or may do too much."""
+    if "default" not in (databases or ()) or has_pending_migrations():  # migrating gives the rights
+        return []
+    return [
+        (Error if problem.is_error else Warning)(problem.text, problem.hint, id=problem.id)
+        for problem in database_checks.problems()
+    ]
+
+
 #: Every check and when it is made.
 CHECKS: dict[Any, tuple[str, ...]] = {
     settings_are_typed: (),
@@ -179,4 +191,5 @@ CHECKS: dict[Any, tuple[str, ...]] = {
     embedder_is_there: (),
     model_is_whole: (),
     database_is_able: (Tags.database,),
+    database_has_roles: (Tags.database,),
 }

@@ -38,6 +38,7 @@ class Child:
     name: str
     program: Program
     log: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     failures: int = 0
@@ -47,12 +48,12 @@ class Child:
         """In a session of its own: Ctrl-C in the terminal reaches the supervisor alone."""
         if self.log.exists() and self.log.stat().st_size > _LOG_MAX:
             self.log.replace(self.log.with_suffix(".log.1"))
-        with self.log.open("ab") as output:
+        with open(self.log, "ab", opener=_private) as output:
             self.process = subprocess.Popen(
                 self.program.command,
                 cwd=BASE_DIR,
-                env={**os.environ, **environment, "OMP_NUM_THREADS": "1", "MEMPLATFORM_PROCESS": self.name}
-                | {STARTED_BY: str(os.getpid())},
+                env={**os.environ, **environment, **self.environment, "OMP_NUM_THREADS": "1"}
+                | {"MEMPLATFORM_PROCESS": self.name, STARTED_BY: str(os.getpid())},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -97,6 +98,11 @@ class Child:
             output.seek(max(0, self.log.stat().st_size - 4096))
             lines = output.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _private(path: str, flags: int) -> int:
+    """What is logged is for the one who runs the platform."""
+    return os.open(path, flags, 0o600)
 
 
 def stop(children: list[Child], seconds: float) -> None:

@@ -137,6 +137,9 @@ CHECKS: dict[str, Callable[[str], str | None]] = {
     "MEMPLATFORM_TEST_CLOCK": _switch,
     "DEBUG": _switch,
     "DATABASE_URL": _database,
+    "MEMPLATFORM_WEB_DATABASE_URL": _database,
+    "MEMPLATFORM_WORKER_DATABASE_URL": _database,
+    "MEMPLATFORM_EMBEDDER_DATABASE_URL": _database,
     "LANGUAGE_CODE": _one_of(*_LANGUAGES),
     "LOG_FORMAT": _one_of("plain", "json"),
     "LOG_LEVEL": _one_of(*_LEVELS),
@@ -153,4 +156,8 @@ CHECKS: dict[str, Callable[[str], str | None]] = {
     "OMP_NUM_THREADS": _whole,
 }
 #: Values that may hold a password are not repeated in a message.
-_SECRET = {"DATABASE_URL", "MEMORY_LLM_PROXY", "MEMORY_LLM_BASE_URL", "MEMORY_EMBEDDING_BASE_URL"}
+_SECRET = {name for name, check in CHECKS.items() if check is _database} | {
+    "MEMORY_LLM_PROXY",
+    "MEMORY_LLM_BASE_URL",
+    "MEMORY_EMBEDDING_BASE_URL",
+}

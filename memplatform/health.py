@@ -2,18 +2,17 @@
 
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db import Error
-from django.db.models import Count, Max, Min, Q
+from django.db import Error, connection
+from django.db.models import Count, Max, Min
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
 from memories import llm
-from memories.choices import BufferState, JobState
 from memories.llm import watch
-from memories.models import Heartbeat, JobRun, Parcel, StaleEntry
+from memories.models import Heartbeat
 from memplatform.callers import may_see_details
 from memplatform.database_state import has_pending_migrations
 
@@ -100,31 +99,48 @@ def examine(now: datetime) -> Condition:
 
 def standing(now: datetime) -> Standing:
     """Raises django.db.Error when the database is away, or has no tables yet."""
-    waiting = StaleEntry.objects.aggregate(rows=Count("*"), since=Min("since"))
+    behind = _backlog(failed_after=now - timedelta(days=1))
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
-    is_parked = Q(state=BufferState.PARKED)
-    buffered = Parcel.objects.aggregate(since=Min("began_at", filter=~is_parked), parked=Count("pk", filter=is_parked))
-    failed = JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - timedelta(days=1))
     failing = watch.failing() if llm.is_on() else None
-    held_up = Parcel.objects.filter(error__startswith=MODEL_FAILED).aggregate(rows=Count("*"), since=Min("began_at"))
     heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
     return Standing(
-        lag=_age(waiting["since"], now),
-        stale=waiting["rows"],
+        lag=_age(behind.stale_since, now),
+        stale=behind.stale,
         queue_age=_age(due["since"], now),
         queued=due["rows"],
         schedules_late=_age(late["since"], now),
-        failed_jobs=failed.count(),
-        extraction_lag=_age(buffered["since"], now),
-        parked=buffered["parked"],
+        failed_jobs=behind.failed,
+        extraction_lag=_age(behind.buffered_since, now),
+        parked=behind.parked,
         model_failing=failing is not None,
         model_error=failing.error if failing else "",
         model_failed_ago=_age(failing.failed_at if failing else None, now),
-        model_waiting=held_up["rows"],
-        model_waiting_since=_age(held_up["since"], now),
+        model_waiting=behind.held_up,
+        model_waiting_since=_age(behind.held_up_since, now),
         silence={name: _age(beat_at, now) for name, beat_at in heard},
     )
+
+
+class Backlog(NamedTuple):
+    """Work that waits, of all workspaces together: the web sees it in these numbers alone."""
+
+    stale: int
+    stale_since: datetime | None
+    buffered_since: datetime | None
+    parked: int
+    held_up: int  # by a model that gives no answer
+    held_up_since: datetime | None
+    failed: int
+
+
+def _backlog(*, failed_after: datetime) -> Backlog:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {', '.join(Backlog._fields)} FROM memplatform_backlog(%s, %s)",  # noqa: S608 (names of this file)
+            [failed_after, MODEL_FAILED],
+        )
+        return Backlog(*cursor.fetchone())
 
 
 def _age(since: datetime | None, now: datetime) -> float:

@@ -151,7 +151,16 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": env.db_url_config(env("DATABASE_URL", default="") or postgres.url(DATA_DIR))}
+#: Addresses by which these processes log in, where roles of their own were made for them by hand.
+DATABASE_LOGINS = {
+    "web": env("MEMPLATFORM_WEB_DATABASE_URL", default=""),
+    "worker": env("MEMPLATFORM_WORKER_DATABASE_URL", default=""),
+    "embedder": env("MEMPLATFORM_EMBEDDER_DATABASE_URL", default=""),
+}
+#: The web's role, bound by row-level security; empty where it works as the owner of the tables.
+WEB_ROLE = env("MEMPLATFORM_WEB_ROLE", default="memplatform_web")
+_address = DATABASE_LOGINS.get(PROCESS) or env("DATABASE_URL", default="") or postgres.url(DATA_DIR)
+DATABASES = {"default": env.db_url_config(_address)}
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     # Generic plans misjudge scopes of very different sizes: every recall is planned for its own scope.
@@ -163,9 +172,9 @@ for place in ("host", "port"):  # a socket's folder stands in the query of the U
 if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after the database was away, no request meets a dead connection
-    #: The web acts as a role that row-level security binds; empty only where the database user may not make roles.
-    if WEB_ROLE := env("MEMPLATFORM_WEB_ROLE", default="memplatform_web"):
-        DATABASES["default"]["OPTIONS"]["options"] = f"-c role={WEB_ROLE}"
+    if WEB_ROLE and not DATABASE_LOGINS["web"]:
+        _told = DATABASES["default"]["OPTIONS"].get("options", "")
+        DATABASES["default"]["OPTIONS"]["options"] = f"{_told} -c role={WEB_ROLE}".strip()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TASK_WORKERS = 2

@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from memories import walls
-from memories.models import Member, Workspace
 
 
 class WorkspaceWall:
@@ -18,16 +17,15 @@ class WorkspaceWall:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
             if request.path.startswith(reverse("admin:index")):
-                walls.enter(_seen_by(request))
+                _open_for(request)
             return self._get_response(request)
         finally:
             walls.leave()
 
 
-def _seen_by(request: HttpRequest) -> list[int]:
+def _open_for(request: HttpRequest) -> None:
     user = request.user
-    if not (user.is_authenticated and user.is_active and user.is_staff):
-        return []
-    if user.is_superuser:
-        return list(Workspace.objects.values_list("pk", flat=True))
-    return list(Member.objects.filter(user=user).values_list("workspace_id", flat=True))
+    if user.is_authenticated and user.is_active and user.is_staff:
+        walls.enter_as_operator(user.pk)
+    else:
+        walls.enter([])

@@ -1,14 +1,19 @@
 """Who appears in the tests: Alice's workspace with its bot, and a stranger's beside it."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.client import ClientHandler
+from psycopg import sql
+from psycopg.pq import TransactionStatus
 
-from memories import embeddings
+from memories import embeddings, walls
 from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.drafts import Draft
 from memories.models import Bot, BotKey, Scope, Workspace
@@ -59,6 +64,20 @@ def looks_for_a_static_file_when_asked(settings: Any) -> None:
     settings.WHITENOISE_AUTOREFRESH = True
 
 
+@pytest.fixture(autouse=True)
+def requests_are_answered_as_the_web(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every request of a test is bound by what the role of the web may do, as it is in a web process."""
+    answer = ClientHandler.__call__
+
+    def bound(handler: ClientHandler, environ: Any) -> Any:
+        if connection.connection is None or connection.connection.closed:  # a test without a database
+            return answer(handler, environ)
+        with acting_as(walls.WEB_ROLE):
+            return answer(handler, environ)
+
+    monkeypatch.setattr(ClientHandler, "__call__", bound)
+
+
 @pytest.fixture
 def now() -> datetime:
     return NOW
@@ -72,6 +91,19 @@ def workspace(db: None) -> Workspace:
 @pytest.fixture
 def stranger(db: None) -> Workspace:
     return Workspace.objects.create(name="Charlie's")
+
+
+@contextmanager
+def acting_as(role: str) -> Iterator[None]:
+    """This connection has the rights of a role, without a statement that a test would count."""
+    raw = connection.connection
+    (before,) = raw.execute("SELECT current_setting('role')").fetchone()
+    raw.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+    try:
+        yield
+    finally:
+        if not raw.closed and raw.info.transaction_status != TransactionStatus.INERROR:
+            raw.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(before)))
 
 
 def make_scope(workspace: Workspace, key: str = "telegram:direct_u42", kind: str = ScopeKind.USER) -> Scope:

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from memories import walls
 from memories.admin.wall import EDIT, LOOK, MANAGE, WalledAdmin, WalledInline, workspaces_of
 from memories.models import Member, Workspace
 
@@ -50,6 +51,11 @@ class WorkspaceAdmin(WalledAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["uid", "created_at", *([] if workspaces_of(request) is None else ["name"])]
+
+    def save_model(self, request: HttpRequest, obj: Workspace, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            walls.widen(obj.pk)  # its members are saved next
 
 
 @admin.register(Member)

@@ -9,7 +9,6 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from memories import walls
 from memories.models import Bot, BotKey, Workspace
 
 
@@ -37,7 +36,6 @@ class BotKeyAuthentication(BaseAuthentication):
         key = self._key(token.strip(), now)
         if key is None:
             raise AuthenticationFailed(_("This key is not known, or no longer valid."))
-        walls.enter([key.workspace_id])
         key.record_use(now)
         return Caller(key.bot), key
 
@@ -50,7 +48,7 @@ class BotKeyAuthentication(BaseAuthentication):
             text = token.decode("ascii")
         except UnicodeDecodeError:
             return None
-        return BotKey.objects.matching(text, now).select_related("bot", "workspace").first()
+        return BotKey.objects.admit(text, now)
 
 
 def key_of(request: Request) -> BotKey:

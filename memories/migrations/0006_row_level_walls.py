@@ -1,7 +1,7 @@
 """Row-level security by workspace for the web's database role (see memories.walls).
 
-The owner of the tables, as which jobs and migrations run, is not bound by the policies. Where the database user may
-not make roles, the policies stand all the same and `manage.py check --database default` says how to make the role.
+The owner of the tables, who migrates, is not bound by the policies. Roles and what they may do are no part of the
+tables: `manage.py migrate` sees to them every time (see memplatform.database_roles).
 """
 
 from django.db import migrations
@@ -16,32 +16,6 @@ WORKSPACES = """
 CREATE FUNCTION memplatform_workspaces() RETURNS bigint[] LANGUAGE sql STABLE PARALLEL SAFE AS
 $$ SELECT coalesce(nullif(current_setting('memplatform.workspaces', true), '')::bigint[], '{}') $$
 """
-
-ROLE = """
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'memplatform_web') THEN
-        BEGIN
-            CREATE ROLE memplatform_web NOLOGIN;
-        EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;  -- another database of this server was quicker
-        END;
-    END IF;
-    EXECUTE format('GRANT memplatform_web TO %I', current_user);
-    GRANT USAGE ON SCHEMA public TO memplatform_web;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO memplatform_web;
-    GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO memplatform_web;
-    ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO memplatform_web;
-    ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO memplatform_web;
-EXCEPTION WHEN insufficient_privilege THEN
-    RAISE WARNING 'The role memplatform_web could not be made: %', SQLERRM;
-END $$
-"""
-
-UNROLE = """
-ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE SELECT, INSERT, UPDATE, DELETE ON TABLES FROM memplatform_web;
-ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE USAGE ON SEQUENCES FROM memplatform_web;
-"""
-
 
 def wall(table: str) -> migrations.RunSQL:
     name = f"memories_{table}"
@@ -58,5 +32,4 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunSQL(WORKSPACES, "DROP FUNCTION memplatform_workspaces()"),
         *(wall(table) for table in TABLES),
-        migrations.RunSQL(ROLE, UNROLE),
     ]

@@ -169,3 +169,12 @@ def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[N
                 " set_config('memplatform.run', %s, true)",
                 [value or "" for value in before],
             )
+
+
+def forget_history(workspace_id: int, table: str, rows: list[int]) -> None:
+    """Remove the history of rows that were removed for good; the database refuses it for a row that still exists.
+
+    No process may remove history in any other way. The log of the database says that it was done.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT memplatform_forget_history(%s, %s, %s)", [workspace_id, table, rows])

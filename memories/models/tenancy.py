@@ -14,6 +14,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from memories import walls
 from memories.choices import Permission
 from memories.models.ids import uuid7
 
@@ -98,6 +99,14 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
     def matching(self, token: str, now: datetime) -> Self:
         """The usable key with this token, if there is one."""
         return self.usable(now).filter(digest=BotKey.digest_of(token))
+
+    def admit(self, token: str, now: datetime) -> "BotKey | None":
+        """The usable key with this token, inside the wall of its workspace; None leaves the wall closed."""
+        walls.enter_by_key(BotKey.digest_of(token))
+        key = self.matching(token, now).select_related("bot", "workspace").first()
+        if key is None:
+            walls.leave()
+        return key
 
     def usable(self, now: datetime) -> Self:
         unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=now)

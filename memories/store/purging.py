@@ -8,7 +8,8 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from memories.choices import ChangeState, LeftBecause
-from memories.models import BatchChange, Change, Entry, Link, Receipt, Scope, Slot, Suppression
+from memories.models import BatchChange, Entry, Link, Receipt, Scope, Slot, Suppression
+from memories.models.change import forget_history
 from memories.store import statistics
 from memories.store.locks import lock_scopes
 from memories.store.many import Done, Expected, as_planned
@@ -57,7 +58,7 @@ def _remove(scope: Scope, purged: list[int], now: datetime) -> None:
     links = list((_links("from_entry", purged) | _links("to_entry", purged)).values_list("pk", flat=True))
     Entry.objects.in_scope(scope).filter(pk__in=purged).delete()
     for model, rows in ((Entry, purged), (Slot, _removed_slots(purged)), (Link, links)):
-        Change.objects.filter(table_name=model._meta.db_table, row_id__in=rows).delete()
+        forget_history(scope.workspace_id, model._meta.db_table, rows)
 
 
 def _removed_slots(purged: list[int]) -> list[int]:

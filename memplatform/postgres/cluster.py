@@ -24,6 +24,14 @@ CONF: Conf = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] ",
+    # A refused statement quotes what people said, as does the reason. Who sent it is told the reason, and logs it.
+    "log_min_messages": "log",  # starts, stops, crashes; no refused statements, which rank below
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_statement": "none",
+    "log_min_duration_statement": -1,
+    "log_parameter_max_length": 0,
+    "log_parameter_max_length_on_error": 0,
 }
 #: For a cluster that may be thrown away (tests): a crash of the machine may lose it.
 THROWAWAY: Conf = {

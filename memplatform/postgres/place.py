@@ -25,6 +25,7 @@ from memplatform.postgres.errors import (
 
 ELSEWHERE = Path("/var/lib/memplatform")
 PORT = 5432  # names the socket file only: nothing listens on the network
+_PRIVATE, _PASSABLE = 0o700, 0o711
 _ROOM = 8_000_000  # bytes, for credentials and logs
 _SOCKET_FOLDER_MAX = 88  # bytes; with the file's name it must fit 104, the smallest sun_path
 
@@ -95,6 +96,7 @@ def prepare(place: Place) -> None:
             _folder(place.home)
             (place.data / "LOCATION").write_text(f"{place.home}\n")
         _folder(place.log.parent)
+        _close(place.log.parent)
         _socket_folder(place)
 
 
@@ -158,10 +160,18 @@ def _unprivileged() -> Account:
 
 
 def _folder(path: Path) -> None:
-    """Enterable by the server's account whatever root's umask is."""
+    """For its owner alone; where root hands the server to another account, that may pass through, not look."""
     if not path.exists():
         path.mkdir(parents=True, exist_ok=True)
-        path.chmod(0o755)
+        path.chmod(_PASSABLE if os.geteuid() == 0 else _PRIVATE)
+
+
+def _close(logs: Path) -> None:
+    """Logs of former versions were open to all: names of people stand in them."""
+    for path in (logs, *logs.iterdir()):
+        mode = path.stat().st_mode
+        if path.stat().st_uid == os.geteuid() and mode & 0o066:
+            path.chmod(mode & ~0o066 if path.is_dir() else 0o600)
 
 
 def _socket_folder(place: Place) -> None:

@@ -197,12 +197,19 @@ def as_the_web(db: None) -> Iterator[None]:
         cursor.execute("RESET ROLE")
 
 
-@pytest.mark.usefixtures("chatted", "as_the_web")
-def test_it_works_behind_the_wall_and_shows_nothing_of_another_workspace(talk: Talk, stranger: Workspace) -> None:
+@pytest.fixture
+def strangers_key(stranger: Workspace) -> str:
+    return make_key(stranger)
+
+
+@pytest.mark.usefixtures("chatted", "strangers_key", "as_the_web")
+def test_it_works_behind_the_wall_and_shows_nothing_of_another_workspace(
+    talk: Talk, stranger: Workspace, strangers_key: str
+) -> None:
     assert events(talk, SALARY) == ["my salary is 5000"]
     talk.say("wages are paid monthly", "fine")
     assert EventIndex.objects.count() == 0  # between two requests the wall is closed
     walls.enter([stranger.pk])
     assert EventIndex.objects.count() == 0
     walls.leave()
-    assert events(Talk(make_key(stranger)), SALARY) == []
+    assert events(Talk(strangers_key), SALARY) == []

@@ -8,21 +8,12 @@ from django.db.utils import ProgrammingError
 
 from memories import store, walls
 from memories.models import Entry, Scope, Workspace
-from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key, make_scope
+from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
 
 WALLED = """
     SELECT c.relname, c.relrowsecurity FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relkind = 'r' AND a.attname = 'workspace_id' AND c.relnamespace = 'public'::regnamespace
 """
-#: Tables with a workspace but without what anybody said: who may log in or call, and work lists.
-OPEN = {
-    "memories_bot",
-    "memories_botkey",
-    "memories_member",
-    "memories_staleentry",
-    "memories_jobrun",
-    "memories_secret",
-}
 
 
 @pytest.fixture
@@ -46,8 +37,7 @@ def two_memories(workspace: Workspace, stranger: Workspace) -> tuple[Entry, Entr
 def test_every_table_with_a_workspace_has_its_wall(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(WALLED)
-        unwalled = {table for table, walled in cursor.fetchall() if not walled}
-    assert unwalled <= OPEN
+        assert [table for table, walled in cursor.fetchall() if not walled] == []
 
 
 def test_without_a_workspace_nothing_is_seen(two_memories: tuple[Entry, Entry], as_the_web: None) -> None:
@@ -74,14 +64,13 @@ def test_a_row_cannot_be_written_into_another_workspace(
 
 
 def test_the_wall_closes_when_the_request_ends(
-    two_memories: tuple[Entry, Entry], workspace: Workspace, as_the_web: None
+    api: Api, two_memories: tuple[Entry, Entry], workspace: Workspace, as_the_web: None
 ) -> None:
-    Api(make_key(workspace)).get("entries")
+    api.get("entries")
     assert Entry.objects.count() == 0
 
 
-def test_bots_work_behind_the_wall(workspace: Workspace, as_the_web: None) -> None:
-    api = Api(make_key(workspace))
+def test_bots_work_behind_the_wall(api: Api, as_the_web: None) -> None:
     turn = api.post("turns", {"address": TELEGRAM, "user": "I moved to Hangzhou", "assistant": "Noted."})
     assert turn.status_code == 201, turn.json()
     answer = api.post("recall", {"address": TELEGRAM, "message": "did I move to Hangzhou?"})
@@ -90,9 +79,9 @@ def test_bots_work_behind_the_wall(workspace: Workspace, as_the_web: None) -> No
 
 
 def test_a_route_without_its_application_filter_still_shows_nothing(
-    two_memories: tuple[Entry, Entry], workspace: Workspace, as_the_web: None, monkeypatch: pytest.MonkeyPatch
+    api: Api, two_memories: tuple[Entry, Entry], as_the_web: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Take the application's own limits away and ask for everything."""
     monkeypatch.setattr("memories.api.entries._listed", lambda *args: Entry.objects.select_related("scope"))
-    listed = Api(make_key(workspace)).get("entries").json()["results"]
+    listed = api.get("entries").json()["results"]
     assert [entry["content"] for entry in listed] == ["Alice's likes tea"]

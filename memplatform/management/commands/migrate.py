@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, one at a time for each database."""
+"""`manage.py migrate`: Django's, one at a time for each database, and the rights of the processes with the tables."""
 
 import time
 from collections.abc import Iterator
@@ -8,6 +8,8 @@ from typing import Any
 from django.core.management.commands import migrate
 from django.db import connections
 
+from memplatform import database_roles
+
 _MIGRATING = 7_305_116  # a lock; any number nobody else uses
 _LOOK_EVERY = 0.2
 
@@ -15,7 +17,12 @@ _LOOK_EVERY = 0.2
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         with _alone(options["database"]):
+            if options["plan"] or options["check_unapplied"]:
+                super().handle(*args, **options)
+                return
+            database_roles.ensure()  # what is there already: the checks ask for it
             super().handle(*args, **options)
+            database_roles.ensure()
 
 
 @contextmanager

@@ -20,8 +20,9 @@ from django.db import Error, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memplatform import address, checks, demo, first_run, postgres
+from memplatform import address, checks, database_checks, database_roles, demo, first_run, postgres
 from memplatform.children import Child, programs
+from memplatform.database_roles import Access
 from memplatform.first_run import OPERATOR, FirstRun
 from memplatform.single import AlreadyRunning, only_one
 from memplatform.supervisor import Supervisor
@@ -44,6 +45,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Each step first makes sure that the next can work; leaving undoes them in reverse."""
         data = Path(settings.DATA_DIR)
+        os.umask(0o077)  # of children, too: what they write tells of people
         self._require_settings()
         logging.disable(logging.INFO)  # the terminal is for the person who started it
         for number in _SIGNALS:
@@ -57,7 +59,7 @@ class Command(BaseCommand):
                 own = stack.enter_context(_database(data))
                 self.say(_("Bringing the tables up to date …"))
                 made = self._furnish(data)
-                supervisor = self._supervisor(data, own)
+                supervisor = self._supervisor(data, own, self._admit(own or os.environ["DATABASE_URL"]))
                 stack.callback(_end, supervisor)
                 stack.callback(self.say, _("Stopping: conversations are saved, then everything ends (up to 30 s) …"))
                 self.say(_("Starting web, embedder and worker …"))
@@ -98,15 +100,25 @@ class Command(BaseCommand):
             sys.exit(_("The tables could not be brought up to date: %s") % str(problem).strip())
         return made
 
-    def _supervisor(self, data: Path, own: str | None) -> Supervisor:
+    def _admit(self, url: str) -> dict[str, Access]:
+        """How each process logs in to the database; what it lacks there is told at once."""
+        try:
+            admitted = database_roles.admit(url)
+            for problem in database_checks.problems():
+                self.say(f"{problem.text} {problem.hint}")
+        except Error as reason:
+            sys.exit(_("The database does not answer: %s") % str(reason).strip())
+        return admitted
+
+    def _supervisor(self, data: Path, own: str | None, admitted: dict[str, Access]) -> Supervisor:
         logs = data / "logs"
-        logs.mkdir(exist_ok=True)
+        logs.mkdir(mode=0o700, exist_ok=True)
         return Supervisor(
             children=[
-                Child(name, program, logs / f"{name}.log")
+                Child(name, program, logs / f"{name}.log", admitted[name].environment())
                 for name, program in programs(settings.HOST, settings.PORT).items()
             ],
-            environment={"DATABASE_URL": own or os.environ["DATABASE_URL"]},
+            environment={},
             data=data if own else None,
             say=self.say,
         )
