@@ -1,17 +1,15 @@
-"""What jobs would do: some plan batches that wait for somebody to decide, the others count."""
+"""What jobs would do at this moment, in counts; nothing is left behind."""
 
 from datetime import datetime
 
 from memories import archive as archiving
 from memories import batch, capacity, compression, expiry, extraction, purging, rehearsal, upkeep
-from memories.choices import BatchVerb, BufferState
+from memories.choices import BufferState
 from memories.models import Parcel, Workspace
 
 
-def expire(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Plans: a batch for each scope, to be approved or refused."""
-    planned = [plan.counts.get(BatchVerb.EXPIRE, 0) for plan in expiry.plan_due(workspace_id, now=now, run=run)]
-    return {"scopes": len(planned), "entries": sum(planned)}
+def expire(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    return expiry.count_due(workspace_id, now=now)
 
 
 def compress_days(workspace_id: int, *, now: datetime) -> dict[str, int]:

@@ -72,11 +72,11 @@ class SuccessPage(TaskPage):
 
 @admin.register(Failure)
 class FailurePage(TaskPage):
-    """Tasks that failed: read the error, mend its cause, run them again."""
+    """Tasks that failed: read the error, mend its cause, run them again; or dismiss what needs nobody any more."""
 
     list_display = [*TaskPage.list_display[:3], "error", "attempt_count"]
-    actions = ["run_again"]
-    actions_detail = ["run_one_again"]
+    actions = ["run_again", "dismiss"]
+    actions_detail = ["run_one_again", "dismiss_one"]
 
     @display(description=_("error"))
     def error(self, task: Failure) -> str:
@@ -90,6 +90,34 @@ class FailurePage(TaskPage):
     @admin.action(description=_("Run the chosen tasks again …"), permissions=["view"])
     def run_again(self, request: HttpRequest, queryset: QuerySet[Failure]) -> HttpResponse:
         return self._run_again(request, list(queryset))
+
+    @action(description=_("Dismiss"), url_path="dismiss", icon="delete", permissions=["view"])
+    def dismiss_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._dismiss(request, [self.reach(request, object_id, "view")])
+
+    @admin.action(description=_("Dismiss the chosen tasks …"), permissions=["view"])
+    def dismiss(self, request: HttpRequest, queryset: QuerySet[Failure]) -> HttpResponse:
+        return self._dismiss(request, list(queryset))
+
+    def _dismiss(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
+        """Off the list without running them; the log of the worker keeps their errors."""
+        back = reverse("admin:django_q_failure_changelist")
+        if is_answer(request):
+            Failure.objects.filter(pk__in=[task.pk for task in tasks]).delete()
+            done = ngettext("%(n)d task is dismissed.", "%(n)d tasks are dismissed.", len(tasks))
+            messages.success(request, done % {"n": len(tasks)})
+            return HttpResponseRedirect(back)
+        title = ngettext("Dismiss %(n)d task", "Dismiss %(n)d tasks", len(tasks)) % {"n": len(tasks)}
+        question = Question(
+            title=title,
+            text=gettext("They leave this list and are not run again. The worker's log keeps their errors."),
+            button=gettext("Dismiss"),
+            back=back,
+            rows=tasks,
+            count=len(tasks),
+            hidden=chosen(request),
+        )
+        return ask(self, request, question, form_of(request, forms.Form))
 
     def _run_again(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
         """Into the queue and off the list, in one transaction."""

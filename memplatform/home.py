@@ -22,6 +22,7 @@ from channels_app.models import Channel
 from memories import embeddings
 from memories.admin import spend
 from memories.admin.batch_names import name_of
+from memories.admin.batches import EMPTY
 from memories.admin.wall import workspaces_of
 from memories.choices import BatchState, BufferState, DmScope, Held, JobState, Verdict
 from memories.models import Batch, Entry, JobRun, Parcel, StaleEntry
@@ -60,7 +61,7 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
         return {"is_stranger": True, "items": [], "figures": []}
     asked = figures.recalls(seen, now)
     items = [*_of_the_platform(seen, now), *_of_workspaces(seen, asked, now)]
-    latest = mine(Batch.objects.select_related("scope"), seen)
+    latest = mine(Batch.objects.exclude(EMPTY).select_related("scope"), seen)
     return {
         "items": sorted(items, key=lambda item: not item.is_grave),
         "figures": list(figures.figures(seen, asked, now)),

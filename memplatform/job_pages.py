@@ -71,6 +71,8 @@ class JobRunPage(JobRunAdmin):
         lookups.pop("of", None)  # ours, not a lookup of the list
         request.GET = lookups  # type: ignore[assignment]
         now = timezone.now()
+        if chosen:  # one clock a page: its hours are those of the workspace
+            timezone.activate(chosen.zone())
         more = {
             "workspaces": mine,
             "chosen": chosen,
@@ -117,7 +119,7 @@ class JobRunPage(JobRunAdmin):
         where = workspace.name if workspace else gettext("the whole platform")
         title = gettext("Dry run of %(job)s: %(where)s") if is_dry else gettext("Run %(job)s now: %(where)s")
         text = (
-            gettext("Nothing is changed. Where it would change memories, its plan waits for you as a batch.")
+            gettext("Nothing is changed. It counts what the job would do at this moment.")
             if is_dry
             else gettext("The worker begins at once, beside its usual runs; what is done already is not done again.")
         )

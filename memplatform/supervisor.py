@@ -34,12 +34,19 @@ class Supervisor:
     pids: dict[str, set[int]] = field(default_factory=dict)
 
     def start(self) -> None:
-        forget(before=timezone.now() - SILENT_AFTER)
+        """An embedded database is this supervisor's alone: whoever left a row there has ended."""
+        now = timezone.now()
+        forget(before=now if self.data else now - SILENT_AFTER)
         for child in self.children:
             child.start(self.environment)
 
     def stop(self) -> None:
         stop(self.children, STOP_SECONDS)
+        try:
+            for name, pids in self.pids.items():
+                Heartbeat.objects.filter(name=name, pid__in=pids).delete()
+        except Error:  # the database has stopped before: the rows grow old
+            connection.close()
 
     def watch(self, until: Callable[[], bool]) -> None:
         """Until the question is answered with yes; a signal ends it by an exception."""

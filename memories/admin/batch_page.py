@@ -8,7 +8,7 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext, gettext_lazy, pgettext
 
 from memories import batch as batches
 from memories import expiry, store
@@ -38,6 +38,15 @@ VERBS = {
     BatchVerb.EXPIRE: "danger",
     BatchVerb.ARCHIVE: "danger",
     BatchVerb.CHANGE: "info",
+}
+
+#: What a batch cost, of what it keeps; how far it has read stays with the job.
+COSTS = {
+    "model": gettext_lazy("model"),
+    "calls": gettext_lazy("calls"),
+    "tokens": gettext_lazy("tokens"),
+    "refused": gettext_lazy("facts of an answer that could not be used"),
+    "judged": gettext_lazy("groups of facts that were compared"),
 }
 
 
@@ -92,7 +101,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "state_color": STATES[BatchState(batch.state)],
         "held": held(batch) if batch.state == BatchState.PROPOSED else [],
         "was_held": held(batch) if batch.state != BatchState.PROPOSED else [],
-        "cost": [Line(name, "", str(value)) for name, value in sorted(batch.cost.items())],
+        "cost": [Line(str(COSTS[name]), "", _cost(batch.cost[name])) for name in COSTS if batch.cost.get(name)],
         "undone_by": batch.undone_by.order_by("pk"),
         "row_states": row_states(changes),
         "verbs": [(verb, BatchVerb(verb).label) for verb in sorted(batch.counts) if verb in BatchVerb.values],
@@ -105,6 +114,12 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     }
     request.current_app = model_admin.admin_site.name
     return TemplateResponse(request, "admin/memories/batch.html", context)
+
+
+def _cost(value: Any) -> str:
+    """A number as people read it; of a list how many it names."""
+    number = len(value) if isinstance(value, list | dict) else value
+    return f"{number:,}" if isinstance(number, int) else str(number)
 
 
 def is_expiry(batch: Batch) -> bool:

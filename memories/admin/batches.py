@@ -3,10 +3,11 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.decorators import display
 
 from memories.admin import batch_page
@@ -19,8 +20,23 @@ from memories.choices import BatchState
 from memories.models import Batch
 
 _COLORS = Colors({state.label: color for state, color in batch_page.STATES.items()})
+#: Batches of runs that found nothing to do.
+EMPTY = Q(state=BatchState.APPLIED, counts={})
 #: What may be decided about a batch, each at an address of its own behind the batch's.
 DECISIONS = ("approve", "refuse", "undo", "plan", "restore")
+
+
+class EmptyFilter(DropdownFilter):
+    """Runs that changed nothing are left out, unless they are asked for."""
+
+    title = _("runs that changed nothing")
+    parameter_name = "empty"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("shown", _("Shown, too"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset if self.value() == "shown" else queryset.exclude(EMPTY)
 
 
 @admin.register(Batch)
@@ -31,7 +47,7 @@ class BatchAdmin(Decisions, RestoresExpired, WalledAdmin):
     has_history = False
     list_display = ["created_at", "said_name", "scope", "workspace", "actor", "colored_state", "changes_count", "why"]
     list_display_links = ["created_at", "said_name"]
-    list_filter = [("state", ChoicesDropdownFilter), ("created_at", DaysFilter)]
+    list_filter = [("state", ChoicesDropdownFilter), EmptyFilter, ("created_at", DaysFilter)]
     list_select_related = ["scope", "workspace"]
     list_before_template = "admin/memories/batches_waiting.html"
     search_fields = ["name", "actor", "run", "reason", "scope__key"]

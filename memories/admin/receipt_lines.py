@@ -157,7 +157,6 @@ def page_of(receipt: Receipt) -> dict[str, Any]:
         "highest": max((line.score or 0.0 for line in lines), default=0.0) or 1.0,
         "said_lines": said,
         "said_highest": max((line.event.score for line in said), default=0.0) or 1.0,
-        "receipt_zone": receipt.workspace.zone(),
         "weights": explanation.weights_of(receipt.candidates),
         "steps": _steps(receipt),
         "cached_from": _cached_from(receipt),

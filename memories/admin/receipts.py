@@ -99,6 +99,8 @@ class ReceiptAdmin(WalledAdmin):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         receipt = self.get_object(request, object_id) if object_id else None
+        if receipt:  # one clock a page: that of the workspace where it was asked
+            timezone.activate(receipt.workspace.zone())
         more = {**(page_of(receipt) if receipt else {}), **(extra_context or {})}
         if receipt and "again" in request.GET and not receipt.is_purged:
             more |= asked_again(receipt, now=timezone.now())

@@ -16,7 +16,7 @@ from memories.drafts import written_down
 from memories.models import Batch, Entry, Scope
 from tests.admin.conftest import House
 from tests.admin.test_entries import LIST, remember
-from tests.conftest import make_draft
+from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db
 WHY = {"confirmed": "yes", "reason": "it was wrong"}
@@ -255,3 +255,15 @@ def test_strangers_decide_nothing(charlie: Client, held: Batch) -> None:
         assert charlie.post(page_of(held, what), WHY | {"position": "1"}).status_code == 404
     held.refresh_from_db()
     assert held.state == BatchState.PROPOSED
+
+
+def test_runs_that_changed_nothing_are_listed_only_when_asked_for(alice: Client, mine: House) -> None:
+    empty = Batch.objects.create(
+        workspace=mine.workspace, scope=mine.scope, name="compress", actor="job:compress", created_at=NOW,
+        state="applied", counts={}, cost={"judged": ["_global/pets/u"], "calls": 3},
+    )  # fmt: skip
+    address = reverse("admin:memories_batch_changelist")
+    assert empty not in alice.get(address).context["cl"].result_list
+    assert empty in alice.get(address, {"empty": "shown"}).context["cl"].result_list
+    words = alice.get(reverse("admin:memories_batch_change", args=[empty.pk])).content.decode()
+    assert "groups of facts that were compared" in words and "_global/pets" not in words

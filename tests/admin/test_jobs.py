@@ -1,5 +1,7 @@
 """The page of jobs: what each does and did, and a run for the asking, for whoever looks after the workspace."""
 
+from zoneinfo import ZoneInfo
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -66,17 +68,26 @@ def test_a_run_shows_the_batches_of_all_of_its_parts_and_no_others(alice: Client
     assert links == [True, True, True, False]
 
 
-def test_a_dry_run_shows_the_batch_it_proposes(alice: Client, mine: House) -> None:
+def test_a_dry_run_counts_and_leaves_no_plan_behind(alice: Client, mine: House) -> None:
     mine.entry.__class__.objects.filter(pk=mine.entry.pk).update(stated_at="2020-01-01T00:00Z", type="chat_turn")
+    plans = Batch.objects.count()
     alice.post(run_page("expire", mine.workspace, dry=True), {"confirmed": "yes"})
     run = JobRun.objects.get(job="expire")
     assert run.is_dry
     tasks.perform(run.pk)
-    proposed = Batch.objects.get(name="expire", state="proposed")
+    run.refresh_from_db()
+    assert (run.counts, Batch.objects.count()) == ({"scopes": 1, "entries": 1}, plans)
     rows = {row.name: row for row in alice.get(reverse(LIST)).context["nightly"]}
     assert rows["expire"].began_at is None  # it was no run
-    shown = alice.get(reverse("admin:memories_jobrun_change", args=[run.pk])).content.decode()
-    assert reverse("admin:memories_batch_change", args=[proposed.pk]) in shown
+
+
+def test_the_page_of_jobs_has_one_clock_and_names_it(owner: Client, mine: House, theirs: House) -> None:
+    Workspace.objects.filter(pk=mine.workspace.pk).update(time_zone="Asia/Shanghai")
+    shown = owner.get(reverse(LIST), {"of": mine.workspace.pk})
+    row = next(row for row in shown.context["nightly"] if row.name == "expire")
+    local = row.next_run.astimezone(ZoneInfo("Asia/Shanghai"))
+    words = shown.content.decode()
+    assert f"{local:%Y-%m-%d} {row.cadence}" in words and words.count("Asia/Shanghai") > 1
 
 
 def test_other_workspaces_cannot_be_worked_on(alice: Client, mine: House, theirs: House) -> None:

@@ -1,6 +1,7 @@
 """What superusers look after: tasks that failed, schedules, processes; and the home page that says when to."""
 
 from datetime import timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -14,6 +15,7 @@ from channels_app.models import Channel
 from memories.choices import BatchState, JobState
 from memories.models import Heartbeat, JobRun, Receipt, StaleEntry
 from memplatform import health, schedules
+from memplatform.supervisor import Supervisor
 from tests.admin.conftest import House
 from tests.conftest import Api, make_key
 
@@ -58,6 +60,28 @@ def test_several_failed_tasks_are_run_again(owner: Client) -> None:
     assert OrmQ.objects.count() == 0
     owner.post(address, ticked | {"confirmed": "yes"})
     assert (OrmQ.objects.count(), Failure.objects.count()) == (2, 0)
+
+
+def test_failed_tasks_are_dismissed_without_being_run(owner: Client) -> None:
+    first, *more = [fail(), fail(), fail()]
+    address = reverse("admin:django_q_failure_dismiss_one", args=[first.pk])
+    assert owner.get(address).status_code == 200 and Failure.objects.count() == 3
+    owner.post(address, {"confirmed": "yes"})
+    ticked = {"action": "dismiss", "_selected_action": [task.pk for task in more]}
+    listed = reverse("admin:django_q_failure_changelist")
+    assert "Dismiss 2 tasks" in owner.post(listed, ticked).content.decode()
+    owner.post(listed, ticked | {"confirmed": "yes"})
+    assert (Failure.objects.count(), OrmQ.objects.count()) == (0, 0)
+
+
+def test_processes_that_stopped_cleanly_are_not_silent(db: None) -> None:
+    beat("web", "worker")
+    web, elsewhere = Heartbeat.objects.order_by("pid")
+    supervisor = Supervisor([], {}, None, print, pids={"web": {web.pid}})
+    supervisor.stop()
+    assert list(Heartbeat.objects.all()) == [elsewhere]
+    Supervisor([], {}, Path("."), print).start()  # its own database: nobody else writes there
+    assert not Heartbeat.objects.exists()
 
 
 def test_a_schedule_is_switched_off_and_stays_off(owner: Client) -> None:
