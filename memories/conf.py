@@ -90,7 +90,7 @@ class MemorySettings:
     RRF_K: int = 60
     RECALL_CANDIDATES: int = 50  # ranked in the database, then weighed by decay and quotas
     SPEAKER_BOOST: float = 0.07  # added when the question names who said it
-    DATE_BOOST: float = 0.20  # added when the question names the days it was said on
+    DATE_BOOST: float = 0.20  # added when the question names the days it was said on, thrice if it is about them
     DATE_TAIL: timedelta = timedelta(days=3)  # people speak of a day for some days: the boost falls to 1/e in this time
     RECENCY: float = 0.02  # what was just said scores so much more (C15); more costs recall, as measured
     RECENCY_FADES: timedelta = timedelta(days=7)  # what is left of that falls to 1/e in this time

@@ -5,8 +5,9 @@ that person is alone with the bot, and never in a group, not even in one that ma
 category, and nobody can tell whether it is a password.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from django.db import connection
 from memories import text
 from memories.blending import dense_literal, sparse_literal
 from memories.choices import ScopeKind
-from memories.retrieval.legs import THEN, Asked, Found, best_of
+from memories.retrieval.legs import Asked, Found, best_of
 from memories.retrieval.nearness import Direction, similarity
 from memories.retrieval.query import Place
 from memories.retrieval.senders import ANOTHERS_WORDS
@@ -66,7 +67,7 @@ WHERE {covered} > 0 OR {near} IS NOT NULL ORDER BY fused DESC, e.id DESC
 """
 _LATEST = """
 SELECT {said}, 0::float8, NULL::float8, true, NULL::float8 FROM (
-    SELECT i.event_id, i.session_id {rows} ORDER BY i.at DESC, i.event_id DESC LIMIT %(limit)s
+    SELECT i.event_id, i.session_id {rows} ORDER BY {core} i.at DESC, i.event_id DESC LIMIT %(limit)s
 ) best {joined} ORDER BY e.at DESC, e.id DESC
 """
 _COVERED = "least(greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0), 1)"
@@ -93,6 +94,7 @@ class _Said:
     near: float | None  # on the ranking's scale; None: not compared
     is_then: bool  # said on the days that are named
     cosine: float | None
+    most: float = math.inf  # of its score, where something else comes before it
 
     @property
     def path(self) -> str:
@@ -127,18 +129,28 @@ def _is_private_here(place: Place) -> bool:
 def _looks(asked: Asked, log: "_Log") -> Iterator[list[_Said]]:
     """What was said of it, by words and meaning; else on the days that are named, whatever it was.
 
-    Where words were said on the days that are named, those days alone: few rows are compared then.
+    Where it was spoken of on the days that are named, those days alone; else these and the best of other days.
     """
     if keywords := _keywords(asked.words):
-        then = log.best(keywords, then=True) if asked.moments else []
+        then = _near_enough(asked, log.best(keywords, then=True)) if asked.moments else []
         if any(row.covered for row in then):
-            yield _near_enough(asked, then)
-        yield _near_enough(asked, log.best(keywords))
+            yield then
+        elsewhere = _near_enough(asked, log.best(keywords))
+        yield _with_days(asked, elsewhere, then or log.latest()) if asked.moments else elsewhere
     if asked.moments:
         yield log.latest()
     elif not keywords:  # «last time»: the conversation before this one, if there is one
         yield log.latest(closed=True)
         yield log.latest()
+
+
+def _with_days(asked: Asked, elsewhere: Sequence[_Said], then: Sequence[_Said]) -> list[_Said]:
+    """The best of other days, and before the others what was said on the days that are named."""
+    if not (elsewhere and then):
+        return [*elsewhere, *then]
+    first, *others = sorted(elsewhere, key=lambda row: -_score(row, asked))
+    least = min(_score(row, asked) for row in then)
+    return [first, *then, *(replace(row, most=least) for row in others if row not in then)]
 
 
 def _keywords(words: Sequence[str]) -> dict[int, float]:
@@ -171,9 +183,8 @@ def _score(row: _Said, asked: Asked) -> float:
     """What another said counts less where somebody asks about themselves; what the bot said is no other's."""
     is_anothers = asked.about is not None and row.sender not in ("", asked.about)
     share = ANOTHERS_WORDS if is_anothers else 1.0
-    if not row.covered and row.near is None:
-        return share * (THEN if asked.words else 1.0)
-    return share * asked.score(row.covered, row.near, is_then=row.is_then)
+    matched = asked.score(row.covered, row.near, is_then=row.is_then) if asked.words else 1.0
+    return min(share * (matched + asked.exactly(row.at)), row.most)
 
 
 def _found(row: _Said, asked: Asked, scope: str) -> Found:
@@ -211,7 +222,10 @@ class _Log:
     def latest(self, *, closed: bool = False) -> list[_Said]:
         """The newest of the days that are named, or of all; or only of conversations that are closed."""
         then, days = self._on_days()
-        return self._read(_LATEST, {}, days, [then, "i.conversation < here.conversation" if closed else ""])
+        core, cores = self._in_core()
+        return self._read(
+            _LATEST, {"core": core}, days | cores, [then, "i.conversation < here.conversation" if closed else ""]
+        )
 
     def _on_days(self) -> tuple[str, dict[str, Any]]:
         """Whether a row is of the days that are named, in SQL; nothing when none are."""
@@ -220,6 +234,13 @@ class _Log:
         begins = {f"from{n}": moment.start for n, moment in moments.items()}
         ends = {f"to{n}": moment.end for n, moment in moments.items()}
         return f"({' OR '.join(each)})" if each else "", begins | ends
+
+    def _in_core(self) -> tuple[str, dict[str, Any]]:
+        """What is meant most of the days that are named, first."""
+        cores = [moment.core for moment in self.asked.moments if moment.core]
+        each = [f"(i.at >= %(core{n}_0)s AND i.at < %(core{n}_1)s)" for n, _ in enumerate(cores)]
+        ends = {f"core{n}_{end}": core[end] for n, core in enumerate(cores) for end in (0, 1)}
+        return f"({' OR '.join(each)}) DESC," if each else "", ends
 
     def _read(
         self, statement: str, parts: dict[str, str], parameters: dict[str, Any], where: Sequence[str] = ()

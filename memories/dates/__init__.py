@@ -11,7 +11,7 @@ from datetime import date
 from functools import partial
 
 from memories.dates.patterns import ABSOLUTE, CHINESE_YEAR, DIGITS, RELATIVE
-from memories.dates.reckoning import Stretch, absolute, relative
+from memories.dates.reckoning import Stretch, absolute, nearest, relative
 
 __all__ = ["Window", "windows"]
 
@@ -23,6 +23,11 @@ class Window:
     start: date
     end: date  # the day after
     words: str
+
+    @property
+    def nearest(self) -> Stretch | None:
+        """Of «three days ago» the third, while the day before and after it are meant as well."""
+        return nearest(self.words, self.start, self.end)
 
 
 def windows(text: str, *, asked: date | None = None, years: Callable[[], Iterable[int]] = tuple) -> list[Window]:

@@ -1,11 +1,13 @@
 """From the words of a date to its days: arithmetic on local days, a stretch is its first day and the day after it."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 
 from memories.dates.patterns import (
     COUNTS,
     DIGITS,
+    HOLIDAYS,
     MONTH_PARTS,
     MONTHS,
     SEASONS,
@@ -20,9 +22,10 @@ Stretch = tuple[date, date]
 #: The named groups of a pattern that matched.
 Groups = Mapping[str, str | None]
 DAY = timedelta(days=1)
-DAYS = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
+COUNTED_BACK = re.compile(r"(?:\b(?:ago|back|earlier)|前)$", re.IGNORECASE)
+DAYS = {"day": 1.0, "week": 7.0, "fortnight": 14.0, "month": 30.44, "year": 365.25}
 #: The last N units reach back so many days: months and years at their longest.
-LONGEST = {"day": 1, "week": 7, "month": 31, "year": 366}
+LONGEST = {"day": 1, "week": 7, "fortnight": 14, "month": 31, "year": 366}
 
 
 def absolute(found: Groups, asked: date | None, years: Callable[[], Iterable[int]]) -> list[Stretch] | None:
@@ -108,10 +111,21 @@ def _ago(found: Groups, words: str, asked: date) -> Stretch | None:
     if count is None:
         return None
     days = DAYS[unit] * count
-    off = {"day": min(days // 3, 1) + (days >= 8), "week": 3, "month": max(15, days * 0.2), "year": days * 0.25}[unit]
+    month = max(15, days * 0.2) if days > 20 else 5
+    day = min(days // 3, 1) + (days >= 8)
+    off = {"day": day, "week": 3, "fortnight": 3, "month": month, "year": days * 0.25}[unit]
     if (found["count"] or "").lower() in VAGUE:
         off = days * 0.5 + 1
     middle, around = asked - timedelta(days=round(days)), timedelta(days=round(off))
+    return middle - around, middle + around + DAY
+
+
+def nearest(words: str, start: date, end: date) -> Stretch | None:
+    """Of a time counted back («three days ago») the days it names; the rest allows for how people count."""
+    days = (end - start).days
+    if not COUNTED_BACK.search(words) or days < 3 or days % 2 == 0:
+        return None
+    middle, around = start + days // 2 * DAY, days // 8 * DAY
     return middle - around, middle + around + DAY
 
 
@@ -124,7 +138,8 @@ def _past(found: Groups, words: str, asked: date) -> Stretch | None:
 
 def _day(found: Groups, words: str, asked: date) -> Stretch:
     back = 0
-    for days, starts in ((3, ("大前",)), (2, ("前", "the day")), (1, ("昨", "yesterday", "last"))):
+    two = ("前", "the day", "the night", "night before")
+    for days, starts in ((3, ("大前",)), (2, two), (1, ("昨", "yesterday", "last"))):
         if words.startswith(starts):
             back = days
             break
@@ -134,16 +149,45 @@ def _day(found: Groups, words: str, asked: date) -> Stretch:
 def _weekday(found: Groups, words: str, asked: date) -> Stretch:
     """The day of the week before, as 上周三 says; otherwise the most recent one before today."""
     weekday = WEEKDAYS[(found["weekday"] or "").lower()]
-    weeks = len(found.get("times") or "")
+    times = found.get("times") or ""
+    weeks = times.count("上") if not times.isascii() else 1
     day = _monday(asked) - 7 * weeks * DAY + weekday * DAY
-    if not weeks:
+    if not times:
         day = asked - ((asked.weekday() - weekday - 1) % 7 + 1) * DAY
     return day, day + DAY
+
+
+def _weekday_ago(found: Groups, words: str, asked: date) -> Stretch:
+    """«Two Fridays ago» is the week before the most recent one."""
+    latest, _ = _weekday({"weekday": found["weekday"]}, words, asked)
+    day = latest - 7 * (round(_count(found["count"]) or 1) - 1) * DAY
+    return day, day + DAY
+
+
+def _month_day(found: Groups, words: str, asked: date) -> Stretch | None:
+    """«On the 4th», the most recent one that is not to come."""
+    number = _number(found["day"]) or 0
+    for back in range(3):
+        first = shifted(asked, -back)
+        stretch = _day_of(first.year, first.month, number)
+        if stretch and stretch[0] <= asked:
+            return stretch
+    return None
+
+
+def _holiday(found: Groups, words: str, asked: date) -> Stretch:
+    """The latest that has begun."""
+    month, day, days = HOLIDAYS[(found["holiday"] or "").lower()]
+    first = date(asked.year, month, day)
+    first = first if first <= asked else first.replace(year=asked.year - 1)
+    return first, first + days * DAY
 
 
 def _weekend(found: Groups, words: str, asked: date) -> Stretch:
     """On a Saturday «this past weekend» may be the one that has begun."""
     back = _times_back(found)
+    if found.get("back") == "the":
+        back = int(asked.weekday() < 5)
     saturday = _monday(asked) + 5 * DAY - 7 * back * DAY
     return saturday, saturday + 2 * DAY
 
@@ -179,7 +223,8 @@ def _times_back(found: Groups) -> int:
     times = found.get("times")
     if times:
         return len(times) if times.startswith("上") else 0
-    return int((found.get("back") or "").lower() != "this")
+    back = (found.get("back") or "").lower()
+    return 2 if back == "before" else int(back != "this")
 
 
 def _monday(day: date) -> date:
@@ -191,6 +236,9 @@ _RECKONING: dict[str, Callable[[Groups, str, date], Stretch | None]] = {
     "past": _past,
     "day": _day,
     "weekday": _weekday,
+    "weekday_ago": _weekday_ago,
+    "month_day": _month_day,
+    "holiday": _holiday,
     "weekend": _weekend,
     "week": _week,
     "month": _month_back,

@@ -73,14 +73,19 @@ def _found(event: DailyEvent, place: Place, asked: Asked) -> Found:
         content=event.content,
         at=datetime.combine(event.local_date, time(12), UTC),
         covered=covered,
-        score=WEIGHT * _score(event, covered, asked),
+        score=WEIGHT * (_score(event, covered, asked) + asked.exactly(_noon(event, asked))),
         rests_on=tuple(event.origins),
         version=event.version,
     )
+
+
+def _noon(event: DailyEvent, asked: Asked) -> datetime:
+    zone = asked.moments[0].start.tzinfo if asked.moments else UTC
+    return datetime.combine(event.local_date, time(12), zone)
 
 
 def _score(event: DailyEvent, covered: float, asked: Asked) -> float:
     if not asked.words:
         return 1.0
     is_then = any(moment.start.date() <= event.local_date < moment.end.date() for moment in asked.moments)
-    return asked.score(covered, is_then=is_then) if covered else THEN
+    return asked.score(covered, is_then=is_then) if covered or is_then else THEN

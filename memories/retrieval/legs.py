@@ -26,7 +26,7 @@ from memories.retrieval.past import is_about_the_past, telling_words
 from memories.retrieval.query import Place, Query
 from memories.retrieval.quotas import Ranked
 from memories.retrieval.senders import Sender, sender_with_id
-from memories.retrieval.when import Moment
+from memories.retrieval.when import NAMED_EXACTLY, Moment
 
 #: Of the telling words of a question, the share an event has to hold to be enough to answer with.
 ENOUGH = 0.75
@@ -54,6 +54,10 @@ class Asked:
     policies: Policies = field(default_factory=lambda: Policies([]))  # how long what was said is told
     handed_out: frozenset[str] = frozenset()  # paths of messages the answer need not tell
     about: str | None = None  # whom the question is about, where that is the one who asks
+
+    def exactly(self, at: datetime) -> float:
+        """What is added when something was said at the time that is meant most, of a longer one that is named."""
+        return (NAMED_EXACTLY - 1) * self.date_boost * any(moment.holds(at) for moment in self.moments)
 
     def score(self, covered: float, near: float | None = None, *, is_then: bool) -> float:
         """What words, nearness and days come to, as with entries; what has no vector is as near as the average."""
@@ -121,7 +125,7 @@ def asked_by(
         direction=direction if words else None,
         alpha=weights["alpha"],
         floor=weights["floor"],
-        date_boost=weights["date_boost"],
+        date_boost=weights["date_boost"] * max((moment.weight for moment in moments), default=1.0),
         policies=policies,
         handed_out=query.handed_out.paths if query.handed_out else frozenset(),
         about=about,

@@ -87,14 +87,16 @@ _POSITIVE = (
         " this_week this_month this_year this_morning next_week next_month next_year next_time the_other_day just_now"
         " monday tuesday wednesday thursday friday saturday sunday january february march april june july august september"
         " october november december",
-        "昨天 昨晚 昨夜 今天 今晚 明天 明晚 前天 后天 後天 上次 上回 上周 上月 上个 上礼拜 下周 下月 下个 下礼拜 之前 以前 刚才 刚刚 最近 那天 那时"
+        "昨天 昨晚 昨夜 昨儿 昨日 前晚 前儿 前日 今早 今晨 刚 今天 今晚 明天 明晚 前天 后天 後天 上次 上回 上周 上月 上个 上礼拜 下周 下月 下个 下礼拜 之前 以前 刚才 刚刚 最近 那天 那时"
         " 当时 曾经 过去 从前 先前 早上 周末 去年 前年 今年 明年 这周 本周 星期 上週 下週 上個 下個 剛才 剛剛 當時 曾經 過去 從前 週末",
-        re.compile(r"[\d一二三四五六七八九十][月号號日]|[周週][一二三四五六日天]|\d{4}-\d\d-\d\d|\bin \d{4}\b"),
+        re.compile(
+            r"[\d一二三四五六七八九十][月号號日]|[天日周週月年期拜时時钟鐘][之以]?前|国庆|國慶|[周週][一二三四五六日天]|\d{4}-\d\d-\d\d|\bin \d{4}\b"
+        ),
     ),
     _Rule(
         "question",
         "what whats which who whos whom whose when whens where wheres why how hows did does do_you is_there are_there can_you could_you tell_me any_idea",
-        "? ？ 多久 多高 多远 多遠 多大 多长 多長 吗 呢 什么 怎么 怎样 如何 为什么 为何 哪 谁 几 多少 是否 是不是 有没有 能不能 请问 告诉我"
+        "? ？ 啥 咋 干嘛 幹嘛 多久 多高 多远 多遠 多大 多长 多長 吗 呢 什么 怎么 怎样 如何 为什么 为何 哪 谁 几 多少 是否 是不是 有没有 能不能 请问 告诉我"
         " 嗎 什麼 怎麼 怎樣 為什麼 為何 誰 幾 請問 告訴我 有沒有",
         re.compile(r"\A(?:is|are|was|were|has|can|could|should|would)\b"),
     ),
@@ -142,6 +144,12 @@ def asks_of_the_past(message: str) -> bool:
     """Whether a message is a question about what was: only then is «yesterday» the day before it is asked."""
     signs = set(_signs(_ends(message.strip())))
     return "question" in signs and not signs.isdisjoint({"time", "remember"})
+
+
+def asks(message: str) -> bool:
+    """Whether a message asks something: only then is a day it names, or counts back to, the day that is meant."""
+    signs = set(_signs(_ends(message.strip())))
+    return not signs.isdisjoint({"question", "remember"})
 
 
 def _signs(text: str) -> Iterator[str]:

@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date
 
 from memories import text
+from memories.dates import windows
 from memories.retrieval.modes import needles
-from memories.retrieval.need import LOOK_CHARS, asks_of_the_past
-from memories.retrieval.when import Moment
+from memories.retrieval.need import LOOK_CHARS, asks, asks_of_the_past
+from memories.retrieval.when import PAST_TENSE, Moment
 
 _PAST = re.compile(
     r"\b(?:yesterday|last|past|previous(?:ly)?|earlier|before|ago|already|again|recent(?:ly)?|lately|remember(?:ed)?|recall"
     r"|did|was|were|said|told|mentioned|talked|discussed|the other day|just now|this morning)\b"
     r"|昨天|昨晚|昨夜|前天|前晚|前几天|上次|上回|上周|上月|上个|上礼拜|之前|以前|刚才|刚刚|那天|那时|当时|曾经|过去|从前|先前|去年|前年"
-    r"|今早|早上|最近|还记得|记得|记不记得|[说聊讲谈提问]了|了[什哪多几谁]|说过|聊过|提过|讲过|谈过|问过|剛才|剛剛|當時|曾經|過去|從前|上週|上個|說過|還記得|記得",
+    r"|今早|早上|最近|还记得|记得|记不记得|[天日周週月年期拜时時钟鐘][之以]?前|前[儿兒夜日]|昨[儿兒日]|今晨|[上这這本][个個]?(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]|[说聊讲谈提问]了|了[什啥哪多几谁些]|说过|聊过|提过|讲过|谈过|问过|剛才|剛剛|當時|曾經|過去|從前|上週|上個|說過|還記得|記得",
     re.IGNORECASE,
 )
 #: «What did I tell you», «have we ever talked», «我说过什么»: questions about the past that name no time.
@@ -39,14 +41,18 @@ _ASKING_WORDS = (
     "discussing mention mentioned chat chatted chatting conversation conversations ask asked asking answer "
     "answered remember remembered recall last time times yesterday previous previously earlier before ago "
     "already again recent recently lately week weeks month months day days night year years today tonight "
-    "morning afternoon evening exactly topic topics things thing stuff did do does was were other still ever "
+    "morning afternoon evening noon exactly topic topics things thing stuff did do does was were other still ever "
     "just now know "
+    "eat ate eaten meet met see saw seen have had having happen happened happening up to go going went gone get got been be am is are any anything something everything busy spend spent "
+    "干 做 干嘛 干啥 做啥 啥 忙 忙什么 忙活 发生 些 哪儿 在 去 过来 那 中午 凌晨 傍晚 夜里 当天 天 发 有 都 玩 见 我见 吃 喝 過 發生 幹 幹嘛 "
     "聊 聊天 聊过 聊到 聊聊 说 说过 说到 说起 讲 讲过 谈 谈过 谈到 谈论 提 提到 提过 提起 讨论 讨论过 问 问过 "
     "告诉 记得 还 还记得 记不记得 昨天 昨晚 昨夜 前天 前晚 今天 今早 早上 晚上 上午 下午 上次 上回 上周 上月 "
     "上个 上礼拜 上个月 月 周 天 之前 以前 刚才 刚刚 那天 那时 当时 曾经 过去 从前 先前 去年 前年 最近 内容 "
     "话题 事 事情 东西 具体 到底 时候 次 过 說 說過 講 談 還 還記得 記得 討論 問 告訴 剛才 剛剛 內容 話題 "
     "什么 什麼 哪些 哪 哪个 哪里 谁 怎么 多少 几 我们 我 你 你们 咱们 他 她 吗 呢 了 的 是"
 )
+#: Whether a message names days does not depend on when it is said.
+_ANY_DAY = date(2000, 1, 1)
 _ASKING = frozenset(_ASKING_WORDS.split())
 
 
@@ -55,7 +61,9 @@ def is_about_the_past(message: str) -> bool:
     said = message.strip()[-LOOK_CHARS:]  # of a long message its end, where people ask
     if _SPOKEN.search(said) or (_DATED.search(said) and _ASKED.search(said)):
         return True
-    return _PAST.search(said) is not None and asks_of_the_past(message)
+    if _PAST.search(said) and asks_of_the_past(message):
+        return True
+    return asks(message) and PAST_TENSE.search(said) is not None and bool(windows(said, asked=_ANY_DAY))
 
 
 def is_question(message: str) -> bool:

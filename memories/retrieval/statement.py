@@ -34,7 +34,7 @@ class Candidate:
     vector: float | None  # nearness on the ranking's scale; None: no vector, ranked as the average
     named: bool
     fused: float
-    date: float = 0.0  # 1: said on days the question names, falling to 0 in the days after
+    date: float = 0.0  # 1 or more: said on days the question names; falling to 0 in the days after
     cosine: float | None = None
     typical: float | None = None  # cosine of the text and the questions people ask; None: nobody knows
     last_accessed: datetime | None = None

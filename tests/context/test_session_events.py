@@ -1,7 +1,7 @@
 """A question about the past finds what was said, word for word, with the path that proves it (C3, C5, C6)."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from memories.models import Entry, Receipt, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, make_key
+from tests.retrieval import diary
 from tests.sessions.conftest import Talk, clock
 
 pytestmark = pytest.mark.django_db
@@ -173,3 +174,23 @@ def test_long_messages_are_shortened_and_say_so(talk: Talk) -> None:
     talk.say("the harbour " + "is old " * 500, at=YESTERDAY)
     event = asked(talk, "what did I say about the harbour yesterday?", token_budget=400)["events"][0]
     assert event["cut"] and len(event["content"]) == 1_000
+
+
+def test_of_sixty_questions_about_days_nearly_all_are_answered_with_the_day(talk: Talk) -> None:
+    """Its messages, or where they are gone its memories, are among the first two."""
+    talk_of_weeks(talk)
+    missed = []
+    for question, first, last in diary.questions():
+        if last < (diary.ASKED - timedelta(days=27)).date():
+            continue
+        answer = talk.post("recall", {"address": TELEGRAM, "message": question}, **clock(diary.ASKED)).json()
+        days = [datetime.fromisoformat(event["at"]).astimezone(diary.ZONE).date() for event in answer["events"][:2]]
+        if not any(first <= day <= last for day in days):
+            missed.append((question, days))
+    assert len(missed) <= 2, missed
+
+
+def talk_of_weeks(talk: Talk) -> None:
+    for content, at in diary.said():
+        if at > diary.ASKED - timedelta(days=28):
+            talk.say(content, at=at)

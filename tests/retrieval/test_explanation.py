@@ -61,7 +61,7 @@ def test_boosts_say_what_they_added(scope: Scope) -> None:
     remember(scope, "the walk by the river", slots={"speaker": "Ann"}, at=NOW - timedelta(days=1))
     result = ask(scope, "what did Ann say about the walk yesterday?")
     (line,) = map(explanation.line_of, result.ranked)
-    assert explanation.boosts(line, result.weights) == {"speaker": 0.07, "date": 0.2}
+    assert explanation.boosts(line, result.weights) == {"speaker": 0.07, "date": 0.6}
 
 
 def test_what_the_token_budget_had_no_room_for_says_so(scope: Scope) -> None:

@@ -17,6 +17,9 @@ from memories.retrieval.past import is_about_the_past, telling_words
             "之前我们讨论过哪些方案",
             "我说过我住在哪里吗",
             "上次聊到哪了",
+            "这周二我做了啥",
+            "国庆我们去哪玩了",
+            "一周前我在忙什么",
         ),
         *("what did we say yesterday?", "Do you remember my dog's name?", "What did I tell you about the violin?"),
         *(
