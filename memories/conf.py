@@ -88,6 +88,7 @@ class MemorySettings:
     FULL_TERMS: int = 15  # a text that holds so many of the question's rarest words matches it fully
     MIN_SIMILARITY: float = 0.3  # of a candidate only the vector leg found; 0 = unrelated, 1 = a clear answer
     RRF_K: int = 60
+    RECALL_MESSAGE_CHARS: int = 4_000  # of a longer message its beginning and its end are searched
     RECALL_CANDIDATES: int = 50  # ranked in the database, then weighed by decay and quotas
     SPEAKER_BOOST: float = 0.07  # added when the question names who said it
     DATE_BOOST: float = 0.20  # added when the question names the days it was said on, thrice if it is about them
@@ -236,7 +237,7 @@ def duration(text: str) -> timedelta:
     """`90d`, `1h30m`, `20s`; a bare number is seconds."""
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return timedelta(seconds=float(text))
-    parts = re.findall(r"(\d+)([dhms])", text)
+    parts = re.findall(r"(\d++)([dhms])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(text)
     return timedelta(**{_UNITS[unit]: int(number) for number, unit in parts})

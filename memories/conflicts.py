@@ -23,6 +23,8 @@ class Verdict(Enum):
     NONE = "none"
 
 
+#: What is longer makes more than one statement; matching it takes time that grows with the square of its length.
+STATEMENT_CHARS = 1_000
 #: Neither what was, nor what may be, nor what somebody says.
 _UNSURE = re.compile(
     r"\b(?:wants?|would|might|(?<!\bin )(?<!\bof )(?<!\d )(?<!\d(?:st|nd|rd|th) )may(?! \d)"  # May 4 is certain
@@ -118,7 +120,9 @@ class _Claim:
 
 
 def judge(old: str, new: str) -> Verdict:
-    """Whether the newer statement takes the place of the older one."""
+    """Whether the newer statement takes the place of the older one; a text too long to be one statement does not."""
+    if max(len(old), len(new)) > STATEMENT_CHARS:
+        return Verdict.NONE
     before, after = _plain(old), _plain(new)
     if before == after or _UNSURE.search(before) or _UNSURE.search(after):
         return Verdict.NONE

@@ -73,7 +73,7 @@ _ZH_CALLED_SO = re.compile(rf"(?:叫|喊|称呼)[他她](?:为|作|做)?{_ZH}")
 _ZH_NICKNAME = re.compile(rf"(?<!我)(?<!我的)的?(?:{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])?\s*{_ZH}")
 _ZH_EQUAL = re.compile(r"([\u3400-\u9fff]{2,4})\s*(?:[=＝]|就是|[（(]?(?:又名|也叫))\s*([\u3400-\u9fff]{2,6})")
 _ZH_NICKNAME_OF = re.compile(rf"([\u3400-\u9fff]{{2,4}})是([\u3400-\u9fff]{{2,4}})的(?:{_SPOKEN_OF})")
-_TAIL = re.compile(r"(?:就好了?|就行了?|就可以了?|好了|即可|吧|啦|哦|呀|啊|哈|呢|了)+$")
+_TAIL = re.compile(r"(?:就好了?|就行了?|就可以了?|好了|即可|吧|啦|哦|呀|啊|哈|呢|了)++$")
 #: What people say after «call me» that is no name.
 _ASKED_TO_CALL = "back later tomorrow today tonight crazy maybe soon when"
 _NOT_CALLED = stopwords.ENGLISH | frozenset(_ASKED_TO_CALL.split())

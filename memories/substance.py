@@ -31,9 +31,9 @@ _COUNTING_WORDS = """
 """
 _COUNTING = frozenset(_COUNTING_WORDS.split())
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_SENTENCE_START = re.compile(r"(?:^|[.!?。！？:：\n]\s*|[\"“「(（]\s*)$")
+_BEGINS_AFTER = frozenset('.!?。！？:："“「(（')
 #: Addresses, paths and whatever else has a sign within: as it stands.
-_SIGNED = re.compile(r"[\w~]*[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
+_SIGNED = re.compile(r"(?<![\w~])[\w~]*+[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
 _QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{1,80})[\"”」』》]")
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
@@ -77,5 +77,12 @@ def _is_name(word: re.Match[str], plain: str) -> bool:
     said = word.group()
     if not any(character.isupper() for character in said) or said in ("I", "I'm", "I've"):
         return False
-    begins = _SENTENCE_START.search(plain[: word.start()]) is not None
-    return not (begins and _bare(said.casefold()) in stopwords.ENGLISH)
+    if _bare(said.casefold()) not in stopwords.ENGLISH:
+        return True
+    return not _begins_a_sentence(plain[: word.start()])
+
+
+def _begins_a_sentence(before: str) -> bool:
+    """Whether what follows this text begins a sentence."""
+    bare = before.rstrip()
+    return not bare or bare[-1] in _BEGINS_AFTER or "\n" in before[len(bare) :]

@@ -46,7 +46,7 @@ _FORMS = (
     re.compile(r"-----BEGIN [A-Z ]*KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL),
     re.compile(r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
     re.compile(r"(?<=\bbearer )[\w.~+/=-]+|(?<=\bbasic )[\w.~+/=-]{8,}", re.IGNORECASE),
-    re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]*"),
+    re.compile(r"(?<![\w-])(?=[\w-]*+\.[\w-])[\w-]*?\beyJ[\w-]++\.[\w-]++\.[\w-]*+"),
     re.compile(
         r"\b(?:sk|pk|rk)[-_][\w-]{12,}|\bgh[a-z]_\w{16,}|\bxox[a-z]-[\w-]{8,}|\bAKIA[A-Z\d]{12,}|\bAIza[\w-]{20,}"
     ),

@@ -172,9 +172,14 @@ for place in ("host", "port"):  # a socket's folder stands in the query of the U
 if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after the database was away, no request meets a dead connection
+    #: One statement of a request; PostgreSQL gives up a longer one, and the answer is 503. Above conf.SESSION_WAIT.
+    STATEMENT_SECONDS = env.float("MEMPLATFORM_STATEMENT_SECONDS", default=15)
+    _told = [DATABASES["default"]["OPTIONS"].get("options", "")]
     if WEB_ROLE and not DATABASE_LOGINS["web"]:
-        _told = DATABASES["default"]["OPTIONS"].get("options", "")
-        DATABASES["default"]["OPTIONS"]["options"] = f"{_told} -c role={WEB_ROLE}".strip()
+        _told.append(f"-c role={WEB_ROLE}")
+    if WEB_ROLE or DATABASE_LOGINS["web"]:  # without a role PostgreSQL may stand behind a pooler that takes no options
+        _told.append(f"-c statement_timeout={int(STATEMENT_SECONDS * 1000)}")
+    DATABASES["default"]["OPTIONS"]["options"] = " ".join(filter(None, _told))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TASK_WORKERS = 2

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,9 +13,12 @@ from django.utils.translation import gettext as _
 
 from memories.models import Heartbeat
 from memplatform import postgres
+from memplatform.busy import Workload
 from memplatform.children import Child, stop
 
 SILENT_AFTER = timedelta(seconds=30)
+#: One that is silent and computes: a request keeps its interpreter busy, which will be over; for so long at most.
+BUSY_FOR = timedelta(minutes=3)
 FIRST_BEAT_WITHIN = timedelta(seconds=60)
 _TICK = 0.2
 _LOOK_EVERY = 5.0
@@ -32,6 +35,8 @@ class Supervisor:
     trusted_since: datetime = field(default_factory=timezone.now)
     looked_at: datetime = field(default_factory=timezone.now)
     pids: dict[str, set[int]] = field(default_factory=dict)
+    workload: Workload = field(default_factory=Workload)
+    called_busy: set[int] = field(default_factory=set)
 
     def start(self) -> None:
         """An embedded database is this supervisor's alone: whoever left a row there has ended."""
@@ -103,20 +108,35 @@ class Supervisor:
         for child in self.children:
             mine = [beat for beat in beats if beat.name == child.name and child.owns(beat.pid)]
             self.pids.setdefault(child.name, set()).update(beat.pid for beat in mine)
-            if child.process and is_silent(mine, now=now, since=self._since(child, now)):
+            if child.process and is_silent(mine, now=now, since=self._since(child, now), busy=self._busy(child, mine)):
                 self.bury(child, _("%(name)s gives no sign of life") % {"name": child.name})
+        self.workload.forget_all_but({beat.pid for beat in beats})
+
+    def _busy(self, child: Child, beats: Iterable[Heartbeat]) -> set[int]:
+        """Those of a child's processes that compute; one that was silent for long is told of once."""
+        busy = {beat.pid for beat in beats if self.workload.is_busy(beat.pid, time.monotonic())}
+        late = {beat.pid for beat in beats if self.looked_at - beat.beat_at > SILENT_AFTER} & busy
+        for pid in late - self.called_busy:
+            self.say(_("%(name)s (process %(pid)d) is busy and does not answer.") % {"name": child.name, "pid": pid})
+        self.called_busy = (self.called_busy - {beat.pid for beat in beats}) | late
+        return busy
 
     def _since(self, child: Child, now: datetime) -> datetime:
         started = now - timedelta(seconds=time.monotonic() - child.started_at)
         return max(self.trusted_since, started)
 
 
-def is_silent(beats: Iterable[Heartbeat], *, now: datetime, since: datetime) -> bool:
-    """Has any of the child's processes missed its time? `since` is when listening to it began."""
-    moments = [max(beat.beat_at, since) for beat in beats]
-    if not moments:
+def is_silent(
+    beats: Iterable[Heartbeat], *, now: datetime, since: datetime, busy: Collection[int] = frozenset()
+) -> bool:
+    """Has any of the child's processes missed its time? `since` is when listening to it began.
+
+    `busy` are those that compute: they have BUSY_FOR, since a loop without end computes as well.
+    """
+    waited = [(now - max(beat.beat_at, since), beat.pid in busy) for beat in beats]
+    if not waited:
         return now - since > FIRST_BEAT_WITHIN
-    return now - min(moments) > SILENT_AFTER
+    return any(silence > (BUSY_FOR if computes else SILENT_AFTER) for silence, computes in waited)
 
 
 def forget(*, before: datetime) -> None:

@@ -11,7 +11,7 @@ from sessions_app.wording import RESET_REPLY, in_language
 
 COMMAND = "/reset"
 #: How platforms write that a message is meant for the bot: `@bot`, `<at user_id="…">bot</at>`, `/reset@bot`.
-_MENTION = re.compile(r"<at\b[^>]*>.*?</at>|<at\b[^>]*/>|[@＠][^\s@＠/]+", re.DOTALL)
+_MENTION = re.compile(r"<at\b[^<>]*+(?:(?<=/)>|>[^<]*+</at>)|[@＠][^\s@＠/]++")
 
 
 def is_asked(message: str) -> bool:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.views import defaults
 from drf_standardized_errors.handler import ExceptionHandler as StandardHandler
+from psycopg.errors import QueryCanceled
 from psycopg_pool import PoolTimeout
 from rest_framework import exceptions as drf
 from rest_framework import status
@@ -69,12 +70,21 @@ class DatabaseAway(drf.APIException):
     wait = 5
 
 
+class DatabaseTooSlow(drf.APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_detail = _("This took the database too long and was given up; ask for less.")
+    default_code = "too_slow"
+    wait = 5
+
+
 class ExceptionHandler(StandardHandler):
     """Turns errors of the platform into those the standard shape knows."""
 
     def convert_known_exceptions(self, exc: Exception) -> Exception:
         if isinstance(exc, PlatformError):
             return _as_response(exc)
+        if isinstance(exc.__cause__, QueryCanceled):
+            return DatabaseTooSlow()
         if isinstance(exc, OperationalError | InterfaceError | PoolTimeout):
             return DatabaseAway()
         return super().convert_known_exceptions(exc)

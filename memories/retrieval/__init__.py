@@ -23,6 +23,7 @@ from memories.retrieval.averages import average_of
 from memories.retrieval.context import context_text, events_text
 from memories.retrieval.evidence import Evidence, evidence_about_asker, evidence_of, is_noise
 from memories.retrieval.handed_out import mark_repeated, repeated
+from memories.retrieval.limits import searched
 from memories.retrieval.modes import BY_MATCH_ALONE, Mode, Sought, sought_by
 from memories.retrieval.nearness import Direction, direction_of, is_cjk
 from memories.retrieval.need import Need, need_of
@@ -90,6 +91,7 @@ def recall(
     whoever has read them for this call already.
     """
     begun = time.perf_counter()
+    asked, query = query, replace(query, message=searched(query.message))
     result = Recall(_need(query))
     result.timings["need"] = _since(begun)
     key = None
@@ -102,7 +104,7 @@ def recall(
             result = _again(known, result)
     result.timings["total"] = _since(begun)
     if recorded:
-        result.receipt = result.timed("receipt", lambda: receipts.write(query, result, now))
+        result.receipt = result.timed("receipt", lambda: receipts.write(asked, result, now))
         _log(query, result)
         answer_cache.keep(key, result, now)
     return result

@@ -26,8 +26,9 @@ _NAMES_AND_WORDS = """
 """
 _ORDINARY = stopwords.ENGLISH | frozenset(_NAMES_AND_WORDS.split())
 #: Before a capital word these make a month of «May», and a place of others.
-_OF_TIME = r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+$"
-_BEGINS = re.compile(r"(?:^|[.!?。！？\n:\"“]\s*)$")
+_OF_TIME = re.compile(r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+\Z", re.IGNORECASE)
+_BEGINS_AFTER = frozenset('.!?。！？:"“')
+_CLOSE_CHARS = 20  # before a word, in which such a word stands
 _SAYS = ("说", "講", "讲", "提到", "告诉", "告訴")
 _AFTER_NAMES = frozenset("有是在去会會想要做和跟的了说說最也")
 _SURE_CHARS = 3  # a Chinese name of so many characters is no part of another word
@@ -131,9 +132,15 @@ class _Message:
     def _is_written_as_name(self, name: str) -> bool:
         for match in re.finditer(rf"\b{re.escape(name.title())}\b(['’]s\b)?", self.plain):
             before = self.plain[: match.start()]
-            if match[1] or not (_BEGINS.search(before) or re.search(_OF_TIME, before, re.IGNORECASE)):
+            if match[1] or not (_begins_a_sentence(before) or _OF_TIME.search(before[-_CLOSE_CHARS:])):
                 return True
         return False
+
+
+def _begins_a_sentence(before: str) -> bool:
+    """Whether what follows this text begins a sentence."""
+    bare = before.rstrip()
+    return not bare or bare[-1] in _BEGINS_AFTER or "\n" in before[len(bare) :]
 
 
 def occurs(words: Sequence[str], target: str) -> bool:

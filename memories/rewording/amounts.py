@@ -25,7 +25,9 @@ _ORDINALS = {word: str(n) for n, word in enumerate(_ORDINAL_WORDS.split(), start
 _DIGITS = {char: n for n, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _UNITS = {"十": 10, "百": 100, "千": 1_000}
 _HAN = "零〇一二两兩三四五六七八九十百千万萬亿億"
-_NUMERAL = rf"(?:\d+|[{_HAN}]+)"
+_NUMERAL = rf"(?:\d++|[{_HAN}]++)"
+#: Not within a numeral, so that a long one is read once and not from each of its digits.
+_ALONE = rf"(?:(?<!\d)(?=\d)|(?<![{_HAN}])(?=[{_HAN}]))"
 _MEASURES = (
     "年月日号號点點时時分秒个個岁歲天周週次只隻条條元块塊斤公楼樓层層位名本台辆輛度成折张張件家套杯小口人门門千米倍"
 )
@@ -148,14 +150,15 @@ def _rule(
 #: In this order: what belongs together is read before its parts. «A cat», 一只猫, counts nothing.
 _RULES = (
     _rule(rf"{_FREE}(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?!\d)", _iso),
-    _rule(rf"({_NUMERAL})月份?(?:({_NUMERAL})[日号號])?", _chinese_date),
+    _rule(rf"{_ALONE}({_NUMERAL})月份?(?:({_NUMERAL})[日号號])?", _chinese_date),
     _rule(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![:.]\d)", lambda match: _date(match[1], match[2])),
     _rule(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\b", lambda match: _date(match[2], match[1])),
     _rule(rf"(?<!^)(?<![.!?] )\b(?:{_MONTH})\b", _month),
     _rule(rf"{_FREE}(\d{{1,2}})(?:[:.](\d\d))?\s?(am\b|pm\b|a\.m\.|p\.m\.)", _of_twelve, re.IGNORECASE),
     _rule(rf"{_FREE}(\d{{1,2}}):(\d\d)(?![\d:])", lambda match: _clock(int(match[1]), int(match[2]))),
     _rule(
-        rf"(早上|上午|中午|下午|晚上|凌晨|傍晚|夜里)?({_NUMERAL})[点點](?:钟|鐘|整)?(半|{_NUMERAL}分?)?", _chinese_clock
+        rf"(早上|上午|中午|下午|晚上|凌晨|傍晚|夜里)?{_ALONE}({_NUMERAL})[点點](?:钟|鐘|整)?(半|{_NUMERAL}分?)?",
+        _chinese_clock,
     ),
     _rule("(?:周|週|星期|礼拜|禮拜)([一二三四五六日天])", _weekday),
     _rule(rf"\b({'|'.join(_WEEKDAYS)})s?\b", lambda match: _marked(match[1].lower()), re.IGNORECASE),

@@ -24,6 +24,7 @@ ASKING = re.compile(
 )
 #: That something was decided; right after the second it is open yet.
 DECIDING = re.compile(r"\b(?:decid|decision|agree)\w*|决定|定了|定为|定于|说好|商定|敲定", re.IGNORECASE)
+OPEN_CHARS = 200  # before the decision, in which such a word stands
 OPEN = re.compile(
     r"(?:\b(?:not|before|until|once|if|whether|to)\b|n't\b|[没未]|之前|如果|是否)\W*(?:\w+\W+){0,3}$", re.IGNORECASE
 )

@@ -14,16 +14,16 @@ from memories.rewording.reporting import NO_NAMES, REPORTING
 _PLAIN = (
     (re.compile(r"\b(?:will|shall)\b|(?<=\w)['’]ll\b", re.IGNORECASE), ""),
     (re.compile(r"\b(?:rather than|instead of)\b", re.IGNORECASE), "not"),
-    (re.compile(r",?\s*\b(?:since|because)\b", re.IGNORECASE), ", because"),
+    (re.compile(r"(?:,\s*+|(?<![\s,])\s*+)\b(?:since|because)\b", re.IGNORECASE), ", because"),
     (re.compile("([\u4e00-\u9fff])[不没沒]\\1"), r"是否\1"),
-    (re.compile("(?<=[不没沒未])([^，。；,;]*?)就"), r"\1，"),
+    (re.compile("(?<=[不没沒未])([^，。；,;就]{0,40}+)就"), r"\1，"),
 )
 #: A question that takes something for granted: why it failed says that it failed.
 _SUPPOSING = re.compile(
     r"\b(?:why|when|where|who|whom|whose|what|which|how)\b|为什么|為什麼|怎么|怎麼|几|哪|谁|誰|什么|什麼|何时|多少|觉得呢|你看呢",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r"(?:^|[.!?:;。！？：；\n]\s*|[\"“(]\s*)([A-Z][a-z]+)")
+_OPENING = re.compile(r"(?:^|[.!?:;。！？：；][^\S\n]*+|\n[^\S\n]*+|[\"“(]\s*+)([A-Z][a-z]++)")
 #: What an answer wishes, or says of what may come, denies nothing.
 _OF_CASES = re.compile(r"\b(?:if|please|hesitate|worry)\b|如果|如有|请|祝", re.IGNORECASE)
 #: That somebody had not spoken of it says nothing of it.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from memories import rewording
-from memories.rewording.reporting import ASKING, DECIDING, OPEN
+from memories.rewording.reporting import ASKING, DECIDING, OPEN, OPEN_CHARS
 from memories.rewording.sides import Clause, Held, Said, marks, touched
 
 #: By so much a clause is nearer to words that hold other numbers than to those that hold its own.
@@ -77,7 +77,7 @@ def _decides(held: Held) -> bool:
 
 
 def _is_decided(one: Said) -> bool:
-    return any(not OPEN.search(one.content[: found.start()]) for found in DECIDING.finditer(one.content))
+    return any(not OPEN.search(one.content[: found.start()][-OPEN_CHARS:]) for found in DECIDING.finditer(one.content))
 
 
 _JUDGES = (

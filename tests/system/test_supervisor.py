@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 
 from memories.models import Heartbeat
 from memplatform import postgres
+from memplatform.busy import Workload
 from memplatform.children import programs
 from memplatform.first_run import FirstRun
 from memplatform.management.commands.up import Command
@@ -179,3 +181,34 @@ def beat(seconds_ago: float) -> Heartbeat:
 def test_silence_counts_from_when_listening_began(beats: list[float], listening: float, silent: bool) -> None:
     since = NOW - timedelta(seconds=listening)
     assert is_silent([beat(seconds) for seconds in beats], now=NOW, since=since) == silent
+
+
+@pytest.mark.parametrize(
+    ("seconds_ago", "busy", "silent"),
+    [
+        (31.0, False, True),  # it hangs
+        (31.0, True, False),  # a request keeps it busy
+        (100.0, True, False),
+        (181.0, True, True),  # a loop without end computes, too
+    ],
+)
+def test_one_that_computes_is_given_time(seconds_ago: float, busy: bool, silent: bool) -> None:
+    since = NOW - timedelta(seconds=600)
+    assert is_silent([beat(seconds_ago)], now=NOW, since=since, busy={1} if busy else set()) == silent
+
+
+def test_a_process_that_computes_is_told_from_one_that_sleeps() -> None:
+    works = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    sleeps = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        time.sleep(1)  # both have started
+        workload = Workload()
+        for ticks in (0.0, 1.0):
+            busy = {one.pid for one in (works, sleeps) if workload.is_busy(one.pid, ticks)}
+            time.sleep(1)
+        assert busy == {works.pid}
+    finally:
+        for one in (works, sleeps):
+            one.kill()
+            one.wait()
+    assert not workload.is_busy(works.pid, 3.0)
