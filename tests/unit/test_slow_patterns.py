@@ -8,7 +8,7 @@ import pytest
 
 from memories import conflicts, names
 from memories.conf import MemorySettings
-from memories.retrieval import need
+from memories.retrieval import asker, need, needless
 from memories.rewording import reporting
 from tests import pumped
 from tests.pumped import Used
@@ -19,8 +19,10 @@ SECONDS = 0.1
 BOUNDS = {
     "memories.names.": names.LOOK_CHARS,
     "memories.names:": names.LOOK_CHARS,
-    "memories.retrieval.need._ACKNOWLEDGEMENT": need.ACKNOWLEDGEMENT_CHARS,
-    "memories.retrieval.need._CODE_LINE": 2 * need.LOOK_CHARS + 1,
+    "memories.retrieval.needless_words.ACKNOWLEDGEMENT": needless.ACKNOWLEDGEMENT_CHARS,
+    "memories.retrieval.needless_words.SMALL_TALK": needless.SMALL_TALK_CHARS,
+    "memories.retrieval.asker.": asker.LOOK_CHARS,
+    "memories.retrieval.need": 2 * need.LOOK_CHARS + 1,
     "memories.retrieval.past._SPOKEN": need.LOOK_CHARS,
     "memories.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
     "memories.rewording.reporting.OPEN": reporting.OPEN_CHARS,
