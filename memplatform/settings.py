@@ -179,7 +179,8 @@ if PROCESS == "web":  # only there: a pool and forked workers share sockets
         _told.append(f"-c role={WEB_ROLE}")
     if WEB_ROLE or DATABASE_LOGINS["web"]:  # without a role PostgreSQL may stand behind a pooler that takes no options
         _told.append(f"-c statement_timeout={int(STATEMENT_SECONDS * 1000)}")
-    DATABASES["default"]["OPTIONS"]["options"] = " ".join(filter(None, _told))
+    if _options := " ".join(filter(None, _told)):
+        DATABASES["default"]["OPTIONS"]["options"] = _options
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TASK_WORKERS = 2
