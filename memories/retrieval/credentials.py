@@ -15,7 +15,7 @@ from memories.choices import Category, ScopeKind
 from memories.models import Entry, Scope
 from memories.retrieval.query import Place
 
-_SECRET = re.compile(r"[!-~]*\d[!-~]*")
+_SECRET = re.compile(r"(?<![!-~])(?=[!-/:-~]*+\d)[!-~]++")
 _EDGES = "'\"()[]{}<>.,:;!?"
 _LEAST_CHARS = 4
 

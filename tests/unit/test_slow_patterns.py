@@ -22,6 +22,7 @@ BOUNDS = {
     "memories.retrieval.needless_words.ACKNOWLEDGEMENT": needless.ACKNOWLEDGEMENT_CHARS,
     "memories.retrieval.needless_words.SMALL_TALK": needless.SMALL_TALK_CHARS,
     "memories.retrieval.asker.": asker.LOOK_CHARS,
+    "memories.retrieval.world.": 2 * need.LOOK_CHARS + 1,
     "memories.retrieval.need": 2 * need.LOOK_CHARS + 1,
     "memories.retrieval.past._SPOKEN": need.LOOK_CHARS,
     "memories.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
