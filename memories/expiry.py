@@ -75,6 +75,13 @@ def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
     return {"scopes": entries.values("scope_id").distinct().count(), "entries": entries.count()}
 
 
+def count_newly_over(workspace_id: int, after: Policies, *, now: datetime) -> tuple[int, int]:
+    """How many memories that are recalled today no longer would be under other policies; and of how many."""
+    over_today = Policy.objects.of(workspace_id).over(now)
+    recalled = Entry.objects.live().filter(~over_today, workspace_id=workspace_id)
+    return recalled.filter(after.over(now)).count(), recalled.count()
+
+
 def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQuerySet:
     live = Entry.objects.live().filter(workspace_id=workspace_id, pinned=False, scope__frozen=False)
     return live.filter(policies.over(now))

@@ -42,7 +42,7 @@ class OperatorAdmin(WalledAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     fieldsets = [
         (None, {"fields": ("username", "password")}),
         (_("Person"), {"fields": (("first_name", "last_name"), "email")}),
-        (_("May"), {"fields": (("is_active", "is_staff", "is_superuser"),)}),
+        (_("May"), {"fields": ("is_active", "is_staff", "is_superuser")}),
         (_("Since"), {"fields": (("last_login", "date_joined"),)}),
     ]
     readonly_fields = ["last_login", "date_joined"]

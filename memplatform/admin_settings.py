@@ -13,19 +13,20 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "memplatform.home.page",
     "STYLES": [lambda request: static("memplatform/admin.css")],
+    "SCRIPTS": [lambda request: static("memplatform/admin.js")],
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": []},
     "COLORS": {
-        "primary": {  # teal: calm, and unlike the red and orange of what needs attention
+        "primary": {  # teal: calm, unlike the red and orange of what needs attention; white on 600 is readable
             "50": "#f0fdfa",
             "100": "#ccfbf1",
             "200": "#99f6e4",
             "300": "#5eead4",
             "400": "#2dd4bf",
             "500": "#14b8a6",
-            "600": "#0d9488",
-            "700": "#0f766e",
-            "800": "#115e59",
-            "900": "#134e4a",
+            "600": "#0f766e",
+            "700": "#115e59",
+            "800": "#134e4a",
+            "900": "#0f3f3c",
             "950": "#042f2e",
         }
     },

@@ -67,11 +67,16 @@ class RevertibleHistory(RecordedHistory):
             return HttpResponseRedirect(back)
         question = Question(
             title=gettext("Bring version %(version)d back") % {"version": version},
-            text=gettext("It holds from the next call on. What holds now stays in the history."),
+            text=f"{gettext('It holds from the next call on. What holds now stays in the history.')} "
+            f"{self.consequence(row, was)}".strip(),
             button=gettext("Bring it back"),
             back=back,
         )
         return ask(self, request, question, form)
+
+    def consequence(self, row: Any, values: dict[str, Any]) -> str:
+        """What the page that asks says of these values besides, if anything."""
+        return ""
 
     def _differing(self, row: Any, version: int) -> dict[str, Any]:
         """What each field was in that version, of those that are something else now."""

@@ -19,6 +19,7 @@ from memories.admin.confirmations import Question, ask, chosen, form_of, is_answ
 from memories.admin.filters import ReachableFilter
 from memories.admin.row_history import RecordedHistory
 from memories.admin.wall import EDIT, Colors, WalledAdmin, actor_of
+from memories.admin.way_back import way_back
 from memories.exceptions import InvalidDraft
 from memories.models import DailyEvent
 
@@ -150,7 +151,7 @@ class DailyEventAdmin(RecordedHistory, WalledAdmin):
 
     def _report(self, request: HttpRequest, said: str) -> HttpResponse:
         messages.success(request, said)
-        return HttpResponseRedirect(reverse("admin:memories_dailyevent_changelist"))
+        return HttpResponseRedirect(way_back(request, reverse("admin:memories_dailyevent_changelist")))
 
     def _ask(
         self, request: HttpRequest, events: QuerySet[DailyEvent], word: str, text: str, *, is_grave: bool = False
@@ -160,7 +161,7 @@ class DailyEventAdmin(RecordedHistory, WalledAdmin):
             title=word,
             text=text,
             button=word,
-            back=reverse("admin:memories_dailyevent_changelist"),
+            back=way_back(request, reverse("admin:memories_dailyevent_changelist")),
             rows=rows,
             count=len(rows),
             is_grave=is_grave,

@@ -7,8 +7,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import (
     BooleanRadioFilter,
@@ -41,13 +42,25 @@ _COLORS = Colors(
 )
 
 
+#: Of a memory in the list; two lines hold fewer, a phone's six about as many.
+SHOWN_CHARS = 240
+_PIN = '<span class="material-symbols-outlined mp-pin" title="{}">keep</span> {}'
+
+
+def beneath(first: str, second: str) -> str:
+    """A cell of two lines, the second of which is less important."""
+    return format_html('<span class="mp-first-line">{}</span><span class="mp-beneath">{}</span>', first, second)
+
+
 class EntryList(BoundedList):
     """Knows the state of each row of the page, with the policies of its workspace read once."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         now, policies = timezone.now(), policies_of({row.workspace_id for row in self.result_list})
+        seen = workspaces_of(request)
         for row in self.result_list:
+            row.is_one_of_several = seen is None or len(seen) > 1  # then the workspace stands beside the scope
             row.state = state_of(row, policies[row.workspace_id], now)
 
 
@@ -58,7 +71,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
     members_may = EDIT
     form = EntryForm
     inlines = [SlotInline]
-    list_display = ["text", "scope", "colored_type", "category", "colored_state", "created_at", "times_recalled"]
+    list_display = ["text", "place", "colored_state", "created"]
     list_display_links = ["text"]
     list_filter = [
         StateFilter,
@@ -73,7 +86,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
         ("created_at", DaysFilter),
     ]
     ordering = ["-created_at", "-id"]
-    sortable_by = ["created_at"]
+    sortable_by = ["created"]
     search_fields = ["content"]
     search_help_text = _("Words in English or Chinese, “a phrase as written”, or an id")
     fieldsets = [
@@ -123,12 +136,6 @@ class EntryAdmin(OutAndBack, WalledAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("scope", "workspace", "access").defer("terms")
 
-    def get_list_display(self, request: HttpRequest) -> list[str]:
-        """The workspace only for those who see several."""
-        seen = workspaces_of(request)
-        several = seen is None or len(seen) > 1
-        return [*self.list_display[:2], *(["workspace"] if several else []), *self.list_display[2:]]
-
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return EntryList
 
@@ -139,24 +146,30 @@ class EntryAdmin(OutAndBack, WalledAdmin):
 
     @display(description=_("content"))
     def text(self, entry: Entry) -> str:
-        said = entry.content if len(entry.content) <= 110 else f"{entry.content[:109]}…"
-        if not entry.pinned:
-            return said
-        pin = '<span class="material-symbols-outlined mp-pin" title="{}">keep</span> {}'
-        return format_html(pin, gettext("Pinned"), said)
+        """Two lines of it; the style sheet cuts what is longer."""
+        words = entry.content if len(entry.content) <= SHOWN_CHARS else f"{entry.content[: SHOWN_CHARS - 1]}…"
+        pin = _PIN if entry.pinned else "{}{}"
+        return format_html(f'<span class="mp-clamp">{pin}</span>', gettext("Pinned") if entry.pinned else "", words)
 
-    @display(description=_("type"))
-    def colored_type(self, entry: Entry) -> str:
-        return entry.get_type_display()
+    @display(description=_("scope"))
+    def place(self, entry: Any) -> str:
+        """Whose memory it is, and below it what kind."""
+        several = [entry.workspace.name] if entry.is_one_of_several else []
+        kind = [entry.get_type_display(), *([entry.get_category_display()] if entry.category else [])]
+        return beneath(" · ".join([*several, str(entry.scope)]), " · ".join(kind))
 
     @display(description=_("state"), label=_COLORS)
     def colored_state(self, entry: Any) -> Any:
         return entry.state.label
 
-    @display(description=_("recalled"))
-    def times_recalled(self, entry: Entry) -> int:
+    @display(description=_("created"), ordering="created_at")
+    def created(self, entry: Entry) -> str:
+        """When it was written, and below it how often it was served."""
         access = getattr(entry, "access", None)
-        return access.access_count if access else 0
+        times = access.access_count if access else 0
+        recalled = ngettext("recalled %(n)d time", "recalled %(n)d times", times) % {"n": times}
+        moment = date_format(timezone.localtime(entry.created_at), "SHORT_DATETIME_FORMAT")
+        return beneath(moment, recalled)
 
     # editing
 

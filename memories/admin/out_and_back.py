@@ -29,6 +29,7 @@ from memories.admin.confirmations import (
 from memories.admin.states import State, policies_of, state_of
 from memories.admin.together import Together, report
 from memories.admin.wall import actor_of
+from memories.admin.way_back import carry_on, way_back
 from memories.models import Entry
 
 Act = Callable[[HttpRequest, list[Entry]], HttpResponse]
@@ -119,7 +120,7 @@ class OutAndBack(Together):
             title=title,
             text=text,
             button=button,
-            back=self._back(entries),
+            back=self._back(request, entries),
             rows=entries,
             count=len(entries),
             is_grave=button == gettext("Expire"),
@@ -128,12 +129,14 @@ class OutAndBack(Together):
 
     def _report(self, request: HttpRequest, done: curation.Curated, said: str, entries: list[Entry]) -> HttpResponse:
         report(request, done, said)
-        return HttpResponseRedirect(self._back(entries))
+        return HttpResponseRedirect(self._back(request, entries))
 
-    def _back(self, entries: list[Entry]) -> str:
-        if len(entries) == 1:
-            return reverse("admin:memories_entry_change", args=[entries[0].pk])
-        return reverse("admin:memories_entry_changelist")
+    def _back(self, request: HttpRequest, entries: list[Entry]) -> str:
+        """To the page of the entry this was chosen on, or to the list as it was narrowed."""
+        listed = reverse("admin:memories_entry_changelist")
+        if request.path == listed:
+            return way_back(request, listed)
+        return carry_on(request, reverse("admin:memories_entry_change", args=[entries[0].pk]))
 
 
 def _along(form: ReasonForm, copies: list[Entry]) -> list[Entry]:

@@ -6,15 +6,17 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
+from unfold.widgets import UnfoldBooleanSwitchWidget
 
-from memories import decay
+from memories import decay, expiry
 from memories.admin.bringing_back import RevertibleHistory
 from memories.admin.row_history import life_of_removed, told_page
 from memories.admin.wall import MANAGE, WalledAdmin, workspaces_of
@@ -54,6 +56,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
     """A policy is about a type in a kind of scope, or about one weight; the form says so before the database does."""
 
     name = forms.ChoiceField(label=_("weight"), choices=_WEIGHT_CHOICES, required=False)
+    agreed = forms.BooleanField(label=_("Save it all the same"), required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -65,12 +68,35 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
             self._require(data, "entry_type", "scope_kind")
         if (data.get("value") or 0) < 0:
             self.add_error("value", _("Not below 0."))
+        elif data.get("kind", self.instance.kind) == PolicyKind.TTL and not self.errors:
+            self._ask_about_what_ends(data)
         return data
+
+    def _ask_about_what_ends(self, data: dict[str, Any]) -> None:
+        """A shorter life ends memories at once: it is saved only when whoever sets it has seen how many."""
+        about = {name: data.get(name) or getattr(self.instance, name) for name in ("entry_type", "scope_kind")}
+        workspace = data.get("workspace") or self.instance.workspace
+        warning = what_ends(workspace.pk, **about, days=data.get("value"))
+        if warning and not data.get("agreed"):
+            self.fields["agreed"].widget = UnfoldBooleanSwitchWidget()
+            self.add_error("agreed", warning)
 
     def _require(self, data: dict[str, Any], *names: str) -> None:
         for name in names:
             if data.get(name) in ("", None) and name in self.fields:
                 self.add_error(name, _("This kind of policy needs it."))
+
+
+def what_ends(workspace: int, *, entry_type: str, scope_kind: str, days: float | None, is_set: bool = True) -> str:
+    """The warning that a time to live would take memories out of recall at once, with their number; else nothing."""
+    after = Policy.objects.of(workspace).with_ttl(entry_type, scope_kind, days, is_set=is_set)
+    ended, recalled = expiry.count_newly_over(workspace, after, now=timezone.now())
+    if not ended:
+        return ""
+    return gettext("%(ended)s of %(recalled)s memories would no longer be recalled, from the next call on.") % {
+        "ended": f"{ended:,}",
+        "recalled": f"{recalled:,}",
+    }
 
 
 @admin.register(Policy)
@@ -85,7 +111,7 @@ class PolicyAdmin(RevertibleHistory, WalledAdmin):
     list_select_related = ["workspace"]
     ordering = ["workspace__name", "kind", "entry_type", "scope_kind", "name"]
     change_list_template = "admin/memories/policies.html"
-    fields = ["workspace", "kind", "entry_type", "scope_kind", "name", "value"]
+    fields = ["workspace", "kind", "entry_type", "scope_kind", "name", "value", "agreed"]
 
     def get_form(self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: Any) -> Any:
         kwargs["help_texts"] = {"value": _("Days of a time to live, places of a quota, or a weight; empty: no limit.")}
@@ -97,6 +123,21 @@ class PolicyAdmin(RevertibleHistory, WalledAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         known = {name: request.GET[name] for name in self.fields if name in request.GET}
         return {"workspace": self._only_workspace(request), **known}
+
+    def consequence(self, row: Any, values: dict[str, Any]) -> str:
+        if row.kind != PolicyKind.TTL or "value" not in values:
+            return ""
+        return what_ends(row.workspace_id, entry_type=row.entry_type, scope_kind=row.scope_kind, days=values["value"])
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """The page that asks says what the default would end."""
+        policy = self.get_object(request, object_id)
+        if request.method == "GET" and policy and policy.kind == PolicyKind.TTL:
+            about = {"entry_type": policy.entry_type, "scope_kind": policy.scope_kind}
+            if warning := what_ends(policy.workspace_id, **about, days=None, is_set=False):
+                messages.warning(request, warning)
+        answer: HttpResponse = super().delete_view(request, object_id, extra_context)
+        return answer
 
     def _only_workspace(self, request: HttpRequest) -> int | None:
         mine = self._workspaces(request)

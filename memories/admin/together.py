@@ -25,6 +25,7 @@ from memories import curation
 from memories.admin.batch_page import address_of
 from memories.admin.confirmations import Question, ReasonForm, ask, chosen, is_answer
 from memories.admin.wall import actor_of
+from memories.admin.way_back import way_back
 from memories.choices import Category
 from memories.conf import conf
 from memories.curation import Curated, Wish
@@ -150,7 +151,7 @@ class Together:
         problem = _unmergeable(entries)
         if problem:
             messages.error(request, problem)
-            return HttpResponseRedirect(reverse(LIST))
+            return HttpResponseRedirect(way_back(request, reverse(LIST)))
         form = MergeForm(request.POST if is_answer(request) else None, entries=entries)
         text = gettext("The others are archived, and the one that stays names them as its sources.")
         return self._ask_for(request, entries, form, gettext("Merge"), text)
@@ -172,7 +173,7 @@ class Together:
             title=f"{button}: {count}",
             text=text,
             button=button,
-            back=reverse(LIST),
+            back=way_back(request, reverse(LIST)),
             rows=[] if isinstance(form, MergeForm) else entries,  # its choices say them already
             count=0 if isinstance(form, MergeForm) else len(entries),
             hidden=chosen(request),
@@ -199,7 +200,7 @@ def _do(request: HttpRequest, entries: list[Entry], form: WishForm) -> HttpRespo
         return _plan(request, curation.plan_for_each_scope(entries, wish, **who))
     done = curation.curate(entries, wish, **who)
     report(request, done, ngettext("%(n)d entry was changed.", "%(n)d entries were changed.", done.done))
-    return HttpResponseRedirect(reverse(LIST))
+    return HttpResponseRedirect(way_back(request, reverse(LIST)))
 
 
 def _plan(request: HttpRequest, planned: Curated) -> HttpResponse:
@@ -209,7 +210,7 @@ def _plan(request: HttpRequest, planned: Curated) -> HttpResponse:
     if len(planned.batches) == 1:
         return HttpResponseRedirect(address_of(planned.batches[0]))
     waiting = f"{reverse('admin:memories_batch_changelist')}?state__exact=proposed"
-    return HttpResponseRedirect(waiting if planned.batches else reverse(LIST))
+    return HttpResponseRedirect(waiting if planned.batches else way_back(request, reverse(LIST)))
 
 
 def report(request: HttpRequest, done: Curated, said: str) -> None:

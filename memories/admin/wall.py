@@ -12,10 +12,12 @@ from django.contrib import admin as django_admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Field, Model, QuerySet
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from unfold.admin import ModelAdmin, TabularInline
 
 from memories.admin.paging import BoundedList, BoundedPaginator
+from memories.admin.way_back import BACK, carry_on_actions, way_back
 from memories.models import Member, Workspace
 from memories.models.change import acting
 
@@ -138,7 +140,18 @@ class WalledAdmin(Wall, ModelAdmin):
         return BoundedList
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        return super().render_change_form(request, context | {"show_history": self.has_history}, *args, **kwargs)
+        actions = carry_on_actions(request, context.get("actions_detail") or [])
+        more = {"show_history": self.has_history, "actions_detail": actions}
+        return super().render_change_form(request, context | more, *args, **kwargs)
+
+    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Back to the page that led here, where one did; else to the list as it was."""
+        if BACK in request.GET:
+            return HttpResponseRedirect(
+                way_back(request, reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
+            )
+        answer: HttpResponse = super().response_post_save_change(request, obj)
+        return answer
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         with acting(actor_of(request)):

@@ -29,6 +29,16 @@ class Policies:
         self._rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row.value for row in rows}
         self._versions = {(row.entry_type, row.scope_kind): row.version for row in rows if row.kind == PolicyKind.TTL}
 
+    def with_ttl(self, entry_type: str, scope_kind: str, days: float | None, *, is_set: bool = True) -> "Policies":
+        """What would hold with another time to live, in days (None: without end), or with the built-in one again."""
+        other = Policies([])
+        key = (PolicyKind.TTL, entry_type, scope_kind, "")
+        other._versions = self._versions
+        other._rows = {known: value for known, value in self._rows.items() if known != key}
+        if is_set:
+            other._rows[key] = days
+        return other
+
     def fingerprint(self) -> frozenset[tuple[tuple[str, str, str, str], float | None]]:
         """Equal as long as an operator has changed nothing."""
         return frozenset(self._rows.items())
