@@ -42,7 +42,7 @@ MORE = {
     "memories.batch": 1,  # how many wait for a decision
     "memories.jobrun": 4,  # the workspaces, and the newest runs and next hours of every job
     "memories.spend": 2,  # the present day of each workspace, and the sums of a month
-    "memories.policy": 2,  # the workspaces to choose from, and the numbers of one
+    "memories.policy": 3,  # the workspaces to choose from, the numbers of one, and what was removed
 }
 MANY = 35  # more than a page
 pytestmark = pytest.mark.django_db

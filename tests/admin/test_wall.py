@@ -155,7 +155,7 @@ def test_a_colleague_cannot_move_a_setting_into_another_workspace(alice: Client,
 
 
 def test_counts_on_the_home_page_are_of_ones_own(alice: Client, mine: House, theirs: House) -> None:
-    assert {figure.name: figure.value for figure in alice.get("/admin/").context["figures"]}["Memories written"] == "2"
+    assert {figure.name: figure.value for figure in alice.get("/admin/").context["figures"]}["Memories in use"] == "1"
 
 
 def test_the_database_hides_it_too(alice: Client, mine: House, theirs: House, monkeypatch: Any) -> None:
