@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -39,7 +40,7 @@ class OutAndBack(Together):
     """The actions «expire» and «restore» of the admin of entries."""
 
     actions = ["expire_chosen", "restore_chosen", "merge_chosen", "file_chosen", "pin_chosen", "unpin_chosen"]
-    actions_detail = ["expire", "restore"]
+    actions_detail = ["still_true", "expire", "restore"]
     reach: Any
     get_object: Any
     has_change_permission: Any
@@ -52,11 +53,32 @@ class OutAndBack(Together):
             return []
         state = state_of(entry, policies_of([entry.workspace_id])[entry.workspace_id], timezone.now())
         wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"])
+        if store.contradiction_of(entry):
+            wanted = [*wanted, "still_true"]
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
 
     @action(description=_("Expire"), url_path="expire", icon="timer_off", variant=ActionVariant.DANGER)
     def expire(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._expire(request, [self.reach(request, object_id)])
+
+    @action(description=_("Still true"), url_path="still-true", icon="verified", variant=ActionVariant.PRIMARY)
+    def still_true(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The line is handed out again beside what contradicts it, until something newer does."""
+        entry = self.reach(request, object_id)
+        question = Question(
+            title=gettext("Still true"),
+            text=gettext("It is handed out again, and you stand as the one who checked it."),
+            button=gettext("Still true"),
+            back=self._back(request, [entry]),
+            rows=[entry],
+        )
+        if not is_answer(request):
+            return ask(self, request, question, forms.Form())
+        now, actor = timezone.now(), actor_of(request)
+        checked = {"verified_at": now, "verified_by": actor}
+        store.edit(entry, store.Edit(columns=checked, slots={store.CONTRADICTED_BY: None}), now=now, actor=actor)
+        messages.success(request, gettext("It is handed out again."))
+        return HttpResponseRedirect(question.back)
 
     @action(description=_("Restore"), url_path="restore", icon="restore", variant=ActionVariant.SUCCESS)
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from memories import store
 from memories.admin.states import policies_of, state_of
 from memories.choices import LinkKind
 from memories.models import Entry, Link, Receipt
@@ -32,6 +33,7 @@ def about(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "state": state_of(entry, policies, now),
         "ends_at": policies.end_of(entry),
         "access": getattr(entry, "access", None),
+        "contradiction": store.contradiction_of(entry),
         "relatives": _relatives(entry),
         "receipts": _receipts(entry),
     }

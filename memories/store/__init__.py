@@ -4,6 +4,7 @@ from memories.store.before import Before, before, changed_since
 from memories.store.changes import PLAIN, Edit, differing, edit, expire, read_columns, restore, revert
 from memories.store.contradicted import MARKED_SQL as CONTRADICTED_SQL
 from memories.store.contradicted import SLOT as CONTRADICTED_BY
+from memories.store.contradicted import contradiction_of
 from memories.store.copies import (
     are_own_words,
     coming_along,
@@ -33,6 +34,7 @@ __all__ = [
     "change_alike",
     "changed_since",
     "coming_along",
+    "contradiction_of",
     "copies_of",
     "differing",
     "edit",

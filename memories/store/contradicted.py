@@ -6,6 +6,7 @@ line is true still. It counts only as long as the newer statement is in use.
 
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
 from memories.choices import EntryType
 from memories.models import Entry, Slot
@@ -22,6 +23,15 @@ MARKED_SQL = f"""(e.tier = 1 AND EXISTS (
     WHERE s.entry_id = e.id AND s.name = '{SLOT}' AND n.expired_at IS NULL AND n.archived_at IS NULL
         AND n.superseded_by_id IS NULL AND n.suppressed_at IS NULL
 ))"""  # noqa: S608 (a name of ours)
+
+
+def contradiction_of(line: Entry) -> Entry | None:
+    """The statement in use that makes a line of the profile untrue; None where there is none."""
+    mark = line.slots.filter(name=SLOT).values_list("value", flat=True).first() if line.tier == 1 else None
+    try:
+        return Entry.objects.live().filter(workspace=line.workspace_id, uid=UUID(mark)).first() if mark else None
+    except ValueError:  # somebody wrote something else into the slot
+        return None
 
 
 def mark_contradicted(newer: Sequence[Entry], *, now: datetime, actor: str) -> None:

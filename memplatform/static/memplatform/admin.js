@@ -7,6 +7,14 @@ function name(element, text) {
   }
 }
 
+function numberRegions() {
+  document.querySelectorAll("[role=region]:not([data-numbered])").forEach((region) => {
+    const number = document.querySelectorAll("[data-numbered]").length + 1;
+    region.dataset.numbered = number;
+    region.setAttribute("aria-label", `${region.getAttribute("aria-label") || "content"} ${number}`);
+  });
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   const main = document.getElementById("main") || document.getElementById("page")?.firstElementChild;
   if (main && !document.querySelector("main, [role=main]")) main.setAttribute("role", "main");
@@ -18,7 +26,10 @@ document.addEventListener("DOMContentLoaded", () => {
     name(row.querySelector("input.action-select"), link?.textContent.slice(0, 80));
   }
   document.querySelectorAll("nav").forEach((nav, number) => name(nav, nav.id || `navigation ${number + 1}`));
-  document.querySelectorAll("[role=region]").forEach((region, number) => {
-    if (number) region.setAttribute("aria-label", `${region.getAttribute("aria-label") || "content"} ${number + 1}`);
-  });
+  for (const head of document.querySelectorAll("th")) {
+    if (!head.textContent.trim() && !head.querySelector("input")) head.setAttribute("role", "presentation");
+  }
+  // simplebar makes its regions after the page is there, all of one name
+  new MutationObserver(numberRegions).observe(document.body, { childList: true, subtree: true });
+  numberRegions();
 });
