@@ -49,6 +49,11 @@ def widen(workspace_id: int) -> None:
         )
 
 
+def is_inside() -> bool:
+    """Whether this connection is told whose rows it sees."""
+    return _inside.get()
+
+
 def leave() -> None:
     """From here on this connection sees the rows of no workspace; a connection that cannot be told so is closed."""
     if not _inside.get():

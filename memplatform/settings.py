@@ -188,6 +188,7 @@ TASK_SECONDS = 600  # no task lives longer
 Q_CLUSTER = {
     "name": "memplatform",
     "orm": "default",
+    "broker_class": "memplatform.broker.Broker",
     "workers": TASK_WORKERS,
     "queue_limit": TASK_WORKERS,  # what is taken in advance and waits too long would run twice
     "bulk": 1,
