@@ -34,7 +34,7 @@ _HELP = {
 class ChannelAdmin(RevertibleHistory, WalledAdmin):
     """A channel appears by itself when a bot first speaks from it; people set its rules."""
 
-    members_may = EDIT
+    members_may = EDIT | {"add"}
     revertible = (
         "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",
         "group_user_recall", "group_prefix", "need",
@@ -50,7 +50,9 @@ class ChannelAdmin(RevertibleHistory, WalledAdmin):
         (_("Recall"), {"fields": ["need"]}),
         (_("About"), {"fields": [("uid", "version", "created_at")]}),
     ]
-    readonly_fields = ["platform", "account", "workspace", "uid", "version", "created_at"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Channel | None = None) -> list[str]:
+        return ["uid", "version", "created_at", *(["platform", "account", "workspace"] if obj else [])]
 
     def get_form(self, request: HttpRequest, obj: Channel | None = None, change: bool = False, **kwargs: Any) -> Any:
         kwargs["help_texts"] = _HELP

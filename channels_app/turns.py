@@ -14,7 +14,7 @@ from memories import shortening
 from memories.capture import Turn, capture_task, capture_turn
 from memories.models import BotKey
 from memories.models.change import acting
-from memories.scoping import LOCAL_PEER, LOCAL_PLATFORMS, Address
+from memories.scoping import LOCAL_PEER, Address
 from memories.store import Remembered
 from memories.toolcalls import ToolCall, scrubbed
 from sessions_app import budget, conversations, resetting
@@ -95,10 +95,8 @@ def _shorten_later(
 
 
 def speaker_of(address: Address) -> str:
-    """Who speaks: the peer; at a keyboard without one, the person sitting there (A5)."""
-    if address.peer or address.is_group:
-        return address.peer
-    return LOCAL_PEER if address.platform in LOCAL_PLATFORMS else ""
+    """Who speaks: the peer; where a direct chat needs none, at a keyboard or under `main`, its one owner (A5)."""
+    return address.peer if address.peer or address.is_group else LOCAL_PEER
 
 
 def _reported(said: Said) -> dict[str, Any]:

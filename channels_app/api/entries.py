@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from channels_app import addressing
+from channels_app import addressing, platforms
 from channels_app.api.serializers import AddressField
 from channels_app.turns import speaker_of
 from memories.api import answers, entries, fields
@@ -54,6 +54,7 @@ class EntriesView(entries.EntriesView):
         """As a turn from there would be kept: with its place in the slots, and of a person's memory with the chat."""
         kind = data.pop("scope_kind")
         if "address" not in data:
+            platforms.check_key(key_of(request).workspace_id, data["scope"])
             return super().where(request, data)
         key = key_of(request)
         resolved = addressing.resolve_address(key, data.pop("address"))

@@ -18,12 +18,12 @@ MODES = tuple(mode.value for mode in Mode)
 class AddressField(fields.StrictSerializer):
     """Where a message comes from, as the bot's platform names it."""
 
-    platform = fields.Text(max_length=40)
-    account = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
-    peer = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
-    chat = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
+    platform = fields.Name(max_length=40)
+    account = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
+    peer = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
+    chat = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
     is_group = fields.YesNo(default=False)
-    thread = fields.Text(max_length=200, allow_blank=True, allow_null=True, default="")
+    thread = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
 
     def to_internal_value(self, data: Any) -> Address:
         given: dict[str, Any] = {
@@ -72,7 +72,7 @@ class NewTurn(fields.StrictSerializer):
     sender_name = fields.Text(
         max_length=200, allow_blank=True, allow_null=True, default="", help_text="What people call the peer."
     )
-    slots = fields.Slots(default=dict)
+    slots = fields.FreeSlots(default=dict)
     max_tokens = fields.Whole(
         min_value=100, max_value=10_000_000, allow_null=True, default=None, help_text="Budget of the history."
     )
@@ -126,6 +126,8 @@ class Asked(fields.StrictSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("address" in attrs) == ("scope" in attrs):
             raise serializers.ValidationError({"address": [_("Either an address or a scope is needed, not both.")]})
+        if attrs["since"] and attrs["until"] and attrs["since"] > attrs["until"]:
+            raise serializers.ValidationError({"until": [_("This is before `since`.")]})
         if attrs["as_of"] is not None:
             raise serializers.ValidationError({"as_of": [_("Recall as of a past moment is not available yet.")]})
         return attrs

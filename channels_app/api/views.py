@@ -16,7 +16,7 @@ from channels_app.turns import Said, speaker_of, take_turn
 from memories import feedback
 from memories.api.authentication import actor_of, key_of
 from memories.api.calls import Call
-from memories.api.clock import now_of
+from memories.api.clock import check_past, now_of
 from memories.api.entries import slots_of
 from memories.api.idempotency import repeatable
 from memories.api.recalls import receipt_for
@@ -42,6 +42,7 @@ class TurnsView(Call):
         asked.is_valid(raise_exception=True)
         data = asked.validated_data
         now = now_of(request)
+        check_past("at", data["at"], now)
         receipt = _receipt(key_of(request), data)
         said = Said(
             address=data["address"],

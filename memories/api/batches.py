@@ -17,7 +17,7 @@ from memories.api import answers, fields, pages
 from memories.api.authentication import actor_of, key_of
 from memories.api.batch_rows import batch_json, row_json
 from memories.api.calls import Call
-from memories.api.clock import now_of
+from memories.api.clock import check_ahead, now_of
 from memories.api.idempotency import repeatable
 from memories.api.scopes import scope_for, visible_scopes
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Permission
@@ -116,6 +116,7 @@ class BatchesView(Call):
         asked = NewBatch(data=request.data)
         asked.is_valid(raise_exception=True)
         data, now = asked.validated_data, now_of(request)
+        check_ahead("columns.expires_at", data.get("columns", {}).get("expires_at"), now)
         scope = scope_for(key_of(request), data["scope"])
         chosen = _entries(scope, data["entries"])
         plan = curation.propose(

@@ -1,13 +1,29 @@
 """The clock of a request: only faces read it, and tests may set it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
 from memories.api.fields import Moment
+
+#: How far the clock of a bot may be ahead of ours.
+SKEW = timedelta(minutes=5)
+
+
+def check_past(name: str, moment: datetime | None, now: datetime) -> None:
+    """What was said was said before now, but for a clock that is a little fast. Raises ValidationError."""
+    if moment is not None and moment > now + SKEW:
+        raise ValidationError({name: [ErrorDetail(str(_("This lies in the future.")), code="future")]})
+
+
+def check_ahead(name: str, moment: datetime | None, now: datetime) -> None:
+    """What ends, ends after now. Raises ValidationError."""
+    if moment is not None and moment <= now:
+        raise ValidationError({name: [ErrorDetail(str(_("This is past already.")), code="past")]})
 
 
 def now_of(request: Request) -> datetime:

@@ -13,7 +13,7 @@ from memories import expiry, store
 from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of, workspace_of
 from memories.api.calls import Call
-from memories.api.clock import now_of
+from memories.api.clock import check_ahead, check_past, now_of
 from memories.api.idempotency import repeatable
 from memories.api.pages import Paged, page_of
 from memories.api.preconditions import etag
@@ -86,6 +86,8 @@ class EntriesView(Call):
         if data["type"] == EntryType.FACT:
             data["tier"] = data["tier"] or KNOWLEDGE
         now = now_of(request)
+        check_past("at", data["at"], now)
+        check_ahead("expires_at", data["expires_at"], now)
         scope = self.where(request, data)
         draft = Draft(scope=scope, at=data.pop("at") or now, **data)
         result = store.remember(draft, now=now, actor=actor_of(request))

@@ -14,7 +14,7 @@ from memories import store
 from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of
 from memories.api.calls import Call
-from memories.api.clock import now_of
+from memories.api.clock import check_ahead, now_of
 from memories.api.copies import COPIES, EntryWithCopies, Going, told_once, with_copies
 from memories.api.entries import entry_json
 from memories.api.idempotency import repeatable
@@ -89,6 +89,7 @@ class EntryView(Call):
     def patch(self, request: Request, uid: UUID) -> Response:
         asked = EntryChange(data=request.data)
         asked.is_valid(raise_exception=True)
+        check_ahead("expires_at", asked.validated_data.get("expires_at"), now_of(request))
         entry = entry_for(key_of(request), uid)
         columns = {name: asked.validated_data[name] for name in COLUMNS if name in asked.validated_data}
         wanted = store.Edit(columns=columns, slots=asked.validated_data.get("slots", {}))

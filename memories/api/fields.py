@@ -1,5 +1,6 @@
 """Strict fields: a value of the wrong type is an error, not something to be guessed at."""
 
+import unicodedata
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,8 @@ from memories.conf import conf
 from memories.drafts import COLUMN_SLOTS
 
 YEARS = range(1970, 2200)
+#: Slots that say where something was said.
+PLACE_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "thread_id", "source_session_id")
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -37,6 +40,35 @@ class Text(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
+
+
+#: Invisible characters that belong to letters and signs: joiners, and what chooses a sign's form.
+_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
+
+
+class Name(Text):
+    """A name by which a platform calls somebody or something: nothing in it that nobody sees."""
+
+    default_error_messages = {
+        "unseen": _("This is nothing but blanks."),
+        "edges": _("This begins or ends with a blank."),
+        "control": _("This holds a character that cannot be seen."),
+    }
+
+    def to_internal_value(self, data: Any) -> str:
+        name = super().to_internal_value(data)
+        seen = "".join(char for char in name if not _is_unseen(char))
+        if name and not seen.strip():
+            self.fail("unseen")
+        if seen != name:
+            self.fail("control")
+        if name != name.strip():
+            self.fail("edges")
+        return name
+
+
+def _is_unseen(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char not in _JOINERS
 
 
 class Whole(serializers.IntegerField):
@@ -122,6 +154,19 @@ class Slots(serializers.DictField):
     def _refuse(self, name: str, code: str, **words: Any) -> None:
         detail = serializers.ErrorDetail(str(self.error_messages[code]).format(**words), code="invalid")
         raise serializers.ValidationError({name[: conf.SLOT_NAME_CHARS]: [detail]})
+
+
+class FreeSlots(Slots):
+    """Slots beside those that follow from where something is said."""
+
+    default_error_messages = {"place": _("This follows from the address or the session, and is not told as a slot.")}
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        read = super().to_internal_value(data)
+        for name in PLACE_SLOTS:
+            if name in read:
+                self._refuse(name, "place")
+        return read
 
 
 class SlotChanges(Slots):

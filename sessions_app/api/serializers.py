@@ -64,7 +64,7 @@ class NewEvent(fields.StrictSerializer):
 
     kind = fields.Word(choices=KINDS)
     content = Words(allow_blank=True)
-    sender = fields.Text(max_length=200, allow_blank=True, default="")
+    sender = fields.Name(max_length=200, allow_blank=True, default="")
     at = fields.Moment(allow_null=True, default=None)
     data = serializers.DictField(  # type: ignore[assignment]
         required=False, default=dict, help_text="What else came along, such as a tool's call."
@@ -104,7 +104,7 @@ class NewCandidate(fields.StrictSerializer):
     project = fields.Text(max_length=100, allow_blank=True, default="")
     topic = fields.Text(max_length=100, allow_blank=True, default="")
     rests_on = serializers.ListField(child=fields.Whole(min_value=1, max_value=2**31 - 1), default=list, max_length=100)
-    slots = fields.Slots(default=dict)
+    slots = fields.FreeSlots(default=dict)
 
 
 class NewFlush(fields.StrictSerializer):

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from memories.api import pages
 from memories.api.authentication import actor_of, key_of, workspace_of
 from memories.api.calls import Call
-from memories.api.clock import now_of
+from memories.api.clock import check_past, now_of
 from memories.api.idempotency import repeatable
 from memories.api.scopes import scope_for
 from memories.choices import Permission
@@ -91,6 +91,8 @@ class EventsView(OneSession):
         asked = serializers.NewEvents(data=request.data)
         asked.is_valid(raise_exception=True)
         session, now = self.session(request, key), now_of(request)
+        for n, told in enumerate(asked.validated_data["events"]):
+            check_past(f"events.{n}.at", told["at"], now)
         messages = [_message(told, now) for told in asked.validated_data["events"]]
         check_reach_of_speakers(key_of(request), session, messages)
         believed = asked.validated_data["history"]

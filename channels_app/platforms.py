@@ -1,0 +1,58 @@
+"""Names of platforms: a name nobody knows is refused, so that no misspelling begins another memory."""
+
+import unicodedata
+from collections.abc import Collection
+from difflib import get_close_matches
+from urllib.parse import unquote
+
+from django.utils.translation import gettext as _
+
+from channels_app.models import Channel
+from memories.exceptions import InvalidAddress
+from memories.scoping import kind_of_key
+
+#: Known everywhere; a workspace knows those of its channels, too.
+KNOWN = ("cli", "dingtalk", "lark", "telegram", "web", "wechat")
+#: What else people call them.
+_ALIASES = {"feishu": "lark", "ding": "dingtalk", "weixin": "wechat", "tg": "telegram"}
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: without regard to case and width."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def named(name: str, allowed: Collection[str], *, field: str = "address.platform") -> str:
+    """The name of a platform as it is known.
+
+    Raises InvalidAddress, naming the one that was probably meant.
+    """
+    if name in allowed:
+        return name
+    plain = folded(name)
+    if plain in KNOWN or plain in allowed:
+        return plain
+    meant = _ALIASES.get(plain) or next(iter(get_close_matches(plain, [*KNOWN, *allowed], n=1, cutoff=0.75)), None)
+    if meant:
+        said = _("The platform “%(name)s” is not known here; did you mean “%(meant)s”?")
+        raise InvalidAddress(said % {"name": name, "meant": meant}, field=field)
+    said = _("The platform “%(name)s” is not known here. Known are %(known)s, and those of channels.")
+    raise InvalidAddress(said % {"name": name, "known": ", ".join(KNOWN)}, field=field)
+
+
+def allowed_in(workspace_id: int) -> set[str]:
+    """The platforms of the channels of a workspace."""
+    return set(Channel.objects.filter(workspace_id=workspace_id).values_list("platform", flat=True).distinct())
+
+
+def check_key(workspace_id: int, scope_key: str) -> None:
+    """Raises InvalidAddress when a scope's key names a platform that is not known."""
+    if kind_of_key(scope_key) is None or scope_key == "main" or "~" in scope_key:
+        return
+    place, colon, _rest = scope_key.partition(":")
+    if not colon:
+        place, colon, _rest = unquote(scope_key.removeprefix("direct_")).partition(":")
+    if colon and unquote(place) not in KNOWN:
+        name, allowed = unquote(place), allowed_in(workspace_id)
+        if named(name, allowed, field="scope") != name:
+            raise InvalidAddress(_("Names of platforms are written in small letters."), field="scope")
