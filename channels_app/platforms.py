@@ -3,13 +3,12 @@
 import unicodedata
 from collections.abc import Collection
 from difflib import get_close_matches
-from urllib.parse import unquote
 
 from django.utils.translation import gettext as _
 
 from channels_app.models import Channel
 from memories.exceptions import InvalidAddress
-from memories.scoping import kind_of_key
+from memories.scoping import platform_of_key
 
 #: Known everywhere; a workspace knows those of its channels, too.
 KNOWN = ("cli", "dingtalk", "lark", "telegram", "web", "wechat")
@@ -47,12 +46,6 @@ def allowed_in(workspace_id: int) -> set[str]:
 
 def check_key(workspace_id: int, scope_key: str) -> None:
     """Raises InvalidAddress when a scope's key names a platform that is not known."""
-    if kind_of_key(scope_key) is None or scope_key == "main" or "~" in scope_key:
-        return
-    place, colon, _rest = scope_key.partition(":")
-    if not colon:
-        place, colon, _rest = unquote(scope_key.removeprefix("direct_")).partition(":")
-    if colon and unquote(place) not in KNOWN:
-        name, allowed = unquote(place), allowed_in(workspace_id)
-        if named(name, allowed, field="scope") != name:
-            raise InvalidAddress(_("Names of platforms are written in small letters."), field="scope")
+    name = platform_of_key(scope_key)
+    if name and name not in KNOWN and named(name, allowed_in(workspace_id), field="scope") != name:
+        raise InvalidAddress(_("Names of platforms are written in small letters."), field="scope")

@@ -274,6 +274,13 @@ def kind_of_key(key: str) -> str | None:
     return ScopeKind.USER if peer and (places or shortened or _is_person(unquote(peer))) else None
 
 
+def platform_of_key(key: str) -> str:
+    """The platform a key of the resolver's names; empty where it names none, or only the beginning of one."""
+    place = key if ":" in key else unquote(key.removeprefix(_DIRECT))
+    is_named = ":" in place and "~" not in key and kind_of_key(key) is not None
+    return unquote(place.partition(":")[0]) if is_named else ""
+
+
 def _is_escaped(part: str) -> bool:
     """Whether `escape` could have made a part."""
     try:
