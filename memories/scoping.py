@@ -277,8 +277,7 @@ def kind_of_key(key: str) -> str | None:
 def platform_of_key(key: str) -> str:
     """The platform a key of the resolver's names; empty where it names none, or only the beginning of one."""
     place = key if ":" in key else unquote(key.removeprefix(_DIRECT))
-    is_named = ":" in place and "~" not in key and kind_of_key(key) is not None
-    return unquote(place.partition(":")[0]) if is_named else ""
+    return unquote(place.partition(":")[0]) if ":" in place and "~" not in key and kind_of_key(key) else ""
 
 
 def _is_escaped(part: str) -> bool:
