@@ -41,7 +41,10 @@ def _channel_of(workspace_id: int, address: Address) -> tuple[Address, Channel |
     if known:
         return address, known
     places = set(channels.values_list("platform", "account"))
-    named = replace(address, platform=platforms.named(address.platform, {platform for platform, _account in places}))
+    allowed = {platform for platform, _account in places}
+    if address.platform not in platforms.KNOWN and platforms.has_memories(workspace_id, address.platform):
+        allowed.add(address.platform)
+    named = replace(address, platform=platforms.named(address.platform, allowed))
     if (named.platform, named.account) in places:
         return named, channels.filter(platform=named.platform, account=named.account).first()
     plain = platforms.folded(named.account)

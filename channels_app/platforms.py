@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 
 from channels_app.models import Channel
 from memories.exceptions import InvalidAddress
-from memories.scoping import platform_of_key
+from memories.models import Scope
+from memories.scoping import escape, platform_of_key
 
 #: Known everywhere; a workspace knows those of its channels, too.
 KNOWN = ("cli", "dingtalk", "lark", "telegram", "web", "wechat")
@@ -44,8 +45,17 @@ def allowed_in(workspace_id: int) -> set[str]:
     return set(Channel.objects.filter(workspace_id=workspace_id).values_list("platform", flat=True).distinct())
 
 
+def has_memories(workspace_id: int, name: str) -> bool:
+    """Whether a workspace has a scope of this platform, from a time when no name was refused."""
+    scopes = Scope.objects.in_workspace(workspace_id)
+    starts = (escape(name) + ":", "direct_" + escape(name + ":"))  # of a place there, and of an unlinked person of it
+    return any(scopes.filter(key__startswith=start).exists() for start in starts)
+
+
 def check_key(workspace_id: int, scope_key: str) -> None:
-    """Raises InvalidAddress when a scope's key names a platform that is not known."""
+    """Raises InvalidAddress when a scope that is to be begun names a platform that is not known."""
     name = platform_of_key(scope_key)
-    if name and name not in KNOWN and named(name, allowed_in(workspace_id), field="scope") != name:
+    if not name or name in KNOWN or has_memories(workspace_id, name):
+        return
+    if named(name, allowed_in(workspace_id), field="scope") != name:
         raise InvalidAddress(_("Names of platforms are written in small letters."), field="scope")

@@ -50,6 +50,13 @@ def test_a_platform_that_was_used_before_goes_on_under_its_name(api: Api, worksp
     assert say(api, {**TELEGRAM, "platform": "Telegram"}).json()["entries"][0]["scope"] == "%54elegram:direct_u42"
 
 
+@pytest.mark.parametrize("scope", ["telegrm:direct_u42", "direct_telegrm%3au42"])
+def test_a_memory_that_was_begun_before_names_were_checked_goes_on(api: Api, workspace: Workspace, scope: str) -> None:
+    Scope.objects.begin(workspace.pk, scope, "user")
+    assert api.post("entries", {"scope": scope, "content": "tea"}).status_code == 201
+    assert say(api, {**TELEGRAM, "platform": "telegrm"}).json()["entries"][0]["scope"] == "telegrm:direct_u42"
+
+
 def test_a_scope_of_an_unknown_platform_is_not_begun(api: Api) -> None:
     for scope in ("telegrm:direct_u42", "telegrm:mybot:group_g1", "direct_telegrm%3au42"):
         assert errors(api.post("entries", {"scope": scope, "content": "tea"})) == [("invalid", "scope")]
