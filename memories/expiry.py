@@ -14,8 +14,9 @@ from memories import batch
 from memories.choices import BatchState, BatchVerb, ChangeState, Due
 from memories.exceptions import ScopeFrozen
 from memories.models import Batch, BatchChange, Entry, Policy, Scope, Suppression
-from memories.models.entry import LIVE, EntryQuerySet
+from memories.models.entry import EntryQuerySet
 from memories.models.policy import Policies
+from memories.states import LIVE
 
 JOB = "expire"
 ACTOR = f"job:{JOB}"

@@ -11,6 +11,8 @@ from memories import text
 from memories.blending import blend_embedding, blend_keywords, dense_literal, sparse_literal
 from memories.conf import conf
 from memories.models import EntryVector
+from memories.models.entry import LIVE_SQL
+from memories.states import live_sql
 
 #: Advisory locks are told apart by their highest byte.
 BLEND_LOCK = 3 << 56
@@ -49,24 +51,22 @@ def write_keywords(rows: Sequence[Keywords], average: dict[int, float]) -> None:
         )
 
 
-_NEIGHBOURS = """
+_NEIGHBOURS = f"""
     SELECT e.id AS entry_id, near.id AS neighbour_id
     FROM memories_entry e
     CROSS JOIN LATERAL (
         (SELECT b.id FROM memories_entry b
          WHERE b.scope_id = e.scope_id AND b.session_id = e.session_id AND b.chat_id = e.chat_id
-           AND b.expired_at IS NULL AND b.archived_at IS NULL AND b.superseded_by_id IS NULL
-           AND b.suppressed_at IS NULL AND b.session_id <> '' AND (b.created_at, b.id) < (e.created_at, e.id)
+           AND {live_sql("b")} AND b.session_id <> '' AND (b.created_at, b.id) < (e.created_at, e.id)
          ORDER BY b.created_at DESC, b.id DESC LIMIT %(reach)s)
         UNION ALL
         (SELECT a.id FROM memories_entry a
          WHERE a.scope_id = e.scope_id AND a.session_id = e.session_id AND a.chat_id = e.chat_id
-           AND a.expired_at IS NULL AND a.archived_at IS NULL AND a.superseded_by_id IS NULL
-           AND a.suppressed_at IS NULL AND a.session_id <> '' AND (a.created_at, a.id) > (e.created_at, e.id)
+           AND {live_sql("a")} AND a.session_id <> '' AND (a.created_at, a.id) > (e.created_at, e.id)
          ORDER BY a.created_at, a.id LIMIT %(reach)s)
     ) near
     WHERE e.id = ANY(%(entries)s) AND e.session_id <> ''
-"""
+"""  # noqa: S608 (names of ours)
 
 
 def neighbours(entries: Iterable[int]) -> dict[int, list[int]]:
@@ -217,8 +217,7 @@ def rebuild(scope_id: int, *, model_id: int | None) -> int:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id FROM memories_entry WHERE scope_id = %s AND expired_at IS NULL AND archived_at IS NULL"
-            " AND superseded_by_id IS NULL AND suppressed_at IS NULL ORDER BY id",
+            f"SELECT id FROM memories_entry e WHERE scope_id = %s AND {LIVE_SQL} ORDER BY id",  # noqa: S608 (names of ours)
             [scope_id],
         )
         entries = [row[0] for row in cursor.fetchall()]

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from memories import text
-from memories.admin.states import State, in_state
 from memories.choices import Verdict
-from memories.models import Entry, Receipt
+from memories.models import Entry, Policy, Receipt
+from memories.states import State, in_state
 
 DAY = timedelta(days=1)
 #: Recalls of the last day whose shares are told.
@@ -125,7 +125,8 @@ def in_use(seen: frozenset[int] | None, now: datetime) -> Figure:
     }
     address = f"{reverse('admin:memories_entry_changelist')}?state={State.LIVE}"
     hint = _("can be recalled now; %(kept)s kept in all, %(new)s of the last day") % counts
-    return Figure(_("Memories in use"), _counted(entries.filter(in_state(State.LIVE, now))), hint, address)
+    live = entries.filter(in_state(State.LIVE, Policy.objects.over(now)))
+    return Figure(_("Memories in use"), _counted(live), hint, address)
 
 
 def _counted(rows: QuerySet[Any]) -> str:

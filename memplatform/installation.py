@@ -42,6 +42,7 @@ WORDS = {
             ("-m", "ruff", "format", "--check", "."),
             ("-m", "mypy", "."),
             ("manage.py", "check", "--fail-level", "WARNING"),
+            ("manage.py", "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull),
             ("manage.py", "makemigrations", "--check", "--dry-run"),
             ("-m", "pytest", *_IN_TWO),
         ),

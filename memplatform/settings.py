@@ -231,8 +231,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": True,
     "ENUM_NAME_OVERRIDES": {
         "EntryType": "memories.choices.EntryType",
-        "EntryState": "memories.api.answers.ENTRY_STATES",
-        "ListedState": "memories.api.entries.STATES",
+        "EntryState": "memories.states.State",
+        "MessageRole": "sessions_app.api.serializers.ROLES",
+        "ReadRole": "sessions_app.api.paths.READ_ROLES",
         "BatchState": "memories.choices.BatchState",
         "ChangeState": "memories.choices.ChangeState",
         "ErrorType": "memories.api.schema.ERROR_TYPES",

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom to top
 LAYERS = {
     "words": "choices conf exceptions stopwords text dates decay scoping likeness blending measures names summaries"
-    " toolcalls conflicts grounding substance rewording differences synonyms outdating",
+    " toolcalls conflicts grounding substance rewording differences synonyms outdating states",
     "tables": "models walls",
     "outside": "embeddings llm prompts secrets",
     "drafts": "drafts",  # what comes to the door: it names a scope, and is checked before any door opens

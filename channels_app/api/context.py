@@ -29,7 +29,7 @@ from memories.retrieval.standing import Note
 from memories.scoping import Resolved
 from sessions_app import conversations
 from sessions_app.api.reach import visible_sessions
-from sessions_app.choices import EventKind
+from sessions_app.api.serializers import ROLES
 from sessions_app.models import Session, SessionEvent
 
 
@@ -94,7 +94,7 @@ class ContextMessage(serializers.Serializer[Any]):
     """One message of the history."""
 
     position = serializers.IntegerField()
-    role = serializers.ChoiceField(choices=[kind for kind in EventKind.choices if kind[0] != EventKind.AMBIENT])
+    role = serializers.ChoiceField(choices=ROLES)
     sender = serializers.CharField()
     sender_name = serializers.CharField(allow_null=True)
     content = serializers.CharField()

@@ -14,12 +14,12 @@ from memories import batch as batches
 from memories import expiry, store
 from memories.admin.batch_names import name_of
 from memories.admin.row_history import Line, line_of, say
-from memories.admin.states import State
 from memories.batch import Told
 from memories.batch.telling import ATTRIBUTES
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.history import worded
 from memories.models import Batch, BatchChange, Entry
+from memories.states import State
 
 PER_PAGE = 50
 SOURCES_SHOWN = 12

@@ -24,10 +24,10 @@ from memories.admin.out_and_back import OutAndBack
 from memories.admin.paging import BoundedList
 from memories.admin.related import about
 from memories.admin.search import search
-from memories.admin.states import State, policies_of, state_of
 from memories.admin.wall import EDIT, Colors, WalledAdmin, actor_of, workspaces_of
 from memories.exceptions import PlatformError
-from memories.models import Entry
+from memories.models import Entry, Policy
+from memories.states import State, state_of
 from memories.store import edit
 
 _COLORS = Colors(
@@ -57,11 +57,11 @@ class EntryList(BoundedList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        now, policies = timezone.now(), policies_of({row.workspace_id for row in self.result_list})
+        now, policies = timezone.now(), Policy.objects.of_each({row.workspace_id for row in self.result_list})
         seen = workspaces_of(request)
         for row in self.result_list:
             row.is_one_of_several = seen is None or len(seen) > 1  # then the workspace stands beside the scope
-            row.state = state_of(row, policies[row.workspace_id], now)
+            row.state = state_of(row, policies[row.workspace_id].end_of(row), now)
 
 
 @admin.register(Entry)

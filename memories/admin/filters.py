@@ -13,9 +13,9 @@ from unfold.utils import parse_date_str
 
 from memories import expiry
 from memories.admin.expired import last_night
-from memories.admin.states import State, in_state
 from memories.choices import Due
 from memories.models import Policy
+from memories.states import State, in_state
 
 
 class StateFilter(DropdownFilter):
@@ -28,9 +28,9 @@ class StateFilter(DropdownFilter):
         return list(State.choices)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return (
-            queryset.filter(in_state(str(self.value()), timezone.now())) if self.value() in State.values else queryset
-        )
+        if self.value() not in State.values:
+            return queryset
+        return queryset.filter(in_state(str(self.value()), Policy.objects.over(timezone.now())))
 
 
 class DueFilter(DropdownFilter):

@@ -27,11 +27,11 @@ from memories.admin.confirmations import (
     form_of,
     is_answer,
 )
-from memories.admin.states import State, policies_of, state_of
 from memories.admin.together import Together, report
 from memories.admin.wall import actor_of
 from memories.admin.way_back import carry_on, way_back
-from memories.models import Entry
+from memories.models import Entry, Policy
+from memories.states import State, state_of
 
 Act = Callable[[HttpRequest, list[Entry]], HttpResponse]
 
@@ -51,7 +51,7 @@ class OutAndBack(Together):
         entry = self.get_object(request, str(object_id))
         if entry is None or not self.has_change_permission(request, entry):
             return []
-        state = state_of(entry, policies_of([entry.workspace_id])[entry.workspace_id], timezone.now())
+        state = state_of(entry, Policy.objects.of(entry.workspace_id).end_of(entry), timezone.now())
         wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"])
         if store.contradiction_of(entry):
             wanted = [*wanted, "still_true"]

@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from memories import retrieval
 from memories.admin.said import said_of
-from memories.admin.states import State, policies_of, state_of
-from memories.models import Entry, Receipt, Scope
+from memories.models import Entry, Policy, Receipt, Scope
 from memories.retrieval import again, explanation
 from memories.retrieval.explanation import Line
+from memories.states import State, state_of
 from memories.store.served import Served, as_served
 
 #: What became of a candidate.
@@ -129,8 +129,8 @@ def lines_of(receipt: Receipt) -> list[Shown]:
     entries = here.in_bulk(order)
     then = as_served(receipt, entries, {line.entry: line.version for line in kept.values() if line.version})
     weights, now = explanation.weights_of(receipt.candidates), timezone.now()
-    policies = policies_of([receipt.workspace_id])[receipt.workspace_id]
-    states = {pk: state_of(entry, policies, now) for pk, entry in entries.items()}
+    policies = Policy.objects.of(receipt.workspace_id)
+    states = {pk: state_of(entry, policies.end_of(entry), now) for pk, entry in entries.items()}
     return [
         Shown(
             line=line,

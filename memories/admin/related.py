@@ -7,9 +7,9 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories import store
-from memories.admin.states import policies_of, state_of
 from memories.choices import LinkKind
-from memories.models import Entry, Link, Receipt
+from memories.models import Entry, Link, Policy, Receipt
+from memories.states import state_of
 
 LINKS_SHOWN = 20
 RECEIPTS_SHOWN = 10
@@ -27,10 +27,10 @@ _SAID = {
 
 def about(entry: Entry, *, now: datetime) -> dict[str, Any]:
     """For the page of an entry: its state, its relatives and its receipts."""
-    policies = policies_of([entry.workspace_id])[entry.workspace_id]
+    policies = Policy.objects.of(entry.workspace_id)
     return {
         "entry": entry,
-        "state": state_of(entry, policies, now),
+        "state": state_of(entry, policies.end_of(entry), now),
         "ends_at": policies.end_of(entry),
         "access": getattr(entry, "access", None),
         "contradiction": store.contradiction_of(entry),

@@ -6,9 +6,8 @@ from rest_framework import serializers
 
 from memories.api.row_notes import ROW_NOTES, RowNoteDetails
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Outcome, Source
+from memories.states import State
 from memories.store import TAKEN_OUT
-
-ENTRY_STATES = ("live", "due", "expired", "archived", "superseded", "suppressed")
 
 
 class EntryAnswer(serializers.Serializer[Any]):
@@ -29,7 +28,7 @@ class EntryAnswer(serializers.Serializer[Any]):
     )
     importance = serializers.FloatField()
     source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
-    state = serializers.ChoiceField(choices=ENTRY_STATES)
+    state = serializers.ChoiceField(choices=State.choices)
     pinned = serializers.BooleanField()
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()

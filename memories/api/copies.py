@@ -9,10 +9,10 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from memories.api import fields
-from memories.api.answers import ENTRY_STATES, EntryAnswer
-from memories.api.entries import state_of
+from memories.api.answers import EntryAnswer
 from memories.choices import EntryType
 from memories.models import Entry, Policy
+from memories.states import State, state_of
 
 COPIES = ("all", "none")
 
@@ -29,7 +29,7 @@ class CopyAnswer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     scope = serializers.CharField()
     type = serializers.ChoiceField(choices=EntryType.choices)
-    state = serializers.ChoiceField(choices=ENTRY_STATES)
+    state = serializers.ChoiceField(choices=State.choices)
 
 
 class EntryWithCopies(EntryAnswer):
@@ -42,7 +42,12 @@ def with_copies(answer: Response, copies: Sequence[Entry], now: datetime) -> Res
     """An answer about an entry, with its copies by name."""
     policies = Policy.objects.of(copies[0].workspace_id) if copies else None
     answer.data["copies"] = [
-        {"id": str(copy.uid), "scope": copy.scope.key, "type": copy.type, "state": state_of(copy, policies, now)}
+        {
+            "id": str(copy.uid),
+            "scope": copy.scope.key,
+            "type": copy.type,
+            "state": state_of(copy, policies.end_of(copy), now),
+        }
         for copy in copies
         if policies
     ]

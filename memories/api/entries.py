@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -21,8 +21,8 @@ from memories.api.scopes import scope_for, scope_to_write, visible_scopes
 from memories.choices import Category, Due, EntryType, Outcome, Permission, Source
 from memories.drafts import COLUMN_SLOTS, Draft
 from memories.models import Entry, Policy, Scope
-from memories.models.entry import LIVE
 from memories.models.policy import Policies
+from memories.states import State, in_state, state_of
 
 #: The tier of a fact nobody says belongs into the profile.
 KNOWLEDGE = 2
@@ -54,7 +54,7 @@ class EntryQuery(Paged):
 
     scope = serializers.CharField(required=False, max_length=255)
     type = serializers.ChoiceField(required=False, choices=EntryType.choices)
-    state = serializers.ChoiceField(required=False, choices=answers.ENTRY_STATES)
+    state = serializers.ChoiceField(required=False, choices=State.choices)
     due = serializers.ChoiceField(required=False, choices=Due.choices)
     q = serializers.CharField(required=False, max_length=500)
 
@@ -136,7 +136,7 @@ def _listed(request: Request, asked: dict[str, Any], policies: Policies, now: da
     if "type" in asked:
         entries = entries.filter(type=asked["type"])
     if "state" in asked:
-        entries = in_state(entries, asked["state"], policies, now)
+        entries = entries.filter(in_state(asked["state"], policies.over(now)))
     if "due" in asked:
         entries = entries.filter(expiry.due(asked["due"], now, policies.over))
     for word in asked.get("q", "").split():
@@ -150,20 +150,6 @@ def _slot(name: str, value: str) -> dict[str, Any]:
     if name in ("type", "source"):
         return {name: value}
     return {"scope__kind": value} if name == "scope" else {"slots__name": name, "slots__value": value}
-
-
-def in_state(entries: QuerySet[Entry], state: str, policies: Policies, now: datetime) -> QuerySet[Entry]:
-    """Entries in one of ENTRY_STATES; «due» is live but past its time, waiting for the nightly job."""
-    if state == "expired":
-        return entries.filter(expired_at__isnull=False)
-    if state == "archived":
-        return entries.filter(archived_at__isnull=False)
-    if state in ("superseded", "suppressed"):  # nothing else keeps them out
-        others = entries.filter(expired_at__isnull=True, archived_at__isnull=True)
-        superseded = Q(superseded_by__isnull=False)
-        return others.filter(superseded if state == "superseded" else Q(suppressed_at__isnull=False) & ~superseded)
-    over = policies.over(now)
-    return entries.filter(LIVE & over if state == "due" else LIVE & ~over)
 
 
 def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any]:
@@ -182,7 +168,7 @@ def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any
         "contradicted_by": slots.get(store.CONTRADICTED_BY),
         "importance": entry.importance,
         "source": entry.source,
-        "state": state_of(entry, policies, now),
+        "state": state_of(entry, policies.end_of(entry), now),
         "pinned": entry.pinned,
         "version": entry.version,
         "created_at": entry.created_at,
@@ -199,18 +185,3 @@ def slots_of(entry: Entry) -> dict[str, str]:
     """All slots of an entry, those that are columns as well."""
     slots = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
     return slots | {slot.name: slot.value for slot in entry.slots.all()}
-
-
-def state_of(entry: Entry, policies: Policies, now: datetime) -> str:
-    """The state of one entry at a moment: one of ENTRY_STATES."""
-    marks = (
-        ("expired", entry.expired_at),
-        ("archived", entry.archived_at),
-        ("superseded", entry.superseded_by_id),
-        ("suppressed", entry.suppressed_at),
-    )
-    for state, mark in marks:
-        if mark:
-            return state
-    ends_at = policies.end_of(entry)
-    return "due" if ends_at and ends_at <= now else "live"

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import pgettext
 
-from memories import store
+from memories import states, store
 from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause, Operation, Outcome
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot
 
@@ -15,10 +15,7 @@ Values = tuple[Any, Any]  # before and after
 #: What an undo tells of an entry beside its words; the rest follows from these.
 ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
 #: Of what takes an entry out of use is told only whether it holds.
-MARKS = {
-    "expired": "expired_at", "archived": "archived_at", "suppressed": "suppressed_at",
-    "superseded": "superseded_by_id",
-}  # fmt: skip
+MARKS = {state.value: column for state, column in states.MARKS.items()}
 #: Verbs that name another entry, which takes the place of theirs.
 REPLACING = (BatchVerb.MERGE, BatchVerb.SUPERSEDE)
 _MADE = (ChangeState.APPLIED, ChangeState.UNDONE)

@@ -13,11 +13,10 @@ from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.scope import Scope
 from memories.models.tenancy import Workspace
+from memories.states import LIVE, live_sql, mark_of
 
-#: Not taken out of use by a person or a machine. Whether its time is up is asked beside it, at the moment of asking.
-LIVE = Q(expired_at__isnull=True, archived_at__isnull=True, superseded_by__isnull=True, suppressed_at__isnull=True)
-#: The same in SQL, of an entry `e`.
-LIVE_SQL = "e.expired_at IS NULL AND e.archived_at IS NULL AND e.superseded_by_id IS NULL AND e.suppressed_at IS NULL"
+#: Of an entry `e`, in SQL.
+LIVE_SQL = live_sql("e")
 
 
 class EntryQuerySet(models.QuerySet["Entry"]):
@@ -186,7 +185,7 @@ class Entry(Recorded):
 
     def is_live(self) -> bool:
         """Whether nobody has taken it out of use; its time to live may be up all the same."""
-        return not (self.expired_at or self.archived_at or self.superseded_by_id or self.suppressed_at)
+        return mark_of(self) is None
 
 
 class EntryAccess(models.Model):

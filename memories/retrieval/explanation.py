@@ -5,16 +5,19 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from memories.retrieval.quotas import Ranked
+from memories.states import MARKS
+
+_OUT_OF_USE = tuple(state.value for state in MARKS)
 
 #: What can become of a candidate; «history»: the conversation that is handed out says it. The last six would have
 #: ranked, had they been live, in time, heard here, and of the project that was named.
 FATES = (
     *("served", "limit", "quota", "duplicate", "floor", "history"),
-    *("expired", "archived", "superseded", "suppressed", "other_scope", "other_project"),
+    *(*_OUT_OF_USE, "other_scope", "other_project"),
 )
 #: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
 UNTOLD = {
-    **dict.fromkeys(("expired", "archived", "superseded", "suppressed"), ("content", "slots")),
+    **dict.fromkeys(_OUT_OF_USE, ("content", "slots")),
     "other_scope": (
         *("content", "id", "scope", "type", "created_at", "sender", "sender_name", "slots", "score", "why"),
     ),

@@ -19,6 +19,7 @@ from memories.retrieval.query import Query
 from memories.retrieval.quotas import Ranked
 from memories.retrieval.statement import found
 from memories.retrieval.weighing import weigh
+from memories.states import State, state_of
 
 MOST = 5
 _CLOSE = 20  # candidates of which the best are told
@@ -61,15 +62,9 @@ def _closed(query: Query, sought: Sought, policies: Policies, now: datetime) -> 
 
 
 def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
-    if entry.suppressed_at:
-        return "suppressed"
-    if entry.superseded_by_id:
-        return "superseded"
-    if entry.archived_at:
-        return "archived"
-    ends_at = policies.end_of(entry)
-    if entry.expired_at or (ends_at and ends_at <= now):
-        return "expired"
+    state = state_of(entry, policies.end_of(entry), now)
+    if state != State.LIVE:
+        return State.EXPIRED.value if state == State.DUE else state.value
     return "superseded" if entry.slots.filter(name=store.CONTRADICTED_BY).exists() else "other_project"
 
 

@@ -22,6 +22,7 @@ from memories.retrieval.modes import Mode, Sought
 from memories.retrieval.nearness import Direction
 from memories.retrieval.query import Query
 from memories.retrieval.when import dated
+from memories.states import MARKS
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ Match = tuple[Candidate, Entry]
 #: What is read of the entries of the best; all else is read of those that are asked for it.
 _READ = {
     "id", "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
-    "created_at", "stated_at", "expires_at", "pinned", "expired_at", "archived_at", "superseded_by_id", "suppressed_at",
+    "created_at", "stated_at", "expires_at", "pinned", *MARKS.values(),
     "channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id",
     "version",
 }  # fmt: skip

@@ -11,6 +11,7 @@ from uuid import UUID
 from memories.choices import EntryType
 from memories.models import Entry, Slot
 from memories.outdating import outdates
+from memories.states import live_sql
 from memories.store.changes import Edit, edit
 
 SLOT = "contradicted_by"
@@ -20,8 +21,7 @@ _MOST = 200  # lines of one scope that are compared
 MARKED_SQL = f"""(e.tier = 1 AND EXISTS (
     SELECT 1 FROM memories_slot s JOIN memories_entry n ON n.workspace_id = e.workspace_id AND n.uid =
         CASE WHEN s.value ~ '^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$' THEN s.value::uuid END
-    WHERE s.entry_id = e.id AND s.name = '{SLOT}' AND n.expired_at IS NULL AND n.archived_at IS NULL
-        AND n.superseded_by_id IS NULL AND n.suppressed_at IS NULL
+    WHERE s.entry_id = e.id AND s.name = '{SLOT}' AND {live_sql("n")}
 ))"""  # noqa: S608 (a name of ours)
 
 

@@ -15,6 +15,7 @@ from django.db import connection
 from memories import indexing, text
 from memories.choices import LeftBecause
 from memories.models import Entry, Link, Policy, Scope, Slot, Suppression
+from memories.states import MARKS
 from memories.store import statistics, suppressions
 from memories.store.before import Before, before, changed_since
 from memories.store.locks import lock_scopes
@@ -31,7 +32,7 @@ BESIDE: dict[str, tuple[type[Slot | Link | Suppression], tuple[str, ...]]] = {
 #: What an undo never gives back: names, and what rises with every change.
 _KEPT = frozenset({"id", "uid", "workspace_id", "scope_id", "version", "updated_at"})
 #: What takes an entry out of use.
-_OUT = ("expired_at", "archived_at", "superseded_by_id", "suppressed_at")
+_OUT = tuple(MARKS.values())
 
 
 def put_back(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> Done:

@@ -17,6 +17,7 @@ from memories.drafts import Draft
 from memories.likeness import Likeness, compare
 from memories.models import Entry
 from memories.models.policy import Policies
+from memories.states import live_sql
 
 #: Terms leave out what is common, so that texts which share most words may share a little less of their terms.
 TERM_SLACK = 0.25
@@ -80,7 +81,7 @@ def choose_probes(arrivals: Sequence[Arrival], frequency: dict[tuple[int, int], 
         arrival.probe = rarest[: len(rarest) - math.ceil(len(rarest) * least) + 1]
 
 
-_CANDIDATES = """
+_CANDIDATES = f"""
     SELECT d.n, e.id, e.content, e.fingerprint, e.terms, e.stated_at, e.expires_at, e.pinned
     FROM jsonb_to_recordset(%s::jsonb) AS d (
         n int, scope bigint, type text, chat text, sender text, speaker text, project text, topic text,
@@ -88,16 +89,16 @@ _CANDIDATES = """
     )
     CROSS JOIN LATERAL (
         SELECT f.* FROM memories_entry f WHERE f.scope_id = d.scope AND f.fingerprint = d.fingerprint
-        AND f.expired_at IS NULL AND f.archived_at IS NULL AND f.superseded_by_id IS NULL AND f.suppressed_at IS NULL
+        AND {live_sql("f")}
         UNION
         (SELECT t.* FROM memories_entry t WHERE t.scope_id = d.scope AND t.terms && d.probe AND t.type = d.type
-         AND t.expired_at IS NULL AND t.archived_at IS NULL AND t.superseded_by_id IS NULL AND t.suppressed_at IS NULL
+         AND {live_sql("t")}
          ORDER BY t.id + 0 DESC LIMIT %s)  -- not by the index on id: that would read every entry of everybody
     ) e
     WHERE e.type = d.type AND e.chat_id = d.chat AND e.sender_id = d.sender AND e.speaker = d.speaker
       AND (d.type <> 'fact' OR (e.project = d.project AND e.topic = d.topic))
     ORDER BY d.n, e.id
-"""
+"""  # noqa: S608 (names of ours)
 
 
 def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime) -> dict[int, list[Twin]]:

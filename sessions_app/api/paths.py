@@ -25,15 +25,17 @@ from sessions_app.terms import term_of
 ID_MAX = 2**63 - 1
 
 
+#: Who may have said what is read by its path.
+READ_ROLES = [kind.value for kind in EventKind if kind in SPOKEN]
+
+
 class EventRead(serializers.Serializer[Any]):
     """One message, whole; without words when there is none that may be told."""
 
     path = serializers.CharField()
     found = serializers.BooleanField()
     scope = serializers.CharField()
-    role = serializers.ChoiceField(
-        choices=[kind for kind in EventKind.choices if kind[0] in SPOKEN], allow_null=True, help_text="null: not found."
-    )
+    role = serializers.ChoiceField(choices=READ_ROLES, allow_null=True, help_text="null: not found.")
     sender = serializers.CharField()
     content = serializers.CharField(help_text="Empty when there is no such message.")
     at = serializers.DateTimeField(allow_null=True)

@@ -1,0 +1,73 @@
+"""The state of an entry: which marks it carries, and which of them is told. All that tells or asks for it does so here.
+
+An entry may carry several marks at once; the first of MARKS is its state.
+"""
+
+from datetime import datetime
+from typing import Protocol
+
+from django.db.models import Q, TextChoices
+from django.utils.translation import gettext_lazy as _
+
+
+class State(TextChoices):
+    """Where an entry stands; «due» is past its time, unseen already, and waiting for the nightly job to say so."""
+
+    LIVE = "live", _("Live")
+    DUE = "due", _("Due")
+    EXPIRED = "expired", _("Expired")
+    ARCHIVED = "archived", _("Archived")
+    SUPERSEDED = "superseded", _("Superseded")
+    SUPPRESSED = "suppressed", _("Suppressed")
+
+
+#: What takes an entry out of use, with the column that says so; the first that is set is the entry's state.
+MARKS = {
+    State.EXPIRED: "expired_at",
+    State.ARCHIVED: "archived_at",
+    State.SUPERSEDED: "superseded_by_id",
+    State.SUPPRESSED: "suppressed_at",
+}
+
+
+class Marked(Protocol):
+    """What carries the marks: an entry."""
+
+    expired_at: datetime | None
+    archived_at: datetime | None
+    superseded_by_id: int | None
+    suppressed_at: datetime | None
+
+
+def mark_of(entry: Marked) -> State | None:
+    """The mark that is told of an entry; None: it is in use, though its time may be over."""
+    return next((state for state, column in MARKS.items() if getattr(entry, column)), None)
+
+
+def state_of(entry: Marked, ends_at: datetime | None, now: datetime) -> State:
+    """The state of one entry, whose time ends at that moment, if ever."""
+    return mark_of(entry) or (State.DUE if ends_at and ends_at <= now else State.LIVE)
+
+
+def in_state(state: str, over: Q) -> Q:
+    """The condition that an entry is in a state, given the one that its time is over."""
+    if state == State.LIVE:
+        return LIVE & ~over
+    if state == State.DUE:
+        return LIVE & over
+    marks = list(MARKS)
+    before = marks[: marks.index(State(state))]
+    return _without(before) & ~_without([State(state)])
+
+
+def live_sql(entry: str) -> str:
+    """In SQL, that an entry by this name carries no mark."""
+    return " AND ".join(f"{entry}.{column} IS NULL" for column in MARKS.values())
+
+
+def _without(marks: list[State]) -> Q:
+    return Q(**{f"{MARKS[state].removesuffix('_id')}__isnull": True for state in marks})
+
+
+#: Not taken out of use by a person or a machine. Whether its time is up is asked beside it, at the moment of asking.
+LIVE = _without(list(MARKS))

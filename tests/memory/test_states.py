@@ -1,0 +1,80 @@
+"""An entry has one state, whoever tells it and whoever asks for it: one row, a list, the API, the admin, a receipt."""
+
+from datetime import timedelta
+from itertools import product
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from memories import store
+from memories.models import Entry, Policy, Workspace
+from memories.retrieval.passed_over import _reason
+from memories.states import MARKS, State, in_state, live_sql, state_of
+from tests.conftest import Api, make_draft, make_key, make_scope
+
+pytestmark = pytest.mark.django_db
+ALL = list(product([False, True], repeat=len(MARKS) + 1))  # every mark, and whether its time is over
+
+
+@pytest.fixture
+def marked(workspace: Workspace) -> dict[tuple[bool, ...], Entry]:
+    """An entry for every combination of marks."""
+    scope, now = make_scope(workspace), timezone.now()
+    newer = store.remember(make_draft(scope, "the newer one", at=now), now=now, actor="test").entry
+    values = {"expired_at": now, "archived_at": now, "superseded_by_id": newer.pk, "suppressed_at": now}
+    entries = {}
+    for number, carried in enumerate(ALL):
+        *marks, over = carried
+        entry = store.remember(make_draft(scope, f"number {number} of many", at=now), now=now, actor="test").entry
+        columns = {column: values[column] for column, mark in zip(MARKS.values(), marks, strict=True) if mark}
+        ends = now + timedelta(days=-1 if over else 1)
+        Entry.objects.filter(pk=entry.pk).update(**columns, expires_at=ends)
+        entries[carried] = Entry.objects.select_related("scope").get(pk=entry.pk)
+    return entries
+
+
+def expected(carried: tuple[bool, ...]) -> str:
+    """Expired before archived before superseded before suppressed before due."""
+    names = ["expired", "archived", "superseded", "suppressed", "due"]
+    return next((name for name, mark in zip(names, carried, strict=True) if mark), "live")
+
+
+def test_the_state_of_a_row_and_the_lists_of_all_states_agree(
+    workspace: Workspace, marked: dict[tuple[bool, ...], Entry]
+) -> None:
+    now, policies = timezone.now(), Policy.objects.of(workspace.pk)
+    rows = Entry.objects.filter(pk__in=[entry.pk for entry in marked.values()])
+    for over in (policies.over(now), Policy.objects.over(now)):  # as the API and as the admin ask
+        lists = {state: [row.pk for row in rows.filter(in_state(state, over))] for state in State.values}
+        listed = {pk: state for state, those in lists.items() for pk in those}
+        assert sum(map(len, lists.values())) == len(listed) == len(ALL)
+        for carried, entry in marked.items():
+            assert listed[entry.pk] == state_of(entry, policies.end_of(entry), now) == expected(carried)
+
+
+def test_a_client_reads_each_entry_in_the_list_of_its_state_alone(
+    workspace: Workspace, marked: dict[tuple[bool, ...], Entry]
+) -> None:
+    api = Api(make_key(workspace))
+    for state in State.values:
+        told = api.get(f"entries?state={state}&limit=100").json()["results"]
+        assert {one["state"] for one in told} == {state}
+        known = {str(entry.uid) for carried, entry in marked.items() if expected(carried) == state}
+        assert known <= {one["id"] for one in told}
+
+
+def test_a_receipt_gives_the_state_as_the_reason(workspace: Workspace, marked: dict[tuple[bool, ...], Entry]) -> None:
+    policies = Policy.objects.of(workspace.pk)
+    reasons = {"due": "expired", "live": "other_project"}
+    for carried, entry in marked.items():
+        state = expected(carried)
+        assert _reason(entry, policies, timezone.now()) == reasons.get(state, state)
+
+
+def test_live_is_the_same_in_sql_on_a_row_and_in_a_query(marked: dict[tuple[bool, ...], Entry]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT x.id FROM memories_entry x WHERE {live_sql('x')}")
+        live = {pk for (pk,) in cursor.fetchall()}
+    for entry in marked.values():
+        assert (entry.pk in live) == entry.is_live() == Entry.objects.live().filter(pk=entry.pk).exists()
