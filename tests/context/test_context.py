@@ -83,7 +83,8 @@ def test_the_profile_has_the_most_important_and_no_passwords(talk: Talk, setting
     know(talk, "Is called Mei", importance=1.0)
     know(talk, "Has a cat", importance=0.8)
     know(talk, "The vault opens with swordfish", category="credential", importance=1.0)
-    know(talk, "Used to smoke", importance=1.0, expires_at=(NOW - timedelta(days=1)).isoformat())
+    know(talk, "Used to smoke", importance=1.0)
+    Entry.objects.filter(content="Used to smoke").update(expires_at=NOW - timedelta(days=1))
     assert [fact["content"] for fact in context(talk)["profile"]] == ["Is called Mei", "Has a cat"]
 
 
