@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from channels_app.models import Channel
 from memories.exceptions import InvalidAddress
 from memories.models import Scope
-from memories.scoping import escape, platform_of_key
+from memories.scoping import platform_of_key, starts_of_keys
 
 #: Known everywhere; a workspace knows those of its channels, too.
 KNOWN = ("cli", "dingtalk", "lark", "telegram", "web", "wechat")
@@ -48,8 +48,7 @@ def allowed_in(workspace_id: int) -> set[str]:
 def has_memories(workspace_id: int, name: str) -> bool:
     """Whether a workspace has a scope of this platform, from a time when no name was refused."""
     scopes = Scope.objects.in_workspace(workspace_id)
-    starts = (escape(name) + ":", "direct_" + escape(name + ":"))  # of a place there, and of an unlinked person of it
-    return any(scopes.filter(key__startswith=start).exists() for start in starts)
+    return any(scopes.filter(key__startswith=start).exists() for start in starts_of_keys(name))
 
 
 def check_key(workspace_id: int, scope_key: str) -> None:

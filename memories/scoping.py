@@ -150,10 +150,7 @@ def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Res
 
 
 def key_of_direct_chat(address: Address, rules: ChannelRules) -> str | None:
-    """The session key of a direct chat as far as its chat alone tells it; None where it does not.
-
-    So that a message without a peer finds whom the chat is with (A5).
-    """
+    """The session key of a direct chat, for a message without a peer (A5); None where its chat alone tells none."""
     is_named = bool(address.chat) and not address.is_group and address.platform not in LOCAL_PLATFORMS
     if not is_named or rules.session_mode == SessionMode.FRESH or not is_storable(address.chat):
         return None
@@ -253,10 +250,7 @@ def _cut(part: str, limit: int) -> str:
 
 
 def kind_of_key(key: str) -> str | None:
-    """The kind of scope a key stands for; None when the resolver could not have made it.
-
-    Of a key that ends in a hash only the form can be told.
-    """
+    """The kind of scope a key stands for, of a hashed one by its form; None: the resolver could not have made it."""
     if key == "main":
         return ScopeKind.USER
     body, shortened, digest = key.partition("~")
@@ -278,6 +272,11 @@ def platform_of_key(key: str) -> str:
     """The platform a key of the resolver's names; empty where it names none, or only the beginning of one."""
     place = key if ":" in key else unquote(key.removeprefix(_DIRECT))
     return unquote(place.partition(":")[0]) if ":" in place and "~" not in key and kind_of_key(key) else ""
+
+
+def starts_of_keys(platform: str) -> tuple[str, str]:
+    """How the keys of a platform's scopes begin: of a place there, and of an unlinked person of it (E1)."""
+    return escape(platform) + ":", _DIRECT + escape(_uncoloned(platform) + ":")
 
 
 def _is_escaped(part: str) -> bool:
