@@ -41,7 +41,7 @@ class Session(Recorded):
     account = models.CharField(_("account"), max_length=200, blank=True, default="")
     chat_id = models.CharField(_("chat"), max_length=200, blank=True, default="")
     peer = models.CharField(
-        _("peer"), max_length=200, blank=True, default="", help_text=_("Whom a direct chat is with (A5).")
+        _("peer"), max_length=200, blank=True, default="", help_text=_("Whom a direct chat is with.")
     )
     is_group = models.BooleanField(_("group"), default=False)
     conversation = models.PositiveIntegerField(_("conversation"), default=1)
@@ -58,9 +58,11 @@ class Session(Recorded):
     )
     next_position = models.PositiveIntegerField(default=1, editable=False)
     cycle = models.PositiveIntegerField(
-        _("compaction cycle"), default=1, help_text=_("Of the open conversation; each compaction begins another (B3).")
+        _("compaction cycle"), default=1, help_text=_("Of the open conversation; each compaction begins another.")
     )
-    flushed_to = models.PositiveIntegerField(_("flushed up to"), default=0, help_text=_("Position (C7)."))
+    flushed_to = models.PositiveIntegerField(
+        _("flushed up to"), default=0, help_text=_("The last message it covered, by position.")
+    )
     compacted_to = models.PositiveIntegerField(
         _("summarised up to"), default=0, help_text=_("Position; what came later is handed out as it was said.")
     )
@@ -102,7 +104,7 @@ class Session(Recorded):
         return ChannelRules(**{name: value for name, value in self.rules.items() if name in known})
 
     def max_tokens(self) -> int:
-        """How many tokens its history may have: the channel's number, else the platform's (B3)."""
+        """How many tokens its history may have: the channel's number, else the platform's."""
         return self.channel_rules().max_tokens or conf.SESSION_MAX_TOKENS
 
     def address_of(self, sender: str) -> Address:
@@ -203,7 +205,7 @@ class Flush(models.Model):
     up_to = models.PositiveIntegerField(_("up to"), help_text=_("The position of the last message it knew."))
     actor = models.CharField(_("by"), max_length=200)
     no_reply = models.BooleanField(_("nothing to keep"), default=False, help_text=_("The bot answered NO_REPLY."))
-    goes_on_with = models.TextField(_("goes on with"), blank=True, default="", help_text=_("For the session (E4)."))
+    goes_on_with = models.TextField(_("goes on with"), blank=True, default="", help_text=_("For the session."))
     goes_on_to = models.PositiveIntegerField(_("knows up to"), default=0, help_text=_("Where that text was made."))
     model = models.CharField(_("model"), max_length=200, blank=True, default="", help_text=_("Empty: none was asked."))
     counts = models.JSONField(_("counts"), default=dict, help_text=_("Candidates by what became of them."))

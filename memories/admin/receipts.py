@@ -6,12 +6,14 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from memories.admin.filters import DaysFilter
 from memories.admin.receipt_lines import asked_again, page_of
+from memories.admin.receipt_words import in_words
 from memories.admin.wall import LOOK, Colors, WalledAdmin
 from memories.choices import Verdict
 from memories.models import Receipt, Scope
@@ -49,10 +51,10 @@ class ReceiptAdmin(WalledAdmin):
     list_select_related = ["bot"]
     ordering = ["-created_at", "-id"]
     fieldsets = [
-        (None, {"fields": ["message", "created_at", "bot", "session_key", "scope_names", "rule", "query"]}),
-        (_("Evidence"), {"fields": ["evidence", "degraded", "tokens", "note"], "classes": ["tab"]}),
+        (None, {"fields": ["message", "created_at", "bot", "session_key", "scope_names", "rule", "conditions"]}),
+        (_("Evidence"), {"fields": ["signs", "degraded", "tokens", "note"], "classes": ["tab"]}),
     ]
-    readonly_fields = ["scope_names"]
+    readonly_fields = ["scope_names", "conditions", "signs"]
     change_form_before_template = "admin/memories/receipt.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -94,6 +96,18 @@ class ReceiptAdmin(WalledAdmin):
     def scope_names(self, receipt: Receipt) -> str:
         scopes = Scope.objects.filter(pk__in=receipt.scopes, workspace_id=receipt.workspace_id)
         return ", ".join(map(str, scopes)) or "—"
+
+    @display(description=_("query"))
+    def conditions(self, receipt: Receipt) -> str:
+        """What was asked for beside the message, in words."""
+        return in_words(receipt.query) or "—"
+
+    @display(description=_("evidence"))
+    def signs(self, receipt: Receipt) -> str:
+        """Whether it was enough to answer with, and by which signs, in words."""
+        verdict = Verdict(receipt.verdict).label if receipt.verdict else ""
+        known = {name: value for name, value in receipt.evidence.items() if name != "verdict"}
+        return format_html("{}{}", f"{verdict} · " if verdict else "", in_words(known) or "—")
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

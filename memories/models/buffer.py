@@ -81,7 +81,7 @@ class BufferedTurn(models.Model):
     chat_scope = models.ForeignKey(
         Scope, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+"
     )
-    chat = models.CharField(_("chat"), max_length=200, blank=True, default="", help_text=_("Where it was said (A3)."))
+    chat = models.CharField(_("chat"), max_length=200, blank=True, default="", help_text=_("Where it was said."))
     is_group = models.BooleanField(_("group"), default=False)
     place = models.JSONField(
         _("place"),
@@ -137,7 +137,7 @@ class DailyEvent(Recorded):
         default=list,
         blank=True,
         verbose_name=_("chats"),
-        help_text=_("Every chat any part of it came from (A3)."),
+        help_text=_("Every chat any part of it came from."),
     )
     origins = ArrayField(
         models.CharField(max_length=300),

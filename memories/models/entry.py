@@ -73,7 +73,7 @@ class Entry(Recorded):
         default=list,
         blank=True,
         verbose_name=_("chats"),
-        help_text=_("Every chat any part of it came from (A3)."),
+        help_text=_("Every chat any part of it came from."),
     )
     origins = ArrayField(
         models.CharField(max_length=300),

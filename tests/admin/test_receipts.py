@@ -1,5 +1,6 @@
 """A receipt in the admin: every leg and rank, the reasons in plain words, and the question asked again (F5)."""
 
+import re
 from typing import Any
 
 import pytest
@@ -134,3 +135,16 @@ def test_a_page_takes_as_many_statements_for_many_candidates_as_for_one(
     page(alice, mine.receipt)
     with django_assert_max_num_queries(20):
         page(alice, mine.receipt)
+
+
+def test_what_was_asked_for_and_the_signs_are_told_in_words_and_not_as_data(alice: Client, mine: House) -> None:
+    body = alice.get(reverse("admin:memories_receipt_change", args=[mine.receipt.pk])).content.decode()
+    assert "At most: 8 · Manner: hybrid" in body
+    assert "Memories searched: " in body
+    assert "&quot;limit&quot;" not in body and "{&#x27;" not in body
+
+
+def test_no_page_of_the_admin_shows_the_codes_of_behaviours(alice: Client, mine: House) -> None:
+    for page, pk in (("memories_entry", mine.entry.pk), ("sessions_app_session", mine.session.pk)):
+        body = alice.get(reverse(f"admin:{page}_change", args=[pk])).content.decode()
+        assert not re.search(r"\([A-F]\d{1,2}\)", body)
