@@ -6,11 +6,12 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from memplatform import room
+from memplatform.unread import UnreadBodies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
 if settings.PROCESS == "web":
     room.take()
-application = get_wsgi_application()
+application = UnreadBodies(get_wsgi_application())
 
 if settings.PROCESS == "web":
     from memories import embeddings

@@ -1,24 +1,15 @@
 """/metrics: what is counted, over all web processes, for those who may know."""
 
-import os
 import re
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from django.test import Client, override_settings
 from django_q.models import OrmQ
 
 from tests.conftest import TELEGRAM, Api
-from tests.house import free_port
-from tests.processes import database_url
-
-KEY = "for the watchman"
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.observe.conftest import KEY
 
 
 def scraped(text: str) -> dict[str, float]:
@@ -87,31 +78,6 @@ def test_labels_hold_routes_and_never_what_callers_wrote(api: Api) -> None:
     api.get("entries/private-thing-of-mine")
     api.get("nowhere/private-thing-of-mine")
     assert not any("private-thing" in name for name in scrape())
-
-
-@pytest.fixture
-def web(db: None, tmp_path: Path) -> Iterator[str]:
-    """Two web workers, and what one left behind that is no more."""
-    port = free_port()
-    (tmp_path / "metrics").mkdir()
-    (tmp_path / "metrics" / "counter_1.db").write_bytes(b"of a process that is no more")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "memplatform.web", "127.0.0.1", str(port)],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "MEMPLATFORM_DATA": str(tmp_path),
-            "MEMPLATFORM_PROCESS": "web",
-            "DATABASE_URL": database_url(),
-            "MEMORY_EMBEDDERS": "",
-            "MEMPLATFORM_METRICS_KEY": KEY,
-        },
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    yield f"http://127.0.0.1:{port}"
-    process.terminate()
-    process.wait(30)
 
 
 def get(url: str) -> str:

@@ -1,0 +1,123 @@
+"""Bodies nobody reads to their end: a caller who is still sending gets the answer, and keeps the connection.
+
+The server closes a connection on which the answer is ready before the request has arrived. A caller who sends first and
+reads afterwards then finds a broken pipe where the answer should be: 413 of a large body, 401 of an unknown key.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from wsgiref.types import InputStream, StartResponse, WSGIApplication, WSGIEnvironment
+
+#: More than this is not thrown away, and not for longer: the connection is closed with the answer.
+MOST_BYTES = 64 * 1024 * 1024
+MOST_SECONDS = 10.0
+#: What takes longer than this waits in so many threads of a web worker at a time; the others go on answering.
+SOON_SECONDS = 1.0
+MOST_SLOW = 2
+_CHUNK = 65_536
+
+
+class Body:
+    """What a request sends, and how much of it has been read."""
+
+    def __init__(self, stream: InputStream, length: int | None) -> None:
+        self._stream = stream
+        self.length = length  # None: in chunks
+        self.count = 0
+        self._ended = length == 0
+
+    def read(self, size: int = -1) -> bytes:
+        return self._counted(self._stream.read(size) if size >= 0 else self._stream.read(), size)
+
+    def readline(self, *size: int) -> bytes:
+        return self._counted(self._stream.readline(*size))
+
+    def __iter__(self) -> "Body":
+        return self
+
+    def __next__(self) -> bytes:
+        if line := self.readline():
+            return line
+        raise StopIteration
+
+    def readlines(self, hint: int = -1) -> list[bytes]:
+        return list(self)
+
+    def has_more(self) -> bool:
+        return not self._ended
+
+    def discard(self) -> None:
+        """Read to the end, within the bounds."""
+        give_up = time.monotonic() + MOST_SECONDS
+        most = self.count + MOST_BYTES
+        while self.has_more() and self.count < most and time.monotonic() < give_up:
+            self.read(_CHUNK)
+
+    def _counted(self, data: bytes, size: int = -1) -> bytes:
+        self.count += len(data)
+        self._ended = self._ended or (not data and size != 0) or self.count == self.length
+        return data
+
+
+@dataclass
+class Head:
+    """Status and headers of an answer, kept back until it is known whether the connection stays."""
+
+    status: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list)
+
+    def __call__(self, status: str, headers: list[tuple[str, str]], _error: Any = None, /) -> Callable[[bytes], object]:
+        self.status, self.headers = status, headers
+        return _write
+
+
+class UnreadBodies:
+    """The application; what it left unread of a request is thrown away before its answer goes out."""
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._application = application
+        self._slow = threading.BoundedSemaphore(MOST_SLOW)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        length = environ.get("CONTENT_LENGTH")
+        if not length and "HTTP_TRANSFER_ENCODING" not in environ:
+            return self._application(environ, start_response)
+        body = environ["wsgi.input"] = Body(environ["wsgi.input"], int(length) if length else None)
+        head = Head()
+        answer = self._application(environ, head)
+        if body.has_more():
+            answer = [_whole(answer)]
+            if not self._discard(body):
+                head.headers = [*head.headers, ("Connection", "close")]
+        start_response(head.status, head.headers)
+        return answer
+
+    def _discard(self, body: Body) -> bool:
+        """Whether nothing is left. In a thread of its own: a caller may send nothing more, and never hang up."""
+        if (body.length or 0) - body.count > MOST_BYTES:
+            return False
+        reader = threading.Thread(target=body.discard, name="unread", daemon=True)
+        reader.start()
+        reader.join(SOON_SECONDS)
+        if reader.is_alive() and self._slow.acquire(blocking=False):
+            try:
+                reader.join(MOST_SECONDS - SOON_SECONDS)
+            finally:
+                self._slow.release()
+        return not body.has_more()
+
+
+def _whole(answer: Iterable[bytes]) -> bytes:
+    """All of an answer; closing it gives back what the request held, connections to the database above all."""
+    try:
+        return b"".join(answer)
+    finally:
+        if close := getattr(answer, "close", None):
+            close()
+
+
+def _write(_data: bytes) -> None:
+    raise NotImplementedError("answers are returned")
