@@ -42,6 +42,13 @@ def eligible(query: Query, sought: Sought, policies: Policies, now: datetime) ->
     return both(here, own_facts(query, sought, both(within(query), here, asked_for(query))))
 
 
+#: Asked once for all entries of these scopes, so that each is read of a narrow index alone.
+_NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
+    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category = '{Category.CREDENTIAL}'
+        AND c.scope_id = ANY(%(scopes)s::bigint[])
+)))"""  # noqa: S608 (a name of ours)
+
+
 def servable(query: Query, policies: Policies, now: datetime) -> Part:
     """What may be served: live, in time, no line that something newer makes untrue, and heard where it is asked for."""
     return both(([LIVE_SQL, f"NOT {store.CONTRADICTED_SQL}"], {}), _in_time(query, policies, now), heard_here(query))
@@ -72,7 +79,8 @@ def heard_here(query: Query) -> Part:
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     if any(is_group(place) for place in query.places):
-        conditions.append(f"e.category <> '{Category.CREDENTIAL}'")
+        conditions.append(_NO_CREDENTIAL)
+        parameters |= within(query)[1]
     for n, place in enumerate(query.places):
         if not (place.ref.in_group and place.ref.kind == ScopeKind.USER and place.ref.only_chat is not None):
             continue

@@ -50,7 +50,8 @@ def heard(api: Api) -> list[str]:
     clock = {"X-Memplatform-Now": LATER.isoformat()}
     found = api.post("recall", asked, **clock).json()["events"]
     assert [event["content"] for event in found if event["path"].startswith("daily_events/")] == listed
-    assert ("daily_events/" in api.post("context", asked, **clock).json()["text"]) == bool(listed)
+    elsewhere = asked | {"address": {**TELEGRAM, "chat": "another"}}  # what the history says is not said again
+    assert ("daily_events/" in api.post("context", elsewhere, **clock).json()["text"]) == bool(listed)
     return listed
 
 

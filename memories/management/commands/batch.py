@@ -172,7 +172,7 @@ def _row(told: dict[str, Any]) -> list[str]:
         str(BatchVerb(told["verb"]).label),
         str(ChangeState(told["state"]).label),
         _short(words, 2 * WIDEST),
-        told["note"]["text"] if told["note"] else "",
+        (told["note_details"] or {}).get("text", told["note"]) if told["note"] else "",
     ]
 
 
