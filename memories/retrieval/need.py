@@ -10,6 +10,7 @@ from functools import cached_property
 
 from memories.retrieval import needless
 from memories.retrieval.needless_words import NAME, PERSONAL
+from memories.retrieval.short_forms import ERRAND, UNFINISHED
 
 MIN_BYTES = 5  # UTF-8: «好» is too short, «年糕» is not
 #: What is looked at, so that no message takes long: its ends, the first of its lines, a greeting's length.
@@ -118,6 +119,8 @@ _POSITIVE = (
         "的电话 的電話 的地址 的号码 的號碼 的邮箱 的郵箱 的账号 的帳號 的进度 的進度 的生日",
         PERSONAL,
     ),
+    _Rule("unfinished", "", "往常 照常 照样 老地方 老时间", UNFINISHED),
+    _Rule("errand", "", "", ERRAND),
 )
 _WORD = re.compile(r"[a-z\d]+")
 

@@ -6,6 +6,8 @@ What is somebody's own decides first: «write a poem» is for anybody, «write a
 import re
 
 from memories.retrieval import needless_words as words
+from memories.retrieval import social
+from memories.retrieval.general_questions import is_general
 from memories.retrieval.world import is_about_the_world
 
 ACKNOWLEDGEMENT_CHARS = 60
@@ -17,13 +19,15 @@ MOST_CHARS = 400  # of a message that gives no text; longer ones tell something
 def is_acknowledgement(text: str) -> bool:
     """Whether the whole message is thanks, consent, laughter or a greeting."""
     said = text.translate(words.SIMPLIFIED)
-    return len(text) <= ACKNOWLEDGEMENT_CHARS and words.ACKNOWLEDGEMENT.fullmatch(said) is not None
+    if len(text) > ACKNOWLEDGEMENT_CHARS:
+        return False
+    return words.ACKNOWLEDGEMENT.fullmatch(said) is not None or social.is_social(said)
 
 
 def reason(text: str) -> str:
     """Why a message with a sign of need needs no memory after all; empty: it does."""
     said = text.translate(words.SIMPLIFIED).strip()
-    if len(said) <= SMALL_TALK_CHARS and words.SMALL_TALK.fullmatch(said):
+    if len(said) <= SMALL_TALK_CHARS and (words.SMALL_TALK.fullmatch(said) or social.is_small_talk(said)):
         return "small_talk"
     asked = _asked(said)
     if len(asked) > MOST_CHARS:
@@ -31,7 +35,10 @@ def reason(text: str) -> str:
     bare = _bare(asked)
     if words.COMMAND.match(bare):
         return "" if _is_for_somebody(bare) else "command"
-    general = words.ANYBODY.sub("how do you", bare)
+    anyones = words.ANYONES.sub("a person", words.ALL_OF_US.sub(r"\1 do people ", bare))
+    if is_general(anyones):
+        return "world_knowledge"
+    general = words.ANYBODY.sub("how do you", anyones)
     if _is_of_somebody(general) or words.CHINESE_LOCAL.search(general):
         return ""
     return "world_knowledge" if is_about_the_world(general) else ""
@@ -69,4 +76,5 @@ def _is_of_somebody(text: str) -> bool:
 def _is_for_somebody(command: str) -> bool:
     """Whether a command is about somebody's own things, or for a certain person."""
     own = words.CHINESE_LOCAL.search(command) and not words.INDEFINITE.search(command)
-    return _is_of_somebody(command) or bool(own) or words.TO_SOMEBODY.search(command) is not None
+    given = (words.TO_SOMEBODY, words.MADE_TO_MEASURE)
+    return _is_of_somebody(command) or bool(own) or any(pattern.search(command) for pattern in given)

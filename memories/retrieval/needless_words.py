@@ -11,6 +11,8 @@ _TRADITIONAL += "國際歲區別離長與數計算萬億兩條頁將對換錯給
 _SIMPLIFIED += "国际岁区别离长与数计算万亿两条页将对换错给让帮体报员后从乐听读讲猫鱼鸟树叶蓝红绿黄历战争运动导设环备"
 _TRADITIONAL += "庫資碼線實歡愛習慣預約價錢飛適應嘍囉啞這內簡繁陽係隊組軟聯釋義圓廣東漢書韓蘇羅傑張劉陳楊趙吳鄭馮許鄧葉錢孫達當來麗筆級畢業"
 _SIMPLIFIED += "库资码线实欢爱习惯预约价钱飞适应喽啰哑这内简繁阳系队组软联释义圆广东汉书韩苏罗杰张刘陈杨赵吴郑冯许邓叶钱孙达当来丽笔级毕业"
+_TRADITIONAL += "臺灣營養種鐘樓場禮訂買賣車門聞間關閉難腦雞鴨鵝豬麵飯館廳藥醫療傷彈雙經濟財產險殘殺滅燈熱凍處賽贏輸進遠選遲遺邊鄉醬釀鈣鐵銀錄鎖鏡陰陸隨隱雜雲霧靜頭顏願顧顯飲餓驗驚鬆鮮鹹麥齡視貧壓腸藝術標準極戲劇寶貝貴賤針寬乾淨濕燒試績紙細終統絲維緊緒聲職腳腫臉興舊蘋蝦補裡製複誤論證識豐負責費貸賺較輕轉農遊鄰鋼閒雖靈頻額騎髮鬍鬥鹽虛蟲蠶螞蟻獅烏龜鯨鯊鳳華嬰嬤佈訊則劃勞勝協參"
+_SIMPLIFIED += "台湾营养种钟楼场礼订买卖车门闻间关闭难脑鸡鸭鹅猪面饭馆厅药医疗伤弹双经济财产险残杀灭灯热冻处赛赢输进远选迟遗边乡酱酿钙铁银录锁镜阴陆随隐杂云雾静头颜愿顾显饮饿验惊松鲜咸麦龄视贫压肠艺术标准极戏剧宝贝贵贱针宽干净湿烧试绩纸细终统丝维紧绪声职脚肿脸兴旧苹虾补里制复误论证识丰负责费贷赚较轻转农游邻钢闲虽灵频额骑发胡斗盐虚虫蚕蚂蚁狮乌龟鲸鲨凤华婴嬷布讯则划劳胜协参"
 #: Traditional characters that stand in these tables, as simplified ones.
 SIMPLIFIED = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 
@@ -93,7 +95,7 @@ VERB_FOR_ME = re.compile(
 )
 HELPERS = re.compile(
     r"\b(?:can|could|would|will) (?:you|u)(?: please| pls| kindly)?\b|\b(?:please|pls|plz|kindly)\b|\bi(?: would|['’]d) like (?:you |u )?(?:to )?"
-    r"|\bi (?:want|need) (?:you |u )?(?:to )?(?!my|our|the )|\bi wonder(?: if)?\b|\bi['’]?m curious\b|\bdo (?:you|u) know\b|\b(?:help|tell|show|teach) me\b(?: to| with)?|\blet me know\b|\bfor me\b"
+    r"|\bi (?:want|need) (?:you |u )?(?:to )?(?!my|our|the )|\bi (?:wonder|was wondering|am wondering|want to know|need to know|would like to know)(?: if)?\b|\bi['’]?m curious\b|\bdo (?:you|u) know\b|\b(?:help|tell|show|teach) me\b(?: to| with)?|\blet me know\b|\bfor me\b"
     r"|\blike i['’]?m (?:a )?(?:five|5|ten|a child|child|kid|dumb|stupid)\b|\beli5\b|^\W*(?:hey|hi|hello|ok|okay|so|also|and|now|just|quick question|question)\b[,:]?(?= )"
     r"|(?:请|麻烦|劳驾)(?:你|您)?|(?:你|您)?(?:能不能|可不可以|能否|可以|能)(?=帮|给|替|告诉|写|翻|把|用|教|解)|(?:帮|给|替|为|教)(?:我们|我|忙)(?:一下|下|个忙|看看)?|帮忙"
     r"|我想(?:知道|问一下|问问|问下|问|了解|请教|要)|我(?:要|需要|想要)(?=一)|(?:告诉|跟|和)我(?:说说|说|讲讲|讲)?|(?:你|您)知道(?:吗)?|请问",
@@ -104,17 +106,22 @@ ANYBODY = re.compile(
     r"\b(?:how|why) (?:do|can|could|would|should|does) (?:i|we)\b(?! (?:usual|like|feel|know|get to|pay|take|always|normal))",
     re.IGNORECASE,
 )
+#: Nobody in particular: «a football team», «a product manager».
+ANYONES = re.compile(
+    r"\ban? (?:\w+ ){0,2}(?:mom|dad|wife|husband|boss|manager|landlord|colleague|roommate|daughter|son|sister|brother|team|customer|client|neighbou?r)\b",
+    re.IGNORECASE,
+)
 #: Words of somebody else, given to be worked upon.
 QUOTED = re.compile(r"[“\"「『《][^”\"」』》\n]{0,400}[”\"」』》]|(?<![\w])['‘][^'’\n]{1,200}['’](?!\w)")
 GIVEN = re.compile(
-    r"translat|summar|shorten|simplif|polish|improve|expand|extract|classif|following|below|\bmake (?:this|it|that|these|the)\b|more (?:polite|formal|casual|concise)|proofread|rewrite|rephrase|paraphrase|reword|correct|grammar|spelling|sentence|paragraph|text|fix|explain|convert|format"
-    r"|翻译|译成|总结|概括|润色|改写|重写|校对|语法|句|段|续写|缩写|扩写|解释|病句|格式|检查|以下|下列|下面",
+    r"translat|summar|shorten|simplif|polish|improve|expand|extract|classif|following|below|\bmake (?:this|it|that|these|the)\b|more (?:polite|formal|casual|concise)|proofread|rewrite|rephrase|paraphrase|reword|correct|grammar|spelling|sentence|paragraph|text|\b(?:this|the) (?:sql|query|code|regex|function|snippet|script|json|error)\b|fix|explain|convert|format"
+    r"|翻译|译成|总结|概括|润色|改写|重写|校对|语法|句|段|续写|缩写|扩写|解释|病句|格式|检查|这个?段?(?:sql|代码|函数|脚本|正则|报错)|以下|下列|下面",
     re.IGNORECASE,
 )
 #: Whose the text is that is given.
 MINE = re.compile(r"\bmy\b|我的", re.IGNORECASE)
 #: Between a command and the text it is given.
-GIVEN_AFTER = re.compile(r"[:：]|\n")
+GIVEN_AFTER = re.compile(r"[:：]|\n|(?:(?<=翻译)|(?<=翻译下)|(?<=翻译一下))\s*(?=[A-Za-z])")
 
 # -- what is somebody's own: with one of these, no command and no question is general
 
@@ -126,7 +133,7 @@ PERSONAL = re.compile(
     r"|\b(?:on|by|until|till|every) (?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
     r"|(?<!\ba )(?<!\ban )(?<!\bany )\b(?:mom|mum|mommy|dad|daddy|grandma|grandpa|wife|husband|boss|manager|landlord|landlady|roommates?|flatmates?|colleagues?"
     r"|coworkers?|teammates?|girlfriend|boyfriend|daughter|son|sister|brother|aunt|uncle|cousin|niece|nephew|team|customer|client|neighbou?rs?)\b"
-    r"|(?<!自)我(?!国)|自我介绍(?!的?(?:模板|范文|格式))|咱|俺|(?<!其)他|她|本人|记住|记得|记下|记一下|忘|提醒|回忆|昨天|昨晚|昨日|前天|今天|今晚|今早|明天|明晚|后天|上次|上回|上周|上月|上个|下周|下月|下个月|之前|以前"
+    r"|(?<!自)我(?!国)|自我介绍(?!的?(?:模板|范文|格式))|咱|俺|(?<![其吉])他|她|本人|记住|记得|记下|记一下|忘|提醒|回忆|昨天|昨晚|昨日|前天|今天|今晚|今早|明天|明晚|后天|上次|上回|上周|上月|上个|下周|下月|下个月|之前|以前"
     r"|刚才|刚刚|最近|那天|那次|当时|曾经|平时|习惯|喜欢|偏好|爱吃|惯例|老规矩|照旧|老样子|周末|本周|这周|今年|去年|明年|来着|说过|提过|聊过|讲过|问过|推荐过"
     r"|(?:周|星期|礼拜)[一二三四五六日天](?!常)|妈妈|老妈|爸爸|老爸|爷爷|奶奶|外婆|老婆|老公|妻子|丈夫|女儿|儿子|孩子|闺女|老板|房东|同事|室友|邻居|领导|客户|女朋友|男朋友"
     r"|女友|男友|姐姐|妹妹|哥哥|弟弟|表[姐妹哥弟]|堂[姐妹哥弟]|阿姨|叔叔|舅舅|姑姑|姨妈|团队|老家|家里|[小老阿][王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯于董程曹袁邓许沈曾彭吕苏卢蒋蔡贾丁魏薛叶余潘杜戴钟汪田任姜范姚谭廖邹熊陆郝"
@@ -152,7 +159,7 @@ LOCAL = (
 )
 ZH_LOCAL = (
     r"项目|服务器|密码|口令|会议|例会|开会|合同|部署|发布|上线|预算|测试环境|预发|生产环境|生产库|环境|端口|办公室|公司|门禁|快递|账单|电费|水费|房租|体检|医生|预约|航班|行程|生日|地址|通讯录"
-    r"|方案|需求|版本|备份|日志|周报|日报|报告|聊天|对话|讨论|进度|工单|订单|发票|报销|值班|故障|告警|流水线|配置|账号|帐号|猫叫|狗叫|小区|车牌|车位|医院|学校|孩子|婚礼|聚会|旅行|礼物"
+    r"|方案|需求|版本|备份|日志|周报|日报|报告|聊天|对话|讨论|线上|集群|进度|工单|订单|发票|报销|值班|故障|告警|流水线|配置|账号|帐号|猫叫|狗叫|小区|车牌|车位|医院|学校|孩子|婚礼|聚会|旅行|礼物"
 )
 DEFINITE_LOCAL = re.compile(
     rf"\b(?:the|this|that|these|those|whose|open)\s+(?:\w+\s+){{0,2}}(?:{LOCAL})\b", re.IGNORECASE
@@ -161,7 +168,10 @@ ANY_LOCAL = re.compile(rf"\b(?:{LOCAL})\b", re.IGNORECASE)
 CHINESE_LOCAL = re.compile(ZH_LOCAL)
 INDEFINITE = re.compile(r"一[个段份篇首封条句则组张只道]|[个段份篇首条句]|几[个条种]|随机|\d", re.IGNORECASE)
 #: A name that is written as one, within a sentence.
-NAME = re.compile(rf"(?<=[a-z,] )(?!(?:{LANGUAGE}|{TECHNOLOGY})\b)(?-i:[A-Z][a-z]{{2,}})\b", re.IGNORECASE)
+NAME = re.compile(
+    rf"(?<=[a-z,] )(?!(?:{LANGUAGE}|{TECHNOLOGY})\b)(?-i:[A-Z][a-z]{{2,}})\b|\b(?:mr|mrs|ms|dr|prof)\b\.? (?-i:[A-Z][a-z]+)",
+    re.IGNORECASE,
+)
 #: What somebody has, but for «what's» and its like.
 POSSESSIVE = re.compile(
     r"\b(?!(?:what|who|where|when|how|that|it|let|there|here|he|she)['’])[a-z]{2,}['’]s\b(?! (?:the|a|an|up|going)\b)",
@@ -180,11 +190,11 @@ COMMAND = re.compile(
     r"|(?:check|review|edit|fix|read|look at|analy[sz]e|clean up)\s+(?:this|these|the (?:following|below|text|code|grammar|spelling|typos?))\b"
     r"|(?:make|give|do)\s+(?:a|an|some|another|five|ten|three|two|\d+)\b"
     r"|(?:tell|give|show)\s+(?:a|an|another|some|five|ten|three|two|\d+)\b|(?:a|an|some)\s+(?:\w+\s+){0,3}(?:script|function|regex|query|poem|haiku|story|essay|snippet|joke|limerick|program|example)s?\b"
-    r"|(?:set|start)\s+a\s+timer\b|pick a (?:random )?number"
+    r"|(?:set|start)\s+a\s+timer\b|pick a (?:random )?number|what(?:['’]?s| is) wrong (?:with|in) (?:this|the (?:following|code|query|sql|script|function|regex|snippet))\b|why (?:does(?:n['’]?t| not)|is(?:n['’]?t| not)?) (?:this|the) (?:code|query|sql|script|function|regex|loop)"
     r"|(?:(?:把|将|对|给|为)[^\n]{0,30}?|用\S{1,12}?)?(?:翻译|翻成|译成|译为|润色|改写|缩写|扩写|续写|校对|总结|概括|归纳|提炼|精简|重写|格式化|纠正|改成|转成|转换|转为|排序|排版)"
     r"|(?:把|将|对|给|为)(?:这|下面|以下|下列|上面)[^\n]{0,6}(?:话|文字|文章|代码|内容|句子?|段落?|文本|英文|中文|表格?|列表|数据|邮件|作文|论文|单词|题目?|诗|字符串)"
-    r"|(?:检查|看|修改|优化|分析|阅读|读|改|解释|润色)(?:一下|下|看)?(?:这|下面|以下|上面|语法|错别字)|解释|(?:下面|以下|这)[^\n]{0,12}(?:语法|对吗|错|bug|问题)|计算|算一?下|求(?:解)?"
-    r"|(?:(?:给|为|根据|按)(?:这|下面|以下|上面)[^\n]{0,12}?|用\S{1,12}?\s?)?(?:写|编|创作|生成|做|画|列|来|实现|造|起|设计|举|出|讲|说|随机|造句|背|唱)(?:出|一|个|首|篇|段|份|条|句|道|几|两|三|四|五|六|十|\d|[a-z]|快速|冒泡|单例|正则|代码|函数|脚本|诗|随机)"
+    r"|(?:检查|看|修改|优化|分析|阅读|读|改|解释|润色)(?:一下|下|看)?(?:这|下面|以下|上面|语法|错别字)|解释|(?:下面|以下|这)[^\n]{0,12}(?:语法|语病|病句|通顺|对吗|错|bug|问题)|计算|算一?下|求(?:解)?"
+    r"|(?:(?:给|为|根据|按)(?:这|下面|以下|上面)[^\n]{0,12}?|用\S{1,12}?\s?)?(?:写|编|创作|生成|做|画|列|来|实现|造|起|设计|举|出|讲|说|随机|造句|背|唱)(?:出|一|个|首|篇|段|份|条|句|道|几|两|三|四|五|六|十|\d|[a-z]|快速|冒泡|单例|正则|代码|函数|脚本|诗|随机|单元|测试|注释|标题)"
     r")",
     re.IGNORECASE,
 )
@@ -198,4 +208,15 @@ SAID_ABROAD = re.compile(
 #: For whom or from whom: a name after these is a person's unless it is a language.
 TO_SOMEBODY = re.compile(
     rf"\b(?:to|for|from|with|about)\s+(?!(?:{LANGUAGE}|{TECHNOLOGY})\b)(?-i:[A-Z][a-z]+)", re.IGNORECASE
+)
+#: What is made for one person, and better for knowing them: not a form of it for anybody.
+MADE_TO_MEASURE = re.compile(
+    r"^(?!.*(?:template|sample|example|\bfor an?\b|模板|范文|例子|样例))(?:.*\b(?:(?:workout|training|fitness|meal|diet|study|reading|travel|trip|savings?|weekly|daily|exercise|running|revision|gym)\s+(?:plan|schedule|routine|program(?:me)?|budget|list)s?"
+    r"|itinerary|resume|cv|cover letter|shopping list|to-?do list|packing list|wish ?list|wedding vows)\b|.*(?:(?:健身|减肥|学习|复习|训练|旅行|旅游|饮食|理财|储蓄|阅读|备考|跑步|周末|锻炼|装修)(?:的)?(?:计划|方案|安排|规划|清单|攻略)|食谱|简历|购物清单|待办|述职|年终总结|行程))",
+    re.IGNORECASE,
+)
+#: «Why do we yawn» asks of everybody.
+ALL_OF_US = re.compile(
+    r"\b(why|when|how) do we (?=dream|yawn|sleep|sneeze|cry|blink|age\b|get (?:sick|goosebumps|hiccups|old)|have (?:leap|eyebrows|fingerprints|seasons|nails)|need (?:sleep|water|oxygen|to (?:sleep|eat))|feel pain|laugh|sweat|blush|celebrate|breathe|see|hear|smell)",
+    re.IGNORECASE,
 )
