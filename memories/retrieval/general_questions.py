@@ -7,6 +7,7 @@ general; names, pronouns, «the …», what has happened and what is left are so
 import re
 
 from memories.retrieval.needless_words import ANY_LOCAL, CHINESE_LOCAL, NAME, PERSONAL, POSSESSIVE, TECHNOLOGY
+from memories.retrieval.world import PLACES, ZH_PLACES
 
 MOST_CHARS, MOST_CHINESE = 90, 24  # longer questions tell of a life
 
@@ -24,13 +25,20 @@ _PLURAL = rf"(?!{_NAMES}\b)(?:\w{{3,}}[^s\Wui]s|people|men|women|fish|sheep|mice
 _OF_A_KIND = re.compile(
     rf"^\W*(?:(?:why|how|where|what|which) (?:\w+ ){{0,2}})?{_ASKED} (?:(?:raw|cold|hot|green|black|dark|red|white|eating|drinking|too much|most|all|some|baby|adult|wild|male|female) )?(?:(?:{_MATTER})|{_PLURAL})\b"
     rf"|^\W*(?:(?:why|how|where|what|when|which|who) (?:\w+ ){{0,2}})?{_ASKED} an? \w+"
-    rf"|^\W*(?:know )?(?:how|why|what|when|where) (?:(?:tall|old|big|fast|long|far|many|much|deep|high|heavy) )?{_PLURAL} \w+"
+    rf"|^\W*(?:know )?(?:how|why|what|when|where) (?:(?:tall|old|big|fast|long|far|deep|high|heavy) )?{_PLURAL} \w+"
     r"|^\W*is \w+ (?:hard|easy|difficult) to (?:learn|read|cook|grow|play|speak|master)\b|\btime to (?:visit|plant|harvest|drink|exercise) \w+"
     r"|^\W*is it (?:safe|ok|okay|bad|good|healthy|unhealthy|legal|illegal|possible|true|dangerous|rude|normal|bad luck|harmful) (?:to|that|for)\b"
     r"|\b(?:should|must|can|could|if|when|do|would) (?:you|one|u)\b(?! (?:remember|know|have|think|feel|like|want|say|mean|tell|see|suggest|recommend|prefer))"
     r"|^\W*how to\b|^\W*how (?:much|many) .{1,30} in (?:an?|one)\b|\bwhich (?:one )?is \w+er\b|\bis \d[\d,.]* (?:an? )?(?:even|odd|prime|divisible)|^\W*what happens (?:if|when) (?:you|an?|one)\b"
     r"|\b(?:for (?:beginners|dummies)|substitute for|alternatives? to)\b|\b(?:advantages?|disadvantages|benefits|pros|cons|rules|ingredients|causes|point|purpose|history|origins?|function|role|effects?|risks|dangers|stages|types|kinds) of (?!my|our|the)\b"
     r"|^\W*what do you call\b|\bhow many \w+ (?:are )?(?:there )?in (?:the (?:world|english|bible|universe|human)|an?)\b|\bwhat (?:temperature|temp) (?:should|does|do|is)\b",
+    re.IGNORECASE,
+)
+#: What only a thing of the world has, or is.
+_ATTRIBUTE = re.compile(
+    r"\b(?:scientific names?|recipe (?:for|of)|boiling \w+|melting \w+|freezing \w+|time ?zones?|normal body \w+|(?:average|typical|normal) (?:height|weight|temperature|salary|age|lifespan|life|heart rate|blood pressure)|life ?span|life expectancy|abbreviation|acronym|etymology"
+    r"|native to|national \w+|tax rates?|exchange rates?|minimum wage|legal age|drinking age|mammals?|reptiles?|insects?|species|ancient|medieval|\w+ century|world record|first aid|poisonous|venomous|contagious|extinct|endangered|nutritional|calories in|stand for|largest|tallest|longest|oldest|fastest|deepest|smallest|highest|heaviest|hottest|coldest"
+    rf"|(?:what['’]?s|what is|whats) new in (?:{TECHNOLOGY}))\b|\b(?:in|of|from|is|does|do|are) (?:the )?(?:{PLACES})\b",
     re.IGNORECASE,
 )
 #: Things of which there is one for everybody.
@@ -45,6 +53,7 @@ _CERTAIN = re.compile(
     re.IGNORECASE,
 )
 _SOMEBODY = re.compile(r"(?-i:\b[A-Z][a-z]+\b['’]s|\b(?:did|does|do|is|has|was|for|to|from|about) [A-Z][a-z]+)")
+_LIVED = re.compile(r"\b(?:did|go|going|went|trip|visit\w*|stay\w*|fly\w*|office|they|them|that|this)\b", re.IGNORECASE)
 _EASY_IT = re.compile(
     r"\bthe (?=(?:best|easiest|fastest|most \w+|main|biggest|safest) (?:time to (?:visit|plant|harvest|drink|exercise)|.{1,40}(?: for beginners| in history| of all time)))|^\W*is it \w+(?= (?:to|that|for)\b)|\bin the (?:world|universe|human|english|bible)\b",
     re.IGNORECASE,
@@ -64,7 +73,11 @@ _ZH_CITIES = r"北京|上海|广州|深圳|成都|重庆|西安|杭州|南京|�
 _ZH_QUESTION = r"能|可以|会|怎么|如何|怎样|为什么|为啥|是什么|吗|多少|多久|多高|多长|多深|多远|哪|几|有什么|有啥|有多|什么|要不要|该不该|还是"
 _ZH_SKILL = r"提高|提升|学|练|缓解|预防|治|去除|去掉|清洗|洗|保存|保养|养|种|挑选?|辨别|区分|判断|计算|证明|读取|遍历|画|折|系|煮|炒|煎|烤|蒸|炖|腌|炸|拌|卤|熬|焯|发酵|戒|减|增肌|入门|制作|避免|防止|形成|产生|来的|除|背|游泳|倒车|止血|急救|包扎"
 _ZH_OF_A_KIND = re.compile(
-    rf"(?:{_ZH_MATTER}).*(?:{_ZH_QUESTION})|(?:{_ZH_QUESTION}).*(?:{_ZH_MATTER})"
+    r"人口|学名|税率|汇率|朝代|哺乳动物|语系|纬度|经度|时区|传染|副作用|热量|卡路里|营养|沸|熔|元素|周期表|公式|定律|缩写|全称|学派|代表[作菜]|主要成分|产地|发源|灭绝|进化|寿命|品种|多少分?及格|法定|世界纪录|冠军是谁"
+    r"|^人类|(?:作者|导演|主角|发明者|发明人)是谁|是?谁(?:作曲|作词|提出|画|演唱|主演|创立|创办|发明|创作|建造|发现|首创)|总部在|什么时候上映|票房|作词|作曲|主角是|一共(?:有)?(?:几|多少)[集部季回章]|(?:棋|麻将|斗地主|扑克|桥牌|数独|魔方|[篮足排网]球|乒乓球|羽毛球)(?:比赛)?(?:怎么[下打玩]|的?规则|一[节局场])"
+    r"|(?:护照|签证|身份证|驾照|通行证|执照|居住证|社保卡|户口本?)(?:要)?(?:怎么|如何|去哪)(?:补?办|申请|换)|(?:外键|主键|索引|事务|闭包|装饰器|迭代器|协程|线程|进程|死锁|哈希|递归|继承|多态|抽象类|中间件|微服务|负载均衡|反向代理|防火墙|时间复杂度|设计模式|面向对象)\S{0,4}(?:是(?:什么|啥)|怎么|有(?:哪些|什么|啥)|为什么)"
+    rf"|的[一两三四五六七八九]成是|单位(?:是什么|有哪些)|^(?:一个)?人(?:一天|每天|体|类|一辈子|为什么|为啥)|(?:{ZH_PLACES}|{_ZH_CITIES}).*(?:吗|什么|哪|几|多少|谁|怎么|为什么)"
+    rf"|(?:{_ZH_MATTER}).*(?:{_ZH_QUESTION})|(?:{_ZH_QUESTION}).*(?:{_ZH_MATTER})"
     rf"|^\W*(?:要)?(?:怎么|如何|怎样|咋)(?:样)?(?:才能)?(?:{_ZH_SKILL})|^\S{{2,10}}?(?:是)?(?:怎么|如何|怎样|咋)(?:才能)?(?:{_ZH_SKILL})"
     r"|(?:面积|体积|周长|利息|复利|个税|bmi|平均数|方差|标准差|百分比|热量|质量|密度|速度|概率)(?:怎么|如何|咋)(?:算|求)|百分之\S{1,6}是?多少|内角和|鸡兔同笼|倍数|因数|公约数|(?:sin|cos|tan|log|ln)\s?\d|根号|[与和]\d+的|一元二次|解方程|求和|偶数|奇数"
     r"|^学\S{1,6}难|难学|一般(?:要|是|在|需要)?[一-鿿]{0,6}(?:几|多少|多久)|是(?:什么|啥)(?:做|组成|构成)的|(?:医保|社保|公积金|个税|保险|户口|基金|股票|期货|国债|征信)是(?:什么|啥|干|做)"
@@ -76,7 +89,7 @@ _ZH_OF_A_KIND = re.compile(
     r"|(?:英语|英文|中文|汉语|日语|日文|法语|德语|韩语|韩文|西班牙语|粤语|俄语|泰语)(?:里|中)?\S{0,8}?(?:怎么|咋|如何|怎样)(?:说|讲|写|念|读|表达)"
 )
 _ZH_CERTAIN = re.compile(
-    r"\d+[月日号]|^[孙李王张刘陈赵周吴徐胡朱林何郭罗梁宋郑谢韩唐冯董程曹袁邓许沈曾彭吕卢蒋蔡贾丁魏薛潘杜戴钟汪][一-鿿]{2}(?=[在的能会是跟和去对])|了(?!解)|过(?![期敏量程滤高低多年])|来着|还[有剩欠差]|剩(?!菜)|买|送|订|拍|带|喂|约|穿|选哪|放[在哪]|在哪(?![个国里省洲])|在谁|在不在|叫(?:什么|啥)|[谁这那]|几点|几岁|多大\W*$|够|店|家|餐厅|门口|楼|室|群|老师|班|作业|票|药(?!.{0,3}$)|疫苗|猫粮|狗粮|[猫狗]砂|多少钱一?\W*$|保修|维修|滤芯|什么时候[一-鿿]{1,4}的|又|线上|还能|哪家"
+    r"\d+[月日号]|^[孙李王张刘陈赵周吴徐胡朱林何郭罗梁宋郑谢韩唐冯董程曹袁邓许沈曾彭吕卢蒋蔡贾丁魏薛潘杜戴钟汪][一-鿿]{2}(?=[在的能会是跟和去对])|了(?!解)|过(?![期敏量程滤高低多年])|来着|还[有剩欠差]|剩(?!菜)|买|送|订|拍|带|喂|约|穿|选哪|放[在哪]|在哪(?![个国里省洲])|在谁|在不在|(?<!学名)叫(?:什么|啥)|(?<!作者是)(?<!导演是)(?<!主角是)(?<!冠军是)谁(?![创发首建写画作提唱演])|[这那]|几点|几岁|多大\W*$|够|店|家|餐厅|门口|楼|室|群|老师|班(?!牙)|作业|票|药(?!.{0,3}$)|疫苗|猫粮|狗粮|[猫狗]砂|多少钱一?\W*$|保修|维修|滤芯|什么时候[一-鿿]{1,4}的|又|线上|还能|哪家|去|飞|回国|签证(?!怎)|机票|出差|办公|行程|客户|那边|分公司"
 )
 _ZH_CONDITION = re.compile(r"(?<=[冒烧嗽孕血伤车暑筋枕震])来?了(?=[能可怎要吃会该不])")
 _CJK = re.compile(r"[一-鿿]")
@@ -97,7 +110,7 @@ def is_general(text: str) -> bool:
         return _is_general_in_chinese(text)
     if len(text) > MOST_CHARS or ANY_LOCAL.search(text):
         return False
-    if _ONE_FOR_ALL.search(text):
+    if _ONE_FOR_ALL.search(text) or (_ATTRIBUTE.search(text) and not _LIVED.search(text)):
         return _SOMEBODY.search(text) is None
     if NAME.search(text) or POSSESSIVE.search(text):
         return _TECHNICAL.search(text) is not None and _SOMEBODY.search(text) is None

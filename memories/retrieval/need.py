@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memories.retrieval import needless
-from memories.retrieval.needless_words import NAME, PERSONAL
+from memories.retrieval.needless_words import CHINESE_LOCAL, NAME, PERSONAL
 from memories.retrieval.short_forms import ERRAND, UNFINISHED
 
 MIN_BYTES = 5  # UTF-8: «好» is too short, «年糕» is not
@@ -120,6 +120,7 @@ _POSITIVE = (
         PERSONAL,
     ),
     _Rule("unfinished", "", "往常 照常 照样 老地方 老时间", UNFINISHED),
+    _Rule("local", "", "截止 公告 名单 群里 群文件", CHINESE_LOCAL),
     _Rule("errand", "", "", ERRAND),
 )
 _WORD = re.compile(r"[a-z\d]+")

@@ -35,7 +35,7 @@ _THANKS = """
     looks great,looks good to me,no problem,no prob,np,no worries,no need,no thanks,no thank you,all good,all set,exactly,correct,wow,whoa
     oh,ah,aha,hmm,yay,omg,ooh,haha,hehe,lol,lmao,rofl,indeed,true,fair enough,fair,of course,absolutely,definitely,certainly,totally
     never mind,nevermind,nvm,forget it,forget about it,that's fine,thats fine,that is fine,it's fine,its fine,that's ok,that's okay,thats ok
-    it's ok,it's okay,its ok,that's all,thats all,that is all,that's it,thats it,for now,for today,that will do,that'll do,that works
+    it's ok,it's okay,its ok,that's all,thats all,that's everything,that is everything,nothing more,that is all,that's it,thats it,for now,for today,that will do,that'll do,that works
     that works for me,works for me,works,that's great,that's good,that's perfect,that's enough,thats enough,that helps,that's helpful
     very helpful,makes sense,that makes sense,good to know,good idea,good point,good job,great job,nice job,good work,great work,nice work
     nice one,good one,well done,let's go with that,lets go with that,let's do it,lets do it,let's do that,lets do that,go for it
@@ -44,7 +44,7 @@ _THANKS = """
     good afternoon,gn,sleep well,sweet dreams,have a good day,have a nice day,have a great day,have a good one,have a good night
     have a nice weekend,have a good weekend,nice to meet you,you're welcome,youre welcome,you too,same to you,you rock,you're the best
     love it,like it,now,then,again,man,bro,dude,mate,buddy,so,well,just,and,really,very,too,a lot,so much,noted,copy that,on it,will do
-    as you wish,whatever,either is fine,fine by me,fine with me,up to you,not needed,not necessary,stop,wait,one sec,one moment,a sec
+    dear,my dear,friend,my friend,sir,madam,boss,bot,darling,everyone,everybody,all,team,folks,guys,pal,as you wish,whatever,either is fine,fine by me,fine with me,up to you,not needed,not necessary,stop,wait,one sec,one moment,a sec
 """
 _ZH_THANKS = """
     继续,好的,好,好滴,好嘞,好哒,好好,好了,好吧,好的好的,确认,是的,是,是这样,对,对的,对对,没错,不,不是,不用,不要,不必,不需要,用不着,行,行行
@@ -115,7 +115,7 @@ ANYONES = re.compile(
 QUOTED = re.compile(r"[“\"「『《][^”\"」』》\n]{0,400}[”\"」』》]|(?<![\w])['‘][^'’\n]{1,200}['’](?!\w)")
 GIVEN = re.compile(
     r"translat|summar|shorten|simplif|polish|improve|expand|extract|classif|following|below|\bmake (?:this|it|that|these|the)\b|more (?:polite|formal|casual|concise)|proofread|rewrite|rephrase|paraphrase|reword|correct|grammar|spelling|sentence|paragraph|text|\b(?:this|the) (?:sql|query|code|regex|function|snippet|script|json|error)\b|fix|explain|convert|format"
-    r"|翻译|译成|总结|概括|润色|改写|重写|校对|语法|句|段|续写|缩写|扩写|解释|病句|格式|检查|这个?段?(?:sql|代码|函数|脚本|正则|报错)|以下|下列|下面",
+    r"|翻译|译成|总结|概括|润色|改写|重写|校对|说法|错别?字|标点|语法|句|段|续写|缩写|扩写|解释|病句|格式|检查|这个?段?(?:sql|代码|函数|脚本|正则|报错)|以下|下列|下面",
     re.IGNORECASE,
 )
 #: Whose the text is that is given.
@@ -186,14 +186,14 @@ COMMAND = re.compile(
     r"|list|enumerate|name|write|generate|create|draft|compose|code|explain|define|describe|implement|refactor|debug|optimi[sz]e|count|roll|flip|draw|sing|extract"
     r"|classify|spell|improve|polish|elaborate|expand|brainstorm|imagine|pretend|print|reverse|capitali[sz]e)\b"
     r"|\w+\s+(?:this|these|the (?:following|above)|the)\s+(?:\w+ ){0,2}(?:paragraph|sentence|text|article|essay|passage|phrase|snippet|json|csv|stack ?trace|error message|poem)s?\b"
-    r"|(?:tell|say)\s+something\b|make\s+(?:it|this|that|these|the)(?: \w+)?\s+(?:\w+er\b|more|less|sound|into)|(?:turn|change|put|break|split)\s+(?:it|this|that|these|the \w+)\s+(?:\w+ )?(?:in)?to\b"
+    r"|(?:tell|say)\s+something\b|make\s+(?:it|this|that|these|the)(?: \w+)?\s+(?:\w+er\b|more|less|sound|into|rhyme|funn\w+|formal|polite|short|simple|professional|casual|clear|concise|better)|(?:turn|change|put|break|split)\s+(?:it|this|that|these|the \w+)\s+(?:\w+ )?(?:in)?to\b"
     r"|(?:check|review|edit|fix|read|look at|analy[sz]e|clean up)\s+(?:this|these|the (?:following|below|text|code|grammar|spelling|typos?))\b"
     r"|(?:make|give|do)\s+(?:a|an|some|another|five|ten|three|two|\d+)\b"
     r"|(?:tell|give|show)\s+(?:a|an|another|some|five|ten|three|two|\d+)\b|(?:a|an|some)\s+(?:\w+\s+){0,3}(?:script|function|regex|query|poem|haiku|story|essay|snippet|joke|limerick|program|example)s?\b"
     r"|(?:set|start)\s+a\s+timer\b|pick a (?:random )?number|what(?:['’]?s| is) wrong (?:with|in) (?:this|the (?:following|code|query|sql|script|function|regex|snippet))\b|why (?:does(?:n['’]?t| not)|is(?:n['’]?t| not)?) (?:this|the) (?:code|query|sql|script|function|regex|loop)"
     r"|(?:(?:把|将|对|给|为)[^\n]{0,30}?|用\S{1,12}?)?(?:翻译|翻成|译成|译为|润色|改写|缩写|扩写|续写|校对|总结|概括|归纳|提炼|精简|重写|格式化|纠正|改成|转成|转换|转为|排序|排版)"
     r"|(?:把|将|对|给|为)(?:这|下面|以下|下列|上面)[^\n]{0,6}(?:话|文字|文章|代码|内容|句子?|段落?|文本|英文|中文|表格?|列表|数据|邮件|作文|论文|单词|题目?|诗|字符串)"
-    r"|(?:检查|看|修改|优化|分析|阅读|读|改|解释|润色)(?:一下|下|看)?(?:这|下面|以下|上面|语法|错别字)|解释|(?:下面|以下|这)[^\n]{0,12}(?:语法|语病|病句|通顺|对吗|错|bug|问题)|计算|算一?下|求(?:解)?"
+    r"|(?:检查|看|修改|优化|分析|阅读|读|改|解释|润色)(?:一下|下|看)?(?:这|下面|以下|上面|语法|错别字)|解释|换(?:个|一种)(?:说法|表达|方式)|改(?:一下|下)?(?:错别?字|病句|语病|标点)|(?:下面|以下|这)[^\n]{0,12}(?:语法|语病|病句|通顺|对吗|错|bug|问题)|计算|算一?下|求(?:解)?"
     r"|(?:(?:给|为|根据|按)(?:这|下面|以下|上面)[^\n]{0,12}?|用\S{1,12}?\s?)?(?:写|编|创作|生成|做|画|列|来|实现|造|起|设计|举|出|讲|说|随机|造句|背|唱)(?:出|一|个|首|篇|段|份|条|句|道|几|两|三|四|五|六|十|\d|[a-z]|快速|冒泡|单例|正则|代码|函数|脚本|诗|随机|单元|测试|注释|标题)"
     r")",
     re.IGNORECASE,

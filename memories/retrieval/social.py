@@ -13,6 +13,7 @@ _EN_SOCIAL = re.compile(
     rf"|(?:that|this|it|these|those|they)(?:['’]?s| is| was| are| were| sounds| looks| seems) {_VERY}{_GOOD}(?: (?:indeed|man|mate|to (?:know|hear)|of you))?"
     r"|(?:that|this|it) (?:worked|works|helped|helps|did it|fixed it|did the trick|solved it|makes sense)(?: (?:now|perfectly|great|fine|well|a lot|so much|for me|like a charm))?"
     r"|(?:you|u|that|this|it) (?:just )?(?:saved|made) my (?:day|life|bacon|week|night|morning)|(?:you|u|that|this) (?:crack|cracks|cracked) me up|(?:just|exactly) what i (?:needed|wanted|was looking for|meant)|that['’]?s (?:the one|it|right|exactly it)"
+    r"|i (?:see|get it|understand|know)(?: now)?|i['’]?(?:ll|m) (?:let (?:you|u) know|be (?:back|right back|there)|back|home|here|off|out|done|good|fine|ok|okay)(?: (?:now|soon|later))?|(?:great|good|nice|amazing|awesome) (?:work|job)(?: (?:today|everyone|team|all|guys|as always))*|(?:may )?god bless(?: (?:you|u|all))*"
     r"|(?:talk|see|speak|chat|catch)(?: to| with)?(?: you| u| ya)? (?:tomorrow|later|soon|then|tonight|next week)"
     r"|i (?:will|['’]?ll|ll)|i['’]?ll (?:try|do|check|look at|see|give|take|go with|think about|use|test|read)(?: (?:it|that|this|them|a|out|later|now|try|look|first|both|again|shot|go))*"
     r"|let me (?:try|check|see|think|look)(?: (?:it|that|this|about|out|first|for|a|sec|second|minute))*"
@@ -25,7 +26,7 @@ _EN_SOCIAL = re.compile(
     rf")?(?:[\s,!.]+(?:thanks|thank (?:you|u)|thx|ty|bye|cheers|then|again|indeed|so much|lol|haha|man|mate|too|much))*{_TAIL}",
     re.IGNORECASE,
 )
-_ZH_LEAD = r"(?:(?:好的?|嗯++|哦|行|可以|ok|那|哈++|谢谢(?:你|您)?|多谢|辛苦了?|知道了|明白了?|收到|再见|拜拜|晚安|早安?|早呀|早上好|中午好|晚上好|你好|没事|对|是的|哇|太好了)[了啦呀啊吧哦噢\s,，。!！~～、]*+){0,4}"
+_ZH_LEAD = r"(?:(?:好[的哒滴嘞吧呀]?|(?:你|您)辛苦了?|嗯++|哦|行|可以|ok|那|哈++|谢谢(?:你|您)?|多谢|辛苦了?|知道了|明白了?|收到|再见|拜拜|晚安|早安?|早呀|早上好|中午好|晚上好|你好|没事|对|是的|哇|太好了)[了啦呀啊吧哦噢\s,，。!！~～、]*+){0,4}"
 _ZH_SOCIAL = re.compile(
     rf"{_ZH_LEAD}(?:"
     r"(?:真的?)?(?:太|非常|十分|很|真)?(?:谢谢|感谢|多谢)(?:你|您|大家|各位|你们)?(?!.*(?:昨|上次|推荐|那))[^?？,，。\d但]{0,14}"
@@ -34,9 +35,9 @@ _ZH_SOCIAL = re.compile(
     r"|(?:就)?(?:按|照|听|依)(?:你|您)(?:说)?的(?:办|来|做|吧)?"
     r"|(?:祝|愿)(?:你|您|大家|你们|各位|福)?[^?？,，。\d]{0,12}|(?:今天|明天|一起|继续)?(?:也)?要?加油|(?:新年|生日|节日|周末|圣诞|中秋|国庆|五一|元旦|端午|春节|情人节)(?:快乐|愉快|好|安康)[^?？\d]{0,6}|恭喜(?:发财|你|您|啊|恭喜)*|万事如意|一路顺风|一路平安"
     r"|(?:你|您)(?:可)?(?:真|太|好|真是|真的|简直|就是|最(?![近后早初新])|很|超|实在|也太|人真|真心|可真)(?:的|是)?(?!.*(?:[我他她记说提谁哪]|上次|知道|推荐|什么|怎))[^?？,，。\d]{1,10}"
-    r"|(?:这个?|那个?)?(?:真|太|好|真是|可)(?:有意思|搞笑|好笑|有趣|逗|牛|强|厉害|给力|贴心|赞|绝|有用|方便|快|棒|香|实用|详细|清楚)(?:了|啦|吧|呀|啊)?"
-    r"|(?:你|您)?(?:早点|好好)(?:休息|睡)|(?:你|您)(?:先)?(?:忙|休息)|(?:吃|睡)(?:了|过)(?:吗|没|么)|(?:让|麻烦|辛苦|打扰|难为)(?:你|您)(?:久等|费心|了)*|(?:有|能)(?:你|您)真好|(?:回|改天|有空|下次|晚点|明天|明儿|回头|以后)(?:再)?(?:聊|见|说)|(?:这)?(?:正|就)是我(?:想)?(?:要|需要)的|(?:你|您)救了我(?:一命|的命)?|就是(?:这个|它|这样)|(?:先)?(?:不|没)(?:打扰|聊|说)(?:你|您)?"
-    rf")[了啦呀啊哈吧哦噢呢哟嘛的]*(?:么么哒?|比心|抱抱|mua)?(?:[\s,，!！。~～]*(?:谢谢|多谢|辛苦|拜拜|再见|晚安|哈哈+|谢谢(?:你|您))[了啦呀啊]*)*{_TAIL}",
+    r"|(?:这个?|那个?)?(?:真|太|好|真是|可)(?:有意思|可爱|聪明|会|搞笑|好笑|有趣|逗|牛|强|厉害|给力|贴心|赞|绝|有用|方便|快|棒|香|实用|详细|清楚)(?:了|啦|吧|呀|啊){0,2}(?:你|您)?"
+    r"|(?:你|您)?(?:早点|好好)(?:休息|睡)|(?:你|您)(?:先)?(?:忙|休息)|(?:吃|睡)(?:了|过)(?:吗|没|么)|(?:让|麻烦|辛苦|打扰|难为)(?:你|您)(?:久等|费心|了)*|(?:有|能)(?:你|您)真好|(?:回|改天|有空|下次|晚点|明天|明儿|回头|以后)(?:再)?(?:聊|见|说)|(?:这)?(?:正|就)是我(?:想)?(?:要|需要)的|(?:你|您)救了我(?:一命|的命)?|感恩有(?:你|您)|客气(?:啥|什么)|(?:早上?|中午|下午|晚上|大家|各位)好|就是(?:这个|它|这样)|(?:先)?(?:不|没)(?:打扰|聊|说)(?:你|您)?"
+    rf")[了啦呀啊哈吧哦噢呢哟嘛的]*(?:各位|大家|同学们|朋友们|宝|亲|家人们|老铁|兄弟)*(?:么么哒?|比心|抱抱|mua)?(?:[\s,，!！。~～]*(?:谢谢|多谢|辛苦|拜拜|再见|晚安|哈哈+|谢谢(?:你|您))[了啦呀啊]*)*{_TAIL}",
     re.IGNORECASE,
 )
 #: Questions to the bot about the bot.

@@ -11,7 +11,7 @@ from memories.retrieval.needless_words import ANY_LOCAL, LANGUAGE, TECHNOLOGY
 #: Longer questions tell of a life.
 MOST_CHARS, MOST_CHINESE = 110, 32
 
-_PLACES = (
+PLACES = (
     r"france|germany|spain|italy|portugal|england|britain|uk|scotland|ireland|norway|sweden|finland|denmark|iceland|russia|poland|ukraine|greece|turkey|egypt|kenya|nigeria"
     r"|south africa|morocco|china|japan|korea|mongolia|india|pakistan|nepal|thailand|vietnam|indonesia|malaysia|singapore|australia|new zealand|canada|mexico|brazil"
     r"|argentina|chile|peru|colombia|cuba|usa|the us|america|europe|asia|africa|antarctica|switzerland|austria|hungary|netherlands|belgium|israel|iran|iraq|saudi arabia"
@@ -39,7 +39,7 @@ _UNITS = r"mm|cm|km|m|meters?|metres?|miles?|feet|foot|inch(?:es)?|yards?|kilome
 ENGLISH = re.compile(
     r"\b(?:capital|population|currency|flag|area|gdp|president|official language|national \w+|climate|time ?zone)s? (?:city )?of\b|^\W*capitals?\b|\b(?:boiling|melting|freezing) point\b"
     r"|\bspeed of (?:light|sound)\b|\bsquare root\b|\bcube root\b|\bchemical \w+\b|\batomic \w+\b|\bperiodic table\b|\bformula (?:for|of)\b|\bdistance (?:between|from)\b|\bvalue of pi\b"
-    rf"|\b(?:capital|population|currency|language|people|president|mountains?|rivers?|states|provinces|timezone)\b.{{0,20}}\b(?:{_PLACES})\b|\b(?:{_PLACES})(?:'s)? (?:capital|population|currency|flag|president)\b"
+    rf"|\b(?:capital|population|currency|language|people|president|mountains?|rivers?|states|provinces|timezone)\b.{{0,20}}\b(?:{PLACES})\b|\b(?:{PLACES})(?:'s)? (?:capital|population|currency|flag|president)\b"
     r"|\b(?:larg|tall|high|bigg|long|deep|small|fast|old|hott|cold|heavi|dead)est (?:\w+ )?(?:planet|country|city|mountain|river|ocean|lake|animal|desert|island|building|continent|bird|mammal|fish|state|bridge|waterfall|tree|snake|in the world|on earth|ever)\b"
     r"|\bwhat (?:does|do|did|is) .{1,40}\bmean(?:ing)?\b|\b(?:meaning|definition|plural|opposite|past tense) of\b|\b(?:synonym|antonym|rhyme|another word)s? (?:for|of|with)\b|\bwhat rhymes with\b"
     rf"|\bhow (?:do|would|to|can|does) (?:you |i |u |we |one )?(?:say|spell|pronounce|write) .{{1,60}}\b(?:{LANGUAGE})\b|\bin (?:{LANGUAGE})\W*$|\bhow (?:do|to) (?:you |i |u )?(?:spell|pronounce)\b"
@@ -74,7 +74,7 @@ _LIFE = re.compile(
     re.IGNORECASE,
 )
 
-_ZH_PLACES = r"中国|美国|英国|法国|德国|日本|韩国|俄罗斯|印度|加拿大|澳大利亚|澳洲|新西兰|巴西|阿根廷|墨西哥|意大利|西班牙|葡萄牙|荷兰|瑞士|瑞典|挪威|芬兰|丹麦|希腊|土耳其|埃及|南非|泰国|越南|新加坡|马来西亚|印尼|蒙古|朝鲜|伊朗|以色列|欧洲|亚洲|非洲|世界|全球"
+ZH_PLACES = r"中国|美国|英国|法国|德国|日本|韩国|俄罗斯|印度|加拿大|澳大利亚|澳洲|新西兰|巴西|阿根廷|墨西哥|意大利|西班牙|葡萄牙|荷兰|瑞士|瑞典|挪威|芬兰|丹麦|希腊|土耳其|埃及|南非|泰国|越南|新加坡|马来西亚|印尼|蒙古|朝鲜|伊朗|以色列|欧洲|亚洲|非洲|世界|全球"
 _ZH_THINGS = (
     r"太阳系|行星|银河|宇宙|黑洞|地球|月球|月亮|火星|木星|土星|金星|太阳(?!能|镜)|赤道|恐龙|重力|引力|相对论|量子|原子|分子|电子层|光合作用|进化论|爱因斯坦|牛顿|达尔文|莎士比亚|哈姆雷特|贝多芬"
     r"|莫扎特|达芬奇|梵高|蒙娜丽莎|拿破仑|鲁迅|李白|杜甫|苏轼|白居易|孔子|老子|孟子|曹操|诸葛亮|秦始皇|武则天|康熙|红楼梦|西游记|水浒传?|三国演义|静夜思|史记|论语|道德经|[夏商周秦汉隋唐宋元明清]朝"
@@ -85,10 +85,10 @@ _ZH_TECH = rf"(?:{TECHNOLOGY}|正则|递归|闭包|多线程|指针|快速排序
 _ZH_NUMBER = r"[\d〇零一二三四五六七八九十百千万亿两半]"
 _ZH_UNITS = r"公里|千米|英里|海里|米|厘米|毫米|英尺|英寸|公斤|千克|克|磅|盎司|斤|两|吨|升|毫升|加仑|亩|公顷|平方米|光年|摄氏度|华氏度|小时|分钟|秒|天|美元|欧元|日元|英镑|港币|字节|kb|mb|gb|km|kg|cm|mm|m|g"
 CHINESE = re.compile(
-    rf"(?:{_ZH_PLACES})的?(?:现任|首任)?(?:总理|首相|国王|女王|货币|总统|主席|语言|国花|国鸟)"
+    rf"(?:{ZH_PLACES})的?(?:现任|首任)?(?:总理|首相|国王|女王|货币|总统|主席|语言|国花|国鸟)"
     r"|首都|国旗|国歌|官方语言|人口(?:是|有)?多少|海拔|沸点|熔点|冰点|密度|化学式|分子式|元素符号|原子序数|光速|音速|面积公式|体积公式|周长公式|[角圆方]形的?(?:面积|周长|体积|内角)|平方是|开平方|开根号|次方"
     r"|最(?:高|大|长|深|小|快|远|热|冷|多|重|古老)的(?:山|河|江|湖|国家|城市|动物|沙漠|海|洋|岛|星|大陆|洲|建筑|鸟|鱼|树|瀑布|半岛|高原|平原|盆地|省|桥|塔)"
-    rf"|^\W*(?:谁是)?(?:{_ZH_PLACES})上?(?:的|有|一共有|总共有|是|上)?(?:几|多少|最|首都|人口|面积|货币|总统|国旗|第[一二三四五六七八九十\d]+任|在哪|位于|哪个洲|官方)"
+    rf"|^\W*(?:谁是)?(?:{ZH_PLACES})上?(?:的|有|一共有|总共有|是|上)?(?:几|多少|最|首都|人口|面积|货币|总统|国旗|第[一二三四五六七八九十\d]+任|在哪|位于|哪个洲|官方)"
     r"|(?:山|峰|江|河|湖|海|洋|塔|瀑布|沙漠|大桥|峡谷)(?:到底)?有?多(?:高|长|大|深|宽|远)|(?<!那本)(?<!那部)(?:的|》|x\s)(?:作者|导演|发明者|发明人|主演|原唱|创始人)是谁"
     r"|谁(?:发明|发现|创作|提出|建造|导演|画|写)了?(?!.*(?:文档|代码|报告|邮件|周报|方案|接口|脚本|注释))|谁(?:发明|写|画|发现|提出|创作|唱|导演|演|建造|设计)的"
     r"|是(?:什么|啥|哪个)意思|什么意思|啥意思|的意思是|怎么(?:读|念|拼|组词|造句)|(?:近|反)义词|拼音|笔顺|偏旁|部首|下一句|上一句|出自哪|歇后语|成语"
@@ -111,7 +111,7 @@ CHINESE = re.compile(
 #: A person of whom something is asked: «did Caroline …».
 _SOMEBODY = re.compile(
     r"\b(?:did|does|do|is|was|has|had|will|would|can|are|were|could|should)\s+"
-    rf"(?!(?:{_THINGS}|{_PLACES}|{LANGUAGE}|{TECHNOLOGY})\b)(?-i:[A-Z][a-z]+)",
+    rf"(?!(?:{_THINGS}|{PLACES}|{LANGUAGE}|{TECHNOLOGY})\b)(?-i:[A-Z][a-z]+)",
     re.IGNORECASE,
 )
 CHINESE_THINGS = re.compile(_ZH_THINGS)

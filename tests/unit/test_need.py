@@ -22,7 +22,7 @@ NO_SIGN = {
     """,
     "no_sign": """
         fix the login bug | run all tests | translate: good morning | write a haiku about rain | print the report
-        | good morning everyone | translate good into French | summarize | hello world | 写一首诗 | 打开客厅的灯
+        | good bread everywhere | translate good into French | summarize | hello world | 写一首诗 | 打开客厅的灯
         | 翻译成英文
         | 运行全部测试 | 画一只猫
     """,
@@ -109,7 +109,7 @@ def test_sentences_that_use_words_of_programs_are_no_code(message: str) -> None:
         ("发布阿波罗项目", "阿波罗", "project"),
         ("用apollo发布", "apollo", "project"),
         ("ship c++ build", "C++", "project"),
-        ("good morning everyone", "go", "no_sign"),  # not a word of its own
+        ("good bread everywhere", "go", "no_sign"),  # not a word of its own
         ("ship apollo-next", "apollo", "project"),
         ("ship pollo", "apollo", "no_sign"),
         ("ship everything", "", "no_sign"),

@@ -1,6 +1,7 @@
 """How often the rules are right on everyday messages, which people labelled by common sense (D3).
 
-The rules were fitted on all but the last lists in turn; how they did on each when it was new stands in its first line.
+The rules were improved on every list but `sealed`, so that these tests hold what was reached and do not measure it.
+What to expect of new messages stands in the first line of each list, as it was when the list was new.
 """
 
 import statistics
@@ -59,6 +60,32 @@ def test_the_lists_are_long_and_half_of_them_chinese() -> None:
 def test_what_asks_for_nothing_of_anybody_needs_no_memory(message: str, rule: str) -> None:
     need = need_of(message)
     assert (need.retrieve, need.rule) == (False, rule)
+
+
+@pytest.mark.parametrize(
+    ("general", "own"),
+    [
+        ("does honey go bad", "is the honey still good"),
+        ("how often should you water a cactus", "how often should I water the fern"),
+        ("how many players in a football team", "who else is in the team"),
+        ("what does git rebase do", "which python version do we run"),
+        ("are sharks mammals", "are the cousins coming"),
+        ("thanks, you've been really helpful!", "thanks! also whats the address again"),
+        ("孕妇能吃螃蟹吗", "奶奶能吃螃蟹吗"),
+        ("狗为什么摇尾巴", "我家狗为什么不吃东西"),
+        ("nginx怎么配置反向代理", "线上nginx怎么又502"),
+        ("好的，我试试", "好的，那会议改到几点"),
+        ("你会唱歌吗", "你上次说的方法叫什么"),
+    ],
+)
+def test_the_build_of_a_message_tells_a_general_one_from_somebodys_own(general: str, own: str) -> None:
+    assert not need_of(general).retrieve
+    assert need_of(own).retrieve
+
+
+@pytest.mark.parametrize("message", ["broke up with jake", "快递到了没", "roll back the release", "左膝还是右膝"])
+def test_a_message_that_leaves_out_whose_it_is_needs_memory(message: str) -> None:
+    assert need_of(message).retrieve
 
 
 @pytest.mark.parametrize(
