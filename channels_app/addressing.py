@@ -3,12 +3,10 @@
 from dataclasses import replace
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-
-from channels_app import platforms
 from channels_app.models import Channel
+from channels_app.places import place_of
 from memories.conf import conf
-from memories.exceptions import InvalidAddress, ScopeNotFound
+from memories.exceptions import ScopeNotFound
 from memories.models import BotKey, Scope
 from memories.retrieval import Place
 from memories.scoping import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
@@ -21,7 +19,8 @@ def resolve_address(key: BotKey, address: Address) -> Resolved:
 
     Whose chat it is, is told to a key that reaches the memory of its peer: to others such a chat is unknown.
     """
-    address, channel = _channel_of(key.workspace_id, address)
+    platform, channel = place_of(key.workspace_id, address.platform, address.account)
+    address = address if platform == address.platform else replace(address, platform=platform)
     rules = channel.rules() if channel else default_rules()
     known = _with_speaker(key.workspace_id, address, rules)
     if known is not address:
@@ -29,30 +28,6 @@ def resolve_address(key: BotKey, address: Address) -> Resolved:
         if key.may_reach(resolved.user_scope or ""):
             return resolved
     return resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
-
-
-def _channel_of(workspace_id: int, address: Address) -> tuple[Address, Channel | None]:
-    """An address with the name its platform is known by, and the channel it belongs to, if that has been heard of.
-
-    Raises InvalidAddress where the platform is not known, or the account differs from a known one by its case alone.
-    """
-    channels = Channel.objects.filter(workspace_id=workspace_id)
-    known = channels.filter(platform=address.platform, account=address.account).first()
-    if known:
-        return address, known
-    places = set(channels.values_list("platform", "account"))
-    allowed = {platform for platform, _account in places}
-    if address.platform not in platforms.KNOWN and platforms.has_memories(workspace_id, address.platform):
-        allowed.add(address.platform)
-    named = replace(address, platform=platforms.named(address.platform, allowed))
-    if (named.platform, named.account) in places:
-        return named, channels.filter(platform=named.platform, account=named.account).first()
-    plain = platforms.folded(named.account)
-    for platform, account in places:
-        if platform == named.platform and platforms.folded(account) == plain:
-            said = _("This account is known as “%(account)s”: another spelling would begin another memory.")
-            raise InvalidAddress(said % {"account": account}, field="address.account")
-    return named, None
 
 
 def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> Address:

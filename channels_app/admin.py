@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
+from channels_app import platforms
 from channels_app.models import Channel
 from memories.admin.bringing_back import RevertibleHistory
 from memories.admin.wall import EDIT, WalledAdmin
@@ -30,10 +32,18 @@ _HELP = {
 }
 
 
+class ChannelForm(forms.ModelForm[Channel]):
+    """A channel as people add it: its platform is written as addresses are read."""
+
+    def clean_platform(self) -> str:
+        return platforms.folded(self.cleaned_data["platform"])
+
+
 @admin.register(Channel)
 class ChannelAdmin(RevertibleHistory, WalledAdmin):
     """A channel appears by itself when a bot first speaks from it; people set its rules."""
 
+    form = ChannelForm
     members_may = EDIT | {"add"}
     revertible = (
         "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",

@@ -23,21 +23,27 @@ def folded(name: str) -> str:
 
 
 def named(name: str, allowed: Collection[str], *, field: str = "address.platform") -> str:
-    """The name of a platform as it is known.
+    """The name of a platform as it is known. Raises InvalidAddress, naming the one that was probably meant."""
+    known = spelled(name, allowed, field=field)
+    if known in KNOWN or known in allowed:
+        return known
+    said = _("The platform “%(name)s” is not known here. Known are %(known)s, and those of channels.")
+    raise InvalidAddress(said % {"name": name, "known": ", ".join(KNOWN)}, field=field)
 
-    Raises InvalidAddress, naming the one that was probably meant.
+
+def spelled(name: str, allowed: Collection[str], *, field: str = "address.platform") -> str:
+    """The name of a platform as it is known, or as a new one is written.
+
+    Raises InvalidAddress where it is neither, but nearly one that is known.
     """
-    if name in allowed:
-        return name
-    plain = folded(name)
+    plain = name if name in allowed else folded(name)
     if plain in KNOWN or plain in allowed:
         return plain
     meant = _ALIASES.get(plain) or next(iter(get_close_matches(plain, [*KNOWN, *allowed], n=1, cutoff=0.75)), None)
-    if meant:
-        said = _("The platform “%(name)s” is not known here; did you mean “%(meant)s”?")
-        raise InvalidAddress(said % {"name": name, "meant": meant}, field=field)
-    said = _("The platform “%(name)s” is not known here. Known are %(known)s, and those of channels.")
-    raise InvalidAddress(said % {"name": name, "known": ", ".join(KNOWN)}, field=field)
+    if meant is None:
+        return plain
+    said = _("The platform “%(name)s” is not known here; did you mean “%(meant)s”?")
+    raise InvalidAddress(said % {"name": name, "meant": meant}, field=field)
 
 
 def allowed_in(workspace_id: int) -> set[str]:

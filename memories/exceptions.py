@@ -36,6 +36,12 @@ class ScopeNotFound(PlatformError):
     code = "not_found"
 
 
+class ChannelNotFound(PlatformError):
+    """No such channel."""
+
+    code = "not_found"
+
+
 class ScopeFrozen(PlatformError):
     """This scope is frozen: it can be read, but nothing new is written to it."""
 

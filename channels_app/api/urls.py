@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from channels_app.api.channels import ChannelView, PlatformView
 from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
 from channels_app.api.sessions import SessionsView
@@ -12,6 +13,8 @@ urlpatterns = [
     path("context", ContextView.as_view(), name="context"),
     path("recall", RecallView.as_view(), name="recall"),
     path("entries", EntriesView.as_view(), name="entries"),
+    path("channels/<str:platform>", PlatformView.as_view(), name="platform-channel"),
+    path("channels/<str:platform>/<path:account>", ChannelView.as_view(), name="channel"),
     path("sessions", SessionsView.as_view(), name="sessions"),
     path("scopes/resolve", ResolveView.as_view(), name="scopes-resolve"),
 ]

@@ -19,6 +19,7 @@ from memories.exceptions import (
     BatchNotFound,
     BatchSettled,
     BudgetSpent,
+    ChannelNotFound,
     EmbedderFailed,
     EntryNotFound,
     HistoryDiffers,
@@ -41,6 +42,7 @@ from memories.exceptions import (
 STATUSES: dict[type[PlatformError], int] = {
     InvalidDraft: status.HTTP_400_BAD_REQUEST,
     InvalidAddress: status.HTTP_400_BAD_REQUEST,
+    ChannelNotFound: status.HTTP_404_NOT_FOUND,
     ScopeNotFound: status.HTTP_404_NOT_FOUND,
     ScopeFrozen: status.HTTP_409_CONFLICT,
     EntryNotFound: status.HTTP_404_NOT_FOUND,

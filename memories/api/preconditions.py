@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
-from memories.models import Entry
+from memories.models import Recorded
 
 _VERSION = re.compile(r'"(?P<quoted>[0-9]{1,18})"|(?P<bare>[0-9]{1,18})')
 
@@ -23,6 +23,6 @@ def expected_version(request: Request) -> int | None:
     return int(read["quoted"] or read["bare"])
 
 
-def etag(entry: Entry) -> dict[str, str]:
-    """The header that names the version of an entry."""
-    return {"ETag": f'"{entry.version}"'}
+def etag(row: Recorded) -> dict[str, str]:
+    """The header that names the version of a row."""
+    return {"ETag": f'"{row.version}"'}

@@ -28,11 +28,14 @@ class Access:
     stranger: int = 404  # a bot of another workspace
     narrow: int = 404  # a bot of hers whose key does not reach the scope
     decides: bool = False  # only a key that may administer
+    begins: bool = False  # what is not there yet: nothing is unknown to it
 
 
 ENTRY = "api/v1/entries/<uuid:uid>"
 BATCH = "api/v1/batches/<uuid:uid>"
 NOBODY = "019a0000-0000-7000-8000-000000000000"
+PLATFORM = "api/v1/channels/<str:platform>"
+CHANNEL = f"{PLATFORM}/<path:account>"
 SESSION = "api/v1/sessions/<str:key>"
 ACCESS = {
     ("api/v1/turns", "POST"): Access(
@@ -62,6 +65,10 @@ ACCESS = {
     (f"{SESSION}/reset", "POST"): Access(body={}),
     (f"{SESSION}/flush", "POST"): Access(body={"version": 1, "reply": "NO_REPLY"}),
     (f"{SESSION}/compact", "POST"): Access(body={}, answer=202),
+    (PLATFORM, "GET"): Access(),
+    (PLATFORM, "PUT"): Access(body={"need": "off"}, decides=True, stranger=201, begins=True),
+    (CHANNEL, "GET"): Access(),
+    (CHANNEL, "PUT"): Access(body={"need": "off"}, decides=True, stranger=201, begins=True),
     ("api/v1/batches", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/batches", "POST"): Access(
         body={"scope": SCOPE, "verb": "expire", "entries": [NOBODY]}, answer=404
