@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -32,6 +32,9 @@ RULES = (
     "group_user_recall",
     "need",
 )
+
+PLATFORM = OpenApiParameter("platform", {"type": "string", "minLength": 1, "maxLength": 40}, OpenApiParameter.PATH)
+ACCOUNT = OpenApiParameter("account", {"type": "string", "minLength": 1, "maxLength": 200}, OpenApiParameter.PATH)
 
 
 class Place(fields.StrictSerializer):
@@ -91,12 +94,13 @@ class ChannelView(Call):
     required = {"GET": Permission.READ, "PUT": Permission.ADMIN}
     versioned = ("PUT",)
 
-    @extend_schema(operation_id="read_channel", responses=ChannelAnswer)
+    @extend_schema(operation_id="read_channel", parameters=[PLATFORM, ACCOUNT], responses=ChannelAnswer)
     def get(self, request: Request, platform: str, account: str = "") -> Response:
         return _shown(_channel(request, platform, account))
 
     @extend_schema(
         operation_id="set_channel_rules",
+        parameters=[PLATFORM, ACCOUNT],
         description="Set rules of a channel; it begins here if nobody has spoken from it yet.",
         request=NewRules,
         responses={200: ChannelAnswer, 201: ChannelAnswer},
@@ -119,12 +123,13 @@ class ChannelView(Call):
 class PlatformView(ChannelView):
     """The rules of a platform's messages that name no account."""
 
-    @extend_schema(operation_id="read_channel_without_account", responses=ChannelAnswer)
+    @extend_schema(operation_id="read_channel_without_account", parameters=[PLATFORM], responses=ChannelAnswer)
     def get(self, request: Request, platform: str, account: str = "") -> Response:
         return super().get(request, platform)
 
     @extend_schema(
         operation_id="set_rules_without_account",
+        parameters=[PLATFORM],
         request=NewRules,
         responses={200: ChannelAnswer, 201: ChannelAnswer},
     )
