@@ -112,7 +112,23 @@ def test_a_known_project_needs_memory_whatever_is_asked_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["<a", "“", "select a,", "a, ", "就先这样", "ok ", "what is the ", "how many ", "把", "1 "]
+    "part",
+    [
+        "<a",
+        "“",
+        "select a,",
+        "a, ",
+        "就先这样",
+        "ok ",
+        "what is the ",
+        "how many ",
+        "把",
+        "1 ",
+        "哈",
+        "thanks ",
+        "is a ",
+        "Aa nice ",
+    ],
 )
 def test_long_messages_are_judged_at_once(part: str) -> None:
     begun = time.perf_counter()
