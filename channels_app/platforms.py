@@ -12,9 +12,12 @@ from memories.models import Scope
 from memories.scoping import platform_of_key, starts_of_keys
 
 #: Known everywhere; a workspace knows those of its channels, too.
-KNOWN = ("cli", "dingtalk", "lark", "telegram", "web", "wechat")
+KNOWN = (
+    "cli", "dingtalk", "discord", "email", "lark", "line", "matrix", "messenger", "qq", "signal", "slack", "sms",
+    "teams", "telegram", "web", "wechat", "wecom", "whatsapp",
+)  # fmt: skip
 #: What else people call them.
-_ALIASES = {"feishu": "lark", "ding": "dingtalk", "weixin": "wechat", "tg": "telegram"}
+_ALIASES = {"feishu": "lark", "ding": "dingtalk", "weixin": "wechat", "wx": "wechat", "tg": "telegram"}
 
 
 def folded(name: str) -> str:
