@@ -17,6 +17,9 @@ MOST_SECONDS = 10.0
 #: What takes longer than this waits in so many threads of a web worker at a time; the others go on answering.
 SOON_SECONDS = 1.0
 MOST_SLOW = 2
+#: Only those who have a key get these. Nobody else is waited for: two who send nothing more keep a web worker from all
+#: other work, as granian reads bodies.
+REFUSED = ("411", "413", "415")
 _CHUNK = 65_536
 
 
@@ -88,7 +91,7 @@ class UnreadBodies:
         body = environ["wsgi.input"] = Body(environ["wsgi.input"], int(length) if length else None)
         head = Head()
         answer = self._application(environ, head)
-        if body.has_more():
+        if body.has_more() and head.status.startswith(REFUSED):
             answer = [_whole(answer)]
             if not self._discard(body):
                 head.headers = [*head.headers, ("Connection", "close")]
