@@ -107,6 +107,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "memplatform.proxies.TrustedProxies",
     "memplatform.trace.RequestTrace",
+    "memplatform.storing.NotKept",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

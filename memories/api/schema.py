@@ -20,7 +20,14 @@ _VERSION = OpenApiParameter(
     description="The version (ETag) that was read; when it is no longer the current one: 412. Absent: last write wins.",
 )
 ERROR_TYPES = ("validation_error", "client_error", "server_error")
-READS = ("400", "401", "403", "404", "429")
+_WAIT = OpenApiParameter(
+    "Retry-After",
+    int,
+    OpenApiParameter.HEADER,
+    response=["429", "503"],
+    description="After so many seconds it may go better.",
+)
+READS = ("400", "401", "403", "404", "429", "503")
 WRITES = ("409", "411", "413", "415")
 
 
@@ -45,7 +52,7 @@ class CallSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         handler = getattr(self.view, self.method.lower(), None)
         shared = [_KEY] if getattr(handler, "is_repeatable", False) else []
-        return shared + ([_VERSION] if self._takes_version() else [])
+        return [_WAIT, *shared] + ([_VERSION] if self._takes_version() else [])
 
     def _takes_version(self) -> bool:
         return self.method in getattr(self.view, "versioned", ())

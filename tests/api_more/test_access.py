@@ -102,6 +102,7 @@ def test_alices_bot_may(workspace: Workspace, rows: dict[str, Any], route: str, 
     access = ACCESS[route, method]
     answer = call(make_key(workspace), route, method, rows, access.body)
     assert answer.status_code == access.answer, answer.content
+    assert answer.headers["Cache-Control"] == "no-store"
 
 
 def unknown(workspace: Workspace) -> str:
@@ -137,6 +138,7 @@ def test_without_a_valid_key_nobody_may(
     answer = call(key(workspace), route, method, rows, ACCESS[route, method].body)
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["Cache-Control"] == "no-store"
     assert code_of(answer) == ("authentication_failed" if key is not none else "not_authenticated")
     assert list(Entry.objects.values()) == before
 
@@ -159,6 +161,10 @@ def test_a_writing_key_writes_only(workspace: Workspace, rows: dict[str, Any], r
         assert (answer.status_code, code_of(answer)) == (403, "permission_denied")
     else:
         assert answer.status_code == access.answer
+
+
+def test_what_is_no_call_is_not_kept_either(db: None) -> None:
+    assert Client().get("/api/v1/nothing").headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize(("route", "method"), [asked for asked, access in ACCESS.items() if access.decides])

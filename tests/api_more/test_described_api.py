@@ -124,7 +124,8 @@ def test_every_call_describes_its_key_its_errors_and_its_headers() -> None:
     for path, item in SchemaGenerator().get_schema(request=None, public=True)["paths"].items():
         for method, call in item.items():
             assert call["security"] == [{"botKey": []}], path
-            assert {"400", "401", "403", "429"} <= set(call["responses"])
+            assert {"400", "401", "403", "429", "503"} <= set(call["responses"])
+            assert all("Retry-After" in call["responses"][code]["headers"] for code in ("429", "503"))
             for code in set(call["responses"]) - {"200", "201", "202"}:
                 shape = call["responses"][code]["content"]["application/json"]["schema"]
                 assert shape == {"$ref": "#/components/schemas/ErrorAnswer"}
