@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.client import ClientHandler
+from django.utils import translation
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
@@ -56,6 +57,13 @@ def deterministic_embedder(settings: Any) -> None:
     settings.MEMORY_EMBED_RECALL_SECONDS = 5.0  # a busy machine must not degrade a test by accident
     settings.MEMORY_EMBED_PENDING_SECONDS = 0.0  # no worker embeds beside a test
     embeddings.forget()
+
+
+@pytest.fixture(autouse=True)
+def every_test_begins_in_english() -> Iterator[None]:
+    """What a request of one test asked for in Chinese is not said in Chinese in the next."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True)
