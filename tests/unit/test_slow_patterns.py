@@ -27,10 +27,13 @@ BOUNDS = {
     "memories.retrieval.past._SPOKEN": need.LOOK_CHARS,
     "memories.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
     "memories.rewording.reporting.OPEN": reporting.OPEN_CHARS,
+    "memories.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
+    "memories.differences._MADE_OF_KNOWN": 8,
     "memories.rewording.amounts:": 100,  # an amount that was read before
     "memories.rewording.dated:": 100,
     "memories.conf:": 1_000,  # what an operator sets
 }
+MOST_TEXTS = 300  # made of one pattern
 FIXED = [
     " ",
     "a",
@@ -80,7 +83,8 @@ def bound_of(name: str) -> int:
 def hostile(one: Used, size: int) -> Iterator[str]:
     for piece in FIXED:
         yield (piece * (size // len(piece) + 1))[:size]
-    yield from pumped.pumped(one.pattern, size)
+    made = list(dict.fromkeys(pumped.pumped(one.pattern, size)))
+    yield from made[:: len(made) // MOST_TEXTS + 1]
 
 
 def seconds(one: Used, text: str) -> float:
