@@ -60,6 +60,13 @@ def _share(text: str) -> str | None:
         return "a number between -1 and 1"
 
 
+def _seconds(text: str) -> str | None:
+    try:
+        return None if 0 < float(text) < 86_400 else "a number of seconds"
+    except ValueError:
+        return "a number of seconds"
+
+
 def _switch(text: str) -> str | None:
     return None if text.strip().lower() in _SWITCH else "yes or no"
 
@@ -134,6 +141,8 @@ CHECKS: dict[str, Callable[[str], str | None]] = {
     "MEMPLATFORM_PUBLIC_URL": _public,
     "MEMPLATFORM_TRUSTED_PROXIES": _networks,
     "MEMPLATFORM_LOGIN_HOURS": _hours,
+    "MEMPLATFORM_REQUEST_SECONDS": _seconds,
+    "MEMPLATFORM_STATEMENT_SECONDS": _seconds,
     "MEMPLATFORM_TEST_CLOCK": _switch,
     "DEBUG": _switch,
     "DATABASE_URL": _database,

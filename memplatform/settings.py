@@ -72,6 +72,8 @@ _PUBLIC_HOST = [urlsplit(PUBLIC_URL).hostname] if PUBLIC_URL else []
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), *_PUBLIC_HOST, *LOOPBACK]
 HOST = env("MEMPLATFORM_HOST", default="127.0.0.1")
 PORT = env.int("MEMPLATFORM_PORT", default=8000)
+#: Of the processor, for one call of the API; what has not ended by then is given up (memplatform.request_budget).
+REQUEST_SECONDS = env.float("MEMPLATFORM_REQUEST_SECONDS", default=10)
 #: X-Memplatform-Now is believed only when this is on (tests of time).
 TEST_CLOCK = env.bool("MEMPLATFORM_TEST_CLOCK", default=False)
 #: Opens /metrics and the details of /readyz; the first start makes one.
@@ -116,6 +118,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "memplatform.request_budget.RequestBudget",
     "memplatform.wall.WorkspaceWall",
     "memplatform.zone.OperatorsZone",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -79,6 +79,13 @@ class DatabaseTooSlow(drf.APIException):
     wait = 5
 
 
+class ComputedTooLong(drf.APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_detail = _("This took too long to compute and was given up; send less at once.")
+    default_code = "too_slow"
+    wait = 5
+
+
 class ExceptionHandler(StandardHandler):
     """Turns errors of the platform into those the standard shape knows."""
 

@@ -17,6 +17,8 @@ UNUSABLE = [
     ("MEMPLATFORM_HOST", "http://127.0.0.1"),
     ("MEMPLATFORM_HOST", "127.0.0.1:8000"),
     ("MEMPLATFORM_TEST_CLOCK", "perhaps"),
+    ("MEMPLATFORM_REQUEST_SECONDS", "soon"),
+    ("MEMPLATFORM_STATEMENT_SECONDS", "-1"),
     ("DEBUG", "ja"),
     ("DATABASE_URL", "garbage"),
     ("DATABASE_URL", "sqlite://"),
