@@ -29,6 +29,8 @@ BOUNDS = {
     "memories.rewording.reporting.OPEN": reporting.OPEN_CHARS,
     "memories.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
     "memories.differences._MADE_OF_KNOWN": 8,
+    "memories.outdating.": 600,  # what is longer is no statement about one thing
+    "memories.retrieval.general_questions.": 2 * need.LOOK_CHARS + 1,
     "memories.rewording.amounts:": 100,  # an amount that was read before
     "memories.rewording.dated:": 100,
     "memories.conf:": 1_000,  # what an operator sets
