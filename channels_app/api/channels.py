@@ -93,6 +93,7 @@ class ChannelView(Call):
 
     required = {"GET": Permission.READ, "PUT": Permission.ADMIN}
     versioned = ("PUT",)
+    tagged = ("GET", "PUT")
 
     @extend_schema(operation_id="read_channel", parameters=[PLATFORM, ACCOUNT], responses=ChannelAnswer)
     def get(self, request: Request, platform: str, account: str = "") -> Response:

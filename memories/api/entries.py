@@ -74,6 +74,7 @@ class EntriesView(Call):
     """Save a memory on purpose; list what is remembered."""
 
     required = {"GET": Permission.READ, "POST": Permission.WRITE}
+    tagged = ("POST",)
     queried = {"GET": EntryFilter}
     new_entry: type[NewEntry] = NewEntry
 

@@ -75,6 +75,7 @@ class EntryView(Call):
 
     required = {"GET": Permission.READ, "PATCH": Permission.WRITE, "DELETE": Permission.WRITE}
     versioned = ("PATCH", "DELETE")
+    tagged = ("GET", "PATCH", "DELETE")
     queried = {"DELETE": Going}
 
     @extend_schema(operation_id="read_entry", responses=EntryWithLineage)
@@ -124,6 +125,7 @@ class RestoreView(Call):
 
     required = {"POST": Permission.WRITE}
     versioned = ("POST",)
+    tagged = ("POST",)
 
     @extend_schema(operation_id="restore_entry", request=Term, responses=EntryWithCopies)
     @repeatable
@@ -144,6 +146,7 @@ class RevertView(Call):
 
     required = {"POST": Permission.WRITE}
     versioned = ("POST",)
+    tagged = ("POST",)
 
     @extend_schema(operation_id="revert_entry", request=Wanted, responses=answers.EntryAnswer)
     @repeatable

@@ -27,6 +27,13 @@ _WAIT = OpenApiParameter(
     response=["429", "503"],
     description="After so many seconds it may go better.",
 )
+_TAG = OpenApiParameter(
+    "ETag",
+    str,
+    OpenApiParameter.HEADER,
+    response=["200", "201"],
+    description="The version of the row, for If-Match.",
+)
 READS = ("400", "401", "403", "404", "429", "503")
 WRITES = ("409", "411", "413", "415")
 
@@ -52,7 +59,8 @@ class CallSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         handler = getattr(self.view, self.method.lower(), None)
         shared = [_KEY] if getattr(handler, "is_repeatable", False) else []
-        return [_WAIT, *shared] + ([_VERSION] if self._takes_version() else [])
+        tagged = [_TAG] if self.method in getattr(self.view, "tagged", ()) else []
+        return [_WAIT, *shared, *tagged] + ([_VERSION] if self._takes_version() else [])
 
     def _takes_version(self) -> bool:
         return self.method in getattr(self.view, "versioned", ())
