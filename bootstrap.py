@@ -16,7 +16,7 @@ def main() -> None:
     if sys.version_info[:2] < NEEDED:
         start_again_with(newer_python())
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from memplatform import installation
+    from memplatform.setup import installation
 
     sys.exit(installation.main(sys.argv[1:]))
 

@@ -43,9 +43,9 @@ def execute(arguments: list[str]) -> None:
     try:
         execute_from_command_line(arguments)
     except (OperationalError, ProgrammingError) as problem:
-        from memplatform import database_state
+        from memplatform.database import state
 
-        if (sentence := database_state.explanation(problem)) is None:
+        if (sentence := state.explanation(problem)) is None:
             raise
         sys.exit(sentence)
 
@@ -77,10 +77,10 @@ def announce() -> None:
         import django
 
         django.setup()
-        from memplatform import heartbeat, parent
+        from memplatform.processes import heartbeat, parent_watch
 
         if name == "worker":
-            parent.end_with_parent()
+            parent_watch.end_with_parent()
         else:
             heartbeat.start(name)
 

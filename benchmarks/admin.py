@@ -108,7 +108,7 @@ def said(pick: random.Random) -> str:
 
 
 def entry_of(pick: random.Random, n: int, scope: Any, now: datetime) -> Any:
-    from memories import text
+    from memories.language import text
     from memories.models import Entry
 
     content = f"{said(pick)} {n}" + (" quincunx" if n % 20_000 == 7 else "")
@@ -128,8 +128,8 @@ def people() -> dict[str, Any]:
     from django.db import connection
     from django.test import Client
 
-    from memories import walls
     from memories.models import Member, Workspace
+    from memories.tenancy import row_level_security
 
     users = get_user_model().objects
     member = users.create_user("member", is_staff=True)
@@ -139,7 +139,7 @@ def people() -> dict[str, Any]:
         clients[name] = Client(SERVER_NAME="localhost")
         clients[name].force_login(user)
     with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")
+        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
     return clients
 
 

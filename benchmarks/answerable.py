@@ -65,9 +65,10 @@ def ask_all(memories: list[Young]) -> Iterator[dict[str, Any]]:
 def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
     from datetime import UTC, datetime, timedelta
 
-    from memories import embedder, store
+    from memories import entries
     from memories.choices import EntryType, ScopeKind, Source
-    from memories.drafts import Draft
+    from memories.entries.draft import Draft
+    from memories.index import worker
     from memories.models import Scope
 
     scope = Scope.objects.create(workspace=workspace, key=name, kind=ScopeKind.USER)
@@ -83,14 +84,14 @@ def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
         )
         for n, text in enumerate(young.texts)
     ]
-    store.remember_many(drafts, now=begun + timedelta(days=2), actor="job:evaluate")
-    embedder.drain(now=datetime.now(UTC))
+    entries.remember_many(drafts, now=begun + timedelta(days=2), actor="job:evaluate")
+    worker.drain(now=datetime.now(UTC))
     scope.refresh_from_db()
     return scope
 
 
 def _is_cjk(text: str) -> bool:
-    from memories.retrieval.nearness import is_cjk
+    from memories.recall.similarity import is_cjk
 
     return is_cjk(text)
 
@@ -98,8 +99,8 @@ def _is_cjk(text: str) -> bool:
 def _ask(scope: Any, question: str) -> dict[str, Any]:
     from datetime import UTC, datetime
 
-    from memories.retrieval import Place, Query, recall
-    from memories.scoping import ScopeRef
+    from memories.recall import Place, Query, recall
+    from memories.tenancy.resolver import ScopeRef
 
     query = Query(
         workspace_id=scope.workspace_id,
@@ -130,7 +131,7 @@ def told(answers: list[dict[str, Any]]) -> None:
 def write_typical() -> None:
     """The mean vectors of typical questions, beside the model they are of."""
     from memories import embeddings
-    from memories.blending import normalised
+    from memories.index.contextual import normalised
 
     vectors: dict[str, list[list[float]]] = {"cjk": [], "latin": []}
     for question in TYPICAL.read_text().split("\n"):

@@ -31,7 +31,7 @@ WORK = """
 import sys, django
 django.setup()
 from datetime import datetime, UTC
-from memories import batch
+from memories import batches as batch
 from memories.models import Batch
 print("begun", flush=True)
 batch.carry_out(Batch.objects.get(pk=int(sys.argv[1])), now=datetime(2026, 3, 1, 9, 0, tzinfo=UTC))
@@ -114,7 +114,7 @@ def size_of_history() -> tuple[int, int]:
 
 
 def batches(scope: Any, entries: int) -> None:
-    from memories import batch
+    from memories import batches as batch
     from memories.choices import BatchVerb
     from memories.models import Entry
 
@@ -135,7 +135,7 @@ def batches(scope: Any, entries: int) -> None:
 
 
 def killed(scope: Any, entries: int, kills: int) -> None:
-    from memories import batch
+    from memories import batches as batch
     from memories.choices import BatchVerb
     from memories.models import Entry
 

@@ -83,24 +83,25 @@ def scope_of(name: str) -> Any:
 
 
 def remember(scope: Any, facts: list[tuple[str, str]], at: datetime = NOW) -> None:
-    from memories import embedder, store
-    from memories.drafts import Draft
+    from memories import entries
+    from memories.entries.draft import Draft
+    from memories.index import worker
 
     for n, (topic, said) in enumerate(facts):
         stated = at - timedelta(hours=n % 700 + 1)
-        store.remember(
+        entries.remember(
             Draft(scope=scope, type="fact", tier=2, content=said, source="extraction", at=stated, category="config",
                   project="_global", topic=topic), now=stated, actor="bench",
         )  # fmt: skip
-    embedder.drain(now=at)
+    worker.drain(now=at)
 
 
 def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float:
     """Of so many facts asked for by half of their words, the share found among ten; gold follows lineage."""
-    from memories import retrieval
+    from memories import recall as retrieval
     from memories.models import Entry
-    from memories.retrieval.query import Place, Query
-    from memories.scoping import ScopeRef
+    from memories.recall.query import Place, Query
+    from memories.tenancy.resolver import ScopeRef
 
     pick = random.Random(5)
     found = 0
@@ -130,7 +131,7 @@ def successors(entry: int) -> set[int]:
 
 
 def compress(scope: Any, week: int) -> dict[str, int]:
-    from memories import compression
+    from memories.consolidation import compression
 
     now = NOW + timedelta(days=7 * week)
     run = f"compress:{scope.workspace_id}:{now.date()}"
@@ -163,17 +164,17 @@ def dutiful(fake: Any, count: int) -> None:
 
 def approve_all(scope: Any) -> datetime:
     """As somebody would who looks at nothing; when."""
-    from memories import batch
+    from memories import batches
     from memories.models import Batch
 
     later = NOW + timedelta(days=15)
     for one in Batch.objects.filter(scope=scope, state="proposed").order_by("pk"):
-        batch.carry_out(batch.approve(one, actor="user:careless", now=later), now=later)
+        batches.carry_out(batches.approve(one, actor="user:careless", now=later), now=later)
     return later
 
 
 def adversarial(fake: Any, count: int) -> None:
-    from memories import batch
+    from memories import batches
     from memories.models import Batch
 
     scope = scope_of("adversarial")
@@ -191,7 +192,7 @@ def adversarial(fake: Any, count: int) -> None:
     print(f"; had somebody approved everything: {live(scope)} left, {recall(scope, facts):.1f}", end="")
     applied = Batch.objects.filter(scope=scope, state="applied", undoes=None, changes__state="applied")
     for done in applied.distinct().order_by("-pk"):
-        batch.carry_out(batch.plan_undo(done, actor="user:ann", now=later), now=later)
+        batches.carry_out(batches.plan_undo(done, actor="user:ann", now=later), now=later)
     after = recall(scope, facts)
     print(f"; taken back: {live(scope)} left, {after:.1f}")
     if after < before - 0.5:
@@ -200,9 +201,12 @@ def adversarial(fake: Any, count: int) -> None:
 
 def a_week(fake: Any, turns: int) -> None:
     """Turns by the door of capture's kind, days told of them, facts made at night, and at its end the weekly run."""
-    from memories import archive, capacity, compression, days, expiry, rehearsal, store
-    from memories.days import Day
-    from memories.drafts import Draft
+    from memories import entries
+    from memories.consolidation import compression, day_notes
+    from memories.entries import daily_events
+    from memories.entries.daily_events import Day
+    from memories.entries.draft import Draft
+    from memories.lifecycle import access_counting, capacity, expiry
     from memories.models import DailyEvent, Entry
     from tests.llm.fake_server import plausible
 
@@ -219,16 +223,16 @@ def a_week(fake: Any, turns: int) -> None:
             for turn in range(turns)
         ]  # fmt: skip
         for start in range(0, turns, 200):
-            store.remember_many(drafts[start : start + 200], now=day, actor="bench")
+            entries.remember_many(drafts[start : start + 200], now=day, actor="bench")
         told = [Day(scope=scope, local_date=day.date(), content=one) for _topic, one in said]
-        days.write(told, now=day + timedelta(hours=12), actor="bench")
+        daily_events.write(told, now=day + timedelta(hours=12), actor="bench")
         night = day + timedelta(days=1)
         workspace, run = scope.workspace_id, f"{scope.workspace_id}:{night.date()}"
         compression.compress_days(workspace, clock=lambda now=night: now, run=f"compress-days:{run}")
         expiry.expire_due(workspace, now=night, run=f"expire:{run}")
         capacity.keep_within(workspace, now=night, run=f"capacity:{run}")
-        archive.archive_day(workspace, now=night)
-        rehearsal.count_served(now=night)
+        day_notes.archive_day(workspace, now=night)
+        access_counting.count_served(now=night)
         print(f"week, day {n + 1}: {sizes(scope, Entry, DailyEvent)}")
     counts = compress(scope, 0)
     print(f"week, Monday: {counts}; {sizes(scope, Entry, DailyEvent)}; {time.perf_counter() - begun:.0f} s in all")
@@ -242,7 +246,7 @@ def sizes(scope: Any, entries: Any, events: Any) -> str:
 
 
 def killed(fake: Any, kills: int) -> None:
-    from memories import batch
+    from memories import batches
     from memories.models import Batch, Entry
 
     scopes = [scope_of(f"killed:{n}") for n in range(8)]
@@ -273,14 +277,14 @@ def killed(fake: Any, kills: int) -> None:
     fake.seconds = 0.0
     compress_all(scopes[0])
     for done in Batch.objects.filter(scope__in=scopes, state="applied", name="compress"):
-        batch.carry_out(batch.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
+        batches.carry_out(batches.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
     if any(live(scope) != whole for scope in scopes):
         sys.exit("what was killed and taken back is not as it was")
     print(f"killed {kills} times with {seen} of {len(scopes)} scopes done, none in between; finished, and taken back")
 
 
 def compress_all(scope: Any) -> None:
-    from memories import compression
+    from memories.consolidation import compression
 
     compression.compress_facts(scope.workspace_id, clock=lambda: NOW, run="compress:killed")
 

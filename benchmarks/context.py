@@ -64,8 +64,10 @@ def fill(options: argparse.Namespace) -> Any:
     from django.db import connection
     from django.test import Client
 
-    from memories import days, embedder, store
-    from memories.drafts import Draft
+    from memories import entries
+    from memories.entries import daily_events
+    from memories.entries.draft import Draft
+    from memories.index import worker
     from memories.models import Bot, BotKey, Scope, Workspace
 
     workspace = Workspace.objects.create(name="bench")
@@ -74,20 +76,23 @@ def fill(options: argparse.Namespace) -> Any:
     told = max(options.entries // COPIES, 1)
     for begin in range(0, told, 250):
         drafts = [_draft(scope, n) for n in range(begin, min(begin + 250, told))]
-        store.remember_many(drafts, now=NOW, actor="bench")
+        entries.remember_many(drafts, now=NOW, actor="bench")
     core = [f"Core fact number {n}: likes the {NOUNS[n % 10]} of year {1900 + n}" for n in range(100)]
-    store.remember_many(
+    entries.remember_many(
         [Draft(scope=scope, type="fact", tier=1, content=said, source="tool", at=NOW) for said in core],
         now=NOW,
         actor="bench",
     )
     today = NOW.date()
-    days.write(
-        [days.Day(scope=scope, local_date=today - timedelta(days=n % 9), content=f"Note {n}") for n in range(900)],
+    daily_events.write(
+        [
+            daily_events.Day(scope=scope, local_date=today - timedelta(days=n % 9), content=f"Note {n}")
+            for n in range(900)
+        ],
         now=NOW,
         actor="bench",
     )
-    while embedder.index_stale(now=NOW, limit=256, use_cache=False):
+    while worker.index_stale(now=NOW, limit=256, use_cache=False):
         pass
     _multiply(scope)
     wire = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {token}"})
@@ -127,8 +132,8 @@ def _multiply(scope: Any) -> None:
 
 
 def _draft(scope: Any, n: int) -> Any:
-    from memories.capture import turn_text
-    from memories.drafts import Draft
+    from memories.consolidation.capture import turn_text
+    from memories.entries.draft import Draft
 
     said = turn(n)
     slots = {"sender_id": "u1", "chat_id": "c1", "session_id": f"s{n // 40}"}
@@ -173,7 +178,7 @@ def _older_events(wire: Any, events: int) -> None:
 
 
 def _embed_events() -> None:
-    from sessions_app.embedding import EventEmbedder
+    from sessions_app.search.embedder import EventEmbedder
 
     worker = EventEmbedder()
     while worker(now=NOW) == 0:
@@ -184,12 +189,12 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
     """By kind of message: the whole call, without the embedder, in SQL, and by step of the recall."""
     from django.db import connection
 
-    from memories import walls
     from memories.models import Receipt, Workspace
+    from memories.tenancy import row_level_security
 
     workspace = Workspace.objects.get().pk
     with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")  # as the web asks
+        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")  # as the web asks
     took: dict[str, dict[str, list[float]]] = {}
     for kind, question in QUESTIONS.items():
         took[kind] = defaultdict(list)
@@ -205,7 +210,7 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
                 sys.exit(f"POST /context answered {answer.status_code}: {answer.content.decode()[:500]}")
             if n < 5:
                 continue  # the first calls read what later ones know
-            walls.enter([workspace])
+            row_level_security.enter([workspace])
             timings = Receipt.objects.get(uid=answer.json()["recall_id"]).timings
             steps = {"total": total, "without": total - timings.get("embedding", 0.0), "sql": clock.milliseconds}
             steps["statements"] = float(clock.statements)

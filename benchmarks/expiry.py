@@ -123,8 +123,9 @@ def write(workspace: int, scopes: list[int], count: int, days: int) -> None:
 
 def index() -> None:
     """A search row for each: the keywords of its two words, and a vector of one of a thousand sentences."""
-    from memories import embeddings, text
-    from memories.blending import dense_literal, sparse_literal
+    from memories import embeddings
+    from memories.index.contextual import dense_literal, sparse_literal
+    from memories.language import text
     from memories.models import EmbeddingModel
 
     provider = embeddings.main_model()
@@ -147,7 +148,7 @@ def explain(workspace: Any) -> None:
     """The plan of the largest scope, as PostgreSQL carries it out; taken back."""
     from django.db import transaction
 
-    from memories import expiry
+    from memories.lifecycle import expiry
     from memories.models import Entry, Policy, Scope
 
     scope = Scope.objects.filter(workspace=workspace).earliest("pk")

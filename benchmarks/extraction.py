@@ -92,7 +92,7 @@ def sometimes_wrong() -> Any:
 
 def fill(conversations: int) -> dict[str, int]:
     """Conversations that have gone quiet, each of a person of its own; every message, and whose it is."""
-    from memories import buffer
+    from memories.consolidation import buffer
     from memories.models import Scope, Workspace
 
     workspace, expected = Workspace.objects.create(name="bench"), dict[str, int]()

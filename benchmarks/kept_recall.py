@@ -101,7 +101,7 @@ def here() -> Iterator[None]:
 
 
 def remember(data: Any, name: str, seeded: float) -> Memory:
-    from memories import embedder
+    from memories.index import worker
     from memories.models import Scope, Workspace
 
     memory, pick = Memory(Workspace.objects.create(name=f"kept recall: {name}")), random.Random(23)
@@ -109,7 +109,7 @@ def remember(data: Any, name: str, seeded: float) -> Memory:
     for key, rows in data.scopes.items():
         scope = memory.scopes[key] = Scope.objects.create(workspace=memory.workspace, key=key[:255], kind="user")
         keep(memory, scope, rows, [row for row in rows if turned(row.text) and pick.random() < seeded])
-    while embedder.index_stale(now=after(data), limit=64):
+    while worker.index_stale(now=after(data), limit=64):
         pass
     lines = sum(map(len, data.scopes.values()))
     print(f"{name}: {lines} lines, {memory.pairs} pairs, in {time.perf_counter() - begun:.0f} s", flush=True)
@@ -117,10 +117,10 @@ def remember(data: Any, name: str, seeded: float) -> Memory:
 
 
 def keep(memory: Memory, scope: Any, rows: list[Any], seeds: list[Any]) -> None:
-    from memories import store
+    from memories import entries
 
     said = [(row, row.text) for row in rows] + [(row, turned(row.text)) for row in seeds]
-    answers = store.remember_many([draft(scope, row, one) for row, one in said], now=rows[-1].at, actor="bench")
+    answers = entries.remember_many([draft(scope, row, one) for row, one in said], now=rows[-1].at, actor="bench")
     for (row, one), answer in zip(said, answers, strict=True):
         memory.holders.setdefault(row.doc_id, set()).add(answer.entry.pk)
         if one != row.text and len(memory.holders[row.doc_id]) == 2:  # the door did not take them for one
@@ -129,7 +129,7 @@ def keep(memory: Memory, scope: Any, rows: list[Any], seeds: list[Any]) -> None:
 
 
 def draft(scope: Any, row: Any, content: str) -> Any:
-    from memories.drafts import Draft
+    from memories.entries.draft import Draft
 
     return Draft(
         scope=scope, type="fact", tier=2, content=content[:8_000], source="extraction", at=row.at, category="event",
@@ -150,9 +150,9 @@ def after(data: Any) -> Any:
 
 def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
     """Recall@10 of all questions, of those about a pair, and what each was answered with."""
-    from memories import retrieval
-    from memories.retrieval import Place, Query
-    from memories.scoping import ScopeRef
+    from memories import recall
+    from memories.recall import Place, Query
+    from memories.tenancy.resolver import ScopeRef
 
     every, paired, served = [], [], []
     gold = {doc for question in data.questions for doc in question.gold}
@@ -163,7 +163,7 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
             workspace_id=memory.workspace.pk, places=[Place(scope, ScopeRef(key=scope.key, kind="user"))],
             message=question.query, limit=10, need="off", cache=False, quotas=False,
         )  # fmt: skip
-        result = retrieval.recall(query, now=after(data), embed_seconds=600.0)
+        result = recall.recall(query, now=after(data), embed_seconds=600.0)
         if result.degraded:
             sys.exit("an answer was degraded: these figures do not count")
         found = {item.entry.pk for item in result.served}
@@ -176,12 +176,13 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
 
 
 def compress(data: Any, memory: Memory, week: int) -> dict[str, int]:
-    from memories import compression, embedder
+    from memories.consolidation import compression
+    from memories.index import worker
 
     now = after(data) + (week - 2) * WEEK
     run = f"compress:{memory.workspace.pk}:{now.date()}"
     done = compression.compress_facts(memory.workspace.pk, clock=lambda: now, run=run)
-    while embedder.index_stale(now=now, limit=64):
+    while worker.index_stale(now=now, limit=64):
         pass
     return done
 
@@ -232,28 +233,28 @@ def adversarial(fake: Any, data: Any, seeded: float) -> None:
 
 
 def approve_all(memory: Memory, now: Any) -> None:
-    from memories import batch
+    from memories import batches
     from memories.models import Batch
 
     for one in Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk"):
-        batch.carry_out(batch.approve(one, actor="user:careless", now=now), now=now)
+        batches.carry_out(batches.approve(one, actor="user:careless", now=now), now=now)
     settle(now)
 
 
 def take_back(memory: Memory, now: Any) -> None:
-    from memories import batch
+    from memories import batches
     from memories.models import Batch
 
     applied = Batch.objects.filter(workspace=memory.workspace, state="applied", undoes=None, changes__state="applied")
     for one in applied.distinct().order_by("-pk"):
-        batch.carry_out(batch.plan_undo(one, actor="user:ann", now=now), now=now)
+        batches.carry_out(batches.plan_undo(one, actor="user:ann", now=now), now=now)
     settle(now)
 
 
 def settle(now: Any) -> None:
-    from memories import embedder
+    from memories.index import worker
 
-    while embedder.index_stale(now=now, limit=64):
+    while worker.index_stale(now=now, limit=64):
         pass
 
 

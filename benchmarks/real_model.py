@@ -85,9 +85,9 @@ def main() -> None:
 def listen() -> None:
     """Tell of every answer, before it is judged."""
     from memories.exceptions import AnswerInvalid
-    from memories.llm import reading
+    from memories.llm import parsing
 
-    judge = reading.read
+    judge = parsing.read
 
     def heard(reply: str, *rest: Any, **named: Any) -> Any:
         try:
@@ -98,7 +98,7 @@ def listen() -> None:
         print(f"  readable: {reply[:300]!r}", flush=True)
         return value
 
-    reading.read = cast(Any, heard)
+    parsing.read = cast(Any, heard)
 
 
 def spent() -> str:
@@ -120,7 +120,7 @@ def scope_of(name: str, language: str = "en") -> Any:
 
 
 def hold(talks: int, workspace: str) -> None:
-    from memories import buffer
+    from memories.consolidation import buffer
 
     for talk in TALKS[:: max(len(TALKS) // talks, 1)][:talks]:
         scope, session = scope_of(workspace), uuid4()
@@ -135,7 +135,7 @@ def hold(talks: int, workspace: str) -> None:
 
 
 def extraction(talks: int) -> None:
-    from memories import extraction as job
+    from memories.consolidation import extraction as job
     from memories.models import BufferedTurn, DailyEvent, Entry, Parcel
 
     hold(talks, "talks")
@@ -153,8 +153,8 @@ def daily(talks: int) -> None:
     """Days that were told without a model, so that its nightly work does not hang on what it had extracted."""
     from django.conf import settings
 
-    from memories import compression
-    from memories import extraction as job
+    from memories.consolidation import compression
+    from memories.consolidation import extraction as job
     from memories.models import Entry, Workspace
 
     hold(talks, "days")
@@ -170,8 +170,9 @@ def daily(talks: int) -> None:
 
 
 def weekly() -> None:
-    from memories import compression, store
-    from memories.drafts import Draft
+    from memories import entries
+    from memories.consolidation import compression
+    from memories.entries.draft import Draft
     from memories.models import Batch, Entry
 
     scope = scope_of("twins")
@@ -179,7 +180,7 @@ def weekly() -> None:
         Draft(scope=scope, type="fact", tier=2, content=said, source="extraction", at=NOW - timedelta(days=n + 1),
               category="config", project="_global", topic="_general") for n, said in enumerate(TWINS)
     ]  # fmt: skip
-    store.remember_many(drafts, now=NOW, actor="bench")
+    entries.remember_many(drafts, now=NOW, actor="bench")
     counts = compression.compress_facts(scope.workspace_id, clock=lambda: NOW, run="real:facts")
     print({name: count for name, count in counts.items() if count})
     for one in Batch.objects.filter(scope=scope).order_by("pk"):
@@ -189,10 +190,10 @@ def weekly() -> None:
 
 
 def shortening() -> None:
-    from memories import shortening as job
-    from memories import store
-    from memories.capture import turn_text
-    from memories.drafts import Draft
+    from memories import entries
+    from memories.consolidation import turn_summaries as job
+    from memories.consolidation.capture import turn_text
+    from memories.entries.draft import Draft
 
     outcomes: Counter[str] = Counter()
     for user, assistant in LONG:
@@ -202,7 +203,7 @@ def shortening() -> None:
             scope=scope, type="chat_turn", content=stored, source="conversation_capture", at=NOW,
             slots={"sender_id": "u"},
         )  # fmt: skip
-        entry = store.remember(draft, now=NOW, actor="bench").entry
+        entry = entries.remember(draft, now=NOW, actor="bench").entry
         changed = job.shorten(scope.workspace, [entry.pk], user, assistant, entry.content, now=NOW)
         outcomes["replaced" if changed else "left as it was"] += 1
         entry.refresh_from_db()

@@ -128,12 +128,12 @@ def recall() -> Call:
 def fill(say: Call, entries: int) -> None:
     from django.db import connection
 
-    from memories import embedder
+    from memories.index import worker
 
     pick = random.Random(0)
     for _ in range(entries):
         say(pick)
-    embedder.drain(now=datetime.now(UTC))
+    worker.drain(now=datetime.now(UTC))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
@@ -146,16 +146,16 @@ def ground(kind: str) -> Iterator[None]:
     """Every request enters the wall; without it, the request only believes so."""
     from django.db import connection
 
-    from memories import walls
+    from memories.tenancy import row_level_security
 
     with connection.cursor() as cursor:
         if kind == NO_WALL:
-            with mock.patch.object(walls, "_set"):
+            with mock.patch.object(row_level_security, "_set"):
                 yield
             return
         if kind == NO_HISTORY:
             switch_triggers("DISABLE")
-        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")
+        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
         yield
         cursor.execute("RESET ROLE")
         if kind == NO_HISTORY:
@@ -183,7 +183,7 @@ def switch_triggers(word: str) -> None:
 
 def measure(call: Call, rounds: int, calls: int) -> dict[str, Taken]:
     """By kind of ground."""
-    from memories import embedder
+    from memories.index import worker
 
     pick = random.Random(1)
     taken = {kind: Taken() for kind in (USUAL, NO_WALL, NO_HISTORY)}
@@ -195,7 +195,7 @@ def measure(call: Call, rounds: int, calls: int) -> dict[str, Taken]:
                 before = processor_seconds()
                 taken[kind].elapsed.append(statistics.median([timed(call, pick) for _ in range(calls)]))
                 taken[kind].processor += processor_seconds() - before
-        embedder.drain(now=datetime.now(UTC))
+        worker.drain(now=datetime.now(UTC))
     return taken
 
 

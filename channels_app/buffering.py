@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from memories import buffer
-from memories.capture import Turn, place_of
+from memories.consolidation import buffer
+from memories.consolidation.capture import Turn, place_of
 from memories.models import Scope
-from memories.scoping import Resolved
+from memories.tenancy.resolver import Resolved
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent
 

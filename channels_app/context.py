@@ -8,25 +8,25 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
 from channels_app.history import Said, fitting, handed_out, reaching_back
+from channels_app.messages import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, in_language
 from channels_app.system_text import SystemText
-from channels_app.wording import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, in_language
-from memories import text
 from memories.conf import conf
+from memories.language import text
 from memories.models import BotKey, Scope
 from memories.models.policy import Policies
-from memories.retrieval import Query, Recall, recall
-from memories.retrieval.context import attributed, event_line, memory_line, one_line
-from memories.retrieval.evidence import NONE
-from memories.retrieval.legs import Found
-from memories.retrieval.need import Need
-from memories.retrieval.past import is_about_the_past
-from memories.retrieval.quotas import Ranked
-from memories.retrieval.senders import sender_of, sender_with_id
-from memories.retrieval.standing import CoreFact, Note, notes_of, profile_of
-from memories.scoping import Resolved
-from sessions_app import budget, closing, conversations, resetting
+from memories.recall import Query, Recall, recall
+from memories.recall.answerability import NONE
+from memories.recall.context import attributed, event_line, memory_line, one_line
+from memories.recall.core_context import CoreFact, Note, notes_of, profile_of
+from memories.recall.gate.decision import Need
+from memories.recall.past_questions import is_about_the_past
+from memories.recall.quotas import Ranked
+from memories.recall.retrievers import Found
+from memories.recall.speakers import sender_of, sender_with_id
+from memories.tenancy.resolver import Resolved
+from sessions_app.history.replay import replayed
+from sessions_app.lifecycle import budget, close, conversations, reset
 from sessions_app.models import Session, SessionEvent
-from sessions_app.replaying import replayed
 
 #: The verdict that takes the most words: room is kept for it before anything is known.
 LONGEST = "in_history"
@@ -75,7 +75,7 @@ def context_for(
     """
     language, zone = key.workspace.language, key.workspace.zone()
     going_on = session if session and goes_on(session, resolved, now=now) else None
-    if resetting.is_asked(query.message):
+    if reset.is_asked(query.message):
         return _of_a_reset(going_on, language)
     page = SystemText(query.token_budget, language)
     given = Context(Recall(Need(False, "")), going_on, max_tokens=max_tokens)
@@ -120,7 +120,7 @@ class _Conversation:
 
 def _of_a_reset(session: Session | None, language: str) -> Context:
     """What there is to do about /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
-    reply = resetting.reply(language)
+    reply = reset.reply(language)
     directive = budget.Directive("reset", in_language(RESET_INSTRUCTION, language).format(reply=reply))
     return Context(Recall(Need(False, "reset")), session, directives=[directive], reply=reply)
 
@@ -135,7 +135,7 @@ def goes_on(session: Session, resolved: Resolved, *, now: datetime) -> bool:
     for held, meant in ((session.user_scope, resolved.user_scope), (session.chat_scope, resolved.chat_scope)):
         if held is not None and held.key != meant:
             return False
-    return not closing.is_stale(session, now=now)
+    return not close.is_stale(session, now=now)
 
 
 def _add_directives(given: Context, page: SystemText, query: Query, language: str, verdict: str = "") -> None:

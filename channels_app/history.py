@@ -3,11 +3,11 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from memories import text
-from memories.retrieval.handed_out import HandedOut
+from memories.language import text
+from memories.recall.client_history import HandedOut
 from sessions_app.choices import EventKind
+from sessions_app.history.replay import MESSAGE_TOKENS, Spoken
 from sessions_app.models import Session
-from sessions_app.replaying import MESSAGE_TOKENS, Spoken
 
 #: Of what is left for the history, how much a summary of its older turns may take.
 SUMMARY_SHARE = 1 / 3

@@ -8,7 +8,7 @@ from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, 
 from memories.conf import conf
 from memories.models import Recorded, Workspace, record_changes
 from memories.models.ids import uuid7
-from memories.scoping import ChannelRules
+from memories.tenancy.resolver import ChannelRules
 
 
 class Channel(Recorded):

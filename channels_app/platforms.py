@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from channels_app.models import Channel
 from memories.exceptions import InvalidAddress
 from memories.models import Scope
-from memories.scoping import platform_of_key, starts_of_keys
+from memories.tenancy.resolver import platform_of_key, starts_of_keys
 
 #: Known everywhere; a workspace knows those of its channels, too.
 KNOWN = (

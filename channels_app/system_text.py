@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from channels_app.wording import HEADINGS, in_language
-from memories import text
-from memories.retrieval.context import fit
+from channels_app.messages import HEADINGS, in_language
+from memories.language import text
+from memories.recall.context import fit
 
 
 class SystemText:

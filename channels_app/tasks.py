@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from memories import shortening
-from memories.capture import turn_text
+from memories.consolidation import turn_summaries
+from memories.consolidation.capture import turn_text
 from memories.models import Workspace
 from sessions_app.choices import EventKind
 from sessions_app.models import SessionEvent
@@ -17,4 +17,4 @@ def shorten_turn(workspace_id: int, events: Sequence[int], entries: Sequence[int
     by_kind = dict(said)
     user, assistant = by_kind.get(EventKind.USER, ""), by_kind.get(EventKind.ASSISTANT, "")
     workspace = Workspace.objects.get(pk=workspace_id)
-    return shortening.shorten(workspace, entries, user, assistant, turn_text(user, assistant), now=timezone.now())
+    return turn_summaries.shorten(workspace, entries, user, assistant, turn_text(user, assistant), now=timezone.now())

@@ -9,16 +9,16 @@ from typing import Any
 from django.db import transaction
 from django_q.tasks import async_task
 
-from channels_app import addressing, buffering
-from memories import shortening
-from memories.capture import Turn, capture_task, capture_turn
+from channels_app import addresses, buffering
+from memories.consolidation import turn_summaries
+from memories.consolidation.capture import Turn, capture_task, capture_turn
+from memories.entries import Remembered
+from memories.language.redaction import ToolCall, scrubbed
 from memories.models import BotKey
 from memories.models.change import acting
-from memories.scoping import LOCAL_PEER, Address
-from memories.store import Remembered
-from memories.toolcalls import ToolCall, scrubbed
-from sessions_app import budget, conversations, resetting
+from memories.tenancy.resolver import LOCAL_PEER, Address
 from sessions_app.choices import EventKind
+from sessions_app.lifecycle import budget, conversations, reset
 from sessions_app.models import Session, SessionEvent
 
 
@@ -55,10 +55,10 @@ def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
     """
     language = key.workspace.language
     with acting(actor):
-        session, resolved, scopes = addressing.enter_session(key, said.address, now=now)
-        if resetting.is_asked(said.user):
-            resetting.reset(session, now=now)
-            return Taken(session, reply=resetting.reply(language))
+        session, resolved, scopes = addresses.enter_session(key, said.address, now=now)
+        if reset.is_asked(said.user):
+            reset.reset(session, now=now)
+            return Taken(session, reply=reset.reply(language))
         sender = speaker_of(resolved.address)
         events = _append(session, said, sender, now)
         turn = Turn(
@@ -88,7 +88,7 @@ def _shorten_later(
     turn: Turn, session: Session, events: Sequence[SessionEvent], remembered: Sequence[Remembered]
 ) -> None:
     """Have a long turn shortened once it is stored (A11); the queue carries ids, and no words."""
-    if remembered and shortening.is_wanted(turn.user, turn.assistant):
+    if remembered and turn_summaries.is_wanted(turn.user, turn.assistant):
         ids = [event.pk for event in events], [one.entry.pk for one in remembered]
         work = partial(async_task, "channels_app.tasks.shorten_turn", session.workspace_id, *ids, group="mem:shorten")
         transaction.on_commit(work)

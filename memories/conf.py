@@ -150,7 +150,7 @@ class MemorySettings:
     FUSE_WINDOW: timedelta = timedelta(days=30)  # what models retired in so long is summed up
     FUSE_WINDOW_SHARE: float = 0.30  # a batch waits that would make it more than this share
 
-    # jobs: the off switch of each (memplatform.schedules), and how long records are kept
+    # jobs: the off switch of each (memplatform.jobs.registry), and how long records are kept
     JOB_TICK: bool = True  # off: none of the nightly jobs run
     JOB_EXPIRE: bool = True
     JOB_PURGE: bool = False  # on: what expired long ago is proposed to be removed for good

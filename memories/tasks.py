@@ -11,10 +11,13 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memories import archive as archiving
-from memories import batch, capacity, compression, expiry, extraction, purging, rehearsal, upkeep
+from memories import batches
 from memories.conf import conf
+from memories.consolidation import compression, extraction
+from memories.consolidation import day_notes as archiving
 from memories.exceptions import PlatformError
+from memories.lifecycle import access_counting, capacity, expiry, maintenance
+from memories.lifecycle import purge as purging
 from memories.models import Batch
 
 log = structlog.get_logger(__name__)
@@ -24,7 +27,7 @@ NOTHING: Counts = MappingProxyType({})
 #: Among what a job has counted: it had its time, and another task is to go on with it.
 GOES_ON = "goes_on"
 #: Rows of a batch that are carried out while somebody waits; what is larger is left to the worker.
-AT_ONCE = batch.CHUNK
+AT_ONCE = batches.CHUNK
 #: Seconds one task takes at most before another goes on: less than the cluster lets it live.
 LONGEST_SECONDS = 300
 REST_SECONDS = 1.0
@@ -71,17 +74,17 @@ def purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
 
 def count_terms(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     """Nightly, at the workspace's own hour."""
-    return upkeep.count_terms_anew(workspace_id)
+    return maintenance.count_terms_anew(workspace_id)
 
 
 def repair_index() -> dict[str, int]:
     """Hourly."""
-    return upkeep.find_unindexed(now=timezone.now())
+    return maintenance.find_unindexed(now=timezone.now())
 
 
 def clean_up() -> dict[str, int]:
     """Hourly."""
-    return upkeep.clean_up(now=timezone.now())
+    return maintenance.clean_up(now=timezone.now())
 
 
 def extract() -> dict[str, int]:
@@ -139,7 +142,7 @@ def archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def rehearse() -> dict[str, int]:
     """Every minute."""
-    return rehearsal.count_served(now=timezone.now())
+    return access_counting.count_served(now=timezone.now())
 
 
 def carry_out(batch_id: int) -> None:
@@ -149,7 +152,7 @@ def carry_out(batch_id: int) -> None:
 
 def resume_batches() -> dict[str, int]:
     """Every five minutes."""
-    return batch.resume(now=timezone.now())
+    return batches.resume(now=timezone.now())
 
 
 def begin(planned: Batch, *, now: datetime) -> bool:
@@ -158,16 +161,16 @@ def begin(planned: Batch, *, now: datetime) -> bool:
     A frozen scope raises ScopeFrozen when the batch is small; a large one waits until it thaws.
     """
     if planned.changes.count() <= AT_ONCE:
-        batch.carry_out(planned, now=now)
+        batches.carry_out(planned, now=now)
         return True
-    batch.start(planned)
+    batches.start(planned)
     transaction.on_commit(partial(async_task, "memories.tasks.carry_out", planned.pk, group="mem:batches"))
     return False
 
 
 def _carry_out(planned: Batch) -> None:
     try:
-        batch.carry_out(planned, now=timezone.now())
+        batches.carry_out(planned, now=timezone.now())
     except PlatformError as problem:  # a frozen scope: tried again every five minutes
         log.warning("batch.waits", batch=str(planned.uid), problem=type(problem).__name__)
 

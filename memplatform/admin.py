@@ -19,10 +19,10 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
 from memories.admin.wall import LOOK, WalledAdmin
-from memplatform import job_pages
-from memplatform.schedules import JOBS, PREFIX, is_on
+from memplatform.jobs import pages
+from memplatform.jobs.registry import JOBS, PREFIX, is_on
 
-__all__ = ["job_pages"]
+__all__ = ["pages"]
 
 
 @admin.register(get_user_model())

@@ -23,7 +23,7 @@ class SiteConfig(admin_apps.AdminConfig):
     """Django's admin, on our site."""
 
     default = False
-    default_site = "memplatform.site.Site"
+    default_site = "memplatform.site.site.Site"
 
     def ready(self) -> None:
         super().ready()

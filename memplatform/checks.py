@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 
 from memories import embeddings
 from memories.conf import MemorySettings, SettingMistyped, kinds, typed
-from memplatform import database_checks
-from memplatform.database_state import has_pending_migrations
+from memplatform.database import checks
+from memplatform.database.state import has_pending_migrations
 
 POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)
@@ -178,7 +178,7 @@ def database_has_roles(app_configs: _Apps, databases: Sequence[str] | None, **kw
         return []
     return [
         (Error if problem.is_error else Warning)(problem.text, problem.hint, id=problem.id)
-        for problem in database_checks.problems()
+        for problem in checks.problems()
     ]
 
 

@@ -11,10 +11,10 @@ from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
 from memories import llm
-from memories.llm import watch
+from memories.llm import health
 from memories.models import Heartbeat
-from memplatform.callers import may_see_details
-from memplatform.database_state import has_pending_migrations
+from memplatform.database.state import has_pending_migrations
+from memplatform.http.access import may_see_details
 
 #: A process that has not written its heartbeat for so long is taken for dead.
 SILENCE = timedelta(seconds=30)
@@ -102,7 +102,7 @@ def standing(now: datetime) -> Standing:
     behind = _backlog(failed_after=now - timedelta(days=1))
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
-    failing = watch.failing() if llm.is_on() else None
+    failing = health.failing() if llm.is_on() else None
     heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
     return Standing(
         lag=_age(behind.stale_since, now),

@@ -84,7 +84,7 @@ def _without_secrets(value: Any) -> Any:
 
 
 def plain_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
-    """`2026-03-01T09:00:00Z INFO memories.retrieval memory_recall user_id=main results_count=2`."""
+    """`2026-03-01T09:00:00Z INFO memories.recall memory_recall user_id=main results_count=2`."""
     moment, level, logger = (event.pop(name, "") for name in ("timestamp", "level", "logger"))
     words, trace = event.pop("event", ""), event.pop("exception", "")
     fields = "".join(f" {name}={_shown(value)}" for name, value in event.items())

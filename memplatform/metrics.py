@@ -11,9 +11,9 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from memories.measures import SECONDS
+from memories.metrics import SECONDS
 from memplatform import health
-from memplatform.callers import may_see_details
+from memplatform.http.access import may_see_details
 
 REQUESTS = Histogram(
     "memplatform_request_seconds",

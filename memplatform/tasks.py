@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memplatform import jobs, on_demand
+from memplatform.jobs import on_demand, runs
 
 
 def pulse() -> None:
@@ -24,29 +24,29 @@ def tick() -> dict[str, int]:
 def would_tick() -> dict[str, int]:
     """How many workspaces each nightly job has before it."""
     now = timezone.now()
-    return {job: len(jobs.due(job, now=now)) for job in jobs.nightly()}
+    return {job: len(runs.due(job, now=now)) for job in runs.nightly()}
 
 
 def perform(run_id: int) -> None:
     """A run of a job that somebody asked for."""
     now = timezone.now()
     if claim := on_demand.claim(run_id, now=now):
-        jobs.perform(claim, now=now)
+        runs.perform(claim, now=now)
 
 
 def go_on(run_id: int, attempt: int) -> None:
     """What a run had no time for."""
     now = timezone.now()
-    if claim := jobs.claim_again(run_id, attempt, now=now):
-        jobs.perform(claim, now=now)
+    if claim := runs.claim_again(run_id, attempt, now=now):
+        runs.perform(claim, now=now)
 
 
 def work(job: str) -> None:
     """One workspace's run of a job; the next is another task, so that one that fails or hangs holds up no other."""
     now = timezone.now()
     with transaction.atomic():
-        claim = jobs.claim_next(job, now=now)
+        claim = runs.claim_next(job, now=now)
         if claim is None:
             return
         async_task("memplatform.tasks.work", job, group="mem:nightly", ack_failure=True)
-    jobs.perform(claim, now=now)
+    runs.perform(claim, now=now)

@@ -5,7 +5,8 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from memories.api import errors
-from memplatform import front, health, metrics
+from memplatform import health, metrics
+from memplatform.site import front
 
 handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, errors.server_error
 urlpatterns = [

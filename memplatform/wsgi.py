@@ -5,17 +5,17 @@ import os
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from memplatform import room
-from memplatform.unread import UnreadBodies
+from memplatform.http.unread_bodies import UnreadBodies
+from memplatform.processes import metrics_files
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
 if settings.PROCESS == "web":
-    room.take()
+    metrics_files.take()
 application = UnreadBodies(get_wsgi_application())
 
 if settings.PROCESS == "web":
     from memories import embeddings
-    from memplatform import heartbeat
+    from memplatform.processes import heartbeat
 
     heartbeat.start("web")
     embeddings.warm_up()  # in this worker, after the fork: the first question should not wait for the model

@@ -10,7 +10,7 @@ from pgvector.django import HalfVectorField, SparseVectorField
 from memories.conf import conf
 from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7
-from memories.scoping import Address, ChannelRules
+from memories.tenancy.resolver import Address, ChannelRules
 from sessions_app.choices import EventKind
 
 #: What rises with every message, and where the open conversation stands in its budget: not worth a line of history.

@@ -2,7 +2,9 @@
 
 from django.utils import timezone
 
-from sessions_app import cleaning, closing, compaction, flushing
+from sessions_app.compaction import compaction
+from sessions_app.compaction import flush as flushing
+from sessions_app.lifecycle import cleanup, close
 
 
 def compact(session_id: int, conversation: int, cycle: int, max_tokens: int, is_asked: bool = False) -> bool:
@@ -17,12 +19,12 @@ def flush(session_id: int, conversation: int, cycle: int, actor: str) -> bool:
 
 def sweep_sessions() -> dict[str, int]:
     """Every ten minutes."""
-    return closing.sweep(now=timezone.now())
+    return close.sweep(now=timezone.now())
 
 
 def clean_events() -> dict[str, int]:
     """Every ten minutes."""
-    return cleaning.clean_events(now=timezone.now())
+    return cleanup.clean_events(now=timezone.now())
 
 
 def flush_active() -> dict[str, int]:

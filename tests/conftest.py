@@ -14,10 +14,11 @@ from django.utils import translation
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from memories import embeddings, walls
+from memories import embeddings
 from memories.choices import EntryType, Permission, ScopeKind, Source
-from memories.drafts import Draft
+from memories.entries.draft import Draft
 from memories.models import Bot, BotKey, Scope, Workspace
+from memories.tenancy import row_level_security
 from tests import migrated, postgres_server, properties  # noqa: F401 (before hypothesis is told of a profile)
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -80,7 +81,7 @@ def requests_are_answered_as_the_web(monkeypatch: pytest.MonkeyPatch) -> None:
     def bound(handler: ClientHandler, environ: Any) -> Any:
         if connection.connection is None or connection.connection.closed:  # a test without a database
             return answer(handler, environ)
-        with acting_as(walls.WEB_ROLE):
+        with acting_as(row_level_security.WEB_ROLE):
             return answer(handler, environ)
 
     monkeypatch.setattr(ClientHandler, "__call__", bound)

@@ -15,16 +15,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom to top
+#: Six layers, lowest first, and in each its packages in order: a package uses those named before it, and nothing else.
+#: Verbs are strangers to one another.
 LAYERS = {
-    "words": "choices conf exceptions stopwords text dates decay scoping likeness blending measures names summaries"
-    " toolcalls conflicts grounding substance rewording differences synonyms outdating states",
-    "tables": "models walls",
-    "outside": "embeddings llm prompts secrets",
-    "drafts": "drafts",  # what comes to the door: it names a scope, and is checked before any door opens
-    "doors": "indexing store buffer batch days",
-    "verbs": "capture compression curation embedder erase expiry extraction feedback history markdown purging retrieval"
-    " undo archive capacity rehearsal shortening upkeep",
-    "faces": "admin api apps dashboards dry_runs evaluation management mcp_tools tasks",
+    "words": "exceptions choices decay conf metrics language verification",
+    "tables": "tenancy models",
+    "providers": "secrets embeddings llm",
+    "doors": "index entries batches",
+    "verbs": "recall consolidation lifecycle",
+    "faces": "apps evaluation previews tasks api admin management",
 }
 FACES = set(LAYERS["faces"].split())
 NAMELESS = {"util", "utils", "helper", "helpers", "service", "services", "common", "core", "managers", "constants"}
@@ -148,7 +147,7 @@ def broken_layers(source: Source) -> list[str]:
     return [
         f"{source.unit} ({own}) imports {other} ({layer_of(other)})"
         for other in sorted(others)
-        if not _is_below(layer_of(other), own)
+        if not _is_below(other, source.unit)
     ]
 
 
@@ -156,10 +155,11 @@ def layer_of(unit: str) -> str | None:
     return next((layer for layer, units in LAYERS.items() if unit in units.split()), None)
 
 
-def _is_below(layer: str | None, own: str) -> bool:
-    """Layers above see those below; within a layer only verbs are strangers to one another."""
-    order = list(LAYERS)
-    return layer is not None and (order.index(layer) < order.index(own) or (layer == own and own != "verbs"))
+def _is_below(unit: str, other: str) -> bool:
+    """Whether `other` may use `unit`: it is named before it; within a layer only verbs are strangers to one another."""
+    order = [name for units in LAYERS.values() for name in units.split()]
+    strangers = layer_of(unit) == layer_of(other) == "verbs"
+    return unit in order and order.index(unit) < order.index(other) and not strangers
 
 
 def read_clocks(source: Source) -> list[str]:
@@ -191,8 +191,8 @@ def broad_excepts(source: Source) -> list[str]:
 
 
 def back_doors(source: Source) -> list[str]:
-    """Inserting or changing an Entry anywhere but in memories.store."""
-    if source.package == "memories" and source.unit == "store":
+    """Inserting or changing an Entry anywhere but in memories.entries."""
+    if source.package == "memories" and source.unit == "entries":
         return []
     found = [f"line {call.lineno}: {'.'.join(chain)}" for call, chain in _calls(source) if _writes_entry(source, chain)]
     texts = [node.value for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
@@ -216,10 +216,10 @@ def _writes_entry(source: Source, chain: list[str]) -> bool:
 
 
 def computed_keys(source: Source) -> list[str]:
-    """A scope's or session's key made or read anywhere but in the one resolver, memories.scoping (E2)."""
-    if source.name == "memories.scoping":
+    """A scope's or session's key made or read anywhere but in the one resolver, memories.tenancy.resolver (E2)."""
+    if source.name == "memories.tenancy.resolver":
         return []
-    private = [name for name in source.imports() if name.startswith("memories.scoping._")]
+    private = [name for name in source.imports() if name.startswith("memories.tenancy.resolver._")]
     hashed = [name for name in source.imports() if name == "hashlib.sha1"]
     hashed += ["sha1" for node in source.nodes if isinstance(node, ast.Attribute) and node.attr == "sha1"]
     words = [text for node in source.nodes for text in _composed(node) if KEY_PART.search(text)]

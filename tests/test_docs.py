@@ -15,8 +15,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from memories.conf import MemorySettings
 from memories.models import BotKey, Workspace
-from memplatform import demo
-from memplatform.installation import WORDS
+from memplatform.setup import demo
+from memplatform.setup.installation import WORDS
 from tests.conftest import Api, make_key
 
 ROOT = Path(__file__).resolve().parent.parent

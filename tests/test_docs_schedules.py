@@ -5,7 +5,7 @@ from datetime import time
 from pathlib import Path
 
 from memories.conf import conf
-from memplatform.schedules import JOBS
+from memplatform.jobs.registry import JOBS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "schedules.md"
 ROW = re.compile(

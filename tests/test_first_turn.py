@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memories.embedder import drain
+from memories.index.worker import drain
 from tests.conftest import TELEGRAM, Api
 
 

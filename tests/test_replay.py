@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from examples import replay
-from memories.embedder import drain
 from memories.evaluation import dataset
 from memories.evaluation.run import evaluate
 from memories.evaluation.scores import figures
+from memories.index.worker import drain
 from memories.models import Workspace
 from tests.conftest import make_key
 

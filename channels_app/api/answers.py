@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from memories.api import answers
 from memories.choices import EntryType, Outcome
-from memories.store import TAKEN_OUT
+from memories.entries import TAKEN_OUT
 
 
 class SessionAnswer(serializers.Serializer[Any]):

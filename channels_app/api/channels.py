@@ -18,7 +18,7 @@ from memories.api.idempotency import repeatable
 from memories.api.preconditions import etag, expected_version
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, Permission, ScopeKind, SessionMode
 from memories.exceptions import ChannelNotFound, InvalidAddress
-from memories.scoping import escape, kind_of_key
+from memories.tenancy.resolver import escape, kind_of_key
 
 RULES = (
     "label",

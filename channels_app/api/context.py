@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from channels_app import addressing
+from channels_app import addresses
 from channels_app.api import answers
 from channels_app.api.serializers import AddressField, TurnText, session_events_by_default
 from channels_app.api.views import event_json, memories_json
@@ -23,13 +23,13 @@ from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
 from memories.models import BotKey, Policy
 from memories.models.policy import Policies
-from memories.retrieval import Query
-from memories.retrieval.senders import name_in
-from memories.retrieval.standing import Note
-from memories.scoping import Resolved
-from sessions_app import conversations
-from sessions_app.api.reach import visible_sessions
+from memories.recall import Query
+from memories.recall.core_context import Note
+from memories.recall.speakers import name_in
+from memories.tenancy.resolver import Resolved
 from sessions_app.api.serializers import ROLES
+from sessions_app.api.visibility import visible_sessions
+from sessions_app.lifecycle import conversations
 from sessions_app.models import Session, SessionEvent
 
 
@@ -132,7 +132,7 @@ class ContextView(Call):
         asked = AskedContext(data=request.data)
         asked.is_valid(raise_exception=True)
         key = key_of(request)
-        resolved = addressing.resolve_address(key, asked.validated_data["address"])
+        resolved = addresses.resolve_address(key, asked.validated_data["address"])
         policies = Policy.objects.of(key.workspace_id)
         query = _query(key, resolved, policies, asked.validated_data)
         session = _session(key, resolved)
@@ -147,9 +147,9 @@ def _query(key: BotKey, resolved: Resolved, policies: Policies, asked: dict[str,
         workspace_id=key.workspace_id,
         bot_id=key.bot_id,
         session_key=resolved.session_key,
-        scope_keys=addressing.keys_to_recall(key, resolved),
+        scope_keys=addresses.keys_to_recall(key, resolved),
         asker=speaker_of(resolved.address),
-        places=addressing.places_to_recall(key, resolved),
+        places=addresses.places_to_recall(key, resolved),
         message=asked["message"],
         limit=asked["limit"] or int(policies.weight("MAX_RECALLS")),
         need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else asked["need"],

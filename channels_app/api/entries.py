@@ -7,16 +7,16 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from channels_app import addressing, platforms
+from channels_app import addresses, platforms
 from channels_app.api.serializers import AddressField
 from channels_app.turns import speaker_of
 from memories.api import answers, entries, fields
 from memories.api.authentication import key_of
-from memories.capture import place_of
 from memories.choices import Permission, ScopeKind
+from memories.consolidation.capture import place_of
 from memories.exceptions import InvalidAddress
 from memories.models import Scope
-from memories.scoping import Resolved
+from memories.tenancy.resolver import Resolved
 
 
 class NewEntry(entries.NewEntry):
@@ -57,10 +57,10 @@ class EntriesView(entries.EntriesView):
             platforms.check_key(key_of(request).workspace_id, data["scope"])
             return super().where(request, data)
         key = key_of(request)
-        resolved = addressing.resolve_address(key, data.pop("address"))
+        resolved = addresses.resolve_address(key, data.pop("address"))
         wanted = _scope_key(resolved, kind)
-        scope = addressing.scope_to_write(key, resolved, wanted)
-        addressing.begin_channel(key.workspace_id, resolved.address)
+        scope = addresses.scope_to_write(key, resolved, wanted)
+        addresses.begin_channel(key.workspace_id, resolved.address)
         place = place_of(resolved, speaker_of(resolved.address))
         data["slots"] = data["slots"] | {name: value for name, value in place.items() if value}
         data["chats"] = (resolved.chat,) if scope.kind == ScopeKind.USER else ()

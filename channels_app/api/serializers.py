@@ -9,8 +9,8 @@ from memories.api import fields
 from memories.api.recalls import USED_MAX
 from memories.choices import EntryType, NeedMode
 from memories.conf import conf
-from memories.retrieval import Mode
-from memories.scoping import Address
+from memories.recall import Mode
+from memories.tenancy.resolver import Address
 
 MODES = tuple(mode.value for mode in Mode)
 

@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from channels_app import addressing
+from channels_app import addresses
 from channels_app.api.serializers import AskedAddress
 from memories.api.authentication import actor_of, key_of
 from memories.api.clock import now_of
@@ -25,7 +25,7 @@ class SessionsView(sessions.SessionsView):
         asked = AskedAddress(data=request.data)
         asked.is_valid(raise_exception=True)
         with acting(actor_of(request)):
-            session, _resolved, _scopes = addressing.enter_session(
+            session, _resolved, _scopes = addresses.enter_session(
                 key_of(request), asked.validated_data["address"], now=now_of(request)
             )
         return Response(answers.session_json(session))

@@ -9,11 +9,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from channels_app import addressing
+from channels_app import addresses
 from channels_app.api import answers
 from channels_app.api.serializers import Asked, AskedAddress, NewTurn
 from channels_app.turns import Said, speaker_of, take_turn
-from memories import feedback
 from memories.api.authentication import actor_of, key_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
@@ -22,12 +21,12 @@ from memories.api.idempotency import repeatable
 from memories.api.recalls import receipt_for
 from memories.api.scopes import scope_for
 from memories.choices import NeedMode, Permission
+from memories.language.redaction import ToolCall
 from memories.models import BotKey, Policy, Receipt
-from memories.retrieval import Place, Query, Recall, explanation, recall
-from memories.retrieval.legs import Found
-from memories.retrieval.quotas import Ranked
-from memories.scoping import ScopeRef
-from memories.toolcalls import ToolCall
+from memories.recall import Place, Query, Recall, explanation, feedback, recall
+from memories.recall.quotas import Ranked
+from memories.recall.retrievers import Found
+from memories.tenancy.resolver import ScopeRef
 
 
 class TurnsView(Call):
@@ -113,8 +112,8 @@ class ResolveView(Call):
         asked = AskedAddress(data=request.data)
         asked.is_valid(raise_exception=True)
         key = key_of(request)
-        resolved = addressing.resolve_address(key, asked.validated_data["address"])
-        recall = addressing.keys_to_recall(key, resolved)
+        resolved = addresses.resolve_address(key, asked.validated_data["address"])
+        recall = addresses.keys_to_recall(key, resolved)
         own, chat = (
             scope if scope and key.may_reach(scope) else None for scope in (resolved.user_scope, resolved.chat_scope)
         )
@@ -140,9 +139,9 @@ def _query(key: BotKey, asked: dict[str, Any]) -> Query:
     need, session_key, asker = asked["need"], "", ""
     scope_keys: Sequence[str] = ()
     if "address" in asked:
-        resolved = addressing.resolve_address(key, asked["address"])
-        places, session_key = addressing.places_to_recall(key, resolved), resolved.session_key
-        scope_keys = addressing.keys_to_recall(key, resolved)
+        resolved = addresses.resolve_address(key, asked["address"])
+        places, session_key = addresses.places_to_recall(key, resolved), resolved.session_key
+        scope_keys = addresses.keys_to_recall(key, resolved)
         asker = speaker_of(resolved.address)
         need = NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need
     else:

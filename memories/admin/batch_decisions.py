@@ -12,8 +12,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from memories import batch as batches
-from memories import tasks
+from memories import batches, tasks
 from memories.admin.batch_names import name_of
 from memories.admin.batch_page import address_of, held, is_final, said_counts
 from memories.admin.confirmations import Question, ReasonForm, ask, form_of, is_answer

@@ -10,16 +10,16 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy, pgettext
 
-from memories import batch as batches
-from memories import expiry, store
+from memories import batches, entries
 from memories.admin.batch_names import name_of
 from memories.admin.row_history import Line, line_of, say
-from memories.batch import Told
-from memories.batch.telling import ATTRIBUTES
+from memories.batches import Told
+from memories.batches.describe import ATTRIBUTES
 from memories.choices import BatchState, BatchVerb, ChangeState
-from memories.history import worded
+from memories.entries.history import worded
+from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry
-from memories.states import State
+from memories.models.state import State
 
 PER_PAGE = 50
 SOURCES_SHOWN = 12
@@ -180,7 +180,7 @@ def _wording(told: Told) -> list[tuple[str, str]] | None:
 
 def _line(name: str, before: Any, after: Any) -> Line:
     if name in ATTRIBUTES:
-        before, after = (store.read_columns({name: value})[name] for value in (before, after))
+        before, after = (entries.read_columns({name: value})[name] for value in (before, after))
         return line_of(Entry, name, before, after)
     return Line(str(_MARKS[name]), say(None, before), say(None, after))
 

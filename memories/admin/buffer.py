@@ -18,11 +18,11 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from memories import buffer
 from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
 from memories.admin.filters import DaysFilter
 from memories.admin.wall import LOOK, Colors, WalledAdmin, WalledInline
 from memories.choices import BufferState
+from memories.consolidation import buffer
 from memories.models import BufferedTurn, Parcel
 
 MOST = 500  # parcels an action takes at a time

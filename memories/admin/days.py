@@ -14,12 +14,12 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, 
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from memories import days
 from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
 from memories.admin.filters import ReachableFilter
 from memories.admin.row_history import RecordedHistory
 from memories.admin.wall import EDIT, Colors, WalledAdmin, actor_of
 from memories.admin.way_back import way_back
+from memories.entries import daily_events
 from memories.exceptions import InvalidDraft
 from memories.models import DailyEvent
 
@@ -47,7 +47,7 @@ class EventForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_content(self) -> str:
         content = str(self.cleaned_data["content"])
         try:
-            days.check(content)
+            daily_events.check(content)
         except InvalidDraft as refusal:
             raise forms.ValidationError(str(refusal)) from refusal
         return content
@@ -93,7 +93,7 @@ class DailyEventAdmin(RecordedHistory, WalledAdmin):
 
     def save_model(self, request: HttpRequest, obj: DailyEvent, form: Any, change: bool) -> None:
         if "content" in form.changed_data:
-            days.reword(obj, obj.content, now=timezone.now(), actor=actor_of(request))
+            daily_events.reword(obj, obj.content, now=timezone.now(), actor=actor_of(request))
 
     @display(description=_("content"))
     def text(self, event: DailyEvent) -> str:
@@ -136,7 +136,7 @@ class DailyEventAdmin(RecordedHistory, WalledAdmin):
 
     def _expire(self, request: HttpRequest, events: QuerySet[DailyEvent]) -> HttpResponse:
         if is_answer(request):
-            done = days.expire(events, now=timezone.now(), actor=actor_of(request))
+            done = daily_events.expire(events, now=timezone.now(), actor=actor_of(request))
             said = ngettext("%(n)d event is out of use.", "%(n)d events are out of use.", done)
             return self._report(request, said % {"n": done})
         text = gettext("It is not told any more. Nothing is deleted: you can restore it at any time.")
@@ -144,7 +144,7 @@ class DailyEventAdmin(RecordedHistory, WalledAdmin):
 
     def _restore(self, request: HttpRequest, events: QuerySet[DailyEvent]) -> HttpResponse:
         if is_answer(request):
-            done = days.restore(events, now=timezone.now(), actor=actor_of(request))
+            done = daily_events.restore(events, now=timezone.now(), actor=actor_of(request))
             said = ngettext("%(n)d event is in use again.", "%(n)d events are in use again.", done)
             return self._report(request, said % {"n": done})
         return self._ask(request, events, gettext("Restore"), gettext("It is told again at once."))

@@ -25,10 +25,10 @@ from memories.admin.paging import BoundedList
 from memories.admin.related import about
 from memories.admin.search import search
 from memories.admin.wall import EDIT, Colors, WalledAdmin, actor_of, workspaces_of
+from memories.entries import edit
 from memories.exceptions import PlatformError
 from memories.models import Entry, Policy
-from memories.states import State, state_of
-from memories.store import edit
+from memories.models.state import State, state_of
 
 _COLORS = Colors(
     {
@@ -66,7 +66,7 @@ class EntryList(BoundedList):
 
 @admin.register(Entry)
 class EntryAdmin(OutAndBack, WalledAdmin):
-    """The main page of the platform. Everything here goes through memories.store, and so into the history."""
+    """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     members_may = EDIT
     form = EntryForm

@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.row_history import say
 from memories.admin.wall import MANAGE, WalledInline
+from memories.entries import Edit
 from memories.exceptions import PlatformError
 from memories.models import Entry, Slot
-from memories.store import Edit
 
 FIELDS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
 

@@ -9,17 +9,17 @@ from django.utils import timezone
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from memories import store
+from memories import entries
 from memories.admin.bringing_back import FieldsForm
 from memories.admin.confirmations import Question, ask, is_answer
 from memories.admin.row_history import Line, Told, line_of, say, told_page
 from memories.admin.wall import actor_of
 from memories.choices import Operation
+from memories.entries import versions
+from memories.entries.history import Step, history_of
+from memories.entries.update import SLOT_FIELD
 from memories.exceptions import PlatformError
-from memories.history import Step, history_of
 from memories.models import Batch, Entry
-from memories.store import past
-from memories.store.changes import SLOT_FIELD
 
 
 def page(model_admin: Any, request: HttpRequest, entry: Entry) -> HttpResponse:
@@ -37,7 +37,7 @@ def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: in
     step = next((step for step in history_of(entry) if step.version == version), None)
     if step is None:
         raise Http404
-    differing = store.differing(entry, version)
+    differing = entries.differing(entry, version)
     if not differing:
         messages.info(request, gettext("Nothing differs from that version."))
         return HttpResponseRedirect(back)
@@ -46,7 +46,7 @@ def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: in
     if is_answer(request) and form.is_valid():
         chosen = form.cleaned_data["fields_back"]
         try:
-            store.revert(entry, version, only=chosen, now=timezone.now(), actor=actor_of(request))
+            entries.revert(entry, version, only=chosen, now=timezone.now(), actor=actor_of(request))
         except PlatformError as refusal:
             messages.error(request, str(refusal))
         else:
@@ -74,7 +74,7 @@ def _line(name: str, was: Any, present: Any) -> Line:
 
 def wording_in(entry: Entry, version: int) -> str:
     """What the entry said in that version."""
-    was = past.as_of_version(entry, version)
+    was = versions.as_of_version(entry, version)
     return str(was.get("content", entry.content))
 
 

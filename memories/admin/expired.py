@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django_q.tasks import async_task
 
-from memories import expiry
 from memories.admin.batch_page import address_of, is_expiry
 from memories.admin.confirmations import SHOWN, Question, TermForm, ask, form_of, is_answer
 from memories.admin.wall import actor_of, workspaces_of
+from memories.lifecycle import expiry
 from memories.models import Batch
 from memories.tasks import AT_ONCE
 

@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RangeDateFilter, TextFilter
 from unfold.utils import parse_date_str
 
-from memories import expiry
 from memories.admin.expired import last_night
 from memories.choices import Due
+from memories.lifecycle import expiry
 from memories.models import Policy
-from memories.states import State, in_state
+from memories.models.state import State, in_state
 
 
 class StateFilter(DropdownFilter):

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from memories import curation, store
+from memories import entries as store
 from memories.admin.confirmations import (
     CopiesForm,
     CopiesTermForm,
@@ -30,8 +30,9 @@ from memories.admin.confirmations import (
 from memories.admin.together import Together, report
 from memories.admin.wall import actor_of
 from memories.admin.way_back import carry_on, way_back
+from memories.batches import bulk_actions
 from memories.models import Entry, Policy
-from memories.states import State, state_of
+from memories.models.state import State, state_of
 
 Act = Callable[[HttpRequest, list[Entry]], HttpResponse]
 
@@ -93,10 +94,10 @@ class OutAndBack(Together):
         return self._of_many(request, queryset, self._restore)
 
     def _of_many(self, request: HttpRequest, queryset: QuerySet[Entry], act: Act) -> HttpResponse | None:
-        entries = list(queryset.select_related("scope")[: curation.MOST + 1])
-        if len(entries) > curation.MOST:
+        entries = list(queryset.select_related("scope")[: bulk_actions.MOST + 1])
+        if len(entries) > bulk_actions.MOST:
             messages.error(
-                request, gettext("More than %(most)d entries: narrow the list first.") % {"most": curation.MOST}
+                request, gettext("More than %(most)d entries: narrow the list first.") % {"most": bulk_actions.MOST}
             )
             return None
         return act(request, entries)
@@ -107,7 +108,7 @@ class OutAndBack(Together):
         form = form_of(request, CopiesForm if copies else ReasonForm, copies=is_own)
         if is_answer(request) and form.is_valid():
             reason, going = form.cleaned_data["reason"], [*entries, *_along(form, copies)]
-            done = curation.expire_chosen(going, now=timezone.now(), actor=actor_of(request), reason=reason)
+            done = bulk_actions.expire_chosen(going, now=timezone.now(), actor=actor_of(request), reason=reason)
             said = ngettext("%(n)d entry is out of use.", "%(n)d entries are out of use.", done.done)
             return self._report(request, done, said, entries)
         title = ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)}
@@ -123,7 +124,7 @@ class OutAndBack(Together):
         form = form_of(request, CopiesTermForm if copies else TermForm, copies=True)
         if is_answer(request) and form.is_valid():
             days = form.cleaned_data["term"]
-            done = curation.restore_chosen(
+            done = bulk_actions.restore_chosen(
                 [*entries, *_along(form, copies)],
                 term=timedelta(days=int(days)) if days else None,
                 now=timezone.now(),
@@ -149,7 +150,9 @@ class OutAndBack(Together):
             hidden=chosen(request),
         )
 
-    def _report(self, request: HttpRequest, done: curation.Curated, said: str, entries: list[Entry]) -> HttpResponse:
+    def _report(
+        self, request: HttpRequest, done: bulk_actions.Curated, said: str, entries: list[Entry]
+    ) -> HttpResponse:
         report(request, done, said)
         return HttpResponseRedirect(self._back(request, entries))
 

@@ -16,12 +16,13 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
-from memories import decay, expiry
+from memories import decay
 from memories.admin.bringing_back import RevertibleHistory
 from memories.admin.row_history import life_of_removed, told_page
 from memories.admin.wall import MANAGE, WalledAdmin, workspaces_of
 from memories.choices import EntryType, Operation, PolicyKind, ScopeKind
 from memories.conf import conf
+from memories.lifecycle import expiry
 from memories.models import Change, Policy, Workspace
 from memories.models.policy import WEIGHTS, Policies
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
-from memories import batch
+from memories import batches as batch
 from memories.admin import counted
 from memories.admin.wall import LOOK, Colors, WalledAdmin
 from memories.choices import BatchState, JobState

@@ -8,13 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from memories import retrieval
+from memories import recall
 from memories.admin.said import said_of
+from memories.entries.served_versions import Served, as_served
 from memories.models import Entry, Policy, Receipt, Scope
-from memories.retrieval import again, explanation
-from memories.retrieval.explanation import Line
-from memories.states import State, state_of
-from memories.store.served import Served, as_served
+from memories.models.state import State, state_of
+from memories.recall import explanation, replay
+from memories.recall.explanation import Line
 
 #: What became of a candidate.
 FATES = {
@@ -182,14 +182,14 @@ def _cached_from(receipt: Receipt) -> Receipt | None:
 
 def asked_again(receipt: Receipt, *, now: datetime) -> dict[str, Any]:
     """The same question as of now, leaving no receipt of its own; what came, went and moved."""
-    result = retrieval.recall(
-        again.query_of(receipt),
+    result = recall.recall(
+        replay.query_of(receipt),
         now=now,
         zone=receipt.workspace.zone(),
         embed_seconds=EMBED_SECONDS,
         recorded=False,
     )
-    moves = again.moves(receipt, result.served)
+    moves = replay.moves(receipt, result.served)
     entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk([move.entry_id for move in moves])
     then = as_served(receipt, entries)
     return {
@@ -200,7 +200,7 @@ def asked_again(receipt: Receipt, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def _change(move: again.Moved, entry: Entry | None, then: Served | None) -> Change:
+def _change(move: replay.Moved, entry: Entry | None, then: Served | None) -> Change:
     """In the words it is served with now; what is gone from the answer in those it was served with."""
     label, color = CHANGES[move.change]
     words = then.words if then and move.now is None else entry.content if entry else ""

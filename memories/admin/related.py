@@ -6,10 +6,10 @@ from typing import Any
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories import store
+from memories import entries
 from memories.choices import LinkKind
 from memories.models import Entry, Link, Policy, Receipt
-from memories.states import state_of
+from memories.models.state import state_of
 
 LINKS_SHOWN = 20
 RECEIPTS_SHOWN = 10
@@ -33,7 +33,7 @@ def about(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "state": state_of(entry, policies.end_of(entry), now),
         "ends_at": policies.end_of(entry),
         "access": getattr(entry, "access", None),
-        "contradiction": store.contradiction_of(entry),
+        "contradiction": entries.contradiction_of(entry),
         "relatives": _relatives(entry),
         "receipts": _receipts(entry),
     }

@@ -14,9 +14,9 @@ from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
+from memories.entries.versions import Moment, contents_at
 from memories.models import DailyEvent, Entry, Receipt
-from memories.retrieval.receipts import ToldEvent, events_of
-from memories.store.past import Moment, contents_at
+from memories.recall.trace import ToldEvent, events_of
 
 DAYS = "daily_events/"
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from memories import text
+from memories.language import text
 
 _QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
 

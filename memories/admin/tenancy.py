@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from memories import walls
 from memories.admin.wall import EDIT, LOOK, MANAGE, WalledAdmin, WalledInline, workspaces_of
 from memories.models import Member, Workspace
+from memories.tenancy import row_level_security
 
 
 class WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -55,7 +55,7 @@ class WorkspaceAdmin(WalledAdmin):
     def save_model(self, request: HttpRequest, obj: Workspace, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if not change:
-            walls.widen(obj.pk)  # its members are saved next
+            row_level_security.widen(obj.pk)  # its members are saved next
 
 
 @admin.register(Member)

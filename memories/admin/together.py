@@ -21,14 +21,14 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
-from memories import curation
 from memories.admin.batch_page import address_of
 from memories.admin.confirmations import Question, ReasonForm, ask, chosen, is_answer
 from memories.admin.wall import actor_of
 from memories.admin.way_back import way_back
+from memories.batches import bulk_actions
+from memories.batches.bulk_actions import Curated, Wish
 from memories.choices import Category
 from memories.conf import conf
-from memories.curation import Curated, Wish
 from memories.models import Batch, Entry
 
 #: Entries made one at a time: more than people can read.
@@ -58,7 +58,7 @@ class PinForm(WishForm):
     pinned = True
 
     def wish(self, entries: list[Entry]) -> Wish:
-        return curation.changing({"pinned": self.pinned})
+        return bulk_actions.changing({"pinned": self.pinned})
 
 
 class UnpinForm(PinForm):
@@ -92,7 +92,7 @@ class FileForm(WishForm):
     def wish(self, entries: list[Entry]) -> Wish:
         category, project = self.cleaned_data["category"], self.cleaned_data["project"]
         columns = {"category": "" if category == NO_CATEGORY else category} if category else {}
-        return curation.changing(columns | ({"project": project} if project else {}))
+        return bulk_actions.changing(columns | ({"project": project} if project else {}))
 
 
 class MergeForm(WishForm):
@@ -116,7 +116,7 @@ class MergeForm(WishForm):
 
     def wish(self, entries: list[Entry]) -> Wish:
         into = next(entry for entry in entries if str(entry.pk) == self.cleaned_data["stays"])
-        return curation.merging(into, self.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
+        return bulk_actions.merging(into, self.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
 
 
 class Together:
@@ -197,8 +197,8 @@ def _do(request: HttpRequest, entries: list[Entry], form: WishForm) -> HttpRespo
     wish, reason = form.wish(entries), form.cleaned_data["reason"]
     who = {"now": timezone.now(), "actor": actor_of(request), "reason": reason}
     if form.cleaned_data["plan_only"]:
-        return _plan(request, curation.plan_for_each_scope(entries, wish, **who))
-    done = curation.curate(entries, wish, **who)
+        return _plan(request, bulk_actions.plan_for_each_scope(entries, wish, **who))
+    done = bulk_actions.curate(entries, wish, **who)
     report(request, done, ngettext("%(n)d entry was changed.", "%(n)d entries were changed.", done.done))
     return HttpResponseRedirect(way_back(request, reverse(LIST)))
 

@@ -6,8 +6,8 @@ from rest_framework import serializers
 
 from memories.api.row_notes import ROW_NOTES, RowNoteDetails
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Outcome, Source
-from memories.states import State
-from memories.store import TAKEN_OUT
+from memories.entries import TAKEN_OUT
+from memories.models.state import State
 
 
 class EntryAnswer(serializers.Serializer[Any]):

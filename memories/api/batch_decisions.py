@@ -10,7 +10,7 @@ from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import batch, tasks
+from memories import batches, tasks
 from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of
 from memories.api.batch_rows import row_json
@@ -73,7 +73,7 @@ class ApproveView(Call):
         found, now = batch_for(key_of(request), uid), now_of(request)
         if BatchVerb.PURGE in found.counts:
             raise PermissionDenied(_("What has no undo is approved by a person, in the admin."))
-        batch.approve(found, actor=actor_of(request), now=now)
+        batches.approve(found, actor=actor_of(request), now=now)
         return shown(request, uid, status=200 if tasks.begin(found, now=now) else 202)
 
 
@@ -86,7 +86,7 @@ class RefuseView(Call):
     @repeatable
     def post(self, request: Request, uid: UUID) -> Response:
         fields.StrictSerializer(data=request.data).is_valid(raise_exception=True)
-        batch.refuse(batch_for(key_of(request), uid), actor=actor_of(request), now=now_of(request))
+        batches.refuse(batch_for(key_of(request), uid), actor=actor_of(request), now=now_of(request))
         return shown(request, uid)
 
 
@@ -106,7 +106,7 @@ class UndoView(Call):
         asked = Undoing(data=request.data)
         asked.is_valid(raise_exception=True)
         found, now = batch_for(key_of(request), uid), now_of(request)
-        undo = batch.plan_undo(found, actor=actor_of(request), now=now, **asked.validated_data)
+        undo = batches.plan_undo(found, actor=actor_of(request), now=now, **asked.validated_data)
         return shown(request, undo.uid, status=201 if tasks.begin(undo, now=now) else 202)
 
 
@@ -125,8 +125,8 @@ class RowView(Call):
         if not rows.exists():
             raise NotFound
         if "content" in asked.validated_data:
-            batch.reword(found, position, asked.validated_data["content"])
+            batches.reword(found, position, asked.validated_data["content"])
         else:
-            batch.remove(found, [position])
-        (row,) = batch.tell(found, list(rows))
+            batches.remove(found, [position])
+        (row,) = batches.tell(found, list(rows))
         return Response(row_json(row, key_of(request)))

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from memories import batch, history
+from memories import batches
 from memories.api.scopes import reached
-from memories.batch import Told
+from memories.batches import Told
 from memories.choices import BatchVerb
+from memories.entries import history
 from memories.models import Batch, BotKey
 
 
@@ -25,7 +26,7 @@ def batch_json(one: Batch) -> dict[str, Any]:
                 "figures": {name: value for name, value in held.items() if name != "code"},
                 "text": text,
             }
-            for held, text in zip(one.held_because, batch.in_words(one), strict=True)
+            for held, text in zip(one.held_because, batches.in_words(one), strict=True)
         ],
         "decided_by": one.decided_by,
         "counts": one.counts,
@@ -49,7 +50,7 @@ def row_json(row: Told, key: BotKey | None = None) -> dict[str, Any]:
         "expected_version": change.expected_version,
         "state": change.state,
         "note": row.note[0] if row.note else None,
-        "note_details": {"text": row.note[1], "batches": batch.named_by(change)} if row.note else None,
+        "note_details": {"text": row.note[1], "batches": batches.named_by(change)} if row.note else None,
         "draft": _draft(change.draft, key) if is_written else None,
         "content": row.before,
         "diff": _diff(row),

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import batch, curation, tasks
+from memories import batches, tasks
 from memories.api import answers, fields, pages
 from memories.api.authentication import actor_of, key_of
 from memories.api.batch_rows import batch_json, row_json
@@ -20,8 +20,9 @@ from memories.api.calls import Call
 from memories.api.clock import check_ahead, now_of
 from memories.api.idempotency import repeatable
 from memories.api.scopes import scope_for, visible_scopes
+from memories.batches import bulk_actions
+from memories.batches.bulk_actions import MOST, Wish
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Permission
-from memories.curation import MOST, Wish
 from memories.exceptions import BatchNotFound, EntryNotFound
 from memories.models import Batch, BatchChange, BotKey, Entry, Scope
 
@@ -119,7 +120,7 @@ class BatchesView(Call):
         check_ahead("columns.expires_at", data.get("columns", {}).get("expires_at"), now)
         scope = scope_for(key_of(request), data["scope"])
         chosen = _entries(scope, data["entries"])
-        plan = curation.propose(
+        plan = bulk_actions.propose(
             scope, chosen, _wish(scope, data), now=now, actor=actor_of(request), reason=data["reason"]
         )
         if not data["dry_run"]:
@@ -162,7 +163,7 @@ def shown(
     rows = list(changes.order_by("position").select_related("entry", "event")[: limit + 1])
     page = rows[:limit]
     following = str(page[-1].position) if len(rows) > limit else None
-    listed = pages.answer(request, [row_json(row, key) for row in batch.tell(found, page)], following)
+    listed = pages.answer(request, [row_json(row, key) for row in batches.tell(found, page)], following)
     undone_by = [str(undo) for undo in found.undone_by.order_by("pk").values_list("uid", flat=True)]
     return Response({**batch_json(found), "undone_by": undone_by, "changes": listed.data}, status=status)
 
@@ -178,13 +179,13 @@ def _entries(scope: Scope, uids: Sequence[UUID]) -> list[Entry]:
 def _wish(scope: Scope, data: dict[str, Any]) -> Wish:
     match data["verb"]:
         case BatchVerb.EXPIRE:
-            return curation.expiring()
+            return bulk_actions.expiring()
         case BatchVerb.ARCHIVE:
-            return curation.archiving()
+            return bulk_actions.archiving()
         case BatchVerb.RESTORE:
             days = data.get("term_days")
-            return curation.restoring(None if days is None else timedelta(days=days))
+            return bulk_actions.restoring(None if days is None else timedelta(days=days))
         case BatchVerb.MERGE:
             (into,) = _entries(scope, [data["into"]])
-            return curation.merging(into, data.get("content"))
-    return curation.changing(data.get("columns", {}), data.get("slots"))
+            return bulk_actions.merging(into, data.get("content"))
+    return bulk_actions.changing(data.get("columns", {}), data.get("slots"))

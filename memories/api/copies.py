@@ -12,7 +12,7 @@ from memories.api import fields
 from memories.api.answers import EntryAnswer
 from memories.choices import EntryType
 from memories.models import Entry, Policy
-from memories.states import State, state_of
+from memories.models.state import State, state_of
 
 COPIES = ("all", "none")
 

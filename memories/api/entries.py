@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import expiry, store
+from memories import entries
 from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of, workspace_of
 from memories.api.calls import Call
@@ -19,10 +19,11 @@ from memories.api.pages import Paged, page_of
 from memories.api.preconditions import etag
 from memories.api.scopes import scope_for, scope_to_write, visible_scopes
 from memories.choices import Category, Due, EntryType, Outcome, Permission, Source
-from memories.drafts import COLUMN_SLOTS, Draft
+from memories.entries.draft import COLUMN_SLOTS, Draft
+from memories.lifecycle import expiry
 from memories.models import Entry, Policy, Scope
 from memories.models.policy import Policies
-from memories.states import State, in_state, state_of
+from memories.models.state import State, in_state, state_of
 
 #: The tier of a fact nobody says belongs into the profile.
 KNOWLEDGE = 2
@@ -91,7 +92,7 @@ class EntriesView(Call):
         check_ahead("expires_at", data["expires_at"], now)
         scope = self.where(request, data)
         draft = Draft(scope=scope, at=data.pop("at") or now, **data)
-        result = store.remember(draft, now=now, actor=actor_of(request))
+        result = entries.remember(draft, now=now, actor=actor_of(request))
         if result.outcome != Outcome.CREATED:
             result.entry.refresh_from_db(fields=["version"])  # it rose when the entry was said again
         linked = Entry.objects.filter(pk__in=result.linked).values_list("uid", flat=True)
@@ -166,7 +167,7 @@ def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any
         "topic": entry.topic,
         "content": entry.content,
         "slots": (slots := slots_of(entry)),
-        "contradicted_by": slots.get(store.CONTRADICTED_BY),
+        "contradicted_by": slots.get(entries.CONTRADICTED_BY),
         "importance": entry.importance,
         "source": entry.source,
         "state": state_of(entry, policies.end_of(entry), now),

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import store
+from memories import entries
 from memories.api import answers, fields
 from memories.api.authentication import actor_of, key_of
 from memories.api.calls import Call
@@ -93,8 +93,8 @@ class EntryView(Call):
         check_ahead("expires_at", asked.validated_data.get("expires_at"), now_of(request))
         entry = entry_for(key_of(request), uid)
         columns = {name: asked.validated_data[name] for name in COLUMNS if name in asked.validated_data}
-        wanted = store.Edit(columns=columns, slots=asked.validated_data.get("slots", {}))
-        return shown(request, store.edit(entry, wanted, **_by(request)))
+        wanted = entries.Edit(columns=columns, slots=asked.validated_data.get("slots", {}))
+        return shown(request, entries.edit(entry, wanted, **_by(request)))
 
     @extend_schema(
         operation_id="delete_entry",
@@ -111,9 +111,9 @@ class EntryView(Call):
         key = key_of(request)
         entry = entry_for(key, uid)
         along = told_once(self.asked, told.validated_data).get("copies")
-        gone, copies = store.expire_with_copies(
+        gone, copies = entries.expire_with_copies(
             entry,
-            along=store.are_own_words(entry) if along is None else along == "all",
+            along=entries.are_own_words(entry) if along is None else along == "all",
             reach=key.may_reach,
             **_by(request),
         )
@@ -135,7 +135,7 @@ class RestoreView(Call):
         days = asked.validated_data["term_days"]
         term = None if days is None else timedelta(days=days)
         key, along = key_of(request), asked.validated_data["copies"] == "all"
-        back, copies = store.restore_with_copies(
+        back, copies = entries.restore_with_copies(
             entry_for(key, uid), term=term, along=along, reach=key.may_reach, **_by(request)
         )
         return with_copies(shown(request, back), copies, now_of(request))
@@ -155,7 +155,7 @@ class RevertView(Call):
         asked.is_valid(raise_exception=True)
         entry = entry_for(key_of(request), uid)
         wanted = asked.validated_data
-        return shown(request, store.revert(entry, wanted["version"], only=wanted.get("only"), **_by(request)))
+        return shown(request, entries.revert(entry, wanted["version"], only=wanted.get("only"), **_by(request)))
 
 
 def entry_for(key: BotKey, uid: UUID) -> Entry:

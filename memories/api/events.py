@@ -10,12 +10,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import days
 from memories.api import answers, fields, pages
 from memories.api.authentication import key_of
 from memories.api.calls import Call
 from memories.api.scopes import reached, scope_for, visible_scopes
 from memories.choices import Permission
+from memories.entries import daily_events
 from memories.models import BotKey, DailyEvent
 
 #: The number of a day and an id, in hexadecimal; a day of the year 9999 has six digits.
@@ -65,7 +65,7 @@ class EventsView(Call):
         page = found[:limit]
         return pages.answer(
             request,
-            [event_json(event, key) for event in days.without_repeats(page)],
+            [event_json(event, key) for event in daily_events.without_repeats(page)],
             _after(page) if found[limit:] else None,
         )
 

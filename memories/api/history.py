@@ -8,13 +8,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import history
 from memories.api import answers, fields, pages
 from memories.api.authentication import key_of
 from memories.api.calls import Call
 from memories.api.entry import entry_for
 from memories.api.scopes import reached
 from memories.choices import Operation, Permission
+from memories.entries import history
 from memories.models import Batch, BotKey, Entry
 
 _OPERATIONS = {Operation.INSERT: "created", Operation.UPDATE: "changed"}

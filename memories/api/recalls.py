@@ -12,18 +12,17 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import feedback
 from memories.api import fields, recall_answers
 from memories.api.authentication import key_of
 from memories.api.calls import Call
 from memories.api.entries import slots_of
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
+from memories.entries.served_versions import Served, as_served, taken_out
 from memories.models import Bot, BotKey, Entry, Receipt, Scope
-from memories.retrieval import explanation, receipts
-from memories.retrieval.explanation import Line
-from memories.retrieval.senders import sender_of
-from memories.store.served import Served, as_served, taken_out
+from memories.recall import explanation, feedback, trace
+from memories.recall.explanation import Line
+from memories.recall.speakers import sender_of
 
 USED_MAX = 50
 
@@ -59,7 +58,7 @@ def _told(receipt: Receipt) -> dict[str, Any]:
         "cached_from": evidence.pop("cached_from", None),
         "evidence": evidence,
         **_candidates(receipt, lines, entries),
-        "events": [asdict(event) for event in receipts.events_of(receipt)],
+        "events": [asdict(event) for event in trace.events_of(receipt)],
         "sampled": receipt.candidates is not None,
         "weights": explanation.weights_of(receipt.candidates),
         "timings": receipt.timings,

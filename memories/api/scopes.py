@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from memories.exceptions import ScopeNotFound
 from memories.models import BotKey, Scope
-from memories.scoping import kind_of_key
+from memories.tenancy.resolver import kind_of_key
 
 
 def scope_for(key: BotKey, scope_key: str) -> Scope:

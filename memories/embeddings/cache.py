@@ -8,7 +8,7 @@ from django.db import connection
 from memories.embeddings.base import Provider
 from memories.models import EmbeddingCache
 
-#: What nobody has used for long is removed (memories.upkeep); use is written down at most once a day.
+#: What nobody has used for long is removed (memories.lifecycle.maintenance); use is written down at most once a day.
 _RECORD_USE = """
     UPDATE memories_embeddingcache SET used_at = now()
     WHERE provider = %s AND model = %s AND text_hash = ANY(%s) AND used_at < now() - interval '1 day'

@@ -3,8 +3,8 @@
 import hashlib
 import math
 
-from memories import text as texts_module
 from memories.embeddings.base import Unrelated
+from memories.language import text as texts_module
 
 
 class Deterministic:

@@ -14,8 +14,8 @@ from memories.evaluation.run import EMBED_SECONDS, LIMIT
 from memories.evaluation.scores import Answer, figures
 from memories.evaluation.verdicts import verdicts
 from memories.models import Entry, Scope, Workspace
-from memories.retrieval import Place, Query, Recall, recall
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, Recall, recall
+from memories.tenancy.resolver import ScopeRef
 
 BY_HAND, WEAKLY = "judged by hand", "judged by use"
 CUTS = (1, 5, 10)

@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from memories import embedder, embeddings, indexing, store
+from memories import embeddings, entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
-from memories.drafts import Draft
+from memories.entries.draft import Draft
 from memories.evaluation.dataset import Dataset, Row
 from memories.evaluation.throwaway import empty
 from memories.exceptions import EmbedderFailed
+from memories.index import search_rows, worker
 from memories.models import EmbeddingCache, Entry, Scope, StaleEntry, Workspace
-from memories.retrieval import averages
+from memories.recall import centroids
 
 CHUNK = 500
 #: Rows without a time are taken to have been said one after another from here on.
@@ -75,10 +76,10 @@ def kept_or_remembered(
 def blend(memories: Mapping[str, Memory]) -> None:
     """Make the search rows anew from the raw vectors, by the numbers of the moment."""
     provider = embeddings.main_model()
-    model = embedder.model_of(provider).pk if provider else None
+    model = worker.model_of(provider).pk if provider else None
     for memory in memories.values():
-        indexing.rebuild(memory.scope.pk, model_id=model)
-    averages.forget()
+        search_rows.rebuild(memory.scope.pk, model_id=model)
+    centroids.forget()
 
 
 def _kept(dataset: Dataset, workspace: Workspace) -> dict[str, Memory] | None:
@@ -114,7 +115,7 @@ def _remember(workspace: Workspace, name: str, rows: list[Row], now: datetime) -
         for row in rows[start : start + CHUNK]:
             last_at = row.at or last_at
             drafts.append(_draft(scope, row, last_at))
-        remembered = store.remember_many(drafts, now=now, actor="job:evaluate")
+        remembered = entries.remember_many(drafts, now=now, actor="job:evaluate")
         for row, result in zip(rows[start : start + CHUNK], remembered, strict=True):
             memory.texts[result.entry.pk].add(row.doc_id)
             memory.entries.append((row.seq, result.entry.pk))
@@ -154,7 +155,7 @@ def _drain(workspace: Workspace, now: datetime, use_cache: bool, say: Progress) 
     waiting = StaleEntry.objects.filter(workspace=workspace)
     said = time.monotonic()
     while left := waiting.count():
-        if not embedder.index_stale(now=datetime.now(UTC), limit=64, use_cache=use_cache):
+        if not worker.index_stale(now=datetime.now(UTC), limit=64, use_cache=use_cache):
             time.sleep(0.2)
         if waiting.filter(failures__gte=TRIES).exists():
             raise EmbedderFailed("The embedder keeps failing, so every answer would be degraded.")

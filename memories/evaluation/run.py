@@ -10,8 +10,8 @@ from memories.evaluation.dataset import Dataset, Question
 from memories.evaluation.memory import Memory, Progress, remember_all
 from memories.evaluation.scores import Answer
 from memories.models import Workspace
-from memories.retrieval import Place, Query, recall
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, recall
+from memories.tenancy.resolver import ScopeRef
 
 LIMIT = 10
 EMBED_SECONDS = 600.0

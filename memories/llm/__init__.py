@@ -17,14 +17,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
-from memories import prompts, text
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, ModelFailed, ModelOff
-from memories.llm import budget, places, reading, watch
-from memories.llm.calls import CallFailed, Reply, Request
+from memories.language import text
+from memories.llm import budget, concurrency, health, parsing, prompts
+from memories.llm.call import CallFailed, Reply, Request
+from memories.llm.prompts import Prompt
 from memories.llm.schemas import Given
 from memories.models import Workspace
-from memories.prompts import Prompt
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
@@ -76,13 +76,13 @@ class _Terms(Generic[T]):
 
     def read(self, said: str) -> T:
         """Raises AnswerInvalid."""
-        value = reading.read(said, self.schema, self.given)
+        value = parsing.read(said, self.schema, self.given)
         if self.judge and (wrong := self.judge(value)):
             raise AnswerInvalid(wrong)
         return value
 
     def read_in_part(self, said: str) -> tuple[T, int] | None:
-        found = reading.read_in_part(said, self.schema, self.given, self.in_part) if self.in_part else None
+        found = parsing.read_in_part(said, self.schema, self.given, self.in_part) if self.in_part else None
         return None if found and self.judge and self.judge(found[0]) else found
 
 
@@ -114,13 +114,13 @@ def ask(
     """
     if not is_on():
         raise ModelOff
-    import_module("memories.llm.wire")  # before the time begins to run: the first time takes seconds
+    import_module("memories.llm.client")  # before the time begins to run: the first time takes seconds
     request = Request(
         model=model or settings.MEMORY_LLM_MODEL,
         messages=prompt.messages(),
         language=prompt.language,
         name=schema.__name__.lower(),
-        schema=reading.wire_schema(schema, given or Given()),
+        schema=parsing.wire_schema(schema, given or Given()),
         max_tokens=max_tokens or conf.LLM_MAX_TOKENS,
         temperature=conf.LLM_TEMPERATURE,
     )
@@ -180,10 +180,10 @@ def pause_after(failure: CallFailed, attempt: int) -> float:
 
 def _call(question: _Question) -> tuple[Reply, budget.Reservation]:
     """One call in a place, paid for. Raises CallFailed, ModelFailed, BudgetSpent."""
-    from memories.llm.wire import complete  # the SDK takes a second and 60 MB, which only those pay who have a model
+    from memories.llm.client import complete  # the SDK takes a second and 60 MB, which only those pay who have a model
 
     request = question.request
-    with places.place(question.until):
+    with concurrency.place(question.until):
         reservation = _reserved(question)
         seconds = min(conf.LLM_SECONDS, max(question.until - time.monotonic(), 0.001))
         try:
@@ -191,9 +191,9 @@ def _call(question: _Question) -> tuple[Reply, budget.Reservation]:
         except CallFailed as failure:
             costs = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
             _settle(question, reservation, *costs, failed=True)
-            watch.failed(request.model, str(failure), now=question.now)
+            health.failed(request.model, str(failure), now=question.now)
             raise
-        watch.answered(request.model, now=question.now)
+        health.answered(request.model, now=question.now)
         prompt_tokens = reply.prompt_tokens or _estimated(request)
         _settle(question, reservation, prompt_tokens, reply.completion_tokens or text.count_tokens(reply.text), False)
         return reply, reservation

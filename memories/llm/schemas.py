@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from memories import text
 from memories.choices import Category
-from memories.llm.given import KNOWN
-from memories.llm.given import Given as Given
-from memories.llm.given import given_of as given_of
+from memories.language import text
+from memories.llm.references import KNOWN
+from memories.llm.references import Given as Given
+from memories.llm.references import given_of as given_of
 
 MAX_FACTS = 50
 MAX_REPLACED = 5  # facts one new fact may replace

@@ -8,8 +8,8 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from memories import text
 from memories.choices import BufferState, Source
+from memories.language import text
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.reliability import Suppression

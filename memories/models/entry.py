@@ -12,8 +12,8 @@ from memories.choices import Category, EntryType, LinkKind, Source
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.scope import Scope
+from memories.models.state import LIVE, live_sql, mark_of
 from memories.models.tenancy import Workspace
-from memories.states import LIVE, live_sql, mark_of
 
 #: Of an entry `e`, in SQL.
 LIVE_SQL = live_sql("e")
@@ -41,7 +41,7 @@ class EntryQuerySet(models.QuerySet["Entry"]):
 class Entry(Recorded):
     """One memory.
 
-    An entry is written through memories.store and by no other code. It is *live* until it is expired, archived,
+    An entry is written through memories.entries and by no other code. It is *live* until it is expired, archived,
     superseded or suppressed, and served until its time to live is up; it is kept, unseen, until it is purged.
     """
 

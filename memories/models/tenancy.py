@@ -14,9 +14,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories import walls
 from memories.choices import Permission
 from memories.models.ids import uuid7
+from memories.tenancy import row_level_security
 
 
 def validate_time_zone(name: str) -> None:
@@ -102,10 +102,10 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
 
     def admit(self, token: str, now: datetime) -> "BotKey | None":
         """The usable key with this token, inside the wall of its workspace; None leaves the wall closed."""
-        walls.enter_by_key(BotKey.digest_of(token))
+        row_level_security.enter_by_key(BotKey.digest_of(token))
         key = self.matching(token, now).select_related("bot", "workspace").first()
         if key is None:
-            walls.leave()
+            row_level_security.leave()
         return key
 
     def usable(self, now: datetime) -> Self:

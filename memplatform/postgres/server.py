@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from memplatform import processor
 from memplatform.postgres import cluster, postmaster, programs
 from memplatform.postgres.errors import (
     DiskFull,
@@ -20,6 +19,7 @@ from memplatform.postgres.errors import (
     told_plainly,
 )
 from memplatform.postgres.place import Place, can_enter, locate, prepare
+from memplatform.setup import processor
 
 _RECOVERY_SECONDS = 300  # after a crash the server replays its log before it answers
 _ATTEMPTS = 20  # a killed server's children may hold its memory for a moment

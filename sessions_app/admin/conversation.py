@@ -13,11 +13,11 @@ from django.db.models import Count, Max, Min, Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Outcome
+from memories.entries.served_versions import Served as Then
+from memories.entries.served_versions import each_as_served
 from memories.models import Entry, Receipt
-from memories.store.served import Served as Then
-from memories.store.served import each_as_served
-from sessions_app import leaving_out
 from sessions_app.choices import EventKind
+from sessions_app.history import redaction
 from sessions_app.models import Flush, Session, SessionEvent
 
 #: Messages on a page, lives to choose from, recalls looked at.
@@ -111,7 +111,7 @@ def conversation_of(session: Session, asked: Mapping[str, Any]) -> Talk:
     """The conversation and page that were asked for, else the newest of the latest one."""
     lives = _lives(session, _number(asked.get("life")))
     number = next((life.number for life in lives if life.is_shown), session.conversation)
-    out = leaving_out.left_out(session, number)
+    out = redaction.left_out(session, number)
     before = _number(asked.get("before"))
     here = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
     said = here.exclude(kind=EventKind.SUMMARY)
@@ -171,7 +171,7 @@ def _markers(session: Session, number: int, out: Mapping[int, int]) -> dict[int,
         found[flush.up_to].append(Taken(flush, " · ".join(said)))
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
         up_to = int(summary.data.get("covers_to", summary.position))
-        found[up_to].append(Summed(summary, leaving_out.tells_of(out, up_to, summary.data.get("left_out", ()))))
+        found[up_to].append(Summed(summary, redaction.tells_of(out, up_to, summary.data.get("left_out", ()))))
     return found
 
 

@@ -12,8 +12,8 @@ from unfold.decorators import display
 from memories.admin.filters import DaysFilter
 from memories.admin.row_history import RecordedHistory
 from memories.admin.wall import LOOK, WalledAdmin
+from sessions_app.admin.actions import Ending
 from sessions_app.admin.conversation import conversation_of
-from sessions_app.admin.ending import Ending
 from sessions_app.models import Session
 
 

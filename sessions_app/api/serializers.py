@@ -10,7 +10,7 @@ from memories.api.pages import PAGE, PAGE_MAX, Paged
 from memories.choices import Category, EntryType
 from memories.conf import conf
 from sessions_app.choices import REPORTED, SPOKEN, EventKind
-from sessions_app.flushing import NO_REPLY, VERSION
+from sessions_app.compaction.flush import NO_REPLY, VERSION
 
 EVENTS_MAX = 200
 KINDS = [kind.value for kind in REPORTED]

@@ -14,12 +14,13 @@ from memories.api.idempotency import repeatable
 from memories.api.scopes import scope_for
 from memories.choices import Permission
 from memories.models.change import acting
-from sessions_app import budget, closing, conversations, histories, locks
 from sessions_app.api import answers, serializers
 from sessions_app.api.answers import event_json, message_json, session_json
-from sessions_app.api.reach import check_reach_of_speakers, session_for, visible_sessions
+from sessions_app.api.visibility import check_reach_of_speakers, session_for, visible_sessions
 from sessions_app.choices import EventKind
-from sessions_app.histories import Believed
+from sessions_app.history import client_diff
+from sessions_app.history.client_diff import Believed
+from sessions_app.lifecycle import budget, close, conversations, locks
 from sessions_app.models import Session, SessionEvent
 
 
@@ -99,9 +100,9 @@ class EventsView(OneSession):
         with acting(actor_of(request)):
             locks.hold(session)
             conversations.check_speakers(session, messages)
-            closing.close_if_stale(session, now=now)
+            close.close_if_stale(session, now=now)
             if believed is not None:
-                messages = histories.what_is_new(session, [Believed(**told) for told in believed], messages, now=now)
+                messages = client_diff.what_is_new(session, [Believed(**told) for told in believed], messages, now=now)
             events = conversations.append(session, messages, now=now)
             todo = budget.directives(
                 session,

@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from sessions_app.api.lives import CompactView, FlushView, ResetView
-from sessions_app.api.paths import EventView
+from sessions_app.api.actions import CompactView, FlushView, ResetView
+from sessions_app.api.session_events import EventView
 from sessions_app.api.sessions import EventsView, HistoryView, SessionView
 
 urlpatterns = [

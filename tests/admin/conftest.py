@@ -9,9 +9,10 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
 
 from channels_app.models import Channel
-from memories import curation, days
+from memories.batches import bulk_actions
 from memories.choices import JobState, PolicyKind
-from memories.days import Day
+from memories.entries import daily_events
+from memories.entries.daily_events import Day
 from memories.models import Bot, Entry, JobRun, Link, Member, Policy, Receipt, Scope, Slot, Spend, Workspace
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
@@ -46,12 +47,12 @@ def furnish(workspace: Workspace, word: str) -> House:
     first, second = Entry.objects.filter(workspace=workspace).order_by("pk")
     Slot.objects.create(workspace=workspace, entry=first, name="mood", value=f"mood-{word}")
     Link.objects.create(workspace=workspace, from_entry=first, to_entry=second, kind="alike", created_at=NOW)
-    curation.expire_chosen([second], now=NOW, actor=f"user:{word}", reason=f"because {word}")
+    bulk_actions.expire_chosen([second], now=NOW, actor=f"user:{word}", reason=f"because {word}")
     Policy.objects.create(workspace=workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.4)
     told = Day(
         scope=first.scope, local_date=NOW.date(), content=f"bought {word}", origins=("session_events/s/1/event-1",)
     )
-    days.write([told], now=NOW, actor=f"user:{word}")
+    daily_events.write([told], now=NOW, actor=f"user:{word}")
     Channel.objects.filter(workspace=workspace).update(label=f"channel-{word}")
     Spend.objects.create(workspace=workspace, local_date=NOW.date(), purpose=f"purpose-{word}", model="small")
     JobRun.objects.create(

@@ -9,10 +9,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from memories import batch, store, tasks
-from memories.batch import Step
+from memories import batches, tasks
+from memories import entries as store
+from memories.batches import Step
 from memories.choices import BatchState, BatchVerb
-from memories.drafts import written_down
+from memories.entries.draft import written_down
 from memories.models import Batch, Entry, Scope
 from tests.admin.conftest import House
 from tests.admin.test_entries import LIST, remember
@@ -28,7 +29,7 @@ def page_of(done: Batch, *rest: str) -> str:
 
 def expiring(entries: list[Entry], run: str, **kwargs: Any) -> Batch:
     steps = [Step(verb=BatchVerb.EXPIRE, entry_id=e.pk, version=e.version, draft={"suppress": True}) for e in entries]
-    return batch.plan(entries[0].scope, steps, name="sweep", run=run, actor="job:sweep", now=timezone.now(), **kwargs)
+    return batches.plan(entries[0].scope, steps, name="sweep", run=run, actor="job:sweep", now=timezone.now(), **kwargs)
 
 
 def in_use(scope: Scope) -> set[str]:
@@ -51,14 +52,14 @@ def held(mine: House, entries: list[Entry]) -> Batch:
         Step(verb=BatchVerb.MERGE, entry_id=entries[0].pk, draft={"into": {"position": 1}}),
         Step(verb=BatchVerb.CHANGE, entry_id=entries[1].pk, draft={"columns": {"content": "我家的猫叫米饭"}}),
     ]
-    return batch.plan(
+    return batches.plan(
         mine.scope, steps, name="compress", run="night", actor="job:compress", now=timezone.now(), judged=True
     )
 
 
 @pytest.fixture
 def applied(entries: list[Entry]) -> Batch:
-    return batch.carry_out(expiring(entries, "r"), now=timezone.now())
+    return batches.carry_out(expiring(entries, "r"), now=timezone.now())
 
 
 # reading
@@ -77,8 +78,8 @@ def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Clien
 
 def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:
     many = [remember(mine.scope, f"thing number {n} is in drawer {n}") for n in range(60)]
-    batch.carry_out(expiring(many[:1], "first"), now=timezone.now())
-    done = batch.carry_out(expiring(many, "second"), now=timezone.now())
+    batches.carry_out(expiring(many[:1], "first"), now=timezone.now())
+    done = batches.carry_out(expiring(many, "second"), now=timezone.now())
     shown = alice.get(page_of(done))
     assert len(shown.context["rows"]) == 50 and "1–50 of 60" in shown.content.decode()
     assert len(alice.get(page_of(done), {"page": "2"}).context["rows"]) == 10
@@ -90,12 +91,12 @@ def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:
 def test_a_page_costs_the_same_for_more_rows(alice: Client, mine: House, entries: list[Entry]) -> None:
     costs = []
     for run, some in (("few", entries[:2]), ("many", entries)):
-        done = batch.carry_out(expiring(some, run), now=timezone.now())
+        done = batches.carry_out(expiring(some, run), now=timezone.now())
         alice.get(page_of(done))
         with CaptureQueriesContext(connection) as queries:
             assert alice.get(page_of(done)).status_code == 200
         costs.append(len(queries))
-        batch.carry_out(batch.plan_undo(done, actor="t", now=timezone.now()), now=timezone.now())
+        batches.carry_out(batches.plan_undo(done, actor="t", now=timezone.now()), now=timezone.now())
         for entry in entries:
             entry.refresh_from_db()
     assert costs[0] == costs[1]
@@ -228,7 +229,7 @@ def test_memories_of_two_scopes_are_never_merged(alice: Client, mine: House, ent
     across = [entries[0], remember(other, "of another")]
     shown = alice.post(reverse(LIST), ticked("merge_chosen", across) | WHY, follow=True).content.decode()
     assert "never cross from one to another" in shown
-    gone = batch.carry_out(expiring(entries[:2], "gone"), now=timezone.now())
+    gone = batches.carry_out(expiring(entries[:2], "gone"), now=timezone.now())
     assert gone.counts == {"expire": 2}
     shown = alice.post(reverse(LIST), ticked("merge_chosen", entries[:2]) | WHY, follow=True).content.decode()
     assert "Only entries that are in use can be merged." in shown

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories import store
+from memories import entries
 from memories.choices import EntryType
 from memories.models import Entry
 from tests.admin.conftest import House
@@ -19,9 +19,9 @@ def line(mine: House) -> Entry:
     """Pam's employer of last year, and beside it the news."""
     kept = {"actor": "test", "now": timezone.now()}
     draft = make_draft(mine.scope, "Pam works at Acme", type=EntryType.FACT, tier=1, category="identity")
-    line = store.remember(draft, **kept).entry
+    line = entries.remember(draft, **kept).entry
     newer = "Pam no longer works at Acme, she works at Globex now"
-    store.remember(make_draft(mine.scope, newer, type=EntryType.USER_EXPLICIT), actor="test", now=timezone.now())
+    entries.remember(make_draft(mine.scope, newer, type=EntryType.USER_EXPLICIT), actor="test", now=timezone.now())
     return line
 
 
@@ -39,10 +39,10 @@ def test_an_operator_says_that_it_is_still_true_and_history_keeps_who(alice: Cli
     button = reverse("admin:memories_entry_still_true", args=[line.pk])
     assert button in alice.get(page_of(line)).content.decode()
     assert alice.get(button).status_code == 200
-    assert store.contradiction_of(line) is not None  # asking changes nothing
+    assert entries.contradiction_of(line) is not None  # asking changes nothing
     assert alice.post(button, {"confirmed": "yes"}).status_code == 302
     line.refresh_from_db()
-    assert store.contradiction_of(line) is None
+    assert entries.contradiction_of(line) is None
     assert line.verified_by == "user:alice"
     assert "Contradicted" not in alice.get(page_of(line)).content.decode()
 

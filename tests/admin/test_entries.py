@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories import store
+from memories import entries
 from memories.choices import EntryType, Source
 from memories.models import Batch, Change, Entry, Scope, Slot
 from tests.admin.conftest import House
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def remember(scope: Scope, content: str, **kwargs: Any) -> Entry:
     at = kwargs.pop("at", timezone.now())
-    return store.remember(make_draft(scope, content, at=at, **kwargs), now=at, actor="test").entry
+    return entries.remember(make_draft(scope, content, at=at, **kwargs), now=at, actor="test").entry
 
 
 def found(client: Client, **asked: str) -> list[str]:
@@ -165,7 +165,7 @@ def test_slots_are_edited_with_their_entry_in_one_step(alice: Client, mine: Hous
 
 def test_a_change_by_somebody_else_meanwhile_loses_nothing_that_was_typed(alice: Client, mine: House) -> None:
     typed = form_of(mine.entry, content="what Alice typed")
-    store.edit(mine.entry, store.Edit(columns={"content": "what the bot wrote"}), now=timezone.now(), actor="bot:b")
+    entries.edit(mine.entry, entries.Edit(columns={"content": "what the bot wrote"}), now=timezone.now(), actor="bot:b")
     response = alice.post(page_of(mine.entry, "change"), typed)
     shown = response.content.decode()
     assert response.status_code == 200
@@ -187,8 +187,8 @@ def test_a_change_between_the_check_and_the_save_is_told_too(
     def late(entry: Entry, *args: Any, **kwargs: Any) -> Entry:
         edits.append(entry)
         if len(edits) == 1:
-            store.edit(entry, store.Edit(columns={"topic": "new"}), now=timezone.now(), actor="bot:b")
-        return store.edit(entry, *args, **kwargs)
+            entries.edit(entry, entries.Edit(columns={"topic": "new"}), now=timezone.now(), actor="bot:b")
+        return entries.edit(entry, *args, **kwargs)
 
     monkeypatch.setattr("memories.admin.entries.edit", late)
     response = alice.post(page_of(mine.entry, "change"), form_of(mine.entry, content="what Alice typed"))

@@ -9,11 +9,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories import store
+from memories import entries
 from memories.choices import EntryType
 from memories.models import Entry, Policy, Receipt, Scope, Workspace
 from memories.models.change import acting
-from memplatform import figures
+from memplatform.site import figures
 from tests.admin.conftest import House
 from tests.conftest import make_draft, make_scope
 
@@ -70,10 +70,10 @@ def test_memories_in_use_are_counted_apart_from_all_that_is_kept(alice: Client, 
     Policy.objects.create(workspace=mine.workspace, kind="ttl", entry_type="chat_turn", scope_kind="user", value=1)
     now = timezone.now()
     for word in ("kettle", "saucer"):
-        store.remember(make_draft(mine.scope, f"the {word} is blue", at=now), now=now, actor="test")
+        entries.remember(make_draft(mine.scope, f"the {word} is blue", at=now), now=now, actor="test")
     before = now - timedelta(days=3)
     old = make_draft(mine.scope, "the lamp is green", type=EntryType.CHAT_TURN, at=before, slots={"sender_id": "u"})
-    store.remember(old, now=now, actor="test")
+    entries.remember(old, now=now, actor="test")
     live = sum(1 for entry in Entry.objects.filter(workspace=mine.workspace) if _is_served(entry, now))
     value, hint = shown(alice)["Memories in use"]
     assert int(value) == live and f"{Entry.objects.filter(workspace=mine.workspace).count()} kept" in hint
@@ -97,7 +97,7 @@ def test_the_dedup_rate_is_what_was_known_already_of_what_came(workspace: Worksp
     now = timezone.now()
     scope = make_scope(workspace)
     for minute, words in enumerate(("the tea is green", "the cat is Mochi", "the tea is green", "the tea is green!")):
-        store.remember(make_draft(scope, words, at=now + timedelta(minutes=minute)), now=now, actor="bot:test")
+        entries.remember(make_draft(scope, words, at=now + timedelta(minutes=minute)), now=now, actor="bot:test")
     figure = figures.dedup(frozenset({workspace.pk}), now)
     assert figure.value == "50%" and "2 of 4" in str(figure.hint)
 
@@ -130,7 +130,7 @@ def test_the_home_page_asks_as_often_for_many_recalls_as_for_few(
 def test_what_a_batch_merges_is_nothing_that_came(workspace: Workspace) -> None:
     """Only what bots and people write is known already or new; what a job puts together is neither."""
     now, scope = timezone.now(), Scope.objects.create(workspace=workspace, key="telegram:direct_u9", kind="user")
-    entry = store.remember(make_draft(scope, "the tea is green", at=now), now=now, actor="bot:test").entry
+    entry = entries.remember(make_draft(scope, "the tea is green", at=now), now=now, actor="bot:test").entry
     with acting("job:compress", batch=7):
         Entry.objects.filter(pk=entry.pk).update(stated_at=now + timedelta(hours=1))
     assert "0 of 1" in str(figures.dedup(frozenset({workspace.pk}), now).hint)

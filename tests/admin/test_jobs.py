@@ -7,12 +7,12 @@ from django.test import Client
 from django.urls import reverse
 from django_q.models import OrmQ
 
-from memories import batch
-from memories.batch import Step
+from memories import batches
+from memories.batches import Step
 from memories.choices import BatchVerb, JobState
 from memories.models import Batch, JobRun, Workspace
 from memplatform import tasks
-from memplatform.schedules import JOBS
+from memplatform.jobs.registry import JOBS
 from tests.admin.conftest import House
 from tests.conftest import NOW
 
@@ -57,10 +57,10 @@ def test_a_run_shows_the_batches_of_all_of_its_parts_and_no_others(alice: Client
     alice.post(run_page("capacity", mine.workspace), {"confirmed": "yes"})
     run = JobRun.objects.get(job="capacity")
     name = f"capacity:{mine.workspace.pk}:{run.asked}"
-    names = [name, batch.part_of(name, "faded"), batch.part_of(name, "x" * 40), f"{name}0:faded"]
+    names = [name, batches.part_of(name, "faded"), batches.part_of(name, "x" * 40), f"{name}0:faded"]
     drop = [Step(verb=BatchVerb.ARCHIVE, entry_id=mine.entry.pk, version=mine.entry.version)]
     made = [
-        batch.plan(mine.scope, drop, name="capacity", run=each, actor="job", now=NOW, judged=True) for each in names
+        batches.plan(mine.scope, drop, name="capacity", run=each, actor="job", now=NOW, judged=True) for each in names
     ]
     assert not names[2].startswith(name)  # too long to be spelt out
     shown = alice.get(reverse("admin:memories_jobrun_change", args=[run.pk])).content.decode()

@@ -19,7 +19,7 @@ from django.utils.translation.template import templatize
 
 from memories import exceptions
 from memplatform.apps import OURS as OURS_APPS
-from memplatform.schedules import JOBS
+from memplatform.jobs.registry import JOBS
 from tests.admin.conftest import House
 
 ROOT = Path(__file__).resolve().parents[2]

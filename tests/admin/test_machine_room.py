@@ -14,8 +14,9 @@ from django_q.models import Failure, OrmQ, Schedule, Task
 from channels_app.models import Channel
 from memories.choices import BatchState, JobState
 from memories.models import Heartbeat, JobRun, Receipt, StaleEntry
-from memplatform import health, schedules
-from memplatform.supervisor import Supervisor
+from memplatform import health
+from memplatform.jobs import registry
+from memplatform.processes.supervisor import Supervisor
 from tests.admin.conftest import House
 from tests.conftest import Api, make_key
 
@@ -86,12 +87,12 @@ def test_processes_that_stopped_cleanly_are_not_silent(db: None) -> None:
 
 def test_a_schedule_is_switched_off_and_stays_off(owner: Client) -> None:
     now = timezone.now()
-    schedules.ensure(now=now)
+    registry.ensure(now=now)
     row = Schedule.objects.get(name="mem:clean-up")
     switch = reverse("admin:django_q_schedule_switch", args=[row.pk])
     owner.get(switch)
     owner.post(switch, {"confirmed": "yes"})
-    schedules.ensure(now=now)
+    registry.ensure(now=now)
     row.refresh_from_db()
     assert row.repeats == 0
     owner.post(switch, {"confirmed": "yes"})
@@ -100,7 +101,7 @@ def test_a_schedule_is_switched_off_and_stays_off(owner: Client) -> None:
 
 
 def test_schedules_are_read_only_otherwise(owner: Client) -> None:
-    schedules.ensure(now=timezone.now())
+    registry.ensure(now=timezone.now())
     row = Schedule.objects.get(name="mem:tick")
     assert (
         owner.post(reverse("admin:django_q_schedule_change", args=[row.pk]), {"func": "os.system"}).status_code == 403

@@ -54,7 +54,7 @@ def test_many_are_taken_out_together_in_one_batch_a_scope(alice: Client, mine: H
 
 
 def test_too_many_at_once_are_refused(alice: Client, mine: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memories.curation.MOST", 1)
+    monkeypatch.setattr("memories.batches.bulk_actions.MOST", 1)
     ticked = {"action": "expire_chosen", "_selected_action": list(Entry.objects.values_list("pk", flat=True))}
     shown = alice.post(reverse(LIST), ticked | {"confirmed": "yes", "reason": "r"}, follow=True).content.decode()
     assert "narrow the list first" in shown

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from memories import store
+from memories import entries
 from memories.models import Entry, Receipt
 from tests.admin.conftest import House
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
@@ -54,7 +54,7 @@ def test_what_the_budget_had_no_room_for_is_marked(alice: Client, mine: House) -
 def test_asking_again_shows_what_came_and_leaves_no_receipt(alice: Client, mine: House) -> None:
     before = Receipt.objects.count()
     words = "what do I drink with marmalade, what do I drink?"
-    new = store.remember(make_draft(mine.scope, words), now=NOW, actor="test").entry
+    new = entries.remember(make_draft(mine.scope, words), now=NOW, actor="test").entry
     Entry.objects.filter(pk=new.pk).update(stated_at=mine.receipt.created_at)
     shown = page(alice, mine.receipt, again=1)
     assert {change.entry.pk for change in shown.context["again"] if change.before is None} == {new.pk}
@@ -67,8 +67,8 @@ def test_nothing_is_asked_again_unless_wanted(alice: Client, mine: House) -> Non
 
 def reword(entry: Entry, content: str) -> None:
     entry.refresh_from_db()
-    wanted = store.Edit(columns={"content": content}, slots={})
-    store.edit(entry, wanted, now=timezone.now(), actor="user:alice", expected_version=None)
+    wanted = entries.Edit(columns={"content": content}, slots={})
+    entries.edit(entry, wanted, now=timezone.now(), actor="user:alice", expected_version=None)
 
 
 def test_an_edited_memory_stands_there_as_it_was_served(alice: Client, mine: House) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from memories import store
+from memories import entries as store
 from memories.models import Entry, Scope, Slot, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from memories.conf import conf
-from memories.retrieval import query as queries
+from memories.recall import query as queries
 from tests.api.requests import errors
 from tests.conftest import TELEGRAM, Api
 

@@ -127,10 +127,10 @@ def test_the_same_scope_key_in_two_workspaces_is_two_memories(workspace: Workspa
 
 
 def test_entries_of_another_workspace_are_not_listed(api: Api, stranger: Workspace, now: Any) -> None:
-    from memories import store
+    from memories import entries
 
     secret = make_scope(stranger, "telegram:direct_u99")
-    store.remember(make_draft(secret, "a secret of others"), now=now, actor="bot:x")
+    entries.remember(make_draft(secret, "a secret of others"), now=now, actor="bot:x")
     assert api.get("entries").json()["results"] == []
     assert api.get("entries", scope="telegram:direct_u99").status_code == 404
     assert api.post("recall", {"scope": "telegram:direct_u99", "message": "what secret?"}).status_code == 404

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from channels_app.models import Channel
-from memories.embedder import drain
+from memories.index.worker import drain
 from memories.models import Entry, Policy, Receipt, Scope, Workspace
 from tests.conftest import GROUP, TELEGRAM, Api
 
@@ -270,11 +270,11 @@ def test_candidates_are_kept_of_a_sample_only(api: Api, settings: Any) -> None:
 
 def test_the_log_counts_words_and_does_not_repeat_them(api: Api, caplog: Any, settings: Any) -> None:
     save(api, "tea number one")
-    with caplog.at_level(logging.INFO, logger="memories.retrieval"):
+    with caplog.at_level(logging.INFO, logger="memories.recall"):
         ask(api, "which tea is mine?")
         settings.MEMORY_LOG_CONTENT = True
         ask(api, "which tea is mine?")
-    quiet, told = [record.getMessage() for record in caplog.records if record.name == "memories.retrieval"]
+    quiet, told = [record.getMessage() for record in caplog.records if record.name == "memories.recall"]
     assert "memory_recall" in quiet and "'results_count': 1" in quiet and "tea" not in quiet
     assert "which tea is mine?" in told
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memories import batch, store
+from memories import batches
+from memories import entries as store
 from memories.choices import BatchVerb
-from memories.days import Day, reword, write
-from memories.feedback import tell_answer
+from memories.entries.daily_events import Day, reword, write
 from memories.models import DailyEvent, Entry, Receipt, Scope, Workspace
+from memories.recall.feedback import tell_answer
 from tests.conftest import TELEGRAM, Api, make_draft
 
 pytestmark = pytest.mark.django_db
@@ -100,10 +101,10 @@ def test_what_people_took_out_is_not_told_until_it_is_restored(api: Api, entry: 
 def test_of_what_was_removed_for_good_the_words_are_gone(api: Api, entry: Entry, recall: str) -> None:
     now = timezone.now() + timedelta(seconds=1)
     Entry.objects.filter(pk=entry.pk).update(expired_at=now)
-    plan = batch.plan_all(
+    plan = batches.plan_all(
         entry.scope, Entry.objects.expired(), BatchVerb.PURGE, name="purge", run="r", actor="test", now=now
     )
-    batch.carry_out(batch.approve(plan, actor="test", now=now), now=now)
+    batches.carry_out(batches.approve(plan, actor="test", now=now), now=now)
     memory = told(api, recall)
     assert (memory["id"], memory["content"], memory["withheld"]) == (None, None, "gone")
     assert Receipt.objects.get(uid=recall).verdict  # a figure, and no words

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from channels_app.models import Channel
-from memories import store
+from memories import entries
 from memories.choices import BatchState
 from memories.models import Batch, BatchChange, Bot, BotKey, Entry, Receipt, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
@@ -27,7 +27,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 def rows(workspace: Workspace) -> dict[str, Any]:
     """What Alice's workspace holds: an entry, a recall that served it, a batch, a session in which it was said."""
     scope = make_scope(workspace, SCOPE)
-    entry = store.remember(make_draft(scope, CONTENT), now=NOW, actor="test").entry
+    entry = entries.remember(make_draft(scope, CONTENT), now=NOW, actor="test").entry
     receipt = Receipt.objects.create(
         workspace=workspace, scopes=[scope.pk], served=[entry.pk], message="my cat?", created_at=timezone.now()
     )

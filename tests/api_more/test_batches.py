@@ -8,10 +8,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memories import batch, tasks
-from memories.batch import Step
+from memories import batches, tasks
+from memories.batches import Step
 from memories.choices import BatchVerb
-from memories.drafts import written_down
+from memories.entries.draft import written_down
 from memories.models import Batch, Entry, Link, Scope, Slot, Suppression, Workspace
 from tests.api_more.conftest import send
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
@@ -48,7 +48,7 @@ def held(scope: Scope, entries: list[str]) -> Batch:
         Step(verb=BatchVerb.MERGE, entry_id=one.pk, draft={"into": {"position": 1}}),
         Step(verb=BatchVerb.CHANGE, entry_id=two.pk, draft={"columns": {"content": "我家的猫叫米饭"}}),
     ]
-    return batch.plan(scope, steps, name="compress", run="night", actor="job:compress", now=NOW, judged=True)
+    return batches.plan(scope, steps, name="compress", run="night", actor="job:compress", now=NOW, judged=True)
 
 
 def rows(body: dict[str, Any]) -> list[tuple[str, str]]:

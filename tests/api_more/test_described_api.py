@@ -17,7 +17,7 @@ from drf_spectacular.generators import SchemaGenerator
 from hypothesis import given
 from schemathesis.specs.openapi import checks
 
-from memories import store
+from memories import entries as store
 from memories.api import answers, entries
 from memories.models import Batch, Policy, Receipt, Workspace
 from memplatform.wsgi import application

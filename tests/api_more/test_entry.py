@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memories import store
+from memories import entries
 from memories.models import Entry, Scope, Suppression, Workspace
 from tests.api_more.conftest import send
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def entry(scope: Scope) -> Entry:
     draft = make_draft(scope, "My cat is called Rice", slots={"service": "home", "chat_id": "c7"})
-    return store.remember(draft, now=NOW, actor="test").entry
+    return entries.remember(draft, now=NOW, actor="test").entry
 
 
 def test_it_works(api: Api, entry: Entry) -> None:

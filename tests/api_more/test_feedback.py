@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from memories import feedback
 from memories.models import Receipt, Workspace
+from memories.recall import feedback
 from tests.conftest import TELEGRAM, Api, make_key
 
 pytestmark = pytest.mark.django_db

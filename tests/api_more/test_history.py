@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories import history, store
+from memories import entries
+from memories.entries import history
 from memories.models import Change, Entry, Scope, Workspace
 from memories.models.change import acting
 from tests.api_more.conftest import send
@@ -19,7 +20,7 @@ database = pytest.mark.django_db
 @pytest.fixture
 def entry(scope: Scope) -> Entry:
     draft = make_draft(scope, "My cat is called Rice", slots={"service": "home"})
-    return store.remember(draft, now=NOW, actor="job:capture").entry
+    return entries.remember(draft, now=NOW, actor="job:capture").entry
 
 
 def steps(api: Api, entry: Entry, **query: Any) -> list[dict[str, Any]]:
@@ -57,7 +58,7 @@ def test_a_change_shows_both_values_and_the_words_between(api: Api, entry: Entry
 
 @database
 def test_chinese_is_compared_word_by_word(api: Api, scope: Scope) -> None:
-    entry = store.remember(make_draft(scope, "我昨天在北京买了一台电脑"), now=NOW, actor="test").entry
+    entry = entries.remember(make_draft(scope, "我昨天在北京买了一台电脑"), now=NOW, actor="test").entry
     send(api, "PATCH", f"entries/{entry.uid}", {"content": "我昨天在上海买了一台电脑"})
     [content] = [c for c in steps(api, entry)[0]["changes"] if c["column"] == "content"]
     assert content["diff"] == [["=", "我昨天在"], ["-", "北京"], ["+", "上海"], ["=", "买了一台电脑"]]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memories import store
+from memories import entries
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.models import Batch, BatchChange, Entry, Scope, Workspace
 from tests.api_more.conftest import send
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def entry(scope: Scope) -> Entry:
-    return store.remember(make_draft(scope, "My cat is called Rice"), now=NOW, actor="test").entry
+    return entries.remember(make_draft(scope, "My cat is called Rice"), now=NOW, actor="test").entry
 
 
 @pytest.fixture

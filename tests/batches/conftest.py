@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db import connection
 
-from memories import batch, store
-from memories.batch import Step
+from memories import batches, entries
+from memories.batches import Step
 from memories.choices import BatchVerb
-from memories.drafts import written_down
+from memories.entries.draft import written_down
 from memories.models import Batch, Entry, Scope
 from tests.conftest import NOW, make_draft
 
@@ -25,7 +25,7 @@ SUBJECTS = (
 
 def remember(scope: Scope, *contents: str, **kwargs: Any) -> list[Entry]:
     drafts = [make_draft(scope, content, **kwargs) for content in contents]
-    return [answer.entry for answer in store.remember_many(drafts, now=NOW, actor="bot:t")]
+    return [answer.entry for answer in entries.remember_many(drafts, now=NOW, actor="bot:t")]
 
 
 def step(verb: BatchVerb, entry: Entry, **draft: Any) -> Step:
@@ -37,15 +37,15 @@ def create(scope: Scope, content: str, **kwargs: Any) -> Step:
 
 
 def planned(scope: Scope, steps: Iterable[Step], run: str = "test:1", **kwargs: Any) -> Batch:
-    return batch.plan(scope, steps, name="test", run=run, actor="job:test", now=NOW, **kwargs)
+    return batches.plan(scope, steps, name="test", run=run, actor="job:test", now=NOW, **kwargs)
 
 
 def applied(scope: Scope, steps: Iterable[Step], run: str = "test:1", **kwargs: Any) -> Batch:
-    return batch.carry_out(planned(scope, steps, run, **kwargs), now=LATER)
+    return batches.carry_out(planned(scope, steps, run, **kwargs), now=LATER)
 
 
 def undone(done: Batch, **kwargs: Any) -> Batch:
-    return batch.carry_out(batch.plan_undo(done, actor="user:ann", now=LATER, **kwargs), now=LATER)
+    return batches.carry_out(batches.plan_undo(done, actor="user:ann", now=LATER, **kwargs), now=LATER)
 
 
 def states(done: Batch) -> list[tuple[str, str, str]]:

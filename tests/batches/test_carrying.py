@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from memories import batch, store
-from memories.batch import carrying
+from memories import batches
+from memories import entries as store
+from memories.batches import apply
 from memories.choices import BatchState, BatchVerb
+from memories.entries import Edit
 from memories.exceptions import BatchSettled, InvalidDraft, ScopeFrozen
 from memories.models import Batch, BatchChange, Change, Entry, Link, Scope, Slot, Suppression
-from memories.store import Edit
 from tests.batches.conftest import LATER, SUBJECTS, applied, create, live, planned, remember, states, step
 from tests.conftest import NOW, make_draft
 
@@ -80,7 +81,7 @@ def test_rows_changed_since_the_plan_are_left_alone_and_say_so(scope: Scope) -> 
     plan = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in (one, two, three)])
     store.edit(one, Edit(columns={"content": "the port of staging is 8081"}), now=NOW, actor="user:ann")
     store.expire(two, now=NOW, actor="user:ann")
-    done = batch.carry_out(plan, now=LATER)
+    done = batches.carry_out(plan, now=LATER)
     assert states(done) == [("expire", "left", "changed"), ("expire", "left", "changed"), ("expire", "applied", "")]
     assert live(scope) == {"the port of staging is 8081"}
     assert done.counts == {"expire": 1}
@@ -127,7 +128,7 @@ def test_a_run_plans_once_and_is_applied_once(scope: Scope) -> None:
 
 def test_a_killed_run_goes_on_where_it_was_left(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = remember(scope, *SUBJECTS[:7])
-    monkeypatch.setattr(carrying, "CHUNK", 2)
+    monkeypatch.setattr(apply, "CHUNK", 2)
     plan = planned(scope, [step(BatchVerb.ARCHIVE, entry) for entry in entries])
     calls = iter(range(2))
     take_out = store.take_out
@@ -139,13 +140,13 @@ def test_a_killed_run_goes_on_where_it_was_left(scope: Scope, monkeypatch: pytes
 
     with monkeypatch.context() as crash, pytest.raises(ConnectionAbortedError):
         crash.setattr(store, "take_out", until_killed)
-        batch.carry_out(plan, now=LATER)
+        batches.carry_out(plan, now=LATER)
     plan.refresh_from_db()
     assert plan.state == BatchState.APPLYING and len(live(scope)) == 3
-    assert batch.resume(now=LATER) == {"resumed": 1, "waiting": 0}
+    assert batches.resume(now=LATER) == {"resumed": 1, "waiting": 0}
     plan.refresh_from_db()
     assert plan.state == BatchState.APPLIED and plan.counts == {"archive": 7}
-    assert batch.resume(now=LATER) == {"resumed": 0, "waiting": 0}
+    assert batches.resume(now=LATER) == {"resumed": 0, "waiting": 0}
 
 
 def test_nothing_is_planned_for_a_frozen_scope(scope: Scope) -> None:
@@ -159,9 +160,9 @@ def test_a_batch_whose_scope_froze_meanwhile_waits(scope: Scope) -> None:
     plan = planned(scope, [create(scope, "tea")])
     Batch.objects.update(state=BatchState.APPLYING)
     Scope.objects.update(frozen=True)
-    assert batch.resume(now=LATER) == {"resumed": 0, "waiting": 1}
+    assert batches.resume(now=LATER) == {"resumed": 0, "waiting": 1}
     Scope.objects.update(frozen=False)
-    batch.resume(now=LATER)
+    batches.resume(now=LATER)
     plan.refresh_from_db()
     assert plan.state == BatchState.APPLIED
 
@@ -174,17 +175,17 @@ def test_a_proposed_batch_can_be_edited_row_by_row(scope: Scope) -> None:
         step(BatchVerb.CHANGE, two, columns={"topic": "cats"}),
     ]
     plan = planned(scope, steps)
-    batch.reword(plan, 3, "我家的猫叫米饭")
+    batches.reword(plan, 3, "我家的猫叫米饭")
     with pytest.raises(InvalidDraft):
-        batch.reword(plan, 2, "no words here")
+        batches.reword(plan, 2, "no words here")
     with pytest.raises(InvalidDraft):
-        batch.reword(plan, 1, "  ")
-    assert batch.remove(plan, [1]) == 2  # what would be merged into it stays, too
-    done = batch.carry_out(plan, now=LATER)
+        batches.reword(plan, 1, "  ")
+    assert batches.remove(plan, [1]) == 2  # what would be merged into it stays, too
+    done = batches.carry_out(plan, now=LATER)
     assert states(done) == [("create", "left", "removed"), ("merge", "left", "removed"), ("change", "applied", "")]
     assert live(scope) == {SUBJECTS[0], "我家的猫叫米饭"}
     with pytest.raises(BatchSettled):
-        batch.reword(plan, 3, "too late")
+        batches.reword(plan, 3, "too late")
 
 
 def test_many_alike_changes_cost_few_queries(scope: Scope, django_assert_max_num_queries: Any) -> None:
@@ -193,5 +194,5 @@ def test_many_alike_changes_cost_few_queries(scope: Scope, django_assert_max_num
     steps = [step(BatchVerb.CHANGE, entry, columns={"category": "event"}) for entry in entries]
     plan = planned(scope, steps)
     with django_assert_max_num_queries(40):
-        batch.carry_out(plan, now=LATER)
+        batches.carry_out(plan, now=LATER)
     assert Entry.objects.filter(category="event").count() == 200

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memories import batch, store
+from memories import batches
+from memories import entries as store
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.models import Batch, Entry, Scope
 from tests.batches.conftest import LATER, planned, state_of_everything, step
@@ -48,14 +49,14 @@ def test_killed_while_applied_and_while_undone_it_is_exact_in_the_end(scope: Sco
     for chunks in (1, 3):
         killed_after(chunks, plan)
         assert Entry.objects.filter(expired_at__isnull=False).count() == applied_rows(plan) < MEMORIES
-    batch.resume(now=LATER)
+    batches.resume(now=LATER)
     plan.refresh_from_db()
     assert plan.state == BatchState.APPLIED and plan.counts == {"expire": MEMORIES}
-    undo = batch.plan_undo(plan, actor="user:ann", now=LATER)
+    undo = batches.plan_undo(plan, actor="user:ann", now=LATER)
     for chunks in (2, 1):
         killed_after(chunks, undo)
         assert Entry.objects.live().count() == applied_rows(undo) < MEMORIES
-    batch.resume(now=LATER)
+    batches.resume(now=LATER)
     undo.refresh_from_db(), plan.refresh_from_db()
     assert (undo.state, plan.state) == (BatchState.APPLIED, BatchState.UNDONE)
     assert state_of_everything() == before

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memories import embedder, indexing
-from memories.batch import Step
+from memories.batches import Step
 from memories.choices import BatchVerb
 from memories.exceptions import BatchSettled, NothingToUndo
+from memories.index import search_rows, worker
 from memories.models import Batch, EmbeddingModel, Entry, EntryIndex, Scope, Workspace
 from tests.batches.conftest import (
     SUBJECTS,
@@ -125,9 +125,9 @@ class TestBatches(TestCase):
         scope = furnished()
         for _done, _before in states_along(scope, plan):
             pass
-        embedder.drain(now=NOW)
+        worker.drain(now=NOW)
         stored = rows_of(scope)
-        indexing.rebuild(scope.pk, model_id=EmbeddingModel.objects.get().pk)
+        search_rows.rebuild(scope.pk, model_id=EmbeddingModel.objects.get().pk)
         rebuilt = rows_of(scope)
         assert stored.keys() == rebuilt.keys() >= set(Entry.objects.live().values_list("pk", flat=True))
         for entry, (keywords, embedding) in stored.items():

@@ -7,8 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
-from memories import batch, tasks
-from memories.batch import Told, carrying
+from memories import batches, tasks
+from memories.batches import Told, apply
 from memories.choices import BatchState, BatchVerb
 from memories.models import Batch, BatchChange, Entry, Scope
 from tests.batches.conftest import LATER, SUBJECTS, applied, create, live, planned, remember, states, step, undone
@@ -19,10 +19,10 @@ NEW = "我家的猫叫米饭"
 
 def told(done: Batch) -> list[Told]:
     done.refresh_from_db()
-    return batch.tell(done, list(done.changes.order_by("position").select_related("entry")))
+    return batches.tell(done, list(done.changes.order_by("position").select_related("entry")))
 
 
-def rewording(scope: Scope) -> list[batch.Step]:
+def rewording(scope: Scope) -> list[batches.Step]:
     (one,) = remember(scope, SUBJECTS[1], slots={"env": "prod", "mood": "fine"})
     changes = {"columns": {"content": NEW, "category": "identity"}, "slots": {"env": "test", "mood": None}}
     return [step(BatchVerb.CHANGE, one, **changes)]
@@ -31,7 +31,7 @@ def rewording(scope: Scope) -> list[batch.Step]:
 def test_a_change_is_told_the_same_before_and_after_it_is_made(scope: Scope) -> None:
     plan = planned(scope, rewording(scope))
     (before,) = told(plan)
-    (after,) = told(batch.carry_out(plan, now=LATER))
+    (after,) = told(batches.carry_out(plan, now=LATER))
     for row in (before, after):
         assert (row.before, row.after) == (SUBJECTS[1], NEW)
         assert row.columns == {"category": ("", "identity")}
@@ -40,9 +40,9 @@ def test_a_change_is_told_the_same_before_and_after_it_is_made(scope: Scope) -> 
 
 def test_an_undo_is_told_by_what_comes_back(scope: Scope) -> None:
     done = applied(scope, rewording(scope))
-    plan = batch.plan_undo(done, actor="user:ann", now=LATER)
+    plan = batches.plan_undo(done, actor="user:ann", now=LATER)
     (before,) = told(plan)
-    (after,) = told(batch.carry_out(plan, now=LATER))
+    (after,) = told(batches.carry_out(plan, now=LATER))
     for row in (before, after):
         assert (row.before, row.after, row.columns) == (NEW, SUBJECTS[1], {"category": ("identity", "")})
 
@@ -123,9 +123,9 @@ def test_the_worker_applies_nothing_the_fuse_holds(scope: Scope) -> None:
 def test_what_a_dead_process_left_is_gone_on_with_and_a_frozen_scope_waits(
     scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(carrying, "CHUNK", 2)
+    monkeypatch.setattr(apply, "CHUNK", 2)
     plan = planned(scope, [step(BatchVerb.ARCHIVE, entry) for entry in remember(scope, *SUBJECTS[:5])])
-    batch.start(plan)
+    batches.start(plan)
     BatchChange.objects.filter(batch=plan, position=1).update(state="applied")
     Scope.objects.filter(pk=scope.pk).update(frozen=True)
     tasks.carry_out(plan.pk)

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connections
 
-from memories import batch, tasks
-from memories.batch import carrying
+from memories import batches, tasks
+from memories.batches import apply
 from memories.choices import BatchState, BatchVerb
 from memories.models import Change, Entry, Scope, Workspace
 from tests.batches.conftest import create, live, planned, remember, states, step
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def entries(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
-    monkeypatch.setattr(carrying, "CHUNK", 5)
+    monkeypatch.setattr(apply, "CHUNK", 5)
     scope = make_scope(workspace)
     return remember(scope, *(f"item number {n} lies in drawer {n}, 第{n}件事" for n in range(ROWS)))
 
@@ -40,7 +40,7 @@ def test_two_workers_carry_a_batch_out_once(entries: list[Entry]) -> None:
             *(step(BatchVerb.MERGE, entry, into={"position": 1}) for entry in entries),
         ],
     )
-    batch.start(plan)
+    batches.start(plan)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, [plan.pk, plan.pk]))
     plan.refresh_from_db()

@@ -2,13 +2,14 @@
 
 import pytest
 
-from memories import batch, embedder, store
+from memories import batches, entries
 from memories.choices import BatchState, BatchVerb
+from memories.entries import Edit
 from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo
+from memories.index import worker
 from memories.models import BatchChange, Change, EmbeddingCache, Entry, EntryVector, Link, Scope, Slot, Suppression
-from memories.retrieval import Place, Query, recall
-from memories.scoping import ScopeRef
-from memories.store import Edit
+from memories.recall import Place, Query, recall
+from memories.tenancy.resolver import ScopeRef
 from tests.batches.conftest import (
     LATER,
     SUBJECTS,
@@ -28,12 +29,12 @@ from tests.conftest import NOW, make_draft
 pytestmark = pytest.mark.django_db
 
 
-def everything(scope: Scope) -> list[batch.Step]:
+def everything(scope: Scope) -> list[batches.Step]:
     """A plan with every verb in it."""
     gone, old, outdated, kept, tagged, twin = remember(scope, *SUBJECTS[:6])
     Slot.objects.create(workspace=scope.workspace, entry=tagged, name="env", value="staging")
     Slot.objects.create(workspace=scope.workspace, entry=tagged, name="service", value="api")
-    store.expire(old, now=NOW, actor="user:ann")
+    entries.expire(old, now=NOW, actor="user:ann")
     return [
         step(BatchVerb.EXPIRE, gone, suppress=True),
         step(BatchVerb.RESTORE, old),
@@ -93,8 +94,8 @@ def test_a_batch_that_was_undone_and_done_again_can_be_undone_again(scope: Scope
 def test_what_was_changed_since_is_named_and_left_alone(scope: Scope) -> None:
     one, two = remember(scope, *SUBJECTS[:2])
     done = applied(scope, [step(BatchVerb.CHANGE, entry, columns={"category": "event"}) for entry in (one, two)])
-    store.edit(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
-    assert batch.changed_since(done) == [one.pk]
+    entries.edit(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
+    assert batches.changed_since(done) == [one.pk]
     undo = undone(done)
     assert states(undo) == [("undo", "left", "changed"), ("undo", "applied", "")]
     done.refresh_from_db()
@@ -106,7 +107,7 @@ def test_what_was_changed_since_is_named_and_left_alone(scope: Scope) -> None:
 def test_what_was_changed_since_can_be_taken_back_on_request(scope: Scope) -> None:
     (one,) = remember(scope, SUBJECTS[0])
     done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"category": "event"})])
-    store.edit(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
+    entries.edit(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
     undone(done, force=True)
     one.refresh_from_db()
     assert (one.category, one.topic) == ("", "ports")  # what others changed beside it stays
@@ -135,7 +136,7 @@ def test_a_part_can_be_undone_and_the_rest_later(scope: Scope) -> None:
     done.refresh_from_db()
     assert done.state == BatchState.UNDONE
     with pytest.raises(BatchSettled):
-        batch.plan_undo(done, actor="user:ann", now=LATER)
+        batches.plan_undo(done, actor="user:ann", now=LATER)
 
 
 def test_undoing_a_merge_row_gives_the_merged_one_back(scope: Scope) -> None:
@@ -167,11 +168,11 @@ def test_only_what_was_applied_can_be_undone_and_only_once_at_a_time(scope: Scop
     (one,) = remember(scope, SUBJECTS[0])
     plan = planned(scope, [step(BatchVerb.EXPIRE, one)])
     with pytest.raises(BatchSettled):
-        batch.plan_undo(plan, actor="user:ann", now=LATER)
-    batch.carry_out(plan, now=LATER)
-    batch.plan_undo(plan, actor="user:ann", now=LATER)
+        batches.plan_undo(plan, actor="user:ann", now=LATER)
+    batches.carry_out(plan, now=LATER)
+    batches.plan_undo(plan, actor="user:ann", now=LATER)
     with pytest.raises(BatchBusy):
-        batch.plan_undo(plan, actor="user:bo", now=LATER)
+        batches.plan_undo(plan, actor="user:bo", now=LATER)
 
 
 def test_who_took_it_back_is_in_the_history(scope: Scope) -> None:
@@ -183,12 +184,12 @@ def test_who_took_it_back_is_in_the_history(scope: Scope) -> None:
 
 def test_no_text_is_embedded_again(scope: Scope) -> None:
     (one,) = remember(scope, SUBJECTS[0])
-    embedder.drain(now=NOW)
+    worker.drain(now=NOW)
     done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"content": "something else entirely"})])
-    embedder.drain(now=NOW)
+    worker.drain(now=NOW)
     known = EmbeddingCache.objects.count()
     undone(done)
-    embedder.drain(now=NOW)
+    worker.drain(now=NOW)
     assert EmbeddingCache.objects.count() == known
     assert EntryVector.objects.get(entry=one).fingerprint == Entry.objects.get(pk=one.pk).fingerprint
 
@@ -215,9 +216,9 @@ def test_a_batch_that_said_something_again_is_taken_back(scope: Scope) -> None:
 
 def test_planning_an_undo_of_nothing_is_refused(scope: Scope) -> None:
     one = make_draft(scope, SUBJECTS[0])
-    entry = store.remember(one, now=NOW, actor="t").entry
-    store.expire(entry, now=NOW, actor="t")
+    entry = entries.remember(one, now=NOW, actor="t").entry
+    entries.expire(entry, now=NOW, actor="t")
     done = applied(scope, [step(BatchVerb.EXPIRE, entry)])
     assert BatchChange.objects.get().state == "left"
     with pytest.raises(NothingToUndo):
-        batch.plan_undo(done, actor="user:ann", now=LATER)
+        batches.plan_undo(done, actor="user:ann", now=LATER)

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from memories.expiry import expire_due
+from memories.lifecycle.expiry import expire_due
 from memories.models import Entry, Member, Workspace
 from tests.conftest import TELEGRAM, Api, make_key
 

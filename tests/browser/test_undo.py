@@ -7,8 +7,8 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from memories import batch, store
-from memories.batch import Step
+from memories import batches, entries
+from memories.batches import Step
 from memories.choices import BatchVerb
 from memories.models import Member, Workspace
 from tests.conftest import make_draft, make_scope
@@ -22,14 +22,14 @@ def tidied(transactional_db: Any) -> None:
     Member.objects.create(workspace=workspace, user=alice)
     scope, now = make_scope(workspace), timezone.now()
     texts = ("The oven is set to 220 degrees", "The dough rests for 90 minutes", "面包房每周二休息")
-    oven, dough, closed = (store.remember(make_draft(scope, t), now=now, actor="bot:b").entry for t in texts)
+    oven, dough, closed = (entries.remember(make_draft(scope, t), now=now, actor="bot:b").entry for t in texts)
     columns = {"content": "面包房每周三休息"}
     steps = [
         Step(verb=BatchVerb.MERGE, entry_id=dough.pk, version=1, draft={"into": {"entry": oven.pk}}),
         Step(verb=BatchVerb.CHANGE, entry_id=closed.pk, version=1, draft={"columns": columns}),
     ]
-    plan = batch.plan(scope, steps, name="compress", run="night", actor="job:compress", now=now)
-    batch.carry_out(plan, now=now)
+    plan = batches.plan(scope, steps, name="compress", run="night", actor="job:compress", now=now)
+    batches.carry_out(plan, now=now)
 
 
 def test_an_operator_takes_back_one_row_then_the_rest_then_changes_her_mind(tidied: None, page: Page) -> None:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from memories import extraction
+from memories.consolidation import extraction
 from memories.models import DailyEvent, Parcel, Workspace
 from tests.conftest import NOW, TELEGRAM, Api
 

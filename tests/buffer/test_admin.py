@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories import buffer, days
 from memories.choices import BufferState
-from memories.days import Day
+from memories.consolidation import buffer
+from memories.entries import daily_events
+from memories.entries.daily_events import Day
 from memories.models import Change, DailyEvent, Parcel, Workspace
 from tests.admin.conftest import enter, make_user
 from tests.buffer.conversations import extract, held, say
@@ -40,7 +41,7 @@ def parcel(api: Api) -> Parcel:
 @pytest.fixture
 def event(workspace: Workspace) -> DailyEvent:
     told = Day(scope=make_scope(workspace, "telegram:direct_u1"), local_date=date(2026, 3, 1), content="搬到了杭州")
-    return days.write([told], now=datetime(2026, 3, 1, tzinfo=UTC), actor="job:extract")[0]
+    return daily_events.write([told], now=datetime(2026, 3, 1, tzinfo=UTC), actor="job:extract")[0]
 
 
 def park(parcel: Parcel) -> None:

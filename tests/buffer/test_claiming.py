@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from memories import buffer, days, extraction
 from memories.choices import BufferState
+from memories.consolidation import buffer, extraction
+from memories.consolidation.extraction.findings import Told
+from memories.entries import daily_events
 from memories.exceptions import InvalidDraft
-from memories.extraction.findings import Told
 from memories.models import DailyEvent, Parcel, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import NOW, TELEGRAM, Api
@@ -61,7 +62,7 @@ def test_a_claim_that_ran_out_is_given_to_another_and_the_first_stores_nothing(p
         raise AssertionError("it stores nothing")
     assert buffer.fail(first, "late", now=READY + LEASE) is False
     with buffer.completing(second):
-        days.write(extraction.tell(second, now=READY).days, now=READY, actor="test")
+        daily_events.write(extraction.tell(second, now=READY).days, now=READY, actor="test")
     assert DailyEvent.objects.count() == 1 and held() == []
 
 
@@ -77,7 +78,7 @@ def test_a_slow_worker_may_still_finish_while_nobody_else_has_begun(parcel: Parc
 def test_results_and_buffer_change_together(parcel: Parcel) -> None:
     claimed = claim()
     with pytest.raises(ConnectionAbortedError), buffer.completing(claimed):
-        days.write(extraction.tell(claimed, now=READY).days, now=READY, actor="test")
+        daily_events.write(extraction.tell(claimed, now=READY).days, now=READY, actor="test")
         raise ConnectionAbortedError
     assert told() == {} and len(held()) == 1
 

@@ -7,8 +7,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memories import days, store
-from memories.days import Day
+from memories import entries
+from memories.entries import daily_events
+from memories.entries.daily_events import Day
 from memories.models import DailyEvent, Scope, Workspace
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
 
@@ -18,7 +19,7 @@ TODAY = date(2026, 3, 1)
 
 def tell(scope: Scope, content: str, day: date = TODAY, **kwargs: Any) -> DailyEvent:
     told = Day(scope=scope, local_date=day, content=content, **kwargs)
-    return days.write([told], now=NOW, actor="test")[0]
+    return daily_events.write([told], now=NOW, actor="test")[0]
 
 
 def found(api: Api, **asked: str) -> list[str]:
@@ -117,13 +118,13 @@ def test_walls_hold(api: Api, scope: Scope, workspace: Workspace, stranger: Work
 def test_what_was_taken_out_is_not_told(api: Api, scope: Scope) -> None:
     event = tell(scope, "my passport is blue", origins=("session_events/s/1/event-1", "session_events/s/1/event-2"))
     tell(scope, "out of use")
-    days.expire(DailyEvent.objects.filter(content="out of use"), now=NOW, actor="test")
+    daily_events.expire(DailyEvent.objects.filter(content="out of use"), now=NOW, actor="test")
     assert found(api) == [event.content]
     draft = make_draft(scope, "passport", origins=("session_events/s/1/event-2",))
-    entry = store.remember(draft, now=NOW, actor="test").entry
-    store.expire(entry, now=NOW, actor="user:alice")
+    entry = entries.remember(draft, now=NOW, actor="test").entry
+    entries.expire(entry, now=NOW, actor="user:alice")
     assert found(api) == []
-    store.restore(entry, now=NOW, actor="user:alice", term=None)
+    entries.restore(entry, now=NOW, actor="user:alice", term=None)
     assert found(api) == [event.content]
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from channels_app.models import Channel
-from memories import buffer, tasks
+from memories import tasks
+from memories.consolidation import buffer
 from memories.models import BufferedTurn, DailyEvent, Entry, Parcel, Workspace
-from memplatform.schedules import JOBS
+from memplatform.jobs.registry import JOBS
 from sessions_app.models import Session, SessionEvent
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import GROUP, NOW, TELEGRAM, Api

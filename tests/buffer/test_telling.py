@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from channels_app.models import Channel
-from memories import store
+from memories import entries
 from memories.models import BufferedTurn, Change, DailyEvent, Entry, Parcel, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
@@ -101,7 +101,7 @@ def test_without_a_speaker_only_the_group_remembers(api: Api) -> None:
 def test_what_was_taken_out_while_it_waited_is_not_told(api: Api) -> None:
     say(api, "my passport number is E1234", "Noted.")
     say(api, "I moved to Hangzhou", "Noted.")
-    store.expire(Entry.objects.get(content__contains="passport"), now=NOW, actor="user:alice")
+    entries.expire(Entry.objects.get(content__contains="passport"), now=NOW, actor="user:alice")
     extract()
     assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
 

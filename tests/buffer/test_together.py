@@ -15,8 +15,8 @@ import pytest
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from memories import buffer, extraction
-from memories.buffer import Message, Turn
+from memories.consolidation import buffer, extraction
+from memories.consolidation.buffer import Message, Turn
 from memories.models import BufferedTurn, DailyEvent, Parcel, Scope, Workspace
 from tests.conftest import NOW, make_scope
 from tests.processes import database_url

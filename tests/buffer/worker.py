@@ -10,10 +10,11 @@ django.setup()
 
 from django.utils import timezone
 
-from memories import days, extraction
+from memories.consolidation import extraction
+from memories.entries import daily_events
 
 if __name__ == "__main__":
-    stand_still_before, tell, write = (sys.argv[1:2] or [""])[0], extraction.tell, days.write_each
+    stand_still_before, tell, write = (sys.argv[1:2] or [""])[0], extraction.tell, daily_events.write_each
 
     def slow(step: str, call):  # type: ignore[no-untyped-def]
         def called(*args, **kwargs):  # type: ignore[no-untyped-def]
@@ -26,6 +27,6 @@ if __name__ == "__main__":
         return called
 
     extraction.tell = slow("told", tell)
-    days.write_each = slow("written", write)
+    daily_events.write_each = slow("written", write)
     print("begun", os.getpid(), flush=True)
     print(extraction.extract_ready(timezone.now), flush=True)

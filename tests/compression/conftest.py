@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from memories import compression, days, store
+from memories import entries
 from memories.choices import Category, EntryType, Source
-from memories.days import Day
+from memories.consolidation import compression
+from memories.entries import daily_events
+from memories.entries.daily_events import Day
 from memories.models import DailyEvent, Entry, Scope
 from tests.conftest import NOW, make_draft
 from tests.llm.conftest import point_to
@@ -40,13 +42,13 @@ def facts(scope: Scope, *contents: str, days_ago: float = 30, **kwargs: Any) -> 
         "category": Category.CONFIG, "at": at,
     }  # fmt: skip
     drafts = [make_draft(scope, content, **(defaults | kwargs)) for content in contents]
-    return [answer.entry for answer in store.remember_many(drafts, now=at, actor="job:extract")]
+    return [answer.entry for answer in entries.remember_many(drafts, now=at, actor="job:extract")]
 
 
 def told(scope: Scope, content: str, *, days_ago: int = 1, **kwargs: Any) -> DailyEvent:
     """An event of a day before NOW's."""
     at = NOW - timedelta(days=days_ago)
-    return days.write([Day(scope=scope, local_date=at.date(), content=content, **kwargs)], now=at, actor="t")[0]
+    return daily_events.write([Day(scope=scope, local_date=at.date(), content=content, **kwargs)], now=at, actor="t")[0]
 
 
 def judging(judge: Callable[[dict[str, str]], dict[str, Any]]) -> Callable[[Asked], dict[str, Any]]:

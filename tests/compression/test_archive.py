@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from memories import archive, compression, tasks
+from memories import tasks
 from memories.choices import BufferState, Source
+from memories.consolidation import compression, day_notes
 from memories.models import DailyEvent, Parcel, Scope, Workspace
 from memories.models.policy import Policies
-from memories.retrieval.standing import notes_of
+from memories.recall.core_context import notes_of
 from tests.buffer.conversations import say
 from tests.compression.conftest import told
 from tests.conftest import NOW, Api, make_scope
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def archived(scope: Scope, now: datetime = NOW) -> dict[str, int]:
-    return archive.archive_day(scope.workspace_id, now=now)
+    return day_notes.archive_day(scope.workspace_id, now=now)
 
 
 def notes() -> list[DailyEvent]:
@@ -61,7 +62,7 @@ def test_each_active_scope_has_one_note_a_day_however_often_it_runs(scope: Scope
 def test_a_machine_that_was_off_for_days_makes_up_for_each_day_it_missed(scope: Scope) -> None:
     told(scope, "Mia moved to Hamburg.", days_ago=4)
     told(scope, "米娅的猫叫年糕。", days_ago=3)
-    assert archive.count_days(scope.workspace_id, now=NOW) == 2
+    assert day_notes.count_days(scope.workspace_id, now=NOW) == 2
     assert archived(scope) == {"scopes": 1, "notes": 2, "by_model": 0}
     assert [(str(note.local_date), note.content) for note in notes()] == [
         ("2026-02-25", "Mia moved to Hamburg."),

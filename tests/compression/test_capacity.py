@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from memories import batch, capacity, decay
+from memories import batches, decay
 from memories.choices import Category
+from memories.lifecycle import capacity
 from memories.models import Batch, Entry, EntryAccess, Scope
 from tests.compression.conftest import facts, live
 from tests.conftest import NOW
@@ -79,7 +80,7 @@ def test_what_lasts_no_machine_chooses_from(scope: Scope, settings: Any) -> None
     assert keep_within(scope)["proposed"] == 1
     assert len(live(scope)) == 23
     proposal = Batch.objects.get(name="capacity-rest")
-    assert "23" in batch.in_words(proposal)[0]
+    assert "23" in batches.in_words(proposal)[0]
     assert proposal.changes.count() == 3
     assert proposal.changes.filter(entry__content="an old decision of no weight").exists()
     assert keep_within(scope, run="next").get("proposed", 0) == 0  # it waits already
@@ -96,7 +97,7 @@ def test_undo_brings_everything_back(scope: Scope) -> None:
     many(scope, 5, category=Category.DEBUG, days_ago=99)
     keep_within(scope)
     assert len(live(scope)) == 60
-    batch.carry_out(batch.plan_undo(Batch.objects.get(), actor="user:ann", now=NOW), now=NOW)
+    batches.carry_out(batches.plan_undo(Batch.objects.get(), actor="user:ann", now=NOW), now=NOW)
     assert len(live(scope)) == 65
 
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from memories import compression, store
+from memories import entries
 from memories.choices import Source
-from memories.days import mark_compressed
+from memories.consolidation import compression
+from memories.entries.daily_events import mark_compressed
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
 from tests.compression.conftest import facts, live, told
 from tests.conftest import NOW, make_scope
@@ -127,7 +128,7 @@ def test_what_is_known_already_is_shown_and_not_from_other_scopes(
 def test_what_people_took_out_is_not_written_again(scope: Scope, model: FakeModel) -> None:
     (fact,) = facts(scope, "Mia moved to Hamburg.", origins=("m1",))
     told(scope, "Mia moved to Hamburg.", origins=("m2",))
-    store.expire(fact, now=NOW, actor="user:ann", expected_version=None)
+    entries.expire(fact, now=NOW, actor="user:ann", expected_version=None)
     compress(scope)
     assert live(scope) == set()
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memories.choices import Category
-from memories.compression.judging import Objection, is_over, objection
+from memories.consolidation.compression.merge_policy import Objection, is_over, objection
 from memories.models import Scope
 from tests.compression.conftest import LATER, facts
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memories import batch
+from memories import batches
 from memories.choices import BatchState, LinkKind
 from memories.models import Batch, Entry, Link, Scope, Workspace
 from tests.compression.conftest import FACTS, LATER, compress, facts, judging, live
@@ -57,7 +57,7 @@ def test_between_scopes_and_within_them(workspace: Workspace, model: FakeModel, 
     assert Batch.objects.filter(name="compress").count() == 6
     for scope in scopes:
         done = Batch.objects.get(name="compress", scope=scope)
-        batch.carry_out(batch.plan_undo(done, actor="user:ann", now=LATER), now=LATER)
+        batches.carry_out(batches.plan_undo(done, actor="user:ann", now=LATER), now=LATER)
         assert live(scope) == {*FACTS, ONE, OTHER}
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from memories import rehearsal, store
+from memories import entries
 from memories.choices import BatchVerb
-from memories.compression import drafting
-from memories.drafts import Draft
+from memories.consolidation.compression import drafts
+from memories.entries.draft import Draft
+from memories.lifecycle import access_counting
 from memories.models import Entry, Receipt, Scope, Workspace
 from tests.batches.conftest import applied
 from tests.compression.conftest import LATER, facts
@@ -18,8 +19,8 @@ pytestmark = pytest.mark.django_db
 
 def merge(scope: Scope) -> tuple[list[Entry], Entry]:
     sources = facts(scope, "Mia lives in Berlin.") + facts(scope, "米娅住在柏林。")
-    made = drafting.create(drafting.merged(sources, "Mia lives in Berlin. 米娅住在柏林。"), sources)
-    applied(scope, [made, *(drafting.replaced(BatchVerb.MERGE, source, 1) for source in sources)])
+    made = drafts.create(drafts.merged(sources, "Mia lives in Berlin. 米娅住在柏林。"), sources)
+    applied(scope, [made, *(drafts.replaced(BatchVerb.MERGE, source, 1) for source in sources)])
     return sources, Entry.objects.live().get()
 
 
@@ -37,7 +38,7 @@ def test_a_merge_names_its_sources_and_they_name_it(scope: Scope, api: Api) -> N
 
 def test_a_fact_says_what_rests_on_it(scope: Scope, api: Api) -> None:
     (fact,) = facts(scope, "Mia lives in Berlin.")
-    applied(scope, [drafting.create(drafting.line([fact], "Mia lives in Berlin.", "identity"), [fact], naming=[fact])])
+    applied(scope, [drafts.create(drafts.line([fact], "Mia lives in Berlin.", "identity"), [fact], naming=[fact])])
     (became,) = api.get(f"entries/{fact.uid}").json()["became"]
     assert became["kind"] == "source_of"
 
@@ -46,7 +47,7 @@ def test_it_says_how_often_it_was_recalled(workspace: Workspace, scope: Scope, a
     (fact,) = facts(scope, "Mia lives in Berlin.")
     assert api.get(f"entries/{fact.uid}").json()["times_recalled"] == 0
     Receipt.objects.create(workspace=workspace, scopes=[], message="?", served=[fact.pk], created_at=NOW)
-    rehearsal.count_served(now=LATER)
+    access_counting.count_served(now=LATER)
     told = api.get(f"entries/{fact.uid}").json()
     assert (told["times_recalled"], told["last_recalled_at"]) == (1, NOW.isoformat().replace("+00:00", "Z"))
 
@@ -55,7 +56,7 @@ def test_it_says_which_messages_it_rests_on_and_how_often_it_was_said_again(scop
     said = Draft(
         scope=scope, type="fact", tier=2, content="米娅住在柏林。", source="extraction", at=NOW, origins=("m1",)
     )
-    stored = store.remember(said, now=NOW, actor="test").entry
-    store.remember(replace(said, origins=("m2",)), now=NOW, actor="test")
+    stored = entries.remember(said, now=NOW, actor="test").entry
+    entries.remember(replace(said, origins=("m2",)), now=NOW, actor="test")
     told = api.get(f"entries/{stored.uid}").json()
     assert (told["origins"], told["times_repeated"]) == (["m1", "m2"], 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memories import batch
+from memories import batches
 from memories.choices import Category, LinkKind, Source
 from memories.models import Batch, Entry, Link, Scope
 from tests.compression.conftest import LATER, compress, facts, live
@@ -164,6 +164,6 @@ def test_undo_takes_the_line_and_its_link_back(scope: Scope, model: FakeModel) -
     facts(scope, "Mia lives in Berlin.", importance=0.9)
     model.otherwise = writes("Mia lives in Berlin.", "Mia lives in Berlin.")
     compress(scope)
-    undo = batch.plan_undo(Batch.objects.get(name="profile"), actor="user:ann", now=LATER)
-    batch.carry_out(undo, now=LATER)
+    undo = batches.plan_undo(Batch.objects.get(name="profile"), actor="user:ann", now=LATER)
+    batches.carry_out(undo, now=LATER)
     assert live(scope, tier=1) == set() and not Link.objects.exists()

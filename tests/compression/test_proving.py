@@ -2,8 +2,8 @@
 
 import pytest
 
-from memories import rewording
-from memories.rewording import proving
+from memories import verification
+from memories.verification import verbatim
 from tests.compression.test_rewording import BAD, GOOD
 
 ALIKE = [
@@ -33,26 +33,26 @@ OTHERS = [
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_words_that_may_stand_for_one_another_make_no_difference(one: str, other: str) -> None:
-    assert proving.are_alike(one, other)
+    assert verbatim.are_alike(one, other)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)
 def test_every_other_word_and_every_other_order_does(one: str, other: str) -> None:
-    assert not proving.are_alike(one, other)
+    assert not verbatim.are_alike(one, other)
 
 
 def test_whole_facts_may_stand_side_by_side() -> None:
     facts = ["Mia likes tea.", "Bob has 3.5 euros.", "猫叫年糕。"]
-    joined = proving.side_by_side(facts)
+    joined = verbatim.side_by_side(facts)
     assert joined == "Mia likes tea；Bob has 3.5 euros；猫叫年糕"
-    assert proving.is_made_of(joined, facts) and proving.holds(joined, facts[1])
-    assert not proving.is_made_of(joined, [*facts, "Carol sings."])
-    assert not proving.is_made_of(joined, facts[:2])
-    assert proving.repeats("Mia enjoys tea.", facts) and not proving.repeats("Mia enjoys tea. Bob sings.", facts)
-    assert not proving.is_made_of("Mia likes tea. Mia likes tea.", facts[:1])
+    assert verbatim.is_made_of(joined, facts) and verbatim.holds(joined, facts[1])
+    assert not verbatim.is_made_of(joined, [*facts, "Carol sings."])
+    assert not verbatim.is_made_of(joined, facts[:2])
+    assert verbatim.repeats("Mia enjoys tea.", facts) and not verbatim.repeats("Mia enjoys tea. Bob sings.", facts)
+    assert not verbatim.is_made_of("Mia likes tea. Mia likes tea.", facts[:1])
 
 
 def test_nothing_bad_of_the_table_is_made_of_its_facts_and_no_proof_is_objected_to() -> None:
-    assert [case for case in BAD if proving.is_made_of(case[1], case[0])] == []
-    proven = [case for case in GOOD if proving.is_made_of(case[1], case[0])]
-    assert len(proven) >= 8 and [case for case in proven if rewording.objection(*case)] == []
+    assert [case for case in BAD if verbatim.is_made_of(case[1], case[0])] == []
+    proven = [case for case in GOOD if verbatim.is_made_of(case[1], case[0])]
+    assert len(proven) >= 8 and [case for case in proven if verification.objection(*case)] == []

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memories import rewording
-from memories.rewording import amounts
+from memories import verification
+from memories.verification import amounts
 
 TABLE = Path(__file__).with_name("rewordings.txt")
 
@@ -26,24 +26,24 @@ GOOD, BAD = list(cases("good")), list(cases("bad"))
 
 @pytest.mark.parametrize(("facts", "said"), BAD, ids=[said for _facts, said in BAD])
 def test_what_says_something_else_is_refused(facts: list[str], said: str) -> None:
-    assert rewording.objection(facts, said) is not None
+    assert verification.objection(facts, said) is not None
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nearly_all_that_says_the_same_is_taken(language: str) -> None:
     of_it = [case for case in GOOD if case[1].isascii() == (language == "en")]
-    refused = [said for facts, said in of_it if rewording.objection(facts, said)]
+    refused = [said for facts, said in of_it if verification.objection(facts, said)]
     assert len(of_it) >= 45 and len(refused) <= len(of_it) // 20, refused
 
 
 def test_a_fact_may_always_stay_as_it_is() -> None:
-    assert [said for facts, _said in GOOD for said in facts if rewording.objection([said], said)] == []
+    assert [said for facts, _said in GOOD for said in facts if verification.objection([said], said)] == []
 
 
 def test_of_three_facts_each_has_its_say() -> None:
     facts = ["Mia lives in Berlin.", "Mia works at Siemens.", "Mia is 34."]
-    assert rewording.objection(facts, "Mia, 34, lives in Berlin and works at Siemens.") is None
-    assert rewording.objection(facts, "Mia lives in Berlin and works at Siemens.") == rewording.Objection.LOST
+    assert verification.objection(facts, "Mia, 34, lives in Berlin and works at Siemens.") is None
+    assert verification.objection(facts, "Mia lives in Berlin and works at Siemens.") == verification.Objection.LOST
 
 
 @pytest.mark.parametrize(

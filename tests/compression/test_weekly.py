@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import batch, store
+from memories import batches, entries
 from memories.choices import BatchState, Category, LinkKind, Source
 from memories.models import Batch, Entry, Link, Scope
 from tests.batches.conftest import differences, state_of_everything
@@ -83,9 +83,9 @@ def test_a_drop_only_the_model_speaks_for_waits_for_a_person(scope: Scope, model
     compress(scope)
     assert live(scope) == set(FACTS)
     waiting = Batch.objects.get(name="compress-doubts")
-    assert batch.in_words(waiting) == ["The model would take 1 memories out of use, and nothing newer says why."]
-    assert batch.carry_out(waiting, now=LATER).state == BatchState.PROPOSED
-    batch.carry_out(batch.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    assert batches.in_words(waiting) == ["The model would take 1 memories out of use, and nothing newer says why."]
+    assert batches.carry_out(waiting, now=LATER).state == BatchState.PROPOSED
+    batches.carry_out(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live(scope) == set(FACTS) - {"Mia lives in Berlin."}
 
 
@@ -104,8 +104,8 @@ def test_undo_puts_everything_back_and_the_next_run_leaves_it_so(scope: Scope, m
     model.otherwise = merging(*TWINS, into=ONE)
     compress(scope)
     tuesday = LATER + timedelta(days=1)
-    undo = batch.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=tuesday)
-    batch.carry_out(undo, now=tuesday)
+    undo = batches.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=tuesday)
+    batches.carry_out(undo, now=tuesday)
     after = state_of_everything()
     made = Entry.objects.get(content=ONE)
     assert {change for change in differences(before, after) if not change.endswith(f" {made.pk}")} == set()
@@ -134,7 +134,7 @@ def test_what_somebody_takes_out_meanwhile_is_not_said_again_by_a_merge(scope: S
     def answer(asked: Any) -> Any:
         if said := script(asked).get("merge"):
             victim = Entry.objects.get(content=TWINS[0])
-            store.expire(victim, now=LATER, actor="user:ann", expected_version=None)
+            entries.expire(victim, now=LATER, actor="user:ann", expected_version=None)
             connection.close()  # the thread's own
             return {"keep": [], "merge": said, "drop": []}
         return script(asked)
@@ -165,7 +165,7 @@ def test_the_batch_says_what_it_cost_and_what_was_judged(scope: Scope, model: Fa
 def test_a_partition_too_large_for_one_run_is_gone_on_with(
     scope: Scope, model: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memories.compression.facts.CHUNK", 5)
+    monkeypatch.setattr("memories.consolidation.compression.facts.CHUNK", 5)
     facts(scope, *FACTS)
     moments = iter([LATER] * 4 + [LATER + timedelta(hours=1)] * 40)
     compress(scope, at=lambda: next(moments))
@@ -188,8 +188,8 @@ def test_a_merge_may_be_one_of_its_facts(scope: Scope, model: FakeModel, into: i
     assert set(one.origins) == {"m1", "m2"}
     links = Link.objects.filter(from_entry=one, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)
     assert {*links, one.pk} >= old
-    undo = batch.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=LATER)
-    batch.carry_out(undo, now=LATER)
+    undo = batches.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=LATER)
+    batches.carry_out(undo, now=LATER)
     assert live(scope) == {*FACTS, *TWINS}
 
 
@@ -199,15 +199,15 @@ def test_a_merge_in_words_of_its_own_waits_for_a_person(scope: Scope, model: Fak
     told = compress(scope)
     assert (told["merged"], told["reworded"], live(scope)) == (0, 1, {*FACTS, *TWINS})
     waiting = Batch.objects.get(name="compress-doubts")
-    assert batch.in_words(waiting) == [
+    assert batches.in_words(waiting) == [
         "1 merges are in words of the model's own; whether they say what was said, a person knows."
     ]
     compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
     assert Batch.objects.filter(name="compress-doubts").count() == 1
-    batch.carry_out(batch.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    batches.carry_out(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live(scope) == {*FACTS, OWN}
-    undo = batch.plan_undo(Batch.objects.get(pk=waiting.pk), actor="user:ann", now=LATER)
-    batch.carry_out(undo, now=LATER)
+    undo = batches.plan_undo(Batch.objects.get(pk=waiting.pk), actor="user:ann", now=LATER)
+    batches.carry_out(undo, now=LATER)
     assert live(scope) == {*FACTS, *TWINS}
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels_app.history import fitting
-from memories import text
+from memories.language import text
+from sessions_app.history.replay import MESSAGE_TOKENS, Spoken
 from sessions_app.models import Session
-from sessions_app.replaying import MESSAGE_TOKENS, Spoken
 from tests.conftest import GROUP, NOW
 from tests.context.test_context import CHAT, context, know, note
 from tests.properties import examples

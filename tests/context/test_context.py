@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memories import days
+from memories.entries import daily_events
 from memories.models import Entry, Receipt, Scope, Workspace
 from sessions_app.models import Session
 from tests.conftest import GROUP, NOW, TELEGRAM, make_key
@@ -31,8 +31,10 @@ def know(talk: Talk, content: str, *, scope: str = USER, **more: Any) -> None:
 
 def note(scope: str, content: str, *, days_ago: int = 0) -> None:
     where = Scope.objects.get(key=scope)
-    day = days.Day(scope=where, local_date=NOW.date() - timedelta(days=days_ago), content=content, chats=(scope,))
-    days.write([day], now=NOW, actor="test")
+    day = daily_events.Day(
+        scope=where, local_date=NOW.date() - timedelta(days=days_ago), content=content, chats=(scope,)
+    )
+    daily_events.write([day], now=NOW, actor="test")
 
 
 def test_it_works(talk: Talk) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from memories import days, store
+from memories import entries
+from memories.entries import daily_events
 from memories.models import DailyEvent, Entry, Scope, Workspace
 from sessions_app.models import SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, make_draft, make_scope
@@ -66,10 +67,10 @@ def test_the_message_itself_speaks_before_its_summary(talk: Talk, mine: Scope) -
 
 def test_what_was_expired_or_rests_on_what_was_taken_out_is_not_told(talk: Talk, mine: Scope) -> None:
     gone = DailyEvent.objects.get(content=TOLD)
-    days.expire(DailyEvent.objects.filter(pk=gone.pk), now=NOW, actor="user:ann")
-    entry = store.remember(make_draft(mine, "the code is 7", origins=("m1",)), now=NOW, actor="t").entry
+    daily_events.expire(DailyEvent.objects.filter(pk=gone.pk), now=NOW, actor="user:ann")
+    entry = entries.remember(make_draft(mine, "the code is 7", origins=("m1",)), now=NOW, actor="t").entry
     tell(mine, "the door code was told", IN_MAY, origins=["m1"])
-    store.expire(entry, now=NOW, actor="user:ann")
+    entries.expire(entry, now=NOW, actor="user:ann")
     assert events(talk, "What did we do on 3 May 2025?") == []
 
 

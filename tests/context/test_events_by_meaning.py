@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import embedder, walls
+from memories.index import worker as embedder
 from memories.models import Entry, Workspace
-from memories.retrieval import averages
-from sessions_app.embedding import EventEmbedder
+from memories.recall import centroids
+from memories.tenancy import row_level_security
 from sessions_app.models import EventIndex, Session
+from sessions_app.search.embedder import EventEmbedder
 from tests.conftest import GROUP, NOW, TELEGRAM, make_key
 from tests.context.test_session_events import asked, events
 from tests.sessions.conftest import Talk
@@ -26,7 +27,7 @@ SALARY = "did I tell you about my wages?"
 @pytest.fixture(autouse=True)
 def meaning(settings: Any) -> None:
     use(settings, Meaning)
-    averages.forget()
+    centroids.forget()
 
 
 def embed() -> None:
@@ -192,9 +193,9 @@ def test_it_takes_the_same_statements_however_many_conversations(
 @pytest.fixture
 def as_the_web(db: None) -> Iterator[None]:
     with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")
+        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
         yield
-        walls.leave()
+        row_level_security.leave()
         cursor.execute("RESET ROLE")
 
 
@@ -210,7 +211,7 @@ def test_it_works_behind_the_wall_and_shows_nothing_of_another_workspace(
     assert events(talk, SALARY) == ["my salary is 5000"]
     talk.say("wages are paid monthly", "fine")
     assert EventIndex.objects.count() == 0  # between two requests the wall is closed
-    walls.enter([stranger.pk])
+    row_level_security.enter([stranger.pk])
     assert EventIndex.objects.count() == 0
-    walls.leave()
+    row_level_security.leave()
     assert events(Talk(strangers_key), SALARY) == []

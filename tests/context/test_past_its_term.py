@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memories import store
-from memories.days import Day, write
+from memories import entries
+from memories.entries.daily_events import Day, write
 from memories.models import Entry, Policy, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM
@@ -72,7 +72,7 @@ def test_what_is_said_again_lives_from_then_on(talk: Talk, settings: Any) -> Non
 
 def test_what_the_nightly_job_took_out_stays_untold_under_a_longer_policy(talk: Talk, workspace: Workspace) -> None:
     talk.say(BOAT)
-    store.expire(Entry.objects.get(), now=NOW, actor="job:expire")
+    entries.expire(Entry.objects.get(), now=NOW, actor="job:expire")
     Policy.objects.create(workspace=workspace, kind="ttl", entry_type="chat_turn", scope_kind="user", value=90)
     assert told(talk, 31) == []
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memories.embedder import drain
 from memories.evaluation.judged import Judged, Shown, read
+from memories.index.worker import drain
 from memories.models import Workspace
 from tests.conftest import Api, make_key
 from tests.evaluation.conftest import evaluate

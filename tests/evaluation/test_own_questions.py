@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from memories.embedder import drain
+from memories.index.worker import drain
 from memories.models import Entry, Receipt, Workspace
 from tests.conftest import Api, make_key
 from tests.evaluation.conftest import evaluate, measured, rows_of_every_table

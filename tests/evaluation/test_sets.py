@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from memories import embeddings, indexing
+from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
 from memories.evaluation.ablation import STEPS
+from memories.index import search_rows
 from memories.models import Entry, EntryIndex, Receipt, Workspace
 from tests.evaluation.conftest import CORPUS, QUERIES, evaluate, measured, rows_of_every_table
 
@@ -158,8 +159,8 @@ def test_an_ablation_shows_what_an_ingredient_is_worth(set_of: SetOf) -> None:
 
 def test_rows_are_made_anew_only_for_ingredients_of_rows(set_of: SetOf, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    plain = indexing.rebuild
-    monkeypatch.setattr(indexing, "rebuild", lambda pk, **kwargs: made.append(pk) or plain(pk, **kwargs))
+    plain = search_rows.rebuild
+    monkeypatch.setattr(search_rows, "rebuild", lambda pk, **kwargs: made.append(pk) or plain(pk, **kwargs))
     measured(set_of(), "--ablate")
     steps_of_rows = [step for step in STEPS if step.rows]
     assert 0 < len(made) <= (len(steps_of_rows) + 1) * 2  # of two scopes, and once more to leave them as they were

@@ -3,8 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from memories import expiry, store
+from memories import entries
 from memories.choices import EntryType, Source
+from memories.lifecycle import expiry
 from memories.models import Entry, Scope, Workspace
 from tests.conftest import NOW, make_draft
 
@@ -17,7 +18,7 @@ def remember(scope: Scope, *contents: str, days_ago: float = 40, **kwargs: Any) 
     kwargs = {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE} | kwargs
     kwargs["slots"] = {"sender_id": "u42"} | kwargs.get("slots", {})
     drafts = [make_draft(scope, content, at=stated, **kwargs) for content in contents]
-    return [answer.entry for answer in store.remember_many(drafts, now=stated, actor="test")]
+    return [answer.entry for answer in entries.remember_many(drafts, now=stated, actor="test")]
 
 
 def expire(workspace: Workspace, run: str = "expire:1:2026-03-01", **kwargs: Any) -> dict[str, int]:

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memories.extraction import _TOLD as TOLD
+from memories.consolidation.extraction import _TOLD as TOLD
 from memories.management.told import Bar
 from memories.models import Batch, Entry, Parcel, Scope, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_key, make_scope

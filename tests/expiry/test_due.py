@@ -8,10 +8,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories import expiry, store
+from memories import entries
 from memories.choices import Due, EntryType
+from memories.entries import Edit
+from memories.lifecycle import expiry
 from memories.models import Change, Entry, Policy, Scope, Workspace
-from memories.store import Edit
 from tests.admin.conftest import enter, make_user
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
 from tests.expiry.conftest import SAID, expire, live, remember
@@ -53,19 +54,19 @@ def test_the_job_takes_exactly_what_is_listed_as_over(workspace: Workspace, scop
 
 def test_a_review_date_lists_a_memory_and_keeps_it_in_use(workspace: Workspace, scope: Scope) -> None:
     (entry,) = remember(scope, SAID[0], days_ago=1, type=EntryType.USER_EXPLICIT)
-    edited = store.edit(entry, Edit(columns={"review_at": NOW}), now=NOW, actor="user:ann")
+    edited = entries.edit(entry, Edit(columns={"review_at": NOW}), now=NOW, actor="user:ann")
     assert (due(Due.REVIEW, NOW - timedelta(seconds=1)), due(Due.REVIEW)) == (set(), {SAID[0]})
     assert expire(workspace)["entries"] == 0
     assert live(scope) == {SAID[0]}
     change = Change.objects.filter(row_id=entry.pk, table_name="memories_entry").latest("id")
     assert (change.old["review_at"], change.actor) == (None, "user:ann")
-    store.edit(edited, Edit(columns={"review_at": None}), now=NOW, actor="user:ann")
+    entries.edit(edited, Edit(columns={"review_at": None}), now=NOW, actor="user:ann")
     assert due(Due.REVIEW) == set()
 
 
 def test_bots_set_dates_of_review_and_ask_what_is_due(workspace: Workspace, api: Api) -> None:
     scope = make_scope(workspace, "telegram:direct_u42")
-    entry = store.remember(make_draft(scope, SAID[1]), now=NOW, actor="t").entry
+    entry = entries.remember(make_draft(scope, SAID[1]), now=NOW, actor="t").entry
     past = (timezone.now() - timedelta(hours=1)).isoformat()
     changed = api.request("PATCH", f"entries/{entry.uid}", f'{{"review_at": "{past}"}}')
     assert changed.status_code == 200 and changed.json()["review_at"] is not None
@@ -86,8 +87,8 @@ def test_a_bot_of_another_workspace_is_told_nothing_of_what_is_due(
 def test_the_admin_lists_what_is_due_and_sets_the_date(workspace: Workspace, stranger: Workspace) -> None:
     ann = enter(make_user("ann", workspace=workspace, is_staff=True))
     for owner in (workspace, stranger):
-        entry = store.remember(make_draft(make_scope(owner), f"{owner.name} has tea"), now=NOW, actor="t").entry
-        store.edit(entry, Edit(columns={"review_at": NOW}), now=NOW, actor="t")
+        entry = entries.remember(make_draft(make_scope(owner), f"{owner.name} has tea"), now=NOW, actor="t").entry
+        entries.edit(entry, Edit(columns={"review_at": NOW}), now=NOW, actor="t")
     shown = _list(ann, due="review")
     assert ("Alice&#x27;s has tea" in shown, "Charlie&#x27;s has tea" in shown) == (True, False)
     assert "has tea" not in _list(ann, due="over")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memories import batch
+from memories import batches
 from memories.models import Batch, BatchChange, Change, Entry, Scope, Workspace
 from tests.conftest import NOW, make_scope
 from tests.expiry.conftest import live, remember
@@ -64,7 +64,7 @@ def test_killed_at_random_points_it_expires_every_memory_once(workspace: Workspa
     assert changes.count() == changes.values("row_id").distinct().count() == 2 * EACH
     check_so_far()
     for done in Batch.objects.all():
-        batch.carry_out(batch.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
+        batches.carry_out(batches.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
     assert not Entry.objects.expired().exists()
 
 

@@ -9,12 +9,14 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from memories import batch, curation, embedder, expiry, purging, store
-from memories.batch import Step
+from memories import batches, entries
+from memories.batches import Step, bulk_actions
 from memories.choices import BatchVerb, EntryType, LinkKind, Source
+from memories.entries import Edit
 from memories.exceptions import NothingToUndo
+from memories.index import worker
+from memories.lifecycle import expiry, purge
 from memories.models import Batch, BatchChange, Change, Entry, Link, Receipt, Scope, Slot, Workspace
-from memories.store import Edit
 from tests.admin.conftest import enter, make_user
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
 from tests.expiry.conftest import expire, live, remember
@@ -30,12 +32,12 @@ def switched_on(settings: Any) -> None:
 
 
 def propose(workspace: Workspace, now: Any = GRACE_OVER, run: str = "purge:1:2026-05-30") -> dict[str, int]:
-    return purging.propose(workspace.pk, now=now, run=run)
+    return purge.propose(workspace.pk, now=now, run=run)
 
 
 def approve(done: Batch) -> Batch:
-    batch.approve(done, actor="user:ann", now=GRACE_OVER)
-    return batch.carry_out(done, now=GRACE_OVER)
+    batches.approve(done, actor="user:ann", now=GRACE_OVER)
+    return batches.carry_out(done, now=GRACE_OVER)
 
 
 def everywhere(word: str) -> dict[str, int]:
@@ -53,9 +55,9 @@ def everywhere(word: str) -> dict[str, int]:
 def furnish(scope: Scope) -> Entry:
     """A memory with everything that can hang on one, each telling the word."""
     (entry, other) = remember(scope, f"the {WORD} of 年糕", "a bicycle stands in the hall", slots={"mood": WORD})
-    store.edit(entry, Edit(slots={"mood": None, "name": WORD}), now=NOW, actor="user:ann")
+    entries.edit(entry, Edit(slots={"mood": None, "name": WORD}), now=NOW, actor="user:ann")
     entry.refresh_from_db()
-    store.edit(entry, Edit(columns={"content": f"another {WORD}"}), now=NOW, actor="user:ann")
+    entries.edit(entry, Edit(columns={"content": f"another {WORD}"}), now=NOW, actor="user:ann")
     Link.objects.create(
         workspace=scope.workspace, from_entry=entry, to_entry=other, kind=LinkKind.ALIKE, created_at=NOW
     )
@@ -64,8 +66,8 @@ def furnish(scope: Scope) -> Entry:
         created_at=NOW - timedelta(days=1), query={"topic": WORD}, timings={"total": 12.0},
     )  # fmt: skip
     planned = Step(verb=BatchVerb.CHANGE, entry_id=entry.pk, draft={"columns": {"content": f"a third {WORD}"}})
-    batch.plan(scope, [planned], name="test", run="test:1", actor="t", now=NOW)
-    embedder.drain(now=NOW, use_cache=False)
+    batches.plan(scope, [planned], name="test", run="test:1", actor="t", now=NOW)
+    worker.drain(now=NOW, use_cache=False)
     return entry
 
 
@@ -97,7 +99,7 @@ def test_it_waits_for_a_person_who_is_told_that_there_is_no_undo(workspace: Work
     propose(workspace)
     done = Batch.objects.get(name="purge")
     assert done.state == "proposed"
-    batch.resume(now=GRACE_OVER)
+    batches.resume(now=GRACE_OVER)
     assert Entry.objects.count() == 1
     assert "It cannot be undone." in _page(ann, done, "change")
     approve_page = _page(ann, done, "approve")
@@ -106,7 +108,7 @@ def test_it_waits_for_a_person_who_is_told_that_there_is_no_undo(workspace: Work
     assert not Entry.objects.exists()
     assert "Undo" not in _page(ann, done, "change")
     with pytest.raises(NothingToUndo):
-        batch.plan_undo(Batch.objects.get(pk=done.pk), actor="user:ann", now=GRACE_OVER)
+        batches.plan_undo(Batch.objects.get(pk=done.pk), actor="user:ann", now=GRACE_OVER)
 
 
 def test_no_bot_approves_what_has_no_undo(workspace: Workspace, scope: Scope) -> None:
@@ -140,10 +142,10 @@ def test_only_what_has_been_expired_for_its_grace_is_proposed(workspace: Workspa
 
 def test_what_people_took_out_stays_so_that_no_machine_writes_it_again(workspace: Workspace, scope: Scope) -> None:
     (wrong,) = remember(scope, "the parcel came on Tuesday", days_ago=1)
-    curation.expire_chosen([wrong], now=NOW, actor="user:ann", reason="wrong")
+    bulk_actions.expire_chosen([wrong], now=NOW, actor="user:ann", reason="wrong")
     assert propose(workspace)["entries"] == 0
     again = make_draft(scope, wrong.content, source=Source.EXTRACTION, type=EntryType.FACT, tier=2)
-    assert store.remember(again, now=GRACE_OVER, actor="job:extract").outcome == "suppressed"
+    assert entries.remember(again, now=GRACE_OVER, actor="job:extract").outcome == "suppressed"
 
 
 def test_what_was_restored_or_taken_out_by_people_meanwhile_is_left(workspace: Workspace, scope: Scope) -> None:
@@ -158,7 +160,7 @@ def test_what_was_restored_or_taken_out_by_people_meanwhile_is_left(workspace: W
 def test_what_it_had_taken_the_place_of_does_not_come_back(workspace: Workspace, scope: Scope) -> None:
     old, new = remember(scope, "the office is in Porto", "the office is in 杭州")
     step = Step(verb=BatchVerb.SUPERSEDE, entry_id=old.pk, draft={"into": {"entry": new.pk}})
-    batch.carry_out(batch.plan(scope, [step], name="t", run="t:1", actor="t", now=NOW), now=NOW)
+    batches.carry_out(batches.plan(scope, [step], name="t", run="t:1", actor="t", now=NOW), now=NOW)
     expire(workspace)
     propose(workspace)
     approve(Batch.objects.get(name="purge"))
@@ -198,4 +200,4 @@ def test_the_checks_find_nothing_wrong_afterwards(workspace: Workspace, scope: S
     propose(workspace)
     approve(Batch.objects.get(name="purge"))
     call_command("check")
-    assert batch.tell(batch_ := Batch.objects.get(name="test"), list(batch_.changes.all()))[0].change.entry is None
+    assert batches.tell(batch_ := Batch.objects.get(name="test"), list(batch_.changes.all()))[0].change.entry is None

@@ -8,8 +8,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from memories import batch, curation, expiry, store, tasks
+from memories import batches, entries, tasks
+from memories.batches import bulk_actions
 from memories.choices import BatchVerb
+from memories.lifecycle import expiry
 from memories.models import Batch, Entry, Scope, Workspace
 from tests.admin.conftest import enter, make_user
 from tests.conftest import NOW, make_scope
@@ -53,7 +55,7 @@ def test_what_comes_back_was_said_when_it_was_said(workspace: Workspace, scope: 
     expire(workspace)
     restored(list(Batch.objects.all()), days=days)
     (one,) = Entry.objects.filter(pk=min(before))
-    store.restore(store.expire(one, now=MORNING, actor="user:ann"), now=MORNING, actor="user:ann")
+    entries.restore(entries.expire(one, now=MORNING, actor="user:ann"), now=MORNING, actor="user:ann")
     assert dict(Entry.objects.live().values_list("pk", "stated_at")) == before
 
 
@@ -63,8 +65,8 @@ def test_the_night_before_and_what_people_took_out_stay_out(workspace: Workspace
     second, third = remember(scope, *SAID[1:3])
     expire(workspace)
     third.refresh_from_db()
-    curation.restore_chosen([third], term=None, now=NOW, actor="user:ann", reason="r")
-    curation.expire_chosen([Entry.objects.get(pk=third.pk)], now=NOW, actor="user:ann", reason="it is wrong")
+    bulk_actions.restore_chosen([third], term=None, now=NOW, actor="user:ann", reason="r")
+    bulk_actions.expire_chosen([Entry.objects.get(pk=third.pk)], now=NOW, actor="user:ann", reason="it is wrong")
     assert restored(list(expiry.runs(since=NOW - expiry.NIGHT)))["entries"] == 1
     assert live(scope) == {second.content}
 
@@ -80,13 +82,13 @@ def test_a_frozen_scope_stays_as_it_is(workspace: Workspace, scope: Scope) -> No
 def test_an_undone_night_is_nothing_to_restore(workspace: Workspace, scope: Scope) -> None:
     remember(scope, *SAID)
     expire(workspace)
-    undo = batch.plan_undo(Batch.objects.get(), actor="user:ann", now=MORNING)
-    batch.carry_out(undo, now=MORNING)
+    undo = batches.plan_undo(Batch.objects.get(), actor="user:ann", now=MORNING)
+    batches.carry_out(undo, now=MORNING)
     assert not expiry.runs(since=NOW - expiry.NIGHT).exists()
 
 
 def undo(of: Batch, *, now: datetime = MORNING) -> Batch:
-    return batch.carry_out(batch.plan_undo(of, actor="user:ann", now=now), now=now)
+    return batches.carry_out(batches.plan_undo(of, actor="user:ann", now=now), now=now)
 
 
 @pytest.mark.parametrize(("own_term", "days"), [(None, 30), (timedelta(days=35), 30)])
@@ -100,7 +102,7 @@ def test_an_undone_expiry_holds_until_an_end_that_is_shown(
     undone = undo(Batch.objects.get())
     ends = MORNING + timedelta(days=days)
     assert live(scope) == set(SAID) and set(Entry.objects.values_list("expires_at", flat=True)) == {ends}
-    (row, *_others) = batch.tell(undone, list(undone.changes.order_by("position")))
+    (row, *_others) = batches.tell(undone, list(undone.changes.order_by("position")))
     assert row.columns["expires_at"][1] == ends
     for night in (1, 2, days - 1):
         assert expire(workspace, f"expire:1:{night}", now=MORNING + timedelta(days=night))["entries"] == 0
@@ -123,7 +125,7 @@ def test_an_undo_of_that_undo_takes_the_end_back_too(workspace: Workspace, scope
 
 def test_what_was_not_over_gets_no_end_of_its_own(workspace: Workspace, scope: Scope) -> None:
     entries = remember(scope, *SAID, days_ago=3)
-    curation.expire_chosen(entries, now=NOW, actor="user:ann", reason="wrong")
+    bulk_actions.expire_chosen(entries, now=NOW, actor="user:ann", reason="wrong")
     undo(Batch.objects.get())
     assert live(scope) == set(SAID) and set(Entry.objects.values_list("expires_at", flat=True)) == {None}
 
@@ -178,7 +180,7 @@ def test_a_batch_of_somebody_else_or_of_another_kind_has_no_such_page(
     address = reverse("admin:memories_batch_restore", args=[Batch.objects.get().pk])
     assert (ann.get(address).status_code, ann.post(address, ANSWER).status_code) == (404, 404)
     mine = remember(scope, SAID[0], days_ago=1)
-    curation.expire_chosen(mine, now=NOW, actor="user:ann", reason="r")
+    bulk_actions.expire_chosen(mine, now=NOW, actor="user:ann", reason="r")
     address = reverse("admin:memories_batch_restore", args=[Batch.objects.get(scope=scope).pk])
     assert ann.get(address).status_code == 404
 

@@ -6,7 +6,7 @@ import django
 
 django.setup()
 
-from memories import expiry
+from memories.lifecycle import expiry
 from tests.conftest import NOW
 
 if __name__ == "__main__":

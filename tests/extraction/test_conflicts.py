@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.conflicts import Verdict, judge
+from memories.language.conflicts import Verdict, judge
 
 MUST = [
     ("The port of staging is 8080.", "The port of staging is 9090."),

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pytest
 
 from channels_app.models import Channel
-from memories import batch, store
+from memories import batches, entries
 from memories.choices import BatchState
 from memories.models import Batch, DailyEvent, Entry, Parcel, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
@@ -214,7 +214,7 @@ def test_a_date_is_counted_from_the_day_it_was_said_where_the_workspace_is(
 def test_what_people_took_out_is_neither_shown_nor_written_again(api: Api, model: FakeModel) -> None:
     say(api, "my passport number is E1234", "Noted.")
     say(api, "I moved to Hangzhou", "Noted.")
-    store.expire(Entry.objects.get(content__contains="passport"), now=NOW, actor="user:alice")
+    entries.expire(Entry.objects.get(content__contains="passport"), now=NOW, actor="user:alice")
     model.script = [answering(fact("The user moved to Hangzhou.", "Hangzhou"))]
     extract()
     assert "E1234" not in str(model.requests[0].body)
@@ -225,7 +225,7 @@ def test_a_fact_that_is_deleted_does_not_come_back_from_the_next_conversation(ap
     model.otherwise = answering(fact("Amy owns a red bicycle."))
     say(api, "note: Amy owns a red bicycle.", "Noted.")
     extract()
-    store.expire(Entry.objects.get(type="fact"), now=NOW + QUIET, actor="user:alice")
+    entries.expire(Entry.objects.get(type="fact"), now=NOW + QUIET, actor="user:alice")
     say(api, "again: Amy owns a red bicycle.", "Noted.", at=NOW + QUIET)
     assert extract(NOW + 2 * QUIET)["facts"] == 0
     assert facts() == {}
@@ -243,7 +243,7 @@ def test_a_batch_for_each_scope_can_be_looked_at_and_taken_back(api: Api, model:
         "telegram:direct_u42",
     )
     assert (made.counts, made.cost["calls"], made.cost["model"]) == ({"create": 1, "tell": 1}, 1, "small")
-    batch.carry_out(batch.plan_undo(made, actor="user:ann", now=NOW), now=NOW + QUIET)
+    batches.carry_out(batches.plan_undo(made, actor="user:ann", now=NOW), now=NOW + QUIET)
     assert facts() == {}
     assert Entry.objects.filter(type="fact", archived_at__isnull=False).count() == 1
 

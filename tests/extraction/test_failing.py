@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memories import buffer, extraction
 from memories.choices import BufferState
+from memories.consolidation import buffer, extraction
 from memories.models import Batch, Entry, Parcel, Spend, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import NOW, TELEGRAM, Api

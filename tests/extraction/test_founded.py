@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memories.rewording import founded
-from memories.rewording.dated import dates_of
-from memories.rewording.founded import Message, Unfounded
+from memories.verification import grounding
+from memories.verification.grounding import Message, Unfounded
+from memories.verification.relative_dates import dates_of
 
 TABLE = Path(__file__).with_name("founded.txt")
 SAID_ON = date(2026, 3, 4)
@@ -41,65 +41,65 @@ def names(of: list[Case]) -> list[str]:
 
 @pytest.mark.parametrize(("messages", "said"), BAD, ids=names(BAD))
 def test_what_nobody_said_is_no_fact(messages: list[Message], said: str) -> None:
-    assert founded.fault(said, messages) is not None
+    assert grounding.fault(said, messages) is not None
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nearly_all_that_was_said_is(language: str) -> None:
     of_it = [case for case in GOOD if case[1].isascii() == (language == "en")]
-    refused = [said for messages, said in of_it if founded.fault(said, messages)]
+    refused = [said for messages, said in of_it if grounding.fault(said, messages)]
     assert len(of_it) >= 60 and len(refused) <= len(of_it) // 20, refused
 
 
 @pytest.mark.parametrize(("messages", "said"), BAD_SUMMARIES, ids=names(BAD_SUMMARIES))
 def test_what_nobody_said_is_told_of_no_day(messages: list[Message], said: str) -> None:
-    assert founded.fault_of_summary(said, messages) is not None
+    assert grounding.fault_of_summary(said, messages) is not None
 
 
 def test_what_was_said_is_told_of_its_day() -> None:
-    refused = [said for messages, said in GOOD_SUMMARIES if founded.fault_of_summary(said, messages)]
+    refused = [said for messages, said in GOOD_SUMMARIES if grounding.fault_of_summary(said, messages)]
     assert len(GOOD_SUMMARIES) >= 12 and refused == []
 
 
 def test_what_was_said_word_for_word_is_a_fact() -> None:
     own = {one.content for messages, _said in GOOD for one in messages if not one.is_answer}
-    assert [said for said in own if founded.fault(said, [message("Zoe", said)])] == []
+    assert [said for said in own if grounding.fault(said, [message("Zoe", said)])] == []
 
 
 def test_a_message_says_nothing_of_another() -> None:
     """Facts about one person, held against what the next one said."""
     pairs = zip(GOOD, GOOD[40:] + GOOD[:40], strict=True)
     apart = [(said, other) for (messages, said), (other, _said) in pairs if messages[-1].speaker != other[-1].speaker]
-    kept = [said for said, other in apart if founded.fault(said, other) is None]
+    kept = [said for said, other in apart if grounding.fault(said, other) is None]
     assert len(apart) > 100 and kept == []
 
 
 def test_a_share_of_the_words_may_be_enough_but_names_and_numbers_never_are(settings: Any) -> None:
     said = [message("Zoe", "I like green tea and long quiet walks by the lake in the morning")]
     one_new = "Zoe likes long quiet leisurely walks by the lake in the morning"
-    assert founded.fault(one_new, said) is Unfounded.INVENTED
+    assert grounding.fault(one_new, said) is Unfounded.INVENTED
     settings.MEMORY_GROUNDING = 0.6
-    assert founded.fault(one_new, said) is None
-    assert founded.fault("Zoe likes long quiet walks by the lake in the morning with Tom", said) is Unfounded.INVENTED
-    assert founded.fault("Zoe likes 12 long quiet walks by the lake in the morning", said) is Unfounded.INVENTED
+    assert grounding.fault(one_new, said) is None
+    assert grounding.fault("Zoe likes long quiet walks by the lake in the morning with Tom", said) is Unfounded.INVENTED
+    assert grounding.fault("Zoe likes 12 long quiet walks by the lake in the morning", said) is Unfounded.INVENTED
     settings.MEMORY_GROUNDING = 0
-    assert founded.fault("Zoe robbed a bank in Lima", said) is None
+    assert grounding.fault("Zoe robbed a bank in Lima", said) is None
 
 
 def test_a_known_project_may_be_named_and_whoever_is_spoken_to() -> None:
     said = [message("Zoe", "the deploy is on Friday")]
-    assert founded.fault("The deploy of Atlas is on Friday", said) is Unfounded.INVENTED
-    assert founded.fault("The deploy of Atlas is on Friday", said, known=["Atlas"]) is None
+    assert grounding.fault("The deploy of Atlas is on Friday", said) is Unfounded.INVENTED
+    assert grounding.fault("The deploy of Atlas is on Friday", said, known=["Atlas"]) is None
     asked = [message("Zoe", "I will help you on Friday, promised")]
-    assert founded.fault("Zoe will help Ben on Friday", asked) is Unfounded.INVENTED
-    assert founded.fault("Zoe will help Ben on Friday", asked, others=["Ben"]) is None
-    assert founded.fault("The deploy with Ben is on Friday", said, others=["Ben"]) is Unfounded.INVENTED
+    assert grounding.fault("Zoe will help Ben on Friday", asked) is Unfounded.INVENTED
+    assert grounding.fault("Zoe will help Ben on Friday", asked, others=["Ben"]) is None
+    assert grounding.fault("The deploy with Ben is on Friday", said, others=["Ben"]) is Unfounded.INVENTED
 
 
 def test_somebody_is_believed_by_each_of_their_names() -> None:
     said = [message("u42", "我住在杭州")]
-    assert founded.fault("米娅住在杭州。", said) is not None
-    assert founded.fault("米娅住在杭州。", said, also_called={"u42": ["米娅"]}) is None
+    assert grounding.fault("米娅住在杭州。", said) is not None
+    assert grounding.fault("米娅住在杭州。", said, also_called={"u42": ["米娅"]}) is None
 
 
 @pytest.mark.parametrize(

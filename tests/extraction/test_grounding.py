@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.grounding import share
+from memories.language.overlap import share
 
 SAID = ["我上周搬到了杭州，新地址是西湖路12号。", "My daughter Yoyo starts school on 1 September 2027.", "Mia"]
 

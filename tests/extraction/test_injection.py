@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memories import batch, store
+from memories import batches, entries
 from memories.choices import BatchState, BatchVerb
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Parcel, Scope, Workspace
 from tests.buffer.conversations import QUIET, extract, say
@@ -58,7 +58,7 @@ def remembered(scope: Scope, source: str = "extraction") -> None:
         )
         for content in SUBJECTS
     ]
-    store.remember_many(drafts, now=NOW - timedelta(days=1), actor="job:extract")
+    entries.remember_many(drafts, now=NOW - timedelta(days=1), actor="job:extract")
 
 
 def state(scope: Scope) -> list[Any]:
@@ -77,7 +77,7 @@ def test_an_order_deletes_nothing_wherever_it_stands(
         remembered(scope)
     if place in ("an earlier fact", "the name of a project"):
         name = order[:100] if place == "the name of a project" else ""
-        store.remember(
+        entries.remember(
             make_draft(own, f"{order} port", type="fact", tier=2, source="extraction", project=name),
             now=NOW,
             actor="job:extract",
@@ -149,6 +149,6 @@ def test_ten_conversations_that_lie_replace_what_can_be_taken_back(
     model.otherwise = lying
     assert extract(NOW + QUIET)["replaced"] == 3
     (made,) = Batch.objects.filter(state=BatchState.APPLIED)
-    batch.carry_out(batch.plan_undo(made, actor="user:ann", now=NOW), now=NOW)
+    batches.carry_out(batches.plan_undo(made, actor="user:ann", now=NOW), now=NOW)
     live = Entry.objects.filter(scope=own, type="fact").live().values_list("content", flat=True)
     assert set(live) == before

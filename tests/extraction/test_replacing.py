@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memories import batch, store
+from memories import batches, entries
 from memories.choices import BatchState, BatchVerb, LinkKind
 from memories.models import Batch, Entry, Link, Scope
 from tests.buffer.conversations import QUIET, extract, say
@@ -54,7 +54,7 @@ def test_both_are_one_batch_and_taken_back_together(talk: Any) -> None:
     talk(fact("The port of staging is 9090."), at=LATER)
     made = Batch.objects.order_by("-pk")[0]
     assert made.counts == {"create": 1, "supersede": 1, "tell": 1}
-    batch.carry_out(batch.plan_undo(made, actor="user:ann", now=LATER), now=LATER + QUIET)
+    batches.carry_out(batches.plan_undo(made, actor="user:ann", now=LATER), now=LATER + QUIET)
     assert live() == {"The port of staging is 8080."}
 
 
@@ -71,8 +71,8 @@ def test_what_is_doubtful_waits_for_a_person(talk: Any) -> None:
     assert live() == {"小王喝咖啡", "小王不喝咖啡"}
     waiting = Batch.objects.get(state=BatchState.PROPOSED)
     assert waiting.held_because == [{"code": "contradicted", "rows": 1}]
-    assert batch.in_words(waiting)[0].startswith("Something said at another time contradicts 1 memories")
-    batch.carry_out(batch.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    assert batches.in_words(waiting)[0].startswith("Something said at another time contradicts 1 memories")
+    batches.carry_out(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"小王不喝咖啡"}
 
 
@@ -104,12 +104,12 @@ def test_what_a_person_wrote_pinned_or_checked_is_replaced_by_a_person(talk: Any
     talk(fact("The port of staging is 8080."), fact("Mia has a cat."))
     known = Entry.objects.get(content="The port of staging is 8080.", type="fact")
     if how == "manual":
-        store.expire(known, now=NOW, actor="user:ann", suppress=False)
+        entries.expire(known, now=NOW, actor="user:ann", suppress=False)
         draft = make_draft(known.scope, known.content, type="fact", tier=2, source="manual", category="config")
-        store.remember(replace(draft, project=known.project, topic=known.topic), now=NOW, actor="user:ann")
+        entries.remember(replace(draft, project=known.project, topic=known.topic), now=NOW, actor="user:ann")
     else:
         columns = {"pinned": True} if how == "pinned" else {"verified_at": NOW, "verified_by": "ann"}
-        store.edit(known, store.Edit(columns=columns), now=NOW, actor="user:ann")
+        entries.edit(known, entries.Edit(columns=columns), now=NOW, actor="user:ann")
     counts = talk(fact("The port of staging is 9090."), at=LATER)
     assert (counts["replaced"], counts["proposed"]) == (0, 1)
     assert {"The port of staging is 8080.", "The port of staging is 9090."} <= live()
@@ -160,5 +160,5 @@ def test_what_the_fuse_holds_is_what_would_be_replaced_and_not_what_is_new(talk:
     assert live() == {"The port of staging is 9090.", "The port of staging is 7070.", "米娅住在杭州。"}
     waiting = Batch.objects.get(state=BatchState.PROPOSED)
     assert waiting.counts == {"supersede": 1}
-    batch.carry_out(batch.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    batches.carry_out(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"The port of staging is 7070.", "米娅住在杭州。"}

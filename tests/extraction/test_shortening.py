@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from channels_app import tasks
-from memories import llm, store
-from memories.capture import turn_text
+from memories import entries, llm
+from memories.consolidation.capture import turn_text
+from memories.language.text import ELLIPSIS, count_tokens
 from memories.models import Change, Entry, EntryIndex, Spend
-from memories.rewording.shortened import Fault
-from memories.text import ELLIPSIS, count_tokens
+from memories.verification.summaries import Fault
 from tests.buffer.conversations import say
 from tests.conftest import GROUP, NOW, Api
 from tests.llm.fake_server import FakeModel, Reply
@@ -105,7 +105,7 @@ def test_what_was_changed_meanwhile_stays(
 
     def ask_while_somebody_edits(*args: Any, **kwargs: Any) -> Any:
         answer = ask(*args, **kwargs)
-        store.edit(Entry.objects.get(), store.Edit(columns={"category": "decision"}), now=NOW, actor="user:ann")
+        entries.edit(Entry.objects.get(), entries.Edit(columns={"category": "decision"}), now=NOW, actor="user:ann")
         return answer
 
     monkeypatch.setattr(llm, "ask", ask_while_somebody_edits)
@@ -118,7 +118,7 @@ def test_what_was_reworded_or_taken_out_before_is_not_even_asked_about(
     hear: Any, queued: list[Any], model: FakeModel
 ) -> None:
     hear(LONG, ANSWER)
-    store.expire(Entry.objects.get(), now=NOW, actor="user:ann")
+    entries.expire(Entry.objects.get(), now=NOW, actor="user:ann")
     assert (work(queued), model.calls) == (0, 0)
 
 

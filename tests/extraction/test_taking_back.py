@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from memories import batch, days, store
+from memories import batches, entries
 from memories.choices import BatchState, BatchVerb
-from memories.compression import waiting
+from memories.consolidation.compression import waiting
+from memories.entries import daily_events
 from memories.models import Batch, DailyEvent, Entry
 from tests.admin.conftest import enter, make_user
 from tests.batches.conftest import applied, step
@@ -36,7 +37,7 @@ def talk(api: Api, model: FakeModel) -> Any:
 
 
 def undone(made: Batch, **how: Any) -> Batch:
-    return batch.carry_out(batch.plan_undo(made, actor="user:ann", now=LATER, **how), now=LATER)
+    return batches.carry_out(batches.plan_undo(made, actor="user:ann", now=LATER, **how), now=LATER)
 
 
 def live() -> set[str]:
@@ -103,10 +104,10 @@ def test_a_day_that_was_made_into_facts_or_corrected_is_named_and_left_or_taken(
     made = talk(fact("Mia bought a red bicycle."))
     event = DailyEvent.objects.get()
     if how == "compressed":
-        assert days.mark_compressed([event], now=LATER, actor="job:compress-days")
+        assert daily_events.mark_compressed([event], now=LATER, actor="job:compress-days")
     else:
-        days.reword(event, "米娅买了一辆蓝色的自行车", now=LATER, actor="user:ann")
-    assert batch.events_changed_since(made) == [event.pk]
+        daily_events.reword(event, "米娅买了一辆蓝色的自行车", now=LATER, actor="user:ann")
+    assert batches.events_changed_since(made) == [event.pk]
     undo = undone(made)
     row = undo.changes.get(event=event)
     assert (row.state, row.note, live()) == ("left", "changed", set())
@@ -132,21 +133,21 @@ def test_after_its_doubts_were_approved_it_says_what_to_undo_first(talk: Any) ->
     talk(fact("小王喝咖啡"))
     made = talk(fact("小王不喝咖啡"), at=LATER)
     doubts = Batch.objects.get(state=BatchState.PROPOSED)
-    batch.carry_out(batch.approve(doubts, actor="user:ann", now=LATER), now=LATER)
+    batches.carry_out(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"小王不喝咖啡"}
     ending = f"…{doubts.uid.hex[-8:]}"
-    assert list(batch.standing(made).values()) == [ending]
+    assert list(batches.standing(made).values()) == [ending]
     for force in (False, True):
         undo = undone(made, force=force)
         row = undo.changes.get(entry__isnull=False)
         assert (row.state, row.note) == ("left", f"stands: {ending}")
-        assert ending in (batch.tell(undo, [row])[0].note or ("", ""))[1]
-        assert batch.named_by(row) == [ending]
+        assert ending in (batches.tell(undo, [row])[0].note or ("", ""))[1]
+        assert batches.named_by(row) == [ending]
         assert live() == {"小王不喝咖啡"}
         made.refresh_from_db()
     doubts.refresh_from_db()
     undone(doubts)
-    assert batch.standing(made) == {}
+    assert batches.standing(made) == {}
     undone(made)
     assert live() == {"小王喝咖啡"}
 
@@ -154,9 +155,9 @@ def test_after_its_doubts_were_approved_it_says_what_to_undo_first(talk: Any) ->
 def test_the_page_that_asks_says_so_too(talk: Any) -> None:
     talk(fact("小王喝咖啡"))
     made = talk(fact("小王不喝咖啡"), at=LATER)
-    days.reword(DailyEvent.objects.latest("pk"), "小王说了咖啡的事", now=LATER, actor="user:ann")
+    daily_events.reword(DailyEvent.objects.latest("pk"), "小王说了咖啡的事", now=LATER, actor="user:ann")
     doubts = Batch.objects.get(state=BatchState.PROPOSED)
-    batch.carry_out(batch.approve(doubts, actor="user:ann", now=LATER), now=LATER)
+    batches.carry_out(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
     client = enter(make_user("ann", workspace=made.workspace, is_staff=True))
     asked = client.get(reverse("admin:memories_batch_undo", args=[made.pk])).content.decode()
     assert "1 memory stays in any case: it has taken the place of others since." in asked
@@ -170,7 +171,7 @@ def test_taken_back_before_they_were_approved_the_doubts_take_nothing_out(talk: 
     made = talk(fact("小王不喝咖啡"), at=LATER)
     undone(made)
     doubts = Batch.objects.get(state=BatchState.PROPOSED)
-    batch.carry_out(batch.approve(doubts, actor="user:ann", now=LATER), now=LATER)
+    batches.carry_out(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"小王喝咖啡"}
     assert doubts.changes.get().note == "no_successor"
 
@@ -193,7 +194,7 @@ def test_what_it_replaced_and_people_changed_since_is_not_lost(talk: Any) -> Non
     talk(fact("The port of staging is 8080."))
     made = talk(fact("The port of staging is 9090."), at=LATER)
     was = Entry.objects.get(content="The port of staging is 8080.", type="fact")
-    store.edit(was, store.Edit(columns={"importance": 0.9}), now=LATER, actor="user:ann")
+    entries.edit(was, entries.Edit(columns={"importance": 0.9}), now=LATER, actor="user:ann")
     undo = undone(made)
     assert {row.note for row in undo.changes.filter(entry__isnull=False)} == {"changed"}
     assert live() == {"The port of staging is 9090."}

@@ -12,7 +12,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from memories import buffer
+from memories.consolidation import buffer
 from memories.models import Batch, DailyEvent, Entry, Parcel, Scope, Workspace
 from tests.conftest import NOW, make_scope
 from tests.llm.fake_server import Asked, FakeModel, plausible

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memories import prompts
-from memories.capture import turn_text
-from memories.rewording.shortened import Fault, Turn, fault
+from memories.consolidation.capture import turn_text
+from memories.llm import prompts
+from memories.verification.summaries import Fault, Turn, fault
 
 TABLE = Path(__file__).with_name("turn_summaries.txt")
 BACKUP_ASKED = (

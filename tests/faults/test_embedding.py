@@ -11,8 +11,9 @@ from django.utils import timezone
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from memories import embedder, embeddings
+from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
+from memories.index import worker
 from memories.models import EmbeddingModel, EntryIndex, EntryVector, StaleEntry
 from tests.conftest import TELEGRAM, Api
 
@@ -103,7 +104,7 @@ BEHAVIOURS = {
 @pytest.mark.parametrize("kind", BEHAVIOURS)
 def test_a_broken_embedder_degrades_recall_and_no_more(api: Api, settings: Any, kind: str) -> None:
     save(api, "my cat is called Mochi")
-    embedder.drain(now=timezone.now())
+    worker.drain(now=timezone.now())
     Broken.behaviour = staticmethod(BEHAVIOURS[kind])
     use(settings, Broken)
     settings.MEMORY_EMBED_RECALL_SECONDS = 0.1
@@ -113,7 +114,7 @@ def test_a_broken_embedder_degrades_recall_and_no_more(api: Api, settings: Any, 
     assert answer["degraded"] == ["embedding"]
     assert answer["memories"][0]["why"]["vector"] is None
     save(api, "my dog is called Bello")
-    assert embedder.drain(now=timezone.now()) == 1
+    assert worker.drain(now=timezone.now()) == 1
     assert StaleEntry.objects.get().failures == 1
     assert contents(ask(api, "what is my dog called?"))[0] == "my dog is called Bello"
 
@@ -121,7 +122,7 @@ def test_a_broken_embedder_degrades_recall_and_no_more(api: Api, settings: Any, 
 def test_without_an_embedder_recall_is_by_keywords(api: Api, settings: Any) -> None:
     settings.MEMORY_EMBEDDERS = []
     save(api, "my cat is called Mochi")
-    assert embedder.drain(now=timezone.now()) == 1
+    assert worker.drain(now=timezone.now()) == 1
     answer = ask(api)
     assert contents(answer) == ["my cat is called Mochi"] and answer["degraded"] == ["embedding"]
 
@@ -159,7 +160,7 @@ def test_the_next_provider_of_the_same_model_takes_over(api: Api, settings: Any)
     Broken.behaviour = staticmethod(fail(ZeroDivisionError()))
     use(settings, Broken, Deterministic)
     save(api, "my cat is called Mochi")
-    embedder.drain(now=timezone.now())
+    worker.drain(now=timezone.now())
     answer = ask(api)
     assert answer["degraded"] == [] and answer["memories"][0]["why"]["vector"] > 0
 
@@ -169,9 +170,9 @@ def test_a_text_the_embedder_chokes_on_does_not_hold_up_the_others(api: Api, set
     for content in ("apples are red", "this is poison", "plums are blue"):
         save(api, content)
     now = timezone.now()
-    embedder.drain(now=now)
+    worker.drain(now=now)
     assert EntryVector.objects.count() == 0
-    embedder.drain(now=now + timedelta(minutes=1))
+    worker.drain(now=now + timedelta(minutes=1))
     assert sorted(EntryVector.objects.values_list("entry__content", flat=True)) == ["apples are red", "plums are blue"]
     assert StaleEntry.objects.get().entry.content == "this is poison"
 
@@ -182,24 +183,24 @@ def test_what_failed_is_tried_again_ever_more_rarely(api: Api, settings: Any) ->
     save(api, "my cat is called Mochi")
     waits, now = [], timezone.now()
     for _try in range(12):
-        assert embedder.drain(now=now) == 1
+        assert worker.drain(now=now) == 1
         embeddings.forget()
         stale = StaleEntry.objects.get()
         waits.append((stale.retry_at - now).total_seconds())
         now = stale.retry_at
     assert waits == sorted(waits) and waits[0] < 60 and waits[-1] == 600
     use(settings, Deterministic)
-    embedder.drain(now=now)
+    worker.drain(now=now)
     assert not StaleEntry.objects.exists() and EntryIndex.objects.get().embedding
 
 
 def test_a_model_whose_dimension_changed_is_embedded_anew(api: Api, settings: Any) -> None:
     save(api, "my cat is called Mochi")
-    embedder.drain(now=timezone.now())
+    worker.drain(now=timezone.now())
     use(settings, Narrow)
     assert contents(ask(api)) == ["my cat is called Mochi"]  # before the embedder has noticed
     save(api, "my dog is called Bello")
-    embedder.drain(now=timezone.now())
+    worker.drain(now=timezone.now())
     assert EmbeddingModel.objects.get().dimension == 32
     assert {len(row.embedding) for row in EntryIndex.objects.all()} == {32}
     answer = ask(api)
@@ -235,7 +236,7 @@ def test_any_endpoint_that_speaks_the_openai_api_can_embed(api: Api, endpoint: H
     endpoint.expect_request("/v1/embeddings", method="POST").respond_with_handler(embed)
     save(api, "my cat is called Mochi")
     save(api, "the train to Lisbon leaves at noon")
-    embedder.drain(now=timezone.now())
+    worker.drain(now=timezone.now())
     answer = ask(api)
     assert answer["degraded"] == [] and answer["memories"][0]["why"]["vector"] > 0
     asked = [request.get_json() for request, _response in endpoint.log]

@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from memories import curation, days, embedder, store
+from memories import entries
+from memories.batches import bulk_actions
+from memories.entries import daily_events
+from memories.index import worker
 from memories.models import Entry, Scope, Workspace
 from memories.models.change import acting
 from tests.conftest import NOW, make_draft, make_key
@@ -96,7 +99,7 @@ def make_world(workspace: Workspace, turns: int = TURNS) -> World:
         _facts(world, Scope.objects.get(workspace=workspace, key=user(peer)), peer)
         _days(world, workspace, peer)
     _tasks(world)
-    embedder.drain(now=NOW)
+    worker.drain(now=NOW)
     return world
 
 
@@ -137,23 +140,23 @@ def _facts(world: World, scope: Scope, peer: str) -> None:
 
 def _remember(scope: Scope, content: str, chats: tuple[str, ...]) -> Entry:
     draft = make_draft(scope, content, type="fact", tier=2, source="extraction", category="config", chats=chats)
-    return store.remember(draft, now=NOW, actor="test").entry
+    return entries.remember(draft, now=NOW, actor="test").entry
 
 
 def _merge(scope: Scope, keeper: Entry, gone: Entry) -> None:
     with acting("test"):
-        assert store.merge_into(scope, keeper.pk, {gone.pk: None}, now=NOW).done == [gone.pk]
+        assert entries.merge_into(scope, keeper.pk, {gone.pk: None}, now=NOW).done == [gone.pk]
 
 
 def _merge_in_a_batch(scope: Scope, keeper: Entry, gone: Entry) -> None:
-    assert curation.curate([gone], curation.merging(keeper), now=NOW, actor="test", reason="test").done == 1
+    assert bulk_actions.curate([gone], bulk_actions.merging(keeper), now=NOW, actor="test", reason="test").done == 1
 
 
 def _days(world: World, workspace: Workspace, peer: str) -> None:
     """What happened, by the person and by the group."""
     own = Scope.objects.get(workspace=workspace, key=user(peer))
     told = [
-        days.Day(
+        daily_events.Day(
             scope=own,
             local_date=YESTERDAY.date(),
             content=f"{peer} day {world.word(peer, places)}",
@@ -164,8 +167,8 @@ def _days(world: World, workspace: Workspace, peer: str) -> None:
     for group in GROUPS:
         where = Scope.objects.get(workspace=workspace, key=chat(group))
         said = f"the group's day {world.word(peer, {group}, {group})}"
-        told.append(days.Day(scope=where, local_date=YESTERDAY.date(), content=said))
-    days.write(told, now=NOW, actor="test")
+        told.append(daily_events.Day(scope=where, local_date=YESTERDAY.date(), content=said))
+    daily_events.write(told, now=NOW, actor="test")
 
 
 def _tasks(world: World) -> None:

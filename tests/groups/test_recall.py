@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from memories.models import Workspace
-from memories.retrieval import conditions
-from sessions_app import recall_leg
+from memories.recall import filters
+from sessions_app.search import retriever
 from tests.groups.members import GROUPS, World, asked, everyone, questions, words_in
 
 pytestmark = pytest.mark.django_db
@@ -47,11 +47,11 @@ def test_who_explains_tells_no_words_either(world: World) -> None:
 
 
 def test_the_questions_find_a_broken_rule(world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conditions, "heard_here", lambda query: ([], {}))
+    monkeypatch.setattr(filters, "heard_here", lambda query: ([], {}))
     assert leaks(world, "same_chat", limit=50, quotas=False)[0]
 
 
 def test_they_find_private_messages_that_were_told_as_events(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall_leg, "_is_private_here", lambda place: False)
+    monkeypatch.setattr(retriever, "_is_private_here", lambda place: False)
     found, _told = leaks(world, "same_chat")
     assert found and all(place in GROUPS for _word, _peer, place in found)

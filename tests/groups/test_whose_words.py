@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from memories import embedder, store
+from memories import entries
 from memories.choices import ScopeKind
+from memories.index import worker
 from memories.models import Entry, Receipt, Scope, Workspace
-from memories.retrieval.asker import asks_about_asker
+from memories.recall.self_questions import asks_about_asker
 from tests.conftest import NOW, make_draft, make_key
 from tests.groups.members import address, chat
 from tests.sessions.conftest import Talk
@@ -28,7 +29,7 @@ def talk(workspace: Workspace) -> Talk:
 
 def say(talk: Talk, peer: str, said: str, answer: str = "ok", place: str = "g1", **more: Any) -> None:
     talk.say(said, answer, address=address(peer, place), **more)
-    embedder.drain(now=NOW)
+    worker.drain(now=NOW)
 
 
 def ask(talk: Talk, peer: str, message: str, place: str = "g1", call: str = "recall", **more: Any) -> dict[str, Any]:
@@ -158,8 +159,8 @@ def test_an_answer_of_a_moment_ago_is_not_given_to_another_member(talk: Talk, wo
 def group_fact(workspace: Workspace, content: str, **more: Any) -> Entry:
     scope = Scope.objects.begin(workspace.pk, chat("g1"), ScopeKind.CHAT)
     draft = make_draft(scope, content, type="fact", tier=more.pop("tier", 2), source="extraction", **more)
-    entry = store.remember(draft, now=NOW, actor="test").entry
-    embedder.drain(now=NOW)
+    entry = entries.remember(draft, now=NOW, actor="test").entry
+    worker.drain(now=NOW)
     return entry
 
 

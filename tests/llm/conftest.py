@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memories import llm, prompts
-from memories.llm import dialect, schemas
+from memories import llm
+from memories.llm import dialect, prompts, schemas
 from memories.models import Workspace
 from tests.llm.fake_server import FakeModel
 

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from memories.text import count_tokens
+from memories.language.text import count_tokens
 
 FORMS = ("json_schema", "json_object", "text")
 

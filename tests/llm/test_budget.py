@@ -20,7 +20,7 @@ from django.db.models import F, Sum
 
 from memories import llm
 from memories.exceptions import BudgetSpent, ModelFailed
-from memories.llm import budget, places
+from memories.llm import budget, concurrency
 from memories.models import Spend, Workspace
 from tests.llm.conftest import GOOD, extract
 from tests.llm.fake_server import FakeModel, Reply
@@ -262,5 +262,5 @@ def test_places_are_given_back_after_a_failure(
             [5 << 24],
         )
         assert cursor.fetchone() == (0,)
-    with places.place(time.monotonic() + 1):
+    with concurrency.place(time.monotonic() + 1):
         assert llm.is_on()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from memories import llm, prompts
+from memories import llm
 from memories.api.errors import STATUSES
 from memories.choices import Category
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
-from memories.llm import dialect, schemas
+from memories.llm import dialect, prompts, schemas
 from memories.models import Spend, Workspace
 from tests.llm.conftest import GOOD, extract, point_to
 from tests.llm.fake_server import FakeModel, Reply

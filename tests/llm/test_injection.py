@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from memories import llm, prompts
+from memories import llm
 from memories.exceptions import AnswerInvalid
-from memories.llm import schemas
+from memories.llm import prompts, schemas
 from memories.models import Entry, Spend, Workspace
 from tests.llm.conftest import EXTRACTION, extract
 from tests.llm.fake_server import Asked, FakeModel

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from memories import prompts
 from memories.choices import Category
-from memories.llm import reading, schemas
-from memories.prompts import LANGUAGES, PromptBroken
+from memories.llm import parsing, prompts, schemas
+from memories.llm.prompts import LANGUAGES, PromptBroken
 
 NAMES = {path.name.split(".")[0] for path in prompts.FOLDER.glob("*.txt")}
 #: The prompts that ask a question, with the answer they ask for.
@@ -44,7 +43,7 @@ def test_every_prompt_speaks_both_languages_and_takes_the_same() -> None:
 @pytest.mark.parametrize("name", ASKED)
 def test_a_prompt_names_the_fields_of_its_schema_and_shows_no_example_to_repeat(name: str, language: str) -> None:
     shown = prompts.template(name, language).splitlines()[-1]
-    schema = reading.wire_schema(ASKED[name], schemas.Given(frozenset({"1"})))
+    schema = parsing.wire_schema(ASKED[name], schemas.Given(frozenset({"1"})))
     inner = [one for part in schema.get("$defs", {}).values() for one in part.get("properties", {})]
     assert sorted(re.findall(r'"(\w+)"', shown)) == sorted([*schema["properties"], *inner])
     assert not re.search(r'…|""|0\.|\["', shown)
@@ -131,21 +130,21 @@ def test_a_schema_goes_over_the_wire_without_what_servers_refuse(schema: type[Ba
         if "items" in part:
             walk(part["items"])
 
-    walk(reading.wire_schema(schema, schemas.Given(frozenset({"1", "2"}))))
+    walk(parsing.wire_schema(schema, schemas.Given(frozenset({"1", "2"}))))
 
 
 def test_a_server_is_told_which_ids_there_are() -> None:
     given = schemas.Given(frozenset({"m1", "m2", "m10", "f1"}), frozenset({"f1"}))
-    fact = reading.wire_schema(schemas.Extraction, given)["$defs"]["Fact"]["properties"]
+    fact = parsing.wire_schema(schemas.Extraction, given)["$defs"]["Fact"]["properties"]
     assert fact["messages"]["items"] == {"type": "string", "enum": ["m1", "m2", "m10"]}
     assert fact["replaces"]["items"] == {"type": "string", "enum": ["f1"]}
-    positions = reading.wire_schema(schemas.Flush, schemas.Given(frozenset({"7", "11"})))
+    positions = parsing.wire_schema(schemas.Flush, schemas.Given(frozenset({"7", "11"})))
     assert positions["$defs"]["Candidate"]["properties"]["rests_on"]["items"] == {"type": "integer", "enum": [7, 11]}
 
 
 def test_what_nothing_can_be_named_in_is_not_asked_for_and_too_many_ids_are_not_listed() -> None:
     none = schemas.Given(frozenset({"m1"}), frozenset())
-    assert "replaces" not in reading.wire_schema(schemas.Extraction, none)["$defs"]["Fact"]["properties"]
+    assert "replaces" not in parsing.wire_schema(schemas.Extraction, none)["$defs"]["Fact"]["properties"]
     many = schemas.Given(frozenset(map(str, range(100))))
-    kept = reading.wire_schema(schemas.Compression, many)["properties"]["keep"]
+    kept = parsing.wire_schema(schemas.Compression, many)["properties"]["keep"]
     assert kept == {"type": "array", "items": {"type": "string"}}

@@ -8,12 +8,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories import archive, shortening
 from memories.admin.spend import PURPOSES
-from memories.compression import daily, weekly
-from memories.extraction import asking as extraction
+from memories.consolidation import day_notes, turn_summaries
+from memories.consolidation.compression import daily, weekly
+from memories.consolidation.extraction import model as extraction
 from memories.models import Member, Spend, Workspace
-from sessions_app.asking import FLUSH, SUMMARY
+from sessions_app.compaction.model import FLUSH, SUMMARY
 from tests.admin.conftest import enter, make_user
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +66,7 @@ def test_a_purpose_is_told_in_the_readers_language(
 
 
 def test_every_purpose_has_a_name() -> None:
-    asking = {extraction.PURPOSE, shortening.PURPOSE, archive.JOB, daily.JOB, weekly.JOB, FLUSH, SUMMARY}
+    asking = {extraction.PURPOSE, turn_summaries.PURPOSE, day_notes.JOB, daily.JOB, weekly.JOB, FLUSH, SUMMARY}
     assert asking == set(PURPOSES)
 
 

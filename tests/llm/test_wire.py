@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from memories.exceptions import ModelFailed
-from memories.llm.wire import OneHost
+from memories.llm.client import OneHost
 from memories.models import Spend, Workspace
 from tests.llm.conftest import KEY, extract
 from tests.llm.fake_server import Asked, FakeModel, Reply

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from memories import batch
+from memories import batches
 from memories.choices import BatchVerb
-from memories.drafts import written_down
+from memories.entries import CONTRADICTED_BY, Edit, edit, expire, remember
+from memories.entries.draft import written_down
+from memories.language.contradiction import outdates
 from memories.models import Entry, Policy, Scope
-from memories.outdating import outdates
-from memories.retrieval import Place, Query, recall
-from memories.retrieval.standing import profile_of
-from memories.scoping import ScopeRef
-from memories.store import CONTRADICTED_BY, Edit, edit, expire, remember
+from memories.recall import Place, Query, recall
+from memories.recall.core_context import profile_of
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft
 from tests.unit.outdating_pairs import pairs
 
@@ -103,11 +103,11 @@ def test_what_was_said_before_makes_nothing_untrue(scope: Scope) -> None:
 def test_of_a_batch_it_is_taken_back_with_the_batch(scope: Scope) -> None:
     old = line(scope)
     draft = written_down(make_draft(scope, NEWER, at=LATER, type="fact", tier=2))
-    steps = [batch.Step(verb=BatchVerb.CREATE, draft=draft)]
-    made = batch.plan(scope, steps, name="extract", run="extract:1", actor="job:extract", now=LATER)
-    made = batch.carry_out(made, now=LATER)
+    steps = [batches.Step(verb=BatchVerb.CREATE, draft=draft)]
+    made = batches.plan(scope, steps, name="extract", run="extract:1", actor="job:extract", now=LATER)
+    made = batches.carry_out(made, now=LATER)
     assert profile(scope) == []
-    batch.carry_out(batch.plan_undo(made, actor="user:ann", now=LATER), now=LATER)
+    batches.carry_out(batches.plan_undo(made, actor="user:ann", now=LATER), now=LATER)
     assert profile(scope) == [LINE] and mark_of(old) is None
 
 

@@ -11,10 +11,11 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 
-from memories import embedder, embeddings
+from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
 from memories.evaluation import run
 from memories.evaluation.dataset import load, moment
+from memories.index import worker
 from memories.models import EmbeddingCache, Entry, Receipt
 
 pytestmark = pytest.mark.django_db
@@ -80,7 +81,7 @@ def test_an_entry_that_merged_several_texts_counts_for_all_of_them(tiny: Path) -
 
 
 def test_an_evaluation_leaves_nothing_but_the_cache(tiny: Path) -> None:
-    embedder.model_of(Deterministic())
+    worker.model_of(Deterministic())
     before = rows_of_every_table()
     evaluate(tiny)
     after = rows_of_every_table()
@@ -92,7 +93,7 @@ def test_an_evaluation_leaves_nothing_but_the_cache(tiny: Path) -> None:
 
 
 def test_without_the_cache_an_evaluation_leaves_nothing_at_all(tiny: Path) -> None:
-    embedder.model_of(Deterministic())
+    worker.model_of(Deterministic())
     before = rows_of_every_table()
     evaluate(tiny, "--no-cache")
     assert rows_of_every_table() == before
@@ -198,7 +199,7 @@ class Failing(Deterministic):
 def test_degraded_figures_do_not_count(
     tiny: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, fails: str, told: str
 ) -> None:
-    monkeypatch.setattr(embedder, "RETRY_FIRST", timedelta(0))
+    monkeypatch.setattr(worker, "RETRY_FIRST", timedelta(0))
     monkeypatch.setattr(Failing, "fails", fails)
     settings.MEMORY_EMBEDDERS = [f"{__name__}.Failing"]
     embeddings.forget()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memories import store
+from memories import entries
 from memories.models import Entry, Scope, Suppression, Workspace
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_key
 
@@ -185,7 +185,7 @@ def test_what_nobody_in_particular_said_goes_alone(api: Api) -> None:
     said = by_scope(say(api, GROUP))
     turn = Entry.objects.select_related("scope").get(uid=said[CHAT])
     draft = make_draft(turn.scope, "The group talked about lockers.", origins=tuple(turn.origins))
-    summary = store.remember(draft, now=NOW, actor="job:compress").entry
+    summary = entries.remember(draft, now=NOW, actor="job:compress").entry
     states = {copy["id"]: copy["state"] for copy in delete(api, str(summary.uid))["copies"]}
     assert states == {said[OWN]: "live", said[CHAT]: "suppressed"}
 

@@ -7,7 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 
 from channels_app.models import Channel
-from memories import store
+from memories import entries
 from memories.models import Change, Entry, Link, Policy, Scope, Workspace
 from memories.models.change import acting
 from sessions_app.models import Session
@@ -18,7 +18,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def entry(scope: Scope) -> Entry:
-    entry = store.remember(make_draft(scope, "the first wording", slots={"env": "prod"}), now=NOW, actor="bot:a").entry
+    entry = entries.remember(
+        make_draft(scope, "the first wording", slots={"env": "prod"}), now=NOW, actor="bot:a"
+    ).entry
     with connection.cursor() as cursor:  # whoever comes next says so for himself
         cursor.execute("SELECT set_config('memplatform.actor', '', true)")
     return entry
@@ -81,7 +83,7 @@ def test_rows_copied_in_are_recorded(scope: Scope) -> None:
 
 
 def test_a_bulk_update_raises_every_version_and_records_every_row(scope: Scope) -> None:
-    store.remember_many([make_draft(scope, f"thing {n} {'x' * n}") for n in range(200)], now=NOW, actor="bot:a")
+    entries.remember_many([make_draft(scope, f"thing {n} {'x' * n}") for n in range(200)], now=NOW, actor="bot:a")
     Entry.objects.update(topic="things")
     assert set(Entry.objects.values_list("version", flat=True)) == {2}
     assert Change.objects.filter(table_name="memories_entry", op="U", version=2, old={"topic": ""}).count() == 200
@@ -106,7 +108,7 @@ def test_counters_are_not_history(entry: Entry, workspace: Workspace) -> None:
     session = Session.objects.create(workspace=workspace, key="k", started_at=NOW, last_at=NOW)
     before = Change.objects.count()
     Session.objects.update(tokens=F("tokens") + 5, next_position=9, last_at=NOW.replace(year=2027))
-    store.remember(make_draft(entry.scope, "the first wording"), now=NOW, actor="bot:a")
+    entries.remember(make_draft(entry.scope, "the first wording"), now=NOW, actor="bot:a")
     assert Change.objects.count() == before
     session.refresh_from_db()
     entry.refresh_from_db()
@@ -116,7 +118,7 @@ def test_counters_are_not_history(entry: Entry, workspace: Workspace) -> None:
 
 
 def test_every_recorded_table_tells_of_all_three_operations(entry: Entry, workspace: Workspace) -> None:
-    other = store.remember(make_draft(entry.scope, "something else"), now=NOW, actor="bot:a").entry
+    other = entries.remember(make_draft(entry.scope, "something else"), now=NOW, actor="bot:a").entry
     makers: dict[str, Callable[[], object]] = {
         "memories_link": lambda: Link.objects.create(
             workspace=workspace, from_entry=entry, to_entry=other, kind="alike", created_at=NOW
@@ -153,7 +155,7 @@ def test_old_wordings_can_be_read_back_version_by_version(scope: Scope) -> None:
     words = "the office coffee machine needs fresh filters and clean water every single morning"
     wordings = [words, f"{words} please", f"actually {words} please", f"oh {words}, please"]
     for wording in wordings:
-        store.remember(make_draft(scope, wording), now=NOW, actor="bot:a")
+        entries.remember(make_draft(scope, wording), now=NOW, actor="bot:a")
     entry = Entry.objects.get()
     olds = Change.objects.filter(row_id=entry.pk, table_name="memories_entry", op="U").order_by("version")
     assert [change.old["content"] for change in olds] == wordings[:3]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import embedder, indexing, store
+from memories import entries
+from memories.index import search_rows, worker
 from memories.models import EmbeddingCache, EmbeddingModel, Entry, EntryIndex, EntryVector, Scope, StaleEntry
 from tests.conftest import NOW, make_draft
 
@@ -18,7 +19,7 @@ WORDS = "the office coffee machine needs fresh filters and clean water every sin
 def say(scope: Scope, content: str, minute: int = 0, **slots: str) -> Entry:
     slots = {"session_id": "s1", "chat_id": "c7"} | slots
     draft = make_draft(scope, content, at=NOW + timedelta(minutes=minute), slots=slots)
-    return store.remember(draft, now=NOW, actor="bot:test").entry
+    return entries.remember(draft, now=NOW, actor="bot:test").entry
 
 
 def later(seconds: float = 1) -> datetime:
@@ -31,59 +32,59 @@ def embedding(entry: Entry) -> list[float] | None:
 
 def test_what_waits_is_embedded_and_then_waits_no_more(scope: Scope) -> None:
     entries = [say(scope, f"thing {n} {'x' * n}", n) for n in range(40)]
-    assert embedder.drain(now=later()) == 40
+    assert worker.drain(now=later()) == 40
     assert not StaleEntry.objects.exists()
     assert EntryVector.objects.count() == EmbeddingCache.objects.count() == len(entries)
     model = EmbeddingModel.objects.get()
     assert (model.name, model.dimension) == ("deterministic-64", 64)
     assert EntryIndex.objects.filter(model=model, embedding__isnull=False).count() == 40
-    assert embedder.drain(now=later()) == 0
+    assert worker.drain(now=later()) == 0
 
 
 def test_the_oldest_are_embedded_first(scope: Scope) -> None:
     first, second, third = (say(scope, f"thing {n} {'x' * n}", session_id="") for n in range(3))
-    assert embedder.index_stale(now=later(), limit=2) == 2
+    assert worker.index_stale(now=later(), limit=2) == 2
     assert embedding(first) and embedding(second) and embedding(third) is None
 
 
 def test_an_entry_without_neighbours_is_its_own_direction(scope: Scope) -> None:
     entry = say(scope, "my cat is called Mochi", session_id="")
-    embedder.drain(now=later())
+    worker.drain(now=later())
     assert embedding(entry) == pytest.approx(EntryVector.objects.get().embedding, abs=2e-3)
 
 
 def test_neighbours_are_blended_anew_when_the_next_turn_comes(scope: Scope) -> None:
     first = say(scope, "which is the fastest train to Lisbon", 1)
-    embedder.drain(now=later())
+    worker.drain(now=later())
     alone = embedding(first)
     near = [say(scope, f"{place} is far away {'x' * n}", 2 + n) for n, place in enumerate(("Porto", "Faro"))]
     assert {row.entry_id for row in StaleEntry.objects.all()} == {first.pk, *(entry.pk for entry in near)}
-    embedder.drain(now=later())
+    worker.drain(now=later())
     blended = embedding(first)
     assert blended != alone
     say(scope, "three places on nobody is a neighbour any more", 9)
-    embedder.drain(now=later())
+    worker.drain(now=later())
     assert embedding(first) == blended
 
 
 @pytest.mark.parametrize("elsewhere", [{"session_id": "s2"}, {"chat_id": "c8"}])
 def test_only_one_conversation_is_blended_together(scope: Scope, elsewhere: dict[str, str]) -> None:
     first = say(scope, "which is the fastest train to Lisbon", 1)
-    embedder.drain(now=later())
+    worker.drain(now=later())
     alone = embedding(first)
     say(scope, "Porto is far away", 2, **elsewhere)
     assert not StaleEntry.objects.filter(entry=first).exists()
-    embedder.drain(now=later())
+    worker.drain(now=later())
     assert embedding(first) == alone
 
 
 def test_the_vector_of_an_older_wording_is_not_used(scope: Scope) -> None:
     entry = say(scope, WORDS)
-    embedder.drain(now=later())
+    worker.drain(now=later())
     old = embedding(entry)
     say(scope, WORDS + " please")
     assert embedding(entry) is None
-    embedder.drain(now=later())
+    worker.drain(now=later())
     entry.refresh_from_db()
     assert EntryVector.objects.get().fingerprint == entry.fingerprint
     assert embedding(entry) and embedding(entry) != old
@@ -91,29 +92,29 @@ def test_the_vector_of_an_older_wording_is_not_used(scope: Scope) -> None:
 
 def test_a_neighbour_is_not_blended_by_its_older_wording(scope: Scope) -> None:
     first, second = say(scope, WORDS, 1), say(scope, "and the tea kettle too", 2)
-    embedder.drain(now=later())
+    worker.drain(now=later())
     before = embedding(second)
     say(scope, WORDS + " please", 1)
-    indexing.blend([second.pk], model_id=EmbeddingModel.objects.get().pk)
+    search_rows.blend([second.pk], model_id=EmbeddingModel.objects.get().pk)
     assert embedding(second) == pytest.approx(EntryVector.objects.get(entry=second).embedding, abs=2e-3)
-    embedder.drain(now=later())
+    worker.drain(now=later())
     assert embedding(second) not in (before, None)
     assert embedding(first) is not None
 
 
 def test_what_changes_while_it_is_embedded_is_embedded_again(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = say(scope, WORDS)
-    plain = embedder.embeddings.embed_passages
+    plain = worker.embeddings.embed_passages
 
     def meanwhile(*args: Any, **kwargs: Any) -> Any:
-        monkeypatch.setattr(embedder.embeddings, "embed_passages", plain)
+        monkeypatch.setattr(worker.embeddings, "embed_passages", plain)
         say(scope, WORDS + " please")
         return plain(*args, **kwargs)
 
-    monkeypatch.setattr(embedder.embeddings, "embed_passages", meanwhile)
-    embedder.index_stale(now=later())
+    monkeypatch.setattr(worker.embeddings, "embed_passages", meanwhile)
+    worker.index_stale(now=later())
     assert StaleEntry.objects.filter(entry=entry).exists() and embedding(entry) is None
-    embedder.drain(now=later())
+    worker.drain(now=later())
     entry.refresh_from_db()
     assert EntryVector.objects.get().fingerprint == entry.fingerprint and embedding(entry)
 
@@ -121,11 +122,11 @@ def test_what_changes_while_it_is_embedded_is_embedded_again(scope: Scope, monke
 def test_a_rebuilt_index_is_the_stored_one(scope: Scope) -> None:
     for n in range(30):
         say(scope, f"{WORDS[n:]} 我的猫叫年糕 number {n}", n, session_id=f"s{n // 9}")
-    embedder.drain(now=later())
+    worker.drain(now=later())
     stored = {row.entry_id: row for row in EntryIndex.objects.all()}
     EntryIndex.objects.all().delete()
     model = EmbeddingModel.objects.get()
-    assert indexing.rebuild(scope.pk, model_id=model.pk) == len(stored) == 30
+    assert search_rows.rebuild(scope.pk, model_id=model.pk) == len(stored) == 30
     for row in EntryIndex.objects.all():
         was = stored[row.entry_id]
         assert row.model_id == model.pk and row.scope_id == scope.pk and row.workspace_id == scope.workspace_id
@@ -144,11 +145,11 @@ def test_a_killed_embedders_work_is_done_when_its_lease_is_over(scope: Scope, mo
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(embedder.embeddings, "embed_passages", die)
+        patch.setattr(worker.embeddings, "embed_passages", die)
         with pytest.raises(Killed):
-            embedder.index_stale(now=NOW)
-    assert embedder.drain(now=later(60)) == 0 and embedding(entry) is None
-    assert embedder.drain(now=later(121)) == 1 and embedding(entry)
+            worker.index_stale(now=NOW)
+    assert worker.drain(now=later(60)) == 0 and embedding(entry) is None
+    assert worker.drain(now=later(121)) == 1 and embedding(entry)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -158,7 +159,7 @@ def test_two_embedders_at_once_share_the_work(scope: Scope) -> None:
     done: list[int] = []
 
     def work() -> None:
-        done.append(embedder.drain(now=later()))
+        done.append(worker.drain(now=later()))
         connection.close()
 
     threads = [threading.Thread(target=work) for _ in range(2)]
@@ -170,7 +171,7 @@ def test_two_embedders_at_once_share_the_work(scope: Scope) -> None:
     assert not StaleEntry.objects.exists()
     assert EntryVector.objects.count() == 60
     stored = {row.entry_id: row.embedding for row in EntryIndex.objects.all()}
-    indexing.rebuild(scope.pk, model_id=EmbeddingModel.objects.get().pk)
+    search_rows.rebuild(scope.pk, model_id=EmbeddingModel.objects.get().pk)
     for row in EntryIndex.objects.all():
         assert row.embedding == pytest.approx(stored[row.entry_id], abs=1e-3)
 
@@ -179,14 +180,14 @@ def test_an_entry_that_is_erased_meanwhile_does_not_hold_up_the_others(
     scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone, stays = say(scope, "soon gone", 1), say(scope, "stays where it is", 2)
-    plain = indexing._vectors
+    plain = search_rows._vectors
 
     def meanwhile(*args: Any, **kwargs: Any) -> Any:
         Entry.objects.filter(pk=gone.pk)._raw_delete("default")
         return plain(*args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(indexing, "_vectors", meanwhile)
-        embedder.index_stale(now=NOW)
-    embedder.drain(now=later(121))
+        patch.setattr(search_rows, "_vectors", meanwhile)
+        worker.index_stale(now=NOW)
+    worker.drain(now=later(121))
     assert embedding(stays) and not StaleEntry.objects.exists()

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import text
 from memories.choices import EntryType, LinkKind, Outcome
+from memories.entries import Remembered, remember, remember_many
+from memories.language import text
 from memories.models import Change, Entry, Link, Policy, Scope, Slot, Workspace
-from memories.store import Remembered, remember, remember_many
 from tests.conftest import NOW, make_draft, make_scope
 from tests.unit.merging_pairs import pairs
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Model
 
 from channels_app.models import Channel
-from memories import store
+from memories import entries
 from memories.choices import Source
 from memories.models import Change, DailyEvent, Entry, Link, Policy, Scope, Slot, Suppression
 from memories.models.change import Recorded, acting
@@ -96,7 +96,7 @@ every_table = pytest.mark.parametrize("model", CASES, ids=lambda model: model.__
 @pytest.fixture
 def pair(scope: Scope) -> tuple[Entry, Entry]:
     one, other = (
-        store.remember(make_draft(scope, text), now=NOW, actor="bot:a").entry
+        entries.remember(make_draft(scope, text), now=NOW, actor="bot:a").entry
         for text in ("the port is 8080", "我家的猫叫年糕")
     )
     return one, other

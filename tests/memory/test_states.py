@@ -7,10 +7,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memories import store
+from memories import entries as store
 from memories.models import Entry, Policy, Workspace
-from memories.retrieval.passed_over import _reason
-from memories.states import MARKS, State, in_state, live_sql, state_of
+from memories.models.state import MARKS, State, in_state, live_sql, state_of
+from memories.recall.excluded import _reason
 from tests.conftest import Api, make_draft, make_key, make_scope
 
 pytestmark = pytest.mark.django_db

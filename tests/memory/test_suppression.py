@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memories import store
+from memories import entries
 from memories.choices import MACHINE_SOURCES, Outcome, Source
 from memories.models import Entry, Scope, Suppression
 from tests.conftest import NOW, Api, make_draft
@@ -14,12 +14,12 @@ WORDS = "我的身份证号在蓝色文件夹里 my passport is in the blue fold
 EVENT = "session_events/s/1/event-7"
 
 
-def put(scope: Scope, content: str = WORDS, **kwargs: Any) -> store.Remembered:
-    return store.remember(make_draft(scope, content, **kwargs), now=NOW, actor="bot:alice")
+def put(scope: Scope, content: str = WORDS, **kwargs: Any) -> entries.Remembered:
+    return entries.remember(make_draft(scope, content, **kwargs), now=NOW, actor="bot:alice")
 
 
 def take_out(entry: Entry) -> None:
-    store.expire(entry, now=NOW, actor="user:alice")
+    entries.expire(entry, now=NOW, actor="user:alice")
 
 
 def served(api: Api, scope: Scope) -> list[str]:
@@ -51,7 +51,7 @@ def test_the_turn_it_came_from_is_left_out_too_until_it_is_restored(api: Api, sc
     take_out(fact)
     assert served(api, scope) == []
     assert api.get(f"entries/{turn.uid}").json()["state"] == "suppressed"
-    store.restore(fact, now=NOW, actor="user:alice")
+    entries.restore(fact, now=NOW, actor="user:alice")
     assert len(served(api, scope)) == 2
     assert not Suppression.objects.exists()
 
@@ -70,7 +70,7 @@ def test_saying_it_on_purpose_brings_it_back_and_machines_may_follow(scope: Scop
 
 
 def test_what_the_nightly_job_expires_is_not_held_against_anybody(scope: Scope) -> None:
-    store.expire(put(scope).entry, now=NOW, actor="job:expire", suppress=False)
+    entries.expire(put(scope).entry, now=NOW, actor="job:expire", suppress=False)
     assert put(scope, source=Source.EXTRACTION).outcome is Outcome.CREATED
 
 

@@ -6,7 +6,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from channels_app.models import Channel
-from memories import embedder, store
+from memories import entries
+from memories.index import worker
 from memories.models import (
     Batch,
     BatchChange,
@@ -52,11 +53,11 @@ def furnished(workspace: Workspace) -> Workspace:
     turn = {"address": TELEGRAM, "user": "hello there", "assistant": "hi"}
     Api(make_key(workspace)).post("turns", turn, **{"Idempotency-Key": "once"})
     scope, chat = Scope.objects.get(), make_scope(workspace, "telegram:mybot:group_g1", "chat")
-    one = store.remember(make_draft(scope, "the port is 8080", slots={"env": "prod"}), now=NOW, actor="t").entry
-    store.remember(make_draft(scope, "the port is 8080"), now=NOW, actor="t")
-    other = store.remember(make_draft(scope, "something else"), now=NOW, actor="t").entry
-    embedder.drain(now=NOW)
-    store.remember(make_draft(scope, "and it still waits"), now=NOW, actor="t")
+    one = entries.remember(make_draft(scope, "the port is 8080", slots={"env": "prod"}), now=NOW, actor="t").entry
+    entries.remember(make_draft(scope, "the port is 8080"), now=NOW, actor="t")
+    other = entries.remember(make_draft(scope, "something else"), now=NOW, actor="t").entry
+    worker.drain(now=NOW)
+    entries.remember(make_draft(scope, "and it still waits"), now=NOW, actor="t")
     Entry.objects.filter(pk=other.pk).update(superseded_by=one)
     Link.objects.create(workspace=workspace, from_entry=one, to_entry=other, kind="supersedes", created_at=NOW)
     batch = Batch.objects.create(workspace=workspace, scope=scope, name="n", run="r", actor="t", created_at=NOW)

@@ -10,7 +10,8 @@ import pytest
 from django.db import connection
 
 from channels_app.models import Channel
-from memories import embedder, store
+from memories import entries
+from memories.index import worker
 from memories.models import Entry, EntryIndex, Scope, ScopeTerm, StaleEntry, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_key, make_scope
@@ -43,7 +44,7 @@ def insist(token: str, turn: dict[str, Any]) -> Any:
 
 
 def test_eight_who_say_the_same_at_once_make_one_entry(scope: Scope) -> None:
-    results = at_once(lambda n: store.remember(make_draft(scope, WORDS), now=NOW, actor=f"bot:{n}"), 8)
+    results = at_once(lambda n: entries.remember(make_draft(scope, WORDS), now=NOW, actor=f"bot:{n}"), 8)
     assert sorted(result.outcome for result in results) == ["created"] + ["skipped"] * 7
     assert len({result.entry.pk for result in results}) == 1
     assert Entry.objects.get().access.repeat_count == 7
@@ -51,9 +52,9 @@ def test_eight_who_say_the_same_at_once_make_one_entry(scope: Scope) -> None:
 
 
 def test_eight_who_reword_it_at_once_make_one_entry(scope: Scope) -> None:
-    store.remember(make_draft(scope, WORDS), now=NOW, actor="bot:0")
+    entries.remember(make_draft(scope, WORDS), now=NOW, actor="bot:0")
     endings = ("please", "kindly", "pls", "plz", "just", "thanks", "haha", "lol")
-    at_once(lambda n: store.remember(make_draft(scope, f"{WORDS} {endings[n]}"), now=NOW, actor=f"bot:{n}"), 8)
+    at_once(lambda n: entries.remember(make_draft(scope, f"{WORDS} {endings[n]}"), now=NOW, actor=f"bot:{n}"), 8)
     entry = Entry.objects.get()
     assert set(ScopeTerm.objects.filter(entries__gt=0).values_list("term", flat=True)) == set(entry.terms)
     assert EntryIndex.objects.count() == 1
@@ -66,7 +67,7 @@ def test_many_scopes_written_in_opposite_orders_do_not_wait_in_a_circle(workspac
         for turn in range(5):
             order = scopes if (n + turn) % 2 else scopes[::-1]
             drafts = [make_draft(scope, f"{WORDS} {'a' * (turn + 1)} {n}") for scope in order]
-            store.remember_many(drafts, now=NOW, actor=f"bot:{n}")
+            entries.remember_many(drafts, now=NOW, actor=f"bot:{n}")
         return n
 
     assert sorted(at_once(write, 6)) == list(range(6))
@@ -78,21 +79,21 @@ def test_embedders_and_rewording_writers_do_not_wait_in_a_circle(workspace: Work
     scopes = [make_scope(workspace, f"telegram:direct_u{n}") for n in range(4)]
     place = {"session_id": "s", "chat_id": "c"}
     for scope in scopes:
-        store.remember(make_draft(scope, WORDS, slots=place), now=NOW, actor="t")
+        entries.remember(make_draft(scope, WORDS, slots=place), now=NOW, actor="t")
     endings = ("please", "indeed", "surely", "really", "again", "okay", "thanks", "folks")
 
     def work(n: int) -> str:
         for turn in range(8):
             if n < 3:
-                embedder.index_stale(now=NOW)
+                worker.index_stale(now=NOW)
             else:
                 order = scopes if turn % 2 else scopes[::-1]
                 drafts = [make_draft(scope, f"{WORDS} {endings[turn]}", slots=place) for scope in order]
-                store.remember_many(drafts, now=NOW, actor=f"bot:{n}")
+                entries.remember_many(drafts, now=NOW, actor=f"bot:{n}")
         return "done"
 
     assert at_once(work, 6) == ["done"] * 6
-    embedder.drain(now=NOW.replace(year=2027))
+    worker.drain(now=NOW.replace(year=2027))
     assert not StaleEntry.objects.exists()
     assert EntryIndex.objects.filter(embedding=None).count() == 0
 

@@ -21,7 +21,7 @@ def serving(data: Path) -> Iterator[str]:
     """The address of two web workers."""
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "-m", "memplatform.web", "127.0.0.1", str(port)],
+        [sys.executable, "-m", "memplatform.processes.web", "127.0.0.1", str(port)],
         cwd=ROOT,
         env={
             **os.environ,

@@ -13,7 +13,7 @@ from django.conf import settings as django_settings
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
-from memories import secrets, store
+from memories import entries, secrets
 from memories.models import Entry, Scope
 from memplatform import logs
 from tests.conftest import TELEGRAM, Api, make_key
@@ -137,7 +137,7 @@ def test_words_are_logged_when_the_owner_wants_them(written: io.StringIO, api: A
 def test_plain_lines_hold_the_same_fields(written: io.StringIO, api: Api) -> None:
     api.post("turns", {"address": TELEGRAM, "user": "tea", "assistant": ""}, **{"X-Request-ID": "r1"})
     (told,) = [line for line in written.getvalue().splitlines() if " memory_capture " in line]
-    assert " INFO memories.store.intake memory_capture user_id=u42 " in told
+    assert " INFO memories.entries.write memory_capture user_id=u42 " in told
     assert "dedup_skipped=False" in told and told.endswith("request_id=r1")
 
 
@@ -152,5 +152,5 @@ def test_lines_of_libraries_have_the_same_shape(written: io.StringIO) -> None:
 def test_what_is_remembered_outside_a_request_is_logged_too(written: io.StringIO, scope: Scope) -> None:
     from tests.conftest import NOW, make_draft
 
-    store.remember(make_draft(scope, "tea"), now=NOW, actor="job:test")
+    entries.remember(make_draft(scope, "tea"), now=NOW, actor="job:test")
     assert "request_id" not in line(written, "memory_capture")

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
-from memories import store
+from memories import entries
 from memories.choices import Permission
 from memories.models import Heartbeat, Scope, StaleEntry, Workspace
 from tests.conftest import NOW, make_draft, make_key
@@ -55,7 +55,7 @@ def test_without_a_database_only_that_is_said(running: None) -> None:
 
 
 def test_tables_that_are_not_up_to_date_are_told(running: None) -> None:
-    with patch("memplatform.database_state.MigrationExecutor.migration_plan", return_value=["one"]):
+    with patch("memplatform.database.state.MigrationExecutor.migration_plan", return_value=["one"]):
         assert ready() == (503, {"status": "unavailable", "not_ready": ["migrations"]})
 
 
@@ -63,7 +63,7 @@ def test_work_that_is_behind_is_named_and_requests_are_answered_all_the_same(run
     long_ago = timezone.now() - timedelta(minutes=10)
     OrmQ.objects.create(key="memplatform", payload="", lock=long_ago)
     Schedule.objects.create(name="late", func="builtins.print", next_run=long_ago, schedule_type="H")
-    entry = store.remember(make_draft(scope, "tea"), now=NOW, actor="test").entry
+    entry = entries.remember(make_draft(scope, "tea"), now=NOW, actor="test").entry
     StaleEntry.objects.filter(entry=entry).update(since=long_ago)
     assert ready(**AFAR) == (200, {"status": "behind", "behind": ["queue", "schedules", "embedding"]})
 

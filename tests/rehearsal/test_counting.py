@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memories import rehearsal
+from memories.lifecycle import access_counting
 from memories.models import Change, Entry, EntryAccess, JobRun, Receipt, Scope, Workspace
 from tests.compression.conftest import facts
 from tests.conftest import NOW, TELEGRAM, Api
@@ -20,7 +20,7 @@ def receipt(workspace: Workspace, *served: Entry, at: datetime = NOW) -> Receipt
 
 
 def count(minutes: int = 2) -> dict[str, int]:
-    return rehearsal.count_served(now=NOW + minutes * MINUTE)
+    return access_counting.count_served(now=NOW + minutes * MINUTE)
 
 
 def counted() -> dict[str, tuple[int, datetime | None]]:
@@ -32,7 +32,7 @@ def test_it_works(api: Api) -> None:
     api.post("entries", {"scope": "telegram:direct_u42", "content": "我家的猫叫年糕"})
     assert api.post("recall", {"address": TELEGRAM, "message": "我家的猫叫什么？"}).json()["memories"]
     served = Receipt.objects.get()
-    assert rehearsal.count_served(now=served.created_at + MINUTE) == {"receipts": 1, "entries": 1}
+    assert access_counting.count_served(now=served.created_at + MINUTE) == {"receipts": 1, "entries": 1}
     assert counted() == {"我家的猫叫年糕": (1, served.created_at)}
 
 
@@ -59,8 +59,8 @@ def test_what_is_told_of_a_receipt_later_does_not_count_again(workspace: Workspa
 
 def test_a_receipt_is_counted_when_it_has_settled(workspace: Workspace, scope: Scope) -> None:
     receipt(workspace, *facts(scope, "Mia likes tea."))
-    assert rehearsal.count_served(now=NOW + MINUTE / 2)["receipts"] == 0
-    assert rehearsal.count_served(now=NOW + MINUTE)["receipts"] == 1
+    assert access_counting.count_served(now=NOW + MINUTE / 2)["receipts"] == 0
+    assert access_counting.count_served(now=NOW + MINUTE)["receipts"] == 1
 
 
 def test_a_crash_after_some_of_them_loses_and_repeats_nothing(
@@ -69,8 +69,8 @@ def test_a_crash_after_some_of_them_loses_and_repeats_nothing(
     (tea,) = facts(scope, "Mia likes tea.")
     for _n in range(5):
         receipt(workspace, tea)
-    monkeypatch.setattr(rehearsal, "CHUNK", 2)
-    moved = rehearsal._move_mark
+    monkeypatch.setattr(access_counting, "CHUNK", 2)
+    moved = access_counting._move_mark
     calls: list[int] = []
 
     def crash(*args: Any) -> None:
@@ -79,7 +79,7 @@ def test_a_crash_after_some_of_them_loses_and_repeats_nothing(
             raise KeyboardInterrupt
         moved(*args)
 
-    monkeypatch.setattr(rehearsal, "_move_mark", crash)
+    monkeypatch.setattr(access_counting, "_move_mark", crash)
     with pytest.raises(KeyboardInterrupt):
         count()
     assert counted()["Mia likes tea."][0] == 2
@@ -110,7 +110,7 @@ def test_how_far_it_is_stands_on_the_run_of_the_day(workspace: Workspace, scope:
     run = JobRun.objects.get(job="rehearse")
     assert (run.state, run.counts) == ("done", {"receipts": 1, "entries": 1, "upto": last.pk})
     receipt(workspace, tea, at=NOW + timedelta(days=1))
-    rehearsal.count_served(now=NOW + timedelta(days=1, minutes=2))
+    access_counting.count_served(now=NOW + timedelta(days=1, minutes=2))
     assert counted()["Mia likes tea."][0] == 2 and JobRun.objects.count() == 2
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from memories import embedder, store
+from memories import entries
 from memories.choices import PolicyKind
+from memories.entries import bulk
+from memories.entries.update import Edit
+from memories.index import worker
 from memories.models import Entry, Policy, Receipt, Scope, Workspace
-from memories.retrieval import Place, Query, Recall, answer_cache, averages, recall
-from memories.scoping import ScopeRef
-from memories.store import many
-from memories.store.changes import Edit
+from memories.recall import Place, Query, Recall, answer_cache, centroids, recall
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
 
 pytestmark = pytest.mark.django_db
@@ -22,13 +23,13 @@ SOON = NOW + timedelta(seconds=5)
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    averages.forget()
+    centroids.forget()
     answer_cache.forget()
 
 
 @pytest.fixture
 def cat(scope: Scope) -> Entry:
-    return store.remember(make_draft(scope, "my cat is called Mochi"), now=NOW, actor="test").entry
+    return entries.remember(make_draft(scope, "my cat is called Mochi"), now=NOW, actor="test").entry
 
 
 def ask(scope: Scope, message: str = MESSAGE, *, now: datetime = NOW, **kwargs: Any) -> Recall:
@@ -62,17 +63,17 @@ def test_it_saves_more_statements_than_it_costs(scope: Scope, cat: Entry, django
 
 
 CHANGES: dict[str, Callable[[Entry], Any]] = {
-    "saved": lambda cat: store.remember(make_draft(cat.scope, "my other cat is Rice"), now=SOON, actor="test"),
-    "said again": lambda cat: store.remember(make_draft(cat.scope, cat.content), now=SOON, actor="test"),
-    "edited": lambda cat: store.edit(cat, Edit(columns={"content": "my cat is Mo"}), now=SOON, actor="test"),
-    "given a slot": lambda cat: store.edit(cat, Edit(slots={"env": "home"}), now=SOON, actor="test"),
-    "expired": lambda cat: store.expire(cat, now=SOON, actor="test"),
-    "restored": lambda cat: store.restore(cat, now=SOON, actor="test"),
-    "indexed": lambda cat: embedder.drain(now=NOW + timedelta(days=2_000)),
+    "saved": lambda cat: entries.remember(make_draft(cat.scope, "my other cat is Rice"), now=SOON, actor="test"),
+    "said again": lambda cat: entries.remember(make_draft(cat.scope, cat.content), now=SOON, actor="test"),
+    "edited": lambda cat: entries.edit(cat, Edit(columns={"content": "my cat is Mo"}), now=SOON, actor="test"),
+    "given a slot": lambda cat: entries.edit(cat, Edit(slots={"env": "home"}), now=SOON, actor="test"),
+    "expired": lambda cat: entries.expire(cat, now=SOON, actor="test"),
+    "restored": lambda cat: entries.restore(cat, now=SOON, actor="test"),
+    "indexed": lambda cat: worker.drain(now=NOW + timedelta(days=2_000)),
     "policy": lambda cat: Policy.objects.create(
         workspace=cat.workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.1
     ),
-    "taken out by a batch": lambda cat: many.take_out(cat.scope, {cat.pk: None}, now=SOON, actor="test"),
+    "taken out by a batch": lambda cat: bulk.take_out(cat.scope, {cat.pk: None}, now=SOON, actor="test"),
 }
 
 

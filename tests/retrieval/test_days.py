@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from memories import store
+from memories import entries
 from memories.models import Scope
-from memories.retrieval import Place, Query, Recall, averages, recall
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, Recall, centroids, recall
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import make_draft
 from tests.retrieval.diary import ASKED, ZONE, questions, said
 
@@ -18,11 +18,11 @@ ENOUGH = 57  # of sixty
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    averages.forget()
+    centroids.forget()
 
 
 def remember(scope: Scope, *told: tuple[str, datetime]) -> None:
-    store.remember_many([make_draft(scope, content, at=at) for content, at in told], now=ASKED, actor="test")
+    entries.remember_many([make_draft(scope, content, at=at) for content, at in told], now=ASKED, actor="test")
     scope.refresh_from_db()
 
 

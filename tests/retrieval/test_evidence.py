@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from memories.choices import ScopeKind
+from memories.language.text import terms
 from memories.models import Entry
-from memories.retrieval.evidence import Evidence, evidence_of, is_noise, strength_of
-from memories.retrieval.query import Words
-from memories.retrieval.quotas import Ranked
-from memories.retrieval.statement import Candidate
-from memories.text import terms
+from memories.recall.answerability import Evidence, evidence_of, is_noise, strength_of
+from memories.recall.query import Words
+from memories.recall.quotas import Ranked
+from memories.recall.ranking import Candidate
 
 CAT = terms("cat").keys()
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from memories import embedder, store
+from memories import entries
+from memories.index import worker
 from memories.models import Entry, Receipt, Scope
-from memories.retrieval import Place, Query, Recall, again, averages, explanation, recall
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, Recall, centroids, explanation, recall, replay
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -17,12 +18,12 @@ LATER = NOW + timedelta(days=2_000)
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    averages.forget()
+    centroids.forget()
 
 
 def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:
-    done = store.remember_many([make_draft(scope, content, **kwargs) for content in said], now=NOW, actor="test")
-    embedder.drain(now=LATER)
+    done = entries.remember_many([make_draft(scope, content, **kwargs) for content in said], now=NOW, actor="test")
+    worker.drain(now=LATER)
     scope.refresh_from_db()
     return [remembered.entry for remembered in done]
 
@@ -147,7 +148,7 @@ def test_a_receipt_can_be_asked_again_under_the_same_walls(scope: Scope) -> None
     asked = {"filters": {"env": "home"}, "types": ["user_explicit"], "since": NOW, "mode": "keyword", "limit": 3}
     first = ask(scope, "which cat?", places=[Place(scope, ref)], **asked)
     assert first.receipt is not None
-    query = again.query_of(Receipt.objects.get(pk=first.receipt.pk))
+    query = replay.query_of(Receipt.objects.get(pk=first.receipt.pk))
     assert [place.ref for place in query.places] == [ref]
     assert {name: getattr(query, name) for name in asked} == asked
     assert (query.message, query.quotas, query.explain) == ("which cat?", False, True)
@@ -157,8 +158,8 @@ def test_asked_again_it_tells_what_came_went_and_moved(scope: Scope) -> None:
     mochi, rice = remember(scope, "my cat is called Mochi", "the cat of my aunt is called Rice")
     receipt = ask(scope, "what is my cat called?", limit=2).receipt
     assert receipt is not None and receipt.served == [mochi.pk, rice.pk]
-    store.expire(mochi, now=NOW, actor="test")
+    entries.expire(mochi, now=NOW, actor="test")
     (new,) = remember(scope, "my cat, what is it called, my cat")
-    moves = again.moves(receipt, recall(again.query_of(receipt), now=NOW, recorded=False).served)
+    moves = replay.moves(receipt, recall(replay.query_of(receipt), now=NOW, recorded=False).served)
     assert {move.entry_id: move.change for move in moves} == {new.pk: "came", rice.pk: "stayed", mochi.pk: "went"}
     assert Receipt.objects.count() == 1

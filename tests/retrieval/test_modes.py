@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from memories import embedder, store
+from memories import entries
 from memories.choices import EntryType, ScopeKind
+from memories.index import worker
 from memories.models import Entry, Receipt, Scope
-from memories.retrieval import Mode, Place, Query, Recall, averages, recall
-from memories.scoping import ScopeRef
+from memories.recall import Mode, Place, Query, Recall, centroids, recall
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -19,12 +20,12 @@ every_mode = pytest.mark.parametrize("mode", list(Mode))
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    averages.forget()
+    centroids.forget()
 
 
 def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:
     drafts = [make_draft(scope, content, **kwargs) for content in said]
-    return [done.entry for done in store.remember_many(drafts, now=NOW, actor="test")]
+    return [done.entry for done in entries.remember_many(drafts, now=NOW, actor="test")]
 
 
 def ask(scope: Scope, message: str, mode: str, *, now: datetime = NOW, **kwargs: Any) -> Recall:
@@ -168,7 +169,7 @@ def test_full_text_prefers_more_and_rarer_words(scope: Scope) -> None:
 def test_full_text_knows_only_an_entrys_own_words(scope: Scope) -> None:
     """In the other modes a line is found with its neighbours."""
     remember(scope, "where is the marmalade", "in the cupboard", slots={"session_id": "s1"})
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     assert found(scope, "marmalade", "fts") == ["where is the marmalade"]
     assert len(found(scope, "marmalade", "hybrid")) == 2
 
@@ -176,9 +177,9 @@ def test_full_text_knows_only_an_entrys_own_words(scope: Scope) -> None:
 @every_mode
 def test_no_mode_serves_what_is_out_of_use_or_past_its_time(scope: Scope, mode: str) -> None:
     gone, kept, late = remember(scope, "green tea, gone", "green tea, kept", "green tea, late")
-    store.expire(gone, now=NOW, actor="user:alice")
+    entries.expire(gone, now=NOW, actor="user:alice")
     Entry.objects.filter(pk=late.pk).update(expires_at=NOW)
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     assert found(scope, "green tea", mode, now=NOW + timedelta(seconds=1)) == [kept.content]
 
 
@@ -189,7 +190,7 @@ def test_no_mode_leaves_its_scope_or_its_filters(scope: Scope, mode: str) -> Non
     remember(scope, "green tea at home", slots={"env": "home"})
     remember(scope, "green tea at work", slots={"env": "work"})
     remember(scope, "green tea long ago", at=NOW - timedelta(days=5), slots={"env": "home"})
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     narrowed = {"filters": {"env": "home"}, "since": NOW - timedelta(days=1), "types": ["user_explicit"]}
     assert found(scope, "green tea", mode, **narrowed) == ["green tea at home"]
 
@@ -199,7 +200,7 @@ def test_in_no_mode_a_group_hears_what_was_said_elsewhere(scope: Scope, mode: st
     chat = make_scope(scope.workspace, "telegram:mybot:group_g1", ScopeKind.CHAT)
     remember(scope, "green tea in private", chats=(scope.key,))
     remember(scope, "green tea in the group", chats=(chat.key,))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind, only_chat=chat.key, in_group=True))]
     result = ask(scope, "green tea", mode, places=places, explain=True)
     assert [item.entry.content for item in result.served] == ["green tea in the group"]
@@ -210,7 +211,7 @@ def test_in_no_mode_a_group_hears_what_was_said_elsewhere(scope: Scope, mode: st
 def test_every_mode_obeys_quotas_and_leaves_a_receipt(scope: Scope, mode: str) -> None:
     remember(scope, *(f"green tea {n}" for n in range(6)), type=EntryType.AUTO_CAPTURE)
     remember(scope, *(f"green tea cup {n}" for n in range(6)))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     result = ask(scope, "green tea", mode, limit=5, quotas=True)
     assert sorted(item.entry.type for item in result.served) == ["auto_capture"] * 3 + ["user_explicit"] * 2
     receipt = Receipt.objects.get()
@@ -220,7 +221,7 @@ def test_every_mode_obeys_quotas_and_leaves_a_receipt(scope: Scope, mode: str) -
 @every_mode
 def test_the_same_question_has_the_same_answer(scope: Scope, mode: str) -> None:
     remember(scope, *(f"green tea {'x' * n}" for n in range(12)))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     assert found(scope, "green tea", mode) == found(scope, "green tea", mode)
 
 

@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 
 from memories import embeddings
-from memories.embedder import drain
+from memories.index.worker import drain
 from memories.models import Workspace
-from memories.retrieval.pending import patience
+from memories.recall.pending_vectors import patience
 from tests.conftest import NOW, TELEGRAM, make_key
 from tests.sessions.conftest import Talk, clock
 

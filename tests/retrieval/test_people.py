@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories import names, store, upkeep
+from memories import entries
 from memories.choices import EntryType, ScopeKind
+from memories.language import names
+from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
-from memories.retrieval import Place, Query, Recall, recall
-from memories.retrieval.people import asked_about
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, Recall, recall
+from memories.recall.people import asked_about
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 from tests.properties import examples
 
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.django_db
 def said(scope: Scope, *lines: tuple[str, str]) -> None:
     """Lines with their speakers, remembered in order."""
     drafts = [make_draft(scope, line, slots={"speaker": speaker} if speaker else {}) for speaker, line in lines]
-    store.remember_many(drafts, now=NOW, actor="test")
+    entries.remember_many(drafts, now=NOW, actor="test")
     scope.refresh_from_db()
 
 
@@ -138,17 +140,17 @@ def test_people_who_never_speak_are_found_by_their_other_name(scope: Scope) -> N
 
 def test_nicknames_follow_what_is_still_remembered(scope: Scope, workspace: Workspace) -> None:
     said(scope, ("Nicholas", "call me Nick"), ("Nicholas", "I live in Leeds"))
-    store.expire(Entry.objects.get(content="call me Nick"), now=NOW, actor="test")
+    entries.expire(Entry.objects.get(content="call me Nick"), now=NOW, actor="test")
     scope.refresh_from_db()
     assert scope.nicknames == {"nick": "Nicholas"}  # until the night
-    upkeep.count_terms_anew(workspace.pk)
+    maintenance.count_terms_anew(workspace.pk)
     scope.refresh_from_db()
     assert scope.nicknames == {} and named("Where does Nick live?", scope) == []
 
 
 def test_an_edit_teaches_a_name_at_once(scope: Scope) -> None:
     said(scope, ("Nicholas", "I live in Leeds"))
-    store.edit(Entry.objects.get(), store.Edit(columns={"content": "call me Nick"}), now=NOW, actor="test")
+    entries.edit(Entry.objects.get(), entries.Edit(columns={"content": "call me Nick"}), now=NOW, actor="test")
     scope.refresh_from_db()
     assert named("Where does Nick live?", scope) == ["Nicholas"]
 
@@ -196,6 +198,6 @@ def test_names_are_compared_across_scripts_width_and_case() -> None:
 def test_a_turn_teaches_what_its_user_said(scope: Scope) -> None:
     turn = "User: 我叫王芳\nAssistant: 你好王芳，我叫小度"
     draft = make_draft(scope, turn, type=EntryType.CHAT_TURN, slots={"sender_id": "u42", "speaker": "芳"})
-    store.remember(draft, now=NOW, actor="test")
+    entries.remember(draft, now=NOW, actor="test")
     scope.refresh_from_db()
     assert scope.nicknames == {"王芳": "芳"}

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from memories import store, upkeep
+from memories import entries
 from memories.choices import EntryType
+from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
-from memories.retrieval import Place, Query, Recall, recall
-from memories.retrieval.projects import projects_named
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, Recall, recall
+from memories.recall.projects import projects_named
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, Api, make_draft, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +21,7 @@ def facts(scope: Scope, project: str, *contents: str, **kwargs: Any) -> None:
         make_draft(scope, content, type=EntryType.FACT, tier=2, project=project, importance=1.0, **kwargs)
         for content in contents
     ]
-    store.remember_many(drafts, now=NOW, actor="test")
+    entries.remember_many(drafts, now=NOW, actor="test")
     scope.refresh_from_db()
 
 
@@ -76,7 +77,7 @@ def test_why_a_fact_was_left_out_is_told(apollo: Scope) -> None:
 
 def test_what_is_no_fact_is_never_hidden(apollo: Scope) -> None:
     for project in ("zeus", ""):
-        store.remember(
+        entries.remember(
             make_draft(apollo, f"a note on the port of {project or 'all'}", project=project), now=NOW, actor="t"
         )
     apollo.refresh_from_db()
@@ -92,7 +93,7 @@ def test_with_fewer_than_five_the_others_are_asked_by_their_words(scope: Scope) 
 
 def test_facts_nobody_may_see_do_not_count_as_enough(apollo: Scope) -> None:
     for entry in Entry.objects.filter(project="apollo")[:3]:
-        store.expire(entry, now=NOW, actor="test")
+        entries.expire(entry, now=NOW, actor="test")
     assert "the port of the shop is 9" in found(ask(apollo, "which port has apollo?"))
 
 
@@ -131,14 +132,14 @@ def test_a_project_is_named_by_its_name_alone(message: str, known: str, named: b
 
 def test_a_project_given_by_an_edit_is_known_at_once(scope: Scope) -> None:
     facts(scope, "", "the port is 1")
-    store.edit(Entry.objects.get(), store.Edit(columns={"project": "Hermes"}), now=NOW, actor="test")
+    entries.edit(Entry.objects.get(), entries.Edit(columns={"project": "Hermes"}), now=NOW, actor="test")
     scope.refresh_from_db()
     assert scope.projects == ["Hermes"]
 
 
 def test_a_project_nothing_is_known_of_any_more_is_forgotten_at_night(apollo: Scope, workspace: Workspace) -> None:
-    store.expire(Entry.objects.get(project="zeus"), now=NOW, actor="test")
-    upkeep.count_terms_anew(workspace.pk)
+    entries.expire(Entry.objects.get(project="zeus"), now=NOW, actor="test")
+    maintenance.count_terms_anew(workspace.pk)
     apollo.refresh_from_db()
     assert apollo.projects == ["apollo", "_global"]
 

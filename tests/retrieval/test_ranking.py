@@ -7,15 +7,16 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.test.utils import override_settings
 
-from memories import embedder, store
+from memories import entries
 from memories.conf import conf
 from memories.embeddings.base import Unrelated, unrelated_of
 from memories.embeddings.deterministic import Deterministic
+from memories.index import worker
 from memories.models import EmbeddingModel, Receipt, Scope
-from memories.retrieval import Place, Query, Recall, averages, recall
-from memories.retrieval.averages import Average, average_of
-from memories.retrieval.nearness import direction_of, is_cjk, similarity
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, Recall, centroids, recall
+from memories.recall.centroids import Average, average_of
+from memories.recall.similarity import direction_of, is_cjk, similarity
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -24,12 +25,12 @@ LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    averages.forget()
+    centroids.forget()
 
 
 def remember(scope: Scope, *said: tuple[str, datetime]) -> None:
     drafts = [make_draft(scope, content, at=at) for content, at in said]
-    store.remember_many(drafts, now=NOW, actor="test")
+    entries.remember_many(drafts, now=NOW, actor="test")
     scope.refresh_from_db()
 
 
@@ -112,12 +113,12 @@ def test_a_text_with_the_rarest_words_of_a_long_question_covers_it(scope: Scope)
 
 
 def model() -> EmbeddingModel:
-    return embedder.model_of(Deterministic())
+    return worker.model_of(Deterministic())
 
 
 def test_the_average_is_that_of_the_scopes_rows(scope: Scope) -> None:
     remember(scope, ("apples", NOW), ("pears", NOW))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     average = average_of([scope], model())
     apples, pears = Deterministic().embed_passages(["apples", "pears"], seconds=1)
     assert average.rows == 2
@@ -128,7 +129,7 @@ def test_each_scope_counts_by_its_rows(scope: Scope) -> None:
     other = make_scope(scope.workspace, "telegram:direct_u43")
     remember(scope, ("apples", NOW), ("plums", NOW))
     remember(other, ("pears", NOW))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     both = average_of([scope, other], model())
     vectors = Deterministic().embed_passages(["apples", "plums", "pears"], seconds=1)
     assert both.rows == 3
@@ -137,7 +138,7 @@ def test_each_scope_counts_by_its_rows(scope: Scope) -> None:
 
 def test_an_average_is_read_once_until_the_scope_has_grown(scope: Scope, django_assert_num_queries: Any) -> None:
     remember(scope, *((f"apple {n}", NOW) for n in range(20)))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     known = model()
     with django_assert_num_queries(1):
         first = average_of([scope], known)
@@ -146,7 +147,7 @@ def test_an_average_is_read_once_until_the_scope_has_grown(scope: Scope, django_
     with django_assert_num_queries(0):
         average_of([scope], known)
     remember(scope, *((f"plum {n}", NOW) for n in range(5)))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     with django_assert_num_queries(1):
         assert average_of([scope], known).rows == 26
 
@@ -158,7 +159,7 @@ def test_a_scope_without_vectors_has_no_direction(scope: Scope) -> None:
 
 def test_a_row_that_waits_for_its_vector_ranks_as_the_average(scope: Scope) -> None:
     remember(scope, *((f"the river walk {n}", NOW) for n in range(10)), ("green tea", NOW))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     remember(scope, ("a new bicycle", NOW))
     result = ask(scope, "which green tea is mine?")
     new = next(item for item in result.ranked if item.entry.content == "a new bicycle")
@@ -222,7 +223,7 @@ def test_the_script_of_a_text_is_that_of_most_of_it(said: str, expected: bool) -
 
 def test_what_only_its_rank_speaks_for_is_left_out_and_says_so(scope: Scope) -> None:
     remember(scope, ("my cat is called Mochi", NOW), *((f"quartz {n} zeolite {n}", NOW) for n in range(8)))
-    embedder.drain(now=LATER)
+    worker.drain(now=LATER)
     result = ask(scope, "what is my cat called?")
     assert [item.entry.content for item in result.served] == ["my cat is called Mochi"]
     assert {item.fate for item in result.ranked[1:]} == {"floor"}

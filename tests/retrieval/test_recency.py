@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from memories import store
+from memories import entries
 from memories.models import Policy, Scope
-from memories.retrieval import Place, Query, Recall, averages, recall
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, Recall, centroids, recall
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    averages.forget()
+    centroids.forget()
 
 
 def remember(scope: Scope, content: str, *, days: float, **kwargs: Any) -> None:
-    store.remember(make_draft(scope, content, at=NOW - timedelta(days=days), **kwargs), now=NOW, actor="test")
+    entries.remember(make_draft(scope, content, at=NOW - timedelta(days=days), **kwargs), now=NOW, actor="test")
     scope.refresh_from_db()
 
 

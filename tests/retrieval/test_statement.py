@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import embedder, store
+from memories import entries
+from memories.index import worker
 from memories.models import Scope
-from memories.retrieval import Place, Query, recall
-from memories.scoping import ScopeRef
+from memories.recall import Place, Query, recall
+from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db
@@ -42,8 +43,8 @@ def told(scope: Scope) -> Scope:
         make_draft(scope, f"Mia played the violin {n} times 米娅拉过{n}次小提琴", slots={"speaker": "mia"})
         for n in range(20)
     ]
-    store.remember_many(drafts, now=NOW, actor="bot:t")
-    embedder.drain(now=NOW)
+    entries.remember_many(drafts, now=NOW, actor="bot:t")
+    worker.drain(now=NOW)
     scope.refresh_from_db()
     return scope
 

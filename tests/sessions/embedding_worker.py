@@ -10,7 +10,7 @@ django.setup()
 from django.conf import settings
 
 from memories.embeddings.deterministic import Deterministic
-from sessions_app.embedding import EventEmbedder
+from sessions_app.search.embedder import EventEmbedder
 from tests.conftest import NOW
 
 

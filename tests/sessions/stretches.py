@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sessions_app import compaction
+from sessions_app.compaction import compaction
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW
 from tests.llm.fake_server import Asked

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from memories.models import BufferedTurn, Entry, Parcel, Workspace
-from sessions_app import cleaning, closing, compaction, conversations, flushing
+from sessions_app.compaction import compaction, flush
+from sessions_app.lifecycle import cleanup, close, conversations
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
 from tests.sessions.conftest import Talk
@@ -27,9 +28,9 @@ def test_ambient_talk_is_no_part_of_the_conversation(talk: Talk, group: Session)
     talk.log(group, "ambient: the coffee is cold", "user: lunch?", "ambient: 中午吃面")
     assert talk.history(group) == [("user", "hello"), ("assistant", "ok"), ("user", "lunch?")]
     assert talk.get(f"sessions/{group.uid}").json()["tokens"] == before["tokens"] + 2
-    flushing.flush_active(now=NOW)
+    flush.flush_active(now=NOW)
     compaction.compact(group.pk, 1, 1, 1, now=NOW, is_asked=True)
-    closing.sweep(now=NOW + timedelta(days=3))
+    close.sweep(now=NOW + timedelta(days=3))
     assert not Entry.objects.filter(content__contains="coffee").exists()
     assert not BufferedTurn.objects.filter(messages__icontains="coffee").exists()
 
@@ -69,9 +70,9 @@ def test_ambient_messages_are_no_history_to_believe_in(talk: Talk, group: Sessio
 def test_messages_of_closed_conversations_are_removed_after_a_month(talk: Talk, group: Session) -> None:
     Parcel.objects.all().delete()
     talk.say("wait for me")  # to be extracted
-    closing.sweep(now=NOW + timedelta(days=3))
-    assert cleaning.clean_events(now=MONTH - timedelta(days=2)) == {"events": 0}
-    assert cleaning.clean_events(now=MONTH) == {"events": 2}
+    close.sweep(now=NOW + timedelta(days=3))
+    assert cleanup.clean_events(now=MONTH - timedelta(days=2)) == {"events": 0}
+    assert cleanup.clean_events(now=MONTH) == {"events": 2}
     assert set(SessionEvent.objects.values_list("session__chat_id", flat=True)) == {"c7"}  # still to be extracted
 
 
@@ -81,8 +82,8 @@ def test_what_an_open_conversation_still_hands_out_is_never_removed(talk: Talk, 
         talk.say(f"thing number {n}")
     session = Session.objects.get()
     Parcel.objects.all().delete()
-    assert cleaning.clean_events(now=MONTH) == {"events": 0}
+    assert cleanup.clean_events(now=MONTH) == {"events": 0}
     assert compaction.compact(session.pk, 1, 1, 1, now=NOW, is_asked=True)
     shown = talk.history(session)
-    assert cleaning.clean_events(now=MONTH) == {"events": 10}
+    assert cleanup.clean_events(now=MONTH) == {"events": 10}
     assert talk.history(session) == shown and len(shown) == 3

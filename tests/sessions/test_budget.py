@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from django_q.models import OrmQ
 
+from memories.language.text import count_tokens
 from memories.models import Entry, Scope, Workspace
-from memories.text import count_tokens
-from sessions_app import compaction, flushing, summaries, tasks
+from sessions_app import tasks
+from sessions_app.compaction import compaction, flush, summary
 from sessions_app.models import Flush, Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
 from tests.sessions.conftest import Talk
@@ -175,7 +176,7 @@ def test_a_summary_says_what_recurs_and_who_said_it(talk: Talk) -> None:
     talk.say("我决定用蓝绿部署，端口改成 9090。", "好的，记住了。", address={**GROUP, "peer": "ann"})
     talk.say("嗯。", "嗯。", address={**GROUP, "peer": "ben"})
     events = list(SessionEvent.objects.order_by("position"))
-    told = summaries.summarise(summaries.turns_of(events), 40, names=True)
+    told = summary.summarise(summary.turns_of(events), 40, names=True)
     assert "ann: 我决定用蓝绿部署，端口改成 9090。" in told
     assert count_tokens(told) <= 40
 
@@ -184,8 +185,8 @@ def test_on_a_stop_what_is_unflushed_is_flushed_once(talk: Talk) -> None:
     """C8."""
     talk.say("I bring the cake", address={**GROUP, "peer": "ann"})
     talk.say("hello there")
-    assert flushing.flush_active(now=NOW) == {"flushed": 2, "left": 0}
-    assert flushing.flush_active(now=NOW) == {"flushed": 0, "left": 0}
+    assert flush.flush_active(now=NOW) == {"flushed": 2, "left": 0}
+    assert flush.flush_active(now=NOW) == {"flushed": 0, "left": 0}
     kept = Entry.objects.filter(subtype="session_flush")
     assert sorted(Scope.objects.filter(pk__in=kept.values("scope")).values_list("key", flat=True)) == [
         "telegram:direct_ann",
@@ -193,12 +194,12 @@ def test_on_a_stop_what_is_unflushed_is_flushed_once(talk: Talk) -> None:
         "telegram:mybot:group_g1",
     ]
     talk.say("and the wine", address={**GROUP, "peer": "ann"})
-    assert flushing.flush_active(now=NOW) == {"flushed": 1, "left": 0}
+    assert flush.flush_active(now=NOW) == {"flushed": 1, "left": 0}
 
 
 def test_a_stop_that_has_no_time_leaves_the_rest(talk: Talk) -> None:
     talk.say("hello there")
-    assert flushing.flush_active(now=NOW, seconds=0) == {"flushed": 0, "left": 1}
+    assert flush.flush_active(now=NOW, seconds=0) == {"flushed": 0, "left": 1}
 
 
 def test_of_a_small_budget_the_summary_takes_little_enough_to_leave_room(talk: Talk, settings: Any) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memories.embedder import LEASE
-from sessions_app.embedding import EventEmbedder
+from memories.index.worker import LEASE
 from sessions_app.models import EventIndex, Session
+from sessions_app.search.embedder import EventEmbedder
 from tests.conftest import NOW
 from tests.processes import database_url
 from tests.sessions.conftest import Talk

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import embedder, embeddings
+from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
+from memories.index import worker as embedder
 from memories.management.commands.embedder import Command
 from memories.models import EmbeddingModel, StaleEntry
-from sessions_app.cleaning import clean_events
-from sessions_app.embedding import EventEmbedder
+from sessions_app.lifecycle.cleanup import clean_events
 from sessions_app.models import ATTEMPTS, EventIndex, Session, SessionEvent
+from sessions_app.search.embedder import EventEmbedder
 from tests.conftest import GROUP, NOW
 from tests.sessions.conftest import Talk
 from tests.sessions.embedders import Down, Meaning, Narrow, Other, Picky, use
@@ -71,7 +72,7 @@ def test_summaries_are_embedded_as_well(talk: Talk) -> None:
         talk.say(f"the ship number {n} sails to Odesa tomorrow", "a fine ship")
     session = Session.objects.get()
     talk.do(session, "compact", status=202)
-    from sessions_app import compaction
+    from sessions_app.compaction import compaction
 
     session.refresh_from_db()
     assert compaction.compact(session.pk, 1, session.cycle, session.max_tokens(), now=NOW, is_asked=True)

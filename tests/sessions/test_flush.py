@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memories import curation
+from memories.batches import bulk_actions
 from memories.models import Entry, Slot, Workspace
 from sessions_app.models import Flush, Session
 from tests.conftest import NOW, TELEGRAM, make_key
@@ -120,7 +120,7 @@ def test_what_is_not_of_the_schema_is_named_and_stores_nothing(
 def test_what_people_took_out_no_flush_brings_back(talk: Talk, direct: Session) -> None:
     body = flush({"content": "The user's cat is called Mochi."})
     talk.do(direct, "flush", body)
-    curation.expire_chosen(list(Entry.objects.filter(type="fact")), now=NOW, actor="user:ann", reason="private")
+    bulk_actions.expire_chosen(list(Entry.objects.filter(type="fact")), now=NOW, actor="user:ann", reason="private")
     assert talk.do(direct, "flush", body)["candidates"][0]["outcome"] == "suppressed"
 
 

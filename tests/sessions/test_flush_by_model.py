@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from django_q.models import OrmQ
 
-from memories import curation
+from memories.batches import bulk_actions
 from memories.models import Batch, Entry, Scope, Slot, Spend, Workspace
-from sessions_app import closing, flushing
-from sessions_app.asking import Model
+from sessions_app.compaction import flush as flushing
+from sessions_app.compaction.model import Model
+from sessions_app.lifecycle import close
 from sessions_app.models import Flush, Session
 from tests.conftest import GROUP, NOW
 from tests.llm.fake_server import Asked, FakeModel, Reply
@@ -162,7 +163,7 @@ def test_a_group_that_is_not_remembered_loses_what_is_nobodys_and_counts_it(
 def test_what_people_took_out_no_model_brings_back(direct: Session, talk: Talk, model: FakeModel) -> None:
     model.otherwise = drawing(MOCHI)
     flush(direct)
-    curation.expire_chosen(list(Entry.objects.filter(type="fact")), now=NOW, actor="user:ann", reason="private")
+    bulk_actions.expire_chosen(list(Entry.objects.filter(type="fact")), now=NOW, actor="user:ann", reason="private")
     talk.say(f"Once more: {MOCHI['content']}")
     model.otherwise = drawing(candidate(MOCHI["content"], 9), goes_on_with="They spoke of Mochi.")
     recorded = flush(direct)
@@ -215,7 +216,7 @@ def test_it_goes_piece_by_piece_and_asks_for_none_again(
 def test_a_stop_and_a_close_ask_no_model(talk: Talk, direct: Session, model: FakeModel) -> None:
     assert flushing.flush_active(now=NOW) == {"flushed": 1, "left": 0}
     talk.say("and another")
-    assert closing.sweep(now=LATER + timedelta(hours=1)) == {"closed": 1, "left": 0}
+    assert close.sweep(now=LATER + timedelta(hours=1)) == {"closed": 1, "left": 0}
     assert model.calls == 0
     assert set(Entry.objects.filter(type="auto_capture").values_list("subtype", flat=True)) == {
         "session_flush",

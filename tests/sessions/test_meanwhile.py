@@ -12,8 +12,8 @@ import pytest
 from django.db import connection, connections
 
 from memories.models import Entry, Workspace
-from sessions_app import compaction
-from sessions_app.locks import SESSION_LOCK
+from sessions_app.compaction import compaction
+from sessions_app.lifecycle.locks import SESSION_LOCK
 from sessions_app.models import Flush, Session, SessionEvent
 from tests.conftest import NOW
 from tests.llm.fake_server import Asked, FakeModel

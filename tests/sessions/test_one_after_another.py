@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from memories.exceptions import SessionBusy
 from memories.models import Workspace
-from sessions_app import locks
+from sessions_app.lifecycle import locks
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import TELEGRAM, make_key
 from tests.memory.test_together import at_once

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.choices import DmScope, GroupSessions
-from memories.scoping import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
+from memories.tenancy.resolver import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
 from tests.properties import examples
 
 PLATFORMS = ["lark", "dingtalk", "telegram", "wechat", "web", "cli"]

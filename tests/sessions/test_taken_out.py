@@ -9,10 +9,12 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from memories.models import Entry, Workspace
-from sessions_app import closing, flushing, leaving_out
-from sessions_app.asking import Model
+from sessions_app.compaction import flush
+from sessions_app.compaction.model import Model
+from sessions_app.history import redaction
+from sessions_app.history.replay import replayed
+from sessions_app.lifecycle import close
 from sessions_app.models import Session
-from sessions_app.replaying import replayed
 from tests.conftest import GROUP, NOW, TELEGRAM
 from tests.llm.fake_server import Asked, FakeModel
 from tests.sessions.conftest import LATER, Talk
@@ -72,7 +74,7 @@ def flush_by_hand(secret: Secret) -> None:
 
 
 def flush_on_a_stop(secret: Secret) -> None:
-    assert flushing.flush_active(now=NOW)["flushed"] == 1
+    assert flush.flush_active(now=NOW)["flushed"] == 1
 
 
 @pytest.mark.parametrize("flush", [flush_by_hand, flush_on_a_stop])
@@ -94,8 +96,8 @@ def test_a_conversation_that_is_closed_keeps_what_else_was_said(secret: Secret) 
 def test_nothing_is_kept_of_a_conversation_of_which_all_was_taken_out(talk: Talk) -> None:
     talk.say("my secret is zeppelin", "noted")
     assert talk.request("DELETE", f"entries/{Entry.objects.get().uid}").status_code == 200
-    assert flushing.flush_active(now=NOW)["flushed"] == 1
-    assert closing.sweep(now=LATER) == {"closed": 1, "left": 0}
+    assert flush.flush_active(now=NOW)["flushed"] == 1
+    assert close.sweep(now=LATER) == {"closed": 1, "left": 0}
     assert not Entry.objects.live().exists()
 
 
@@ -140,7 +142,7 @@ def test_a_history_holds_the_neighbours_and_all_of_it_after_a_restore(secret: Se
 def test_restored_it_is_kept_again_when_the_conversation_closes(secret: Secret) -> None:
     secret.delete()
     secret.restore()
-    closing.sweep(now=LATER)
+    close.sweep(now=LATER)
     assert secret.word in secret.kept("session_expired")
 
 
@@ -152,7 +154,7 @@ def test_with_a_message_its_answer_goes_and_no_more(secret: Secret) -> None:
     assert secret.talk.request("DELETE", f"entries/{fact}").status_code == 200
     assert secret.talk.history(secret.session)[0] == ("user", secret.other)
     assert secret.word not in str(secret.context()["events"])
-    assert leaving_out.left_out(secret.session).keys() == set(
+    assert redaction.left_out(secret.session).keys() == set(
         secret.session.events.filter(position__in=[1, 2]).values_list("pk", flat=True)
     )
 
@@ -175,7 +177,7 @@ def test_what_a_bot_said_the_session_goes_on_with_is_no_summary_once_it_tells_of
 
 def _by_model(session: Session) -> None:
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session.pk)
-    flushing.flush_by_platform(session, now=NOW, model=Model(session.workspace, now=NOW))
+    flush.flush_by_platform(session, now=NOW, model=Model(session.workspace, now=NOW))
 
 
 def test_the_model_is_not_shown_it(secret: Secret, model: FakeModel) -> None:
@@ -246,7 +248,7 @@ def test_in_a_group_each_may_take_out_their_own_and_the_others_stay(talk: Talk, 
     assert [content for _role, content in talk.history(session)] == said
     asked = {"address": {**GROUP, "peer": "ann"}, "message": "when do we meet?"}
     assert [message["content"] for message in talk.post("context", asked).json()["history"]] == said
-    closing.sweep(now=LATER)
+    close.sweep(now=LATER)
     kept = {entry.scope.key: entry.content for entry in Entry.objects.live().filter(subtype="session_expired")}
     assert "cake" in kept["telegram:direct_ann"] and "齐柏林" not in str(kept)
 

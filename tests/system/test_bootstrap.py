@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from memplatform import installation, processor
-from memplatform.installation import EMBEDDER, PACKAGES, TOOLS, Venv, complaint
+from memplatform.setup import installation, processor
+from memplatform.setup.installation import EMBEDDER, PACKAGES, TOOLS, Venv, complaint
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MANAGE = "import sys\nprint('managed', sys.prefix, *sys.argv[1:])\n"
@@ -34,7 +34,7 @@ def _clone() -> Path:
     top = Path(tempfile.mkdtemp(prefix="a clone "))
     top.chmod(0o755)
     (top / "memplatform").mkdir()
-    for file in ("bootstrap.py", "memplatform/__init__.py", "memplatform/installation.py"):
+    for file in ("bootstrap.py", "memplatform/__init__.py", "memplatform/setup/installation.py"):
         shutil.copy(ROOT / file, top / file)
     for module in ("processor.py", "pip_progress.py"):
         shutil.copy(ROOT / "memplatform" / module, top / "memplatform")
@@ -234,7 +234,7 @@ def test_a_full_disk_is_told_before_anything_is_begun(clone: Path) -> None:
 
 def test_a_processor_too_old_is_told_before_anything_is_installed(clone: Path) -> None:
     (clone / "cpuinfo").write_text("processor : 0\nflags : fpu sse sse2 avx\n")
-    old = "import memplatform.processor as p\nask = p.complaint\n"
+    old = "import memplatform.setup.processor as p\nask = p.complaint\n"
     old += f"p.complaint = lambda: ask('x86_64', __import__('pathlib').Path({str(clone / 'cpuinfo')!r}))"
     told = pretending(clone, f"sys.path.insert(0, {str(clone)!r})\n{old}", "run")
     assert is_one_sentence(told.stderr)

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import pytest
 
-from memplatform import postgres, processor
+from memplatform import postgres
 from memplatform.postgres import place
 from memplatform.postgres.errors import (
     AccountMissing,
@@ -27,6 +27,7 @@ from memplatform.postgres.errors import (
     told_plainly,
 )
 from memplatform.postgres.place import Account, can_enter
+from memplatform.setup import processor
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from memplatform import postgres
-from memplatform.logins import PROCESSES
+from memplatform.database.logins import PROCESSES
 from memplatform.postgres import place, programs
 from tests.house import House, free_port, until
 from tests.system.conftest import remove

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from memplatform.parent import STARTED_BY
+from memplatform.processes.parent_watch import STARTED_BY
 from tests.house import ROOT
 
 LOOK = """

@@ -17,12 +17,12 @@ import pytest
 
 from memories.models import Heartbeat
 from memplatform import postgres
-from memplatform.busy import Workload
-from memplatform.children import programs
-from memplatform.first_run import FirstRun
 from memplatform.management.commands.up import Command
 from memplatform.postgres import place, postmaster
-from memplatform.supervisor import is_silent
+from memplatform.processes.children import programs
+from memplatform.processes.supervisor import is_silent
+from memplatform.processes.workload import Workload
+from memplatform.setup.first_run import FirstRun
 from tests.house import House, free_port, until
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.blending import (
+from memories.conf import conf
+from memories.index.contextual import (
     blend_embedding,
     blend_keywords,
     bm25_weights,
@@ -17,8 +18,7 @@ from memories.blending import (
     normalised,
     sparse_literal,
 )
-from memories.conf import conf
-from memories.text import DIMENSIONS
+from memories.language.text import DIMENSIONS
 
 COUNTS = st.dictionaries(st.integers(1, 60), st.integers(1, 9), max_size=30).map(Counter)
 VECTORS = st.lists(st.floats(-10, 10), min_size=3, max_size=3)

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.choices import ScopeKind
+from memories.language.text import count_tokens
 from memories.models import Entry
-from memories.retrieval.context import context_text
-from memories.retrieval.quotas import Ranked
-from memories.retrieval.statement import Candidate
-from memories.text import count_tokens
+from memories.recall.context import context_text
+from memories.recall.quotas import Ranked
+from memories.recall.ranking import Candidate
 
 NIGHT = datetime(2026, 2, 28, 20, 0, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memories.choices import Category, EntryType, ScopeKind, Source
-from memories.drafts import COLUMN_SLOTS, Draft, check
+from memories.entries.draft import COLUMN_SLOTS, Draft, check
 from memories.exceptions import InvalidDraft
 from memories.models import Scope
 

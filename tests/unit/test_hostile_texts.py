@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from memories.toolcalls import NOT_STORED, scrubbed
-from sessions_app.resetting import is_asked
+from memories.language.redaction import NOT_STORED, scrubbed
+from sessions_app.lifecycle.reset import is_asked
 
 
 @pytest.mark.parametrize("piece", ["<at>", "<at ", "<at></at", "@", "＠a", "/reset<at>"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memories import text
-from memories.likeness import Likeness, compare
+from memories.language import text
+from memories.language.similarity import Likeness, compare
 from tests.unit.merging_pairs import pairs
 
 MERGED = (Likeness.SAME, Likeness.ALIKE)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.retrieval import need as rules
-from memories.retrieval.need import Need, need_of
+from memories.recall.gate import decision as rules
+from memories.recall.gate.decision import Need, need_of
 
 CODE = "def add(a, b):\n    total = a + b\n    return total\n"
 FENCED = "```python\nprint('hello')\nfor i in range(3):\n    print(i)\n```"

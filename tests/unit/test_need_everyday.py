@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.retrieval.need import need_of
+from memories.recall.gate.decision import need_of
 
 FOLDER = Path(__file__).parent / "need"
 LISTS = sorted(path.stem for path in FOLDER.glob("*.txt"))

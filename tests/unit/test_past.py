@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memories.retrieval.past import is_about_the_past, telling_words
+from memories.recall.past_questions import is_about_the_past, telling_words
 
 
 @pytest.mark.parametrize(

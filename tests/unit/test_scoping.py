@@ -8,7 +8,7 @@ import pytest
 
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, ScopeKind, SessionMode
 from memories.exceptions import InvalidAddress
-from memories.scoping import Address, ChannelRules, Resolved, ScopeRef, resolve
+from memories.tenancy.resolver import Address, ChannelRules, Resolved, ScopeRef, resolve
 
 PLATFORMS = ["lark", "dingtalk", "telegram", "wechat"]
 LOCAL = ["cli", "web"]

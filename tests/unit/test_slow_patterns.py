@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from memories import conflicts, names
 from memories.conf import MemorySettings
-from memories.retrieval import asker, need, needless
-from memories.rewording import reporting
+from memories.language import conflicts, names
+from memories.recall import self_questions
+from memories.recall.gate import decision, exclusions
+from memories.verification import reporting_words
 from tests import pumped
 from tests.pumped import Used
 
@@ -17,22 +18,22 @@ WHOLE = 65_536  # characters: as much as a turn may hold
 SECONDS = 0.1
 #: What the product cuts texts to before these meet them; by the beginning of their name.
 BOUNDS = {
-    "memories.names.": names.LOOK_CHARS,
-    "memories.names:": names.LOOK_CHARS,
-    "memories.retrieval.needless_words.ACKNOWLEDGEMENT": needless.ACKNOWLEDGEMENT_CHARS,
-    "memories.retrieval.needless_words.SMALL_TALK": needless.SMALL_TALK_CHARS,
-    "memories.retrieval.asker.": asker.LOOK_CHARS,
-    "memories.retrieval.world.": 2 * need.LOOK_CHARS + 1,
-    "memories.retrieval.need": 2 * need.LOOK_CHARS + 1,
-    "memories.retrieval.past._SPOKEN": need.LOOK_CHARS,
-    "memories.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
-    "memories.rewording.reporting.OPEN": reporting.OPEN_CHARS,
-    "memories.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
-    "memories.differences._MADE_OF_KNOWN": 8,
-    "memories.outdating.": 600,  # what is longer is no statement about one thing
-    "memories.retrieval.general_questions.": 2 * need.LOOK_CHARS + 1,
-    "memories.rewording.amounts:": 100,  # an amount that was read before
-    "memories.rewording.dated:": 100,
+    "memories.language.names.": names.LOOK_CHARS,
+    "memories.language.names:": names.LOOK_CHARS,
+    "memories.recall.gate.vocabulary.ACKNOWLEDGEMENT": exclusions.ACKNOWLEDGEMENT_CHARS,
+    "memories.recall.gate.vocabulary.SMALL_TALK": exclusions.SMALL_TALK_CHARS,
+    "memories.recall.self_questions.": self_questions.LOOK_CHARS,
+    "memories.recall.gate.world_knowledge.": 2 * decision.LOOK_CHARS + 1,
+    "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
+    "memories.recall.past_questions._SPOKEN": decision.LOOK_CHARS,
+    "memories.language.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
+    "memories.verification.polarity.OPEN": reporting_words.OPEN_CHARS,
+    "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
+    "memories.language.differences._MADE_OF_KNOWN": 8,
+    "memories.language.contradiction.": 600,  # what is longer is no statement about one thing
+    "memories.recall.gate.general_questions.": 2 * decision.LOOK_CHARS + 1,
+    "memories.verification.amounts:": 100,  # an amount that was read before
+    "memories.verification.relative_dates:": 100,
     "memories.conf:": 1_000,  # what an operator sets
 }
 MOST_TEXTS = 300  # made of one pattern
@@ -125,9 +126,9 @@ def test_a_pattern_reads_a_text_made_against_it_in_no_time(one: Used) -> None:
 def test_every_kind_of_pattern_is_found() -> None:
     """In a module, in a list, in an object, and where it is used."""
     found = {one.name for one in pumped.patterns()}
-    assert {"sessions_app.resetting._MENTION", "memories.toolcalls._FORMS[0]"} <= found
-    assert any(name.startswith("memories.conflicts._RELATIONS[0]") for name in found)
-    assert any(re.fullmatch(r"memories\.scoping:\d+", name) for name in found)
+    assert {"sessions_app.lifecycle.reset._MENTION", "memories.language.redaction._FORMS[0]"} <= found
+    assert any(name.startswith("memories.language.conflicts._RELATIONS[0]") for name in found)
+    assert any(re.fullmatch(r"memories\.tenancy\.resolver:\d+", name) for name in found)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memories.choices import DmScope
 from memories.exceptions import InvalidAddress
-from memories.scoping import Address, ChannelRules, resolve
+from memories.tenancy.resolver import Address, ChannelRules, resolve
 
 HASH = "0" * 32
 #: platform, account, chat → the speaker; None: nobody can tell.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories import substance
+from memories.language import entities
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,9 @@ from memories import substance
     ],
 )
 def test_numbers_and_dates_are_told(content: str, numbers: set[str]) -> None:
-    assert substance.numbers(content) >= numbers
+    assert entities.numbers(content) >= numbers
     if not numbers:
-        assert substance.numbers(content) == set()
+        assert entities.numbers(content) == set()
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def test_numbers_and_dates_are_told(content: str, numbers: set[str]) -> None:
     ],
 )
 def test_names_are_told(content: str, names: set[str]) -> None:
-    assert substance.names(content) >= names
+    assert entities.names(content) >= names
     if not names:
-        assert substance.names(content) == set()
+        assert entities.names(content) == set()
 
 
 def test_coverage_is_the_share_of_words_that_are_said_too() -> None:
-    assert substance.coverage("the green bicycle", "a bicycle that is green") == 1.0
-    assert substance.coverage("the green bicycle", "a river in spring") == 0.0
+    assert entities.coverage("the green bicycle", "a bicycle that is green") == 1.0
+    assert entities.coverage("the green bicycle", "a river in spring") == 0.0

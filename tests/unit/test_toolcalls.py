@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memories.toolcalls import NOT_STORED, ToolCall, is_secret_name, scrubbed, sequence_of, without_secrets
+from memories.language.redaction import NOT_STORED, ToolCall, is_secret_name, scrubbed, sequence_of, without_secrets
 
 
 @pytest.mark.parametrize(

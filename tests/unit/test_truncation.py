@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.capture import turn_text
-from memories.text import ELLIPSIS, count_tokens, first_tokens, last_tokens, smart_truncate
+from memories.consolidation.capture import turn_text
+from memories.language.text import ELLIPSIS, count_tokens, first_tokens, last_tokens, smart_truncate
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=600)
 

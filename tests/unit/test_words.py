@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memories import text
+from memories.language import text
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200)
 

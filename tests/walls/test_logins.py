@@ -7,13 +7,12 @@ import psycopg
 import pytest
 from django.db import ProgrammingError, connection, transaction
 
-from memories import store
+from memories import entries
 from memories.models import Change, Entry, Workspace
 from memories.models.change import forget_history
-from memplatform import database_checks, database_roles
-from memplatform import database_rights as rights
-from memplatform.database_roles import Way
-from memplatform.logins import PROCESSES, address_of, password_of, role_of_owner
+from memplatform.database import checks, rights, roles
+from memplatform.database.logins import PROCESSES, address_of, password_of, role_of_owner
+from memplatform.database.roles import Way
 from tests.conftest import acting_as, make_draft, make_key, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -104,26 +103,26 @@ def test_row_security_cannot_be_switched_off_by_a_setting(web: Login) -> None:
 
 
 def test_every_process_has_its_login_and_what_it_needs() -> None:
-    assert [database_roles.way_of(process) for process in PROCESSES] == [Way.LOGIN] * 3
-    assert database_checks.problems() == []
+    assert [roles.way_of(process) for process in PROCESSES] == [Way.LOGIN] * 3
+    assert checks.problems() == []
 
 
 def test_a_missing_grant_is_named_in_one_sentence_and_given_back_by_migrating() -> None:
     with connection.cursor() as cursor:
         cursor.execute("REVOKE INSERT, UPDATE ON memories_scope FROM memplatform_web")
-    (problem,) = database_checks.problems()
+    (problem,) = checks.problems()
     assert problem.is_error
     assert problem.text == "The database role memplatform_web lacks INSERT, UPDATE ON memories_scope."
-    database_roles.ensure()
-    assert database_checks.problems() == []
+    roles.ensure()
+    assert checks.problems() == []
 
 
 def test_a_right_too_many_is_told_and_taken_by_migrating() -> None:
     with connection.cursor() as cursor:
         cursor.execute("GRANT DELETE ON memories_change TO memplatform_worker")
-    (problem,) = database_checks.problems()
+    (problem,) = checks.problems()
     assert problem.text == "The database role memplatform_worker may do more than it should: DELETE ON memories_change."
-    database_roles.ensure()
+    roles.ensure()
     assert rights.unwanted("memplatform_worker") == []
 
 
@@ -131,14 +130,14 @@ def test_a_new_table_behind_the_wall_is_open_to_the_worker_after_migrating() -> 
     with connection.cursor() as cursor:
         cursor.execute("DROP POLICY every_workspace ON memories_entry")
     text = "The database role memplatform_embedder lacks POLICY every_workspace ON memories_entry."
-    assert text in [problem.text for problem in database_checks.problems()]
-    database_roles.ensure()
-    assert database_checks.problems() == []
+    assert text in [problem.text for problem in checks.problems()]
+    roles.ensure()
+    assert checks.problems() == []
 
 
 def test_without_a_workspace_neither_keys_nor_members_nor_work_are_seen(workspace: Workspace, now: Any) -> None:
     make_key(workspace)
-    store.remember(make_draft(make_scope(workspace), "tea"), now=now, actor="test")
+    entries.remember(make_draft(make_scope(workspace), "tea"), now=now, actor="test")
     seen = {}
     with acting_as("memplatform_web"), connection.cursor() as cursor:
         for table in ("bot", "botkey", "member", "staleentry", "jobrun", "secret", "entry", "change", "scope"):
@@ -149,7 +148,7 @@ def test_without_a_workspace_neither_keys_nor_members_nor_work_are_seen(workspac
 
 def test_the_worker_sees_every_workspace(workspace: Workspace, stranger: Workspace, now: Any) -> None:
     for owner in (workspace, stranger):
-        store.remember(make_draft(make_scope(owner), "tea"), now=now, actor="test")
+        entries.remember(make_draft(make_scope(owner), "tea"), now=now, actor="test")
     with acting_as("memplatform_worker"):
         assert Entry.objects.count() == 2
 
@@ -158,7 +157,7 @@ def test_the_worker_sees_every_workspace(workspace: Workspace, stranger: Workspa
 def test_history_goes_with_a_removed_row_and_stays_with_one_that_exists(
     workspace: Workspace, now: Any, role: str
 ) -> None:
-    entry = store.remember(make_draft(make_scope(workspace), "tea"), now=now, actor="test").entry
+    entry = entries.remember(make_draft(make_scope(workspace), "tea"), now=now, actor="test").entry
     pk = entry.pk
     mine = Change.objects.filter(table_name="memories_entry", row_id=pk)
     with acting_as(role), pytest.raises(ProgrammingError, match="still exists is kept"), transaction.atomic():

@@ -4,15 +4,15 @@ import pytest
 from django.db import connection
 from django_q.tasks import async_task
 
-from memories import walls
 from memories.models import Workspace
+from memories.tenancy import row_level_security
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_queueing_work_does_not_leave_the_wall(workspace: Workspace) -> None:
     """django-q closes what it takes for an old connection, and with it what this request may see."""
-    walls.enter([workspace.pk])
+    row_level_security.enter([workspace.pk])
     try:
         connection.close_at = 0.0  # as in a web process, whose connections go back to their pool
         async_task("memplatform.tasks.pulse")
@@ -20,4 +20,4 @@ def test_queueing_work_does_not_leave_the_wall(workspace: Workspace) -> None:
             cursor.execute("SELECT current_setting('memplatform.workspaces', true)")
             assert cursor.fetchone() == (f"{{{workspace.pk}}}",)
     finally:
-        walls.leave()
+        row_level_security.leave()

@@ -6,8 +6,9 @@ import pytest
 from django.db import connection, transaction
 from django.db.utils import ProgrammingError
 
-from memories import store, walls
+from memories import entries
 from memories.models import Entry, Scope, Workspace
+from memories.tenancy import row_level_security
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
 
 WALLED = """
@@ -20,16 +21,16 @@ WALLED = """
 def as_the_web(db: None) -> Iterator[None]:
     """This connection acts as the web's role, as every web process does."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {walls.WEB_ROLE}")
+        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
         yield
-        walls.leave()
+        row_level_security.leave()
         cursor.execute("RESET ROLE")
 
 
 @pytest.fixture
 def two_memories(workspace: Workspace, stranger: Workspace) -> tuple[Entry, Entry]:
     return tuple(  # type: ignore[return-value]
-        store.remember(make_draft(make_scope(owner), f"{owner.name} likes tea"), now=NOW, actor="test").entry
+        entries.remember(make_draft(make_scope(owner), f"{owner.name} likes tea"), now=NOW, actor="test").entry
         for owner in (workspace, stranger)
     )
 
@@ -48,7 +49,7 @@ def test_without_a_workspace_nothing_is_seen(two_memories: tuple[Entry, Entry], 
 def test_a_query_that_forgot_its_workspace_sees_one_only(
     two_memories: tuple[Entry, Entry], workspace: Workspace, as_the_web: None
 ) -> None:
-    walls.enter([workspace.pk])
+    row_level_security.enter([workspace.pk])
     assert list(Entry.objects.all()) == [two_memories[0]]
     with connection.cursor() as cursor:
         cursor.execute("SELECT content FROM memories_entry WHERE content LIKE '%tea'")
@@ -58,7 +59,7 @@ def test_a_query_that_forgot_its_workspace_sees_one_only(
 def test_a_row_cannot_be_written_into_another_workspace(
     stranger: Workspace, workspace: Workspace, as_the_web: None
 ) -> None:
-    walls.enter([workspace.pk])
+    row_level_security.enter([workspace.pk])
     with pytest.raises(ProgrammingError, match="row-level security"), transaction.atomic():
         Scope.objects.create(workspace=stranger, key="main", kind="user")
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import batch, embedder, store
+from memories import batches, entries
 from memories.choices import BatchVerb, BufferState, EntryType, Source
+from memories.index import worker
 from memories.models import (
     DailyEvent,
     Entry,
@@ -20,8 +21,8 @@ from memories.models import (
     StaleEntry,
     Workspace,
 )
-from memplatform import schedules
-from memplatform.jobs import Claim, perform
+from memplatform.jobs import registry
+from memplatform.jobs.runs import Claim, perform
 from sessions_app.models import SessionEvent
 from tests.batches.conftest import planned, step
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
@@ -47,12 +48,12 @@ def furnished(workspace: Workspace, api: Api, settings: Any) -> Workspace:
     Parcel.objects.filter(pk=parked.pk).update(state=BufferState.PARKED, sealed=True)
     frozen = make_scope(workspace, "telegram:direct_u44")
     for place in (scope, frozen):
-        gone = store.remember(make_draft(place, "gone long ago"), now=NOW, actor="t").entry
-        store.expire(gone, now=NOW - timedelta(days=200), actor="job:expire", suppress=False)
+        gone = entries.remember(make_draft(place, "gone long ago"), now=NOW, actor="t").entry
+        entries.expire(gone, now=NOW - timedelta(days=200), actor="job:expire", suppress=False)
         turns = {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE, "slots": {"sender_id": "u42"}}
-        store.remember(make_draft(place, "the parcel came on Tuesday", **turns), now=NOW, actor="t")
+        entries.remember(make_draft(place, "the parcel came on Tuesday", **turns), now=NOW, actor="t")
         debug = {"type": EntryType.FACT, "tier": 2, "source": Source.EXTRACTION, "category": "debug"}
-        store.remember(make_draft(place, "the log said line 7", **debug), now=NOW, actor="t")
+        entries.remember(make_draft(place, "the log said line 7", **debug), now=NOW, actor="t")
     Scope.objects.filter(pk=frozen.pk).update(frozen=True)
     ScopeTerm.objects.filter(scope=scope).update(entries=99)
     DailyEvent.objects.create(
@@ -61,7 +62,7 @@ def furnished(workspace: Workspace, api: Api, settings: Any) -> Workspace:
     )  # fmt: skip
     JobRun.objects.create(job="x", workspace=workspace, local_date=NOW.date(), started_at=NOW, taken_at=NOW)
     begun = planned(scope, [step(BatchVerb.EXPIRE, Entry.objects.filter(scope=scope).live().earliest("pk"))])
-    batch.start(begun)
+    batches.start(begun)
     return workspace
 
 
@@ -90,11 +91,11 @@ def everything() -> dict[str, Any]:
 ELSEWHERE = {"expire", "purge", "compress", "compress-days", "tick", "clean-events"}
 
 
-@pytest.mark.parametrize("job", sorted(schedules.DRY.keys() - ELSEWHERE))
+@pytest.mark.parametrize("job", sorted(registry.DRY.keys() - ELSEWHERE))
 def test_it_counts_what_is_done_then(job: str, furnished: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("memories.tasks", "sessions_app.tasks"):
         monkeypatch.setattr(f"{place}.timezone.now", lambda: LATER)
-    embedder.drain(now=NOW)
+    worker.drain(now=NOW)
     if job == "repair-index":
         EntryIndex.objects.all().delete()
         listed = Entry.objects.live().earliest("pk")

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from memories import expiry, store
-from memories.batch import carrying
+from memories import entries
+from memories.batches import apply
 from memories.choices import EntryType, ScopeKind, Source
+from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Change, Entry, Policy, Scope, StaleEntry, Suppression, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
 
@@ -19,7 +20,7 @@ def remember(scope: Scope, content: str, *, days_ago: float, **kwargs: Any) -> E
     stated = NOW - timedelta(days=days_ago)
     kwargs = {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE} | kwargs
     kwargs["slots"] = {"sender_id": "u42"} | kwargs.get("slots", {})
-    return store.remember(make_draft(scope, content, at=stated, **kwargs), now=stated, actor="test").entry
+    return entries.remember(make_draft(scope, content, at=stated, **kwargs), now=stated, actor="test").entry
 
 
 def expire(workspace: Workspace, run: str = "expire:1:2026-03-01") -> dict[str, int]:
@@ -105,7 +106,7 @@ def test_it_is_soft_recorded_and_bundled_by_scope(workspace: Workspace, scope: S
 def test_large_scopes_are_done_in_small_transactions(
     workspace: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(carrying, "CHUNK", 3)
+    monkeypatch.setattr(apply, "CHUNK", 3)
     for animal in ("ants", "bears", "cats", "dogs", "eels", "foxes", "goats"):
         remember(scope, f"we talked of {animal}", days_ago=40)
     assert expire(workspace) == {"scopes": 1, "entries": 7}
@@ -118,18 +119,18 @@ def test_large_scopes_are_done_in_small_transactions(
 def test_a_run_that_was_killed_half_way_is_finished_in_the_same_batch(
     workspace: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(carrying, "CHUNK", 1)
+    monkeypatch.setattr(apply, "CHUNK", 1)
     for animal in ("ants", "bears"):
         remember(scope, f"we talked of {animal}", days_ago=40)
     with monkeypatch.context() as crash, pytest.raises(ConnectionAbortedError):
-        calls = iter([store.take_out])
+        calls = iter([entries.take_out])
 
-        def once(*args: Any, **kwargs: Any) -> store.Done:
+        def once(*args: Any, **kwargs: Any) -> entries.Done:
             for call in calls:
                 return call(*args, **kwargs)
             raise ConnectionAbortedError
 
-        crash.setattr(store, "take_out", once)
+        crash.setattr(entries, "take_out", once)
         expire(workspace)
     assert len(expired()) == 1
     assert expire(workspace)["entries"] == 2
@@ -145,7 +146,7 @@ def test_the_neighbours_are_blended_anew_and_nothing_is_suppressed(workspace: Wo
     expire(workspace)
     assert StaleEntry.objects.filter(entry=neighbour).exists()
     assert not Suppression.objects.exists()
-    again = store.remember(make_draft(scope, "the parcel came on Tuesday"), now=NOW, actor="test")
+    again = entries.remember(make_draft(scope, "the parcel came on Tuesday"), now=NOW, actor="test")
     assert again.outcome == "created"
 
 

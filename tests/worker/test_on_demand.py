@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django_q.models import OrmQ
 
-from memories import store
+from memories import entries
 from memories.choices import EntryType, JobState, Source
 from memories.models import Batch, BatchChange, Entry, JobRun, Policy, Scope, Workspace
-from memplatform import jobs, on_demand, schedules, tasks
-from memplatform.schedules import JOBS, Job
+from memplatform import tasks
+from memplatform.jobs import on_demand, registry, runs
+from memplatform.jobs.registry import JOBS, Job
 from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +23,7 @@ def old(scope: Scope, *contents: str) -> None:
     stated = NOW - timedelta(days=400)
     turn = {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE, "slots": {"sender_id": "u42"}}
     for content in contents:
-        store.remember(make_draft(scope, content, at=stated, **turn), now=stated, actor="test")
+        entries.remember(make_draft(scope, content, at=stated, **turn), now=stated, actor="test")
 
 
 def asked(job: str, workspace: Workspace | None, **kwargs: Any) -> JobRun:
@@ -41,8 +42,8 @@ def test_a_run_for_the_asking_is_done_once_and_leaves_the_night_its_own(workspac
     assert (run.state, run.counts, run.actor) == (JobState.DONE, {"scopes": 1, "entries": 2}, "user:ann")
     tasks.perform(run.pk)
     assert Batch.objects.count() == 1
-    assert (workspace.pk, NIGHT.date()) in jobs.due("expire", now=NIGHT)
-    assert jobs.claim_next("expire", now=NIGHT) is not None
+    assert (workspace.pk, NIGHT.date()) in runs.due("expire", now=NIGHT)
+    assert runs.claim_next("expire", now=NIGHT) is not None
 
 
 def test_a_dry_run_counts_and_changes_nothing(workspace: Workspace, scope: Scope) -> None:
@@ -53,10 +54,10 @@ def test_a_dry_run_counts_and_changes_nothing(workspace: Workspace, scope: Scope
 
 
 def test_every_job_has_a_dry_run() -> None:
-    assert schedules.DRY.keys() == JOBS.keys()
+    assert registry.DRY.keys() == JOBS.keys()
 
 
-@pytest.mark.parametrize("job", sorted(schedules.DRY))
+@pytest.mark.parametrize("job", sorted(registry.DRY))
 def test_every_dry_run_says_what_would_be_done_in_counts(job: str, workspace: Workspace, scope: Scope) -> None:
     old(scope, "the parcel came on Tuesday")
     before = list(Entry.objects.values()), BatchChange.objects.exclude(state="planned").count()
@@ -77,8 +78,8 @@ def test_the_batch_says_by_which_version_of_the_policies_it_acted(workspace: Wor
 @pytest.fixture
 def working(monkeypatch: pytest.MonkeyPatch) -> None:
     table = {"expire": Job(f"{__name__}.work", JOBS["expire"].cadence, "A9", "")}
-    monkeypatch.setattr(jobs, "JOBS", table)
-    monkeypatch.setattr(jobs, "REPORTS_EVERY", 0.0)
+    monkeypatch.setattr(runs, "JOBS", table)
+    monkeypatch.setattr(runs, "REPORTS_EVERY", 0.0)
 
 
 _seen: list[dict[str, int]] = []
@@ -113,7 +114,7 @@ def test_what_goes_wrong_is_final_and_told(workspace: Workspace, monkeypatch: py
     def break_down(*_args: Any, **_kwargs: Any) -> None:
         raise LookupError("nothing there")
 
-    monkeypatch.setattr("memories.expiry.expire_due", break_down)
+    monkeypatch.setattr("memories.lifecycle.expiry.expire_due", break_down)
     run = on_demand.ask("expire", workspace, actor="user:ann", now=NIGHT)
     with pytest.raises(LookupError):
         tasks.perform(run.pk)
@@ -137,12 +138,12 @@ def test_every_job_of_the_platform_runs_for_the_asking_too(workspace: Workspace)
 
 
 def test_what_jobs_did_is_listed_for_ninety_days(workspace: Workspace) -> None:
-    from memories import upkeep
+    from memories.lifecycle import maintenance
 
     for days in (89, 91):
         JobRun.objects.create(
             job="expire", workspace=workspace, local_date=(NOW - timedelta(days=days)).date(),
             started_at=NOW - timedelta(days=days), state=JobState.DONE,
         )  # fmt: skip
-    assert upkeep.clean_up(now=NOW)["job_runs"] == 1
+    assert maintenance.clean_up(now=NOW)["job_runs"] == 1
     assert JobRun.objects.get().started_at == NOW - timedelta(days=89)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memplatform.progress import Progress
+from memplatform.jobs.progress import Progress
 
 TIMEOUT = 600.0
 

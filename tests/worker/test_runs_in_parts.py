@@ -14,7 +14,8 @@ from django_q.models import OrmQ
 
 from memories.choices import JobState
 from memories.models import Batch, Entry, JobRun, Scope, Workspace
-from memplatform import jobs, on_demand, tasks
+from memplatform import tasks
+from memplatform.jobs import on_demand, runs
 from tests.conftest import make_scope
 from tests.expiry.test_killed import EACH, many
 from tests.processes import database_url
@@ -36,7 +37,7 @@ def the_next_task() -> None:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A task has its time for one row."""
-    monkeypatch.setattr("memories.batch.carrying.CHUNK", 1)
+    monkeypatch.setattr("memories.batches.apply.CHUNK", 1)
     monkeypatch.setattr("memories.tasks.LONGEST_SECONDS", -1)
     monkeypatch.setattr("memories.tasks.REST_SECONDS", 0.0)
 
@@ -44,9 +45,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db
 def test_it_is_running_until_the_last_task_ends_it(workspace: Workspace, scope: Scope, short: None) -> None:
     old(scope, "the parcel came on Tuesday", "包裹周二到了", "a bicycle stands in the hall")
-    claim = jobs.claim_next("expire", now=NIGHT)
+    claim = runs.claim_next("expire", now=NIGHT)
     assert claim
-    jobs.perform(claim, now=NIGHT)
+    runs.perform(claim, now=NIGHT)
     for entries in (1, 2, 3):
         run = JobRun.objects.get()
         assert (run.state, run.counts, run.started_at) == (JobState.RUNNING, {"scopes": 0, "entries": entries}, NIGHT)
@@ -78,17 +79,17 @@ def test_one_whose_next_task_was_lost_is_taken_over(
     workspace: Workspace, scope: Scope, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old(scope, "the parcel came on Tuesday", "包裹周二到了")
-    first = jobs.claim_next("expire", now=NIGHT)
+    first = runs.claim_next("expire", now=NIGHT)
     assert first
-    jobs.perform(first, now=NIGHT)
+    runs.perform(first, now=NIGHT)
     OrmQ.objects.all().delete()
-    assert jobs.claim_next("expire", now=NIGHT + timedelta(minutes=5)) is None
+    assert runs.claim_next("expire", now=NIGHT + timedelta(minutes=5)) is None
     monkeypatch.setattr("memories.tasks.LONGEST_SECONDS", 300)
-    later = NIGHT + jobs.abandoned_after() + timedelta(seconds=1)
-    second = jobs.claim_next("expire", now=later)
+    later = NIGHT + runs.abandoned_after() + timedelta(seconds=1)
+    second = runs.claim_next("expire", now=later)
     assert second and (second.attempt, second.so_far) == (2, {"scopes": 0, "entries": 1})
-    assert jobs.claim_again(second.run_id, 1, now=later) is None  # the lost task turns up
-    jobs.perform(second, now=later)
+    assert runs.claim_again(second.run_id, 1, now=later) is None  # the lost task turns up
+    runs.perform(second, now=later)
     run = JobRun.objects.get()
     assert (run.state, run.counts, run.started_at) == (JobState.DONE, {"scopes": 1, "entries": 2}, NIGHT)
 
@@ -105,11 +106,11 @@ def test_days_that_several_tasks_have_made_into_facts_are_added_up(
         told.append(JobRun.objects.get().counts)
         return parts.pop(0)
 
-    monkeypatch.setattr("memories.compression.compress_days", work)
-    monkeypatch.setattr(jobs, "REPORTS_EVERY", 0.0)
-    claim = jobs.claim_next("compress-days", now=NIGHT)
+    monkeypatch.setattr("memories.consolidation.compression.compress_days", work)
+    monkeypatch.setattr(runs, "REPORTS_EVERY", 0.0)
+    claim = runs.claim_next("compress-days", now=NIGHT)
     assert claim
-    jobs.perform(claim, now=NIGHT)
+    runs.perform(claim, now=NIGHT)
     assert JobRun.objects.get().counts == {"days": 3, "facts": 2, "waiting": 4}
     the_next_task()
     run = JobRun.objects.get()
@@ -143,7 +144,7 @@ def test_killed_twice_between_and_within_its_parts_it_tells_all_of_it(workspace:
         assert (run.state, run.finished_at) == (JobState.RUNNING, None)
         assert run.counts.get("entries", 0) <= Entry.objects.expired().count()
         OrmQ.objects.all().delete()
-        at += jobs.abandoned_after() + timedelta(seconds=1)
+        at += runs.abandoned_after() + timedelta(seconds=1)
     with worker(at) as last:
         assert last.wait(120) == 0
     run = JobRun.objects.get()

@@ -9,8 +9,9 @@ from django.db import connection
 from django_q.models import OrmQ
 
 from memories.models import JobRun, Workspace
-from memplatform import jobs, schedules, tasks
-from memplatform.schedules import Job
+from memplatform import tasks
+from memplatform.jobs import registry, runs
+from memplatform.jobs.registry import Job
 
 HALF_PAST_THREE = time(3, 30)
 NIGHT = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
@@ -46,14 +47,14 @@ def utc(text: str) -> datetime:
     ],
 )
 def test_a_date_is_due_when_its_hour_has_come_there(zone: str, at: time, now: str, due: date) -> None:
-    assert jobs.newest_due(at, zone, utc(now)) == due
+    assert runs.newest_due(at, zone, utc(now)) == due
 
 
 @pytest.mark.parametrize("zone", ["Asia/Kathmandu", "America/Sao_Paulo", "Europe/Berlin", "Australia/Lord_Howe"])
 def test_over_a_year_of_ticks_every_date_is_due_once_and_in_order(zone: str) -> None:
     moment, seen = utc("2017-10-01 00:00"), []
     while moment < utc("2018-12-31 00:00"):
-        day = jobs.newest_due(HALF_PAST_THREE, zone, moment)
+        day = runs.newest_due(HALF_PAST_THREE, zone, moment)
         if not seen or seen[-1] != day:
             seen.append(day)
         moment += timedelta(minutes=15)
@@ -64,8 +65,8 @@ def test_over_a_year_of_ticks_every_date_is_due_once_and_in_order(zone: str) -> 
 def nightly(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """One job at half past three, and how it was called."""
     calls: list[dict[str, Any]] = []
-    monkeypatch.setattr(schedules, "JOBS", table := {"expire": Job(f"{__name__}.on_trial", HALF_PAST_THREE, "A9", "")})
-    monkeypatch.setattr(jobs, "JOBS", table)
+    monkeypatch.setattr(registry, "JOBS", table := {"expire": Job(f"{__name__}.on_trial", HALF_PAST_THREE, "A9", "")})
+    monkeypatch.setattr(runs, "JOBS", table)
     monkeypatch.setattr(f"{__name__}._calls", calls)
     return calls
 
@@ -86,8 +87,8 @@ _FAILING: set[int] = set()
 def run_all(now: datetime) -> int:
     """Everything that is due, as the tick's tasks would do it one after the other."""
     count = 0
-    while claim := jobs.claim_next("expire", now=now):
-        jobs.perform(claim, now=now)
+    while claim := runs.claim_next("expire", now=now):
+        runs.perform(claim, now=now)
         count += 1
     return count
 
@@ -116,7 +117,7 @@ EVES = [
 def test_over_a_change_of_the_clocks_every_local_date_runs_once(
     workspace: Workspace, nightly: list[Any], zone: str, begun: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(jobs.JOBS, "expire", Job(f"{__name__}.on_trial", time(2, 30), "A9", ""))
+    monkeypatch.setitem(runs.JOBS, "expire", Job(f"{__name__}.on_trial", time(2, 30), "A9", ""))
     Workspace.objects.update(time_zone=zone)
     first = utc(f"{begun} 12:00")
     for half_hour in range(3 * 24 * 2):
@@ -145,19 +146,19 @@ def test_of_many_missed_nights_only_the_newest_is_made_up_for(workspace: Workspa
 def test_workspaces_far_apart_run_at_their_own_hour(workspace: Workspace, nightly: list[Any]) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(time_zone="Asia/Kathmandu")
     Workspace.objects.create(name="west", time_zone="America/Sao_Paulo")
-    assert [str(day) for _, day in jobs.due("expire", now=utc("2026-03-01 21:45"))] == ["2026-03-02", "2026-03-01"]
+    assert [str(day) for _, day in runs.due("expire", now=utc("2026-03-01 21:45"))] == ["2026-03-02", "2026-03-01"]
 
 
 @pytest.mark.django_db
 def test_a_run_whose_process_died_is_taken_over_at_most_twice_and_then_failed(
     workspace: Workspace, nightly: list[Any]
 ) -> None:
-    later = jobs.abandoned_after() + timedelta(seconds=1)
+    later = runs.abandoned_after() + timedelta(seconds=1)
     for attempt in (1, 2, 3):
-        claim = jobs.claim_next("expire", now=NIGHT + (attempt - 1) * later)
+        claim = runs.claim_next("expire", now=NIGHT + (attempt - 1) * later)
         assert claim and claim.attempt == attempt
-        assert jobs.claim_next("expire", now=NIGHT + (attempt - 1) * later + timedelta(minutes=5)) is None
-    assert jobs.claim_next("expire", now=NIGHT + 3 * later) is None
+        assert runs.claim_next("expire", now=NIGHT + (attempt - 1) * later + timedelta(minutes=5)) is None
+    assert runs.claim_next("expire", now=NIGHT + 3 * later) is None
     run = JobRun.objects.get()
     assert (run.state, run.attempts, run.error) == ("failed", 3, "its process ended")
 
@@ -166,7 +167,7 @@ def test_a_run_whose_process_died_is_taken_over_at_most_twice_and_then_failed(
 def test_a_run_that_was_overtaken_by_the_next_date_is_failed_and_not_run(
     workspace: Workspace, nightly: list[Any]
 ) -> None:
-    jobs.claim_next("expire", now=NIGHT)  # and its process dies
+    runs.claim_next("expire", now=NIGHT)  # and its process dies
     assert run_all(NIGHT + timedelta(days=1)) == 1
     assert [run.state for run in JobRun.objects.order_by("local_date")] == ["failed", "done"]
 
@@ -176,13 +177,13 @@ def test_what_goes_wrong_is_kept_and_tried_again(
     workspace: Workspace, nightly: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"{__name__}._FAILING", {1})
-    claim = jobs.claim_next("expire", now=NIGHT)
+    claim = runs.claim_next("expire", now=NIGHT)
     assert claim
     with pytest.raises(LookupError):
-        jobs.perform(claim, now=NIGHT)
+        runs.perform(claim, now=NIGHT)
     run = JobRun.objects.get()
     assert (run.state, run.error) == ("running", "LookupError: nothing there")
-    assert run_all(NIGHT + jobs.abandoned_after() + timedelta(seconds=1)) == 1
+    assert run_all(NIGHT + runs.abandoned_after() + timedelta(seconds=1)) == 1
     run.refresh_from_db()
     assert (run.state, run.attempts, run.error) == ("done", 2, "")
 
@@ -193,22 +194,22 @@ def test_after_the_third_failure_it_stays_failed(
 ) -> None:
     monkeypatch.setattr(f"{__name__}._FAILING", {1, 2, 3})
     for attempt in range(3):
-        claim = jobs.claim_next("expire", now=NIGHT + attempt * timedelta(minutes=15))
+        claim = runs.claim_next("expire", now=NIGHT + attempt * timedelta(minutes=15))
         assert claim
         with pytest.raises(LookupError):
-            jobs.perform(claim, now=NIGHT)
+            runs.perform(claim, now=NIGHT)
     assert run_all(NIGHT + timedelta(hours=1)) == 0
     assert JobRun.objects.get().state == "failed"
 
 
 @pytest.mark.django_db
 def test_a_late_finish_of_a_run_that_was_taken_over_changes_nothing(workspace: Workspace, nightly: list[Any]) -> None:
-    first = jobs.claim_next("expire", now=NIGHT)
-    second = jobs.claim_next("expire", now=NIGHT + jobs.abandoned_after() + timedelta(seconds=1))
+    first = runs.claim_next("expire", now=NIGHT)
+    second = runs.claim_next("expire", now=NIGHT + runs.abandoned_after() + timedelta(seconds=1))
     assert first and second
-    jobs.perform(first, now=NIGHT)
+    runs.perform(first, now=NIGHT)
     assert JobRun.objects.get().state == "running"
-    jobs.perform(second, now=NIGHT)
+    runs.perform(second, now=NIGHT)
     assert JobRun.objects.get().state == "done"
 
 
@@ -238,7 +239,7 @@ def test_of_many_at_once_one_gets_the_claim(nightly: list[Any]) -> None:
 
     def grab() -> None:
         together.wait()
-        claims.append(jobs.claim_next("expire", now=NIGHT))
+        claims.append(runs.claim_next("expire", now=NIGHT))
         connection.close()
 
     threads = [threading.Thread(target=grab) for _ in range(6)]

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import embedder, embeddings, store, upkeep
+from memories import embeddings
+from memories import entries as store
 from memories.embeddings.cache import cached
+from memories.index import worker
+from memories.lifecycle import maintenance
 from memories.models import (
     BotKey,
     EmbeddingCache,
@@ -32,13 +35,13 @@ pytestmark = pytest.mark.django_db
 def entries(scope: Scope) -> list[Entry]:
     texts = ["the parcel came on Tuesday", "a bicycle stands in the hall", "我的猫叫年糕"]
     made = [store.remember(make_draft(scope, text), now=NOW, actor="test").entry for text in texts]
-    embedder.drain(now=NOW)
+    worker.drain(now=NOW)
     assert not StaleEntry.objects.exists()
     return made
 
 
 def find() -> int:
-    return upkeep.find_unindexed(now=NOW)["entries"]
+    return maintenance.find_unindexed(now=NOW)["entries"]
 
 
 def test_where_all_is_indexed_nothing_is_found(entries: list[Entry]) -> None:
@@ -58,7 +61,7 @@ def test_a_straggler_is_found_and_healed(entries: list[Entry], lose: Any) -> Non
     lose(entries[1])
     assert find() == 1
     assert StaleEntry.objects.get().entry_id == entries[1].pk
-    embedder.drain(now=NOW)
+    worker.drain(now=NOW)
     assert find() == 0
     assert EntryIndex.objects.get(entry=entries[1]).embedding is not None
 
@@ -94,7 +97,7 @@ def test_word_counts_are_what_the_live_entries_say(entries: list[Entry], scope: 
         cursor.execute("UPDATE memories_scopeterm SET entries = 99 WHERE term = %s", [first])
         cursor.execute("DELETE FROM memories_scopeterm WHERE term = %s", [entries[2].terms[0]])
     version = Scope.objects.get().version
-    assert upkeep.count_terms_anew(workspace.pk) == {"scopes": 1, "frozen": 0}
+    assert maintenance.count_terms_anew(workspace.pk) == {"scopes": 1, "frozen": 0}
     expected = Counter(entries[1].terms) + Counter(entries[2].terms)
     assert dict(ScopeTerm.objects.values_list("term", "entries")) == dict(expected)
     counted = Scope.objects.get()
@@ -105,7 +108,7 @@ def test_word_counts_are_what_the_live_entries_say(entries: list[Entry], scope: 
 
 def test_right_counts_are_left_as_they_are(entries: list[Entry], workspace: Workspace) -> None:
     before = Scope.objects.get().version
-    assert upkeep.count_terms_anew(workspace.pk) == {"scopes": 0, "frozen": 0}
+    assert maintenance.count_terms_anew(workspace.pk) == {"scopes": 0, "frozen": 0}
     assert Scope.objects.get().version == before
 
 
@@ -113,14 +116,14 @@ def test_a_frozen_scope_and_another_workspace_s_are_not_counted(
     entries: list[Entry], workspace: Workspace, stranger: Workspace
 ) -> None:
     ScopeTerm.objects.all().delete()
-    assert upkeep.count_terms_anew(stranger.pk) == {"scopes": 0, "frozen": 0}
+    assert maintenance.count_terms_anew(stranger.pk) == {"scopes": 0, "frozen": 0}
     Scope.objects.update(frozen=True)
-    assert upkeep.count_terms_anew(workspace.pk) == {"scopes": 0, "frozen": 1}
+    assert maintenance.count_terms_anew(workspace.pk) == {"scopes": 0, "frozen": 1}
     assert not ScopeTerm.objects.exists()
 
 
 def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "CHUNK", 2)
+    monkeypatch.setattr(maintenance, "CHUNK", 2)
     make_key(workspace)
     key = BotKey.objects.get()
     for days in (0, 29, 31, 32, 33):
@@ -130,7 +133,7 @@ def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: p
         at = NOW - timedelta(hours=hours)
         IdempotencyKey.objects.create(workspace=workspace, bot=key.bot, key=str(hours), created_at=at)
         KeyUsage.objects.create(key=key, minute=at)
-    assert upkeep.clean_up(now=NOW) == {
+    assert maintenance.clean_up(now=NOW) == {
         "receipts": 3,
         "idempotency_keys": 1,
         "key_usage": 1,
@@ -146,11 +149,11 @@ def test_a_cached_embedding_that_is_of_use_stays(settings: Any) -> None:
     embeddings.embed_passages(["of use", "of none"], seconds=5)
     EmbeddingCache.objects.update(used_at=NOW - timedelta(days=200))
     assert list(cached(provider, ["of use"])) == ["of use"]
-    assert upkeep.clean_up(now=NOW)["cached_embeddings"] == 1
+    assert maintenance.clean_up(now=NOW)["cached_embeddings"] == 1
     assert list(cached(provider, ["of use", "of none"])) == ["of use"]
 
 
 def test_how_long_records_are_kept_is_a_setting(workspace: Workspace, settings: Any) -> None:
     Receipt.objects.create(workspace=workspace, scopes=[], message="", served=[], created_at=NOW - timedelta(hours=2))
     settings.MEMORY_RECEIPT_TTL = "1h"
-    assert upkeep.clean_up(now=NOW)["receipts"] == 1
+    assert maintenance.clean_up(now=NOW)["receipts"] == 1

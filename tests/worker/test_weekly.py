@@ -7,8 +7,8 @@ import pytest
 
 from memories import tasks
 from memories.models import JobRun, Workspace
-from memplatform import jobs, schedules
-from memplatform.schedules import Job
+from memplatform.jobs import registry, runs
+from memplatform.jobs.registry import Job
 
 FOUR = time(4, 0)
 
@@ -34,15 +34,15 @@ def utc(text: str) -> datetime:
     ],
 )
 def test_a_monday_is_due_when_its_hour_has_come_there(zone: str, now: str, due: date) -> None:
-    assert jobs.newest_due(FOUR, zone, utc(now), weekday=0) == due
-    assert jobs.next_run(FOUR, zone, utc(now), weekday=0) > utc(now)
+    assert runs.newest_due(FOUR, zone, utc(now), weekday=0) == due
+    assert runs.next_run(FOUR, zone, utc(now), weekday=0) > utc(now)
 
 
 @pytest.mark.parametrize("zone", ["Asia/Kathmandu", "America/Sao_Paulo", "Europe/Berlin", "Australia/Lord_Howe"])
 def test_over_a_year_of_ticks_every_monday_is_due_once_and_in_order(zone: str) -> None:
     moment, seen = utc("2017-10-01 00:00"), []
     while moment < utc("2018-12-31 00:00"):
-        day = jobs.newest_due(FOUR, zone, moment, weekday=0)
+        day = runs.newest_due(FOUR, zone, moment, weekday=0)
         if not seen or seen[-1] != day:
             seen.append(day)
         moment += timedelta(minutes=15)
@@ -52,10 +52,8 @@ def test_over_a_year_of_ticks_every_monday_is_due_once_and_in_order(zone: str) -
 @pytest.fixture
 def weekly(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ran: list[str] = []
-    monkeypatch.setattr(
-        schedules, "JOBS", table := {"compress": Job(f"{__name__}.on_trial", FOUR, "D6", "", weekday=0)}
-    )
-    monkeypatch.setattr(jobs, "JOBS", table)
+    monkeypatch.setattr(registry, "JOBS", table := {"compress": Job(f"{__name__}.on_trial", FOUR, "D6", "", weekday=0)})
+    monkeypatch.setattr(runs, "JOBS", table)
     monkeypatch.setattr(f"{__name__}._ran", ran)
     return ran
 
@@ -70,8 +68,8 @@ def on_trial(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
 
 def run_all(now: datetime) -> int:
     count = 0
-    while claim := jobs.claim_next("compress", now=now):
-        jobs.perform(claim, now=now)
+    while claim := runs.claim_next("compress", now=now):
+        runs.perform(claim, now=now)
         count += 1
     return count
 
@@ -85,9 +83,9 @@ def test_it_runs_once_a_week_and_of_many_missed_once(workspace: Workspace, weekl
 
 
 def test_it_says_when() -> None:
-    assert schedules.JOBS["compress"].when == "Monday 04:00"
-    assert schedules.JOBS["archive"].when == "04:00"
-    assert schedules.JOBS["tick"].when == "*/15 * * * *"
+    assert registry.JOBS["compress"].when == "Monday 04:00"
+    assert registry.JOBS["archive"].when == "04:00"
+    assert registry.JOBS["tick"].when == "*/15 * * * *"
 
 
 @pytest.mark.django_db
@@ -100,7 +98,7 @@ def test_what_there_was_no_time_for_is_taken_up_while_there_is_progress(
     def work(*_args: Any, **_kwargs: Any) -> dict[str, int]:
         return counts
 
-    monkeypatch.setattr("memories.compression.compress_facts", work)
+    monkeypatch.setattr("memories.consolidation.compression.compress_facts", work)
     done = tasks.compress(workspace.pk, now=utc("2026-03-02 04:10"), run="r", so_far={"planned": 2})
     assert (tasks.GOES_ON in done, done["planned"]) == (goes_on, counts["planned"] + 2)
     assert ("stopped_time" in done) == ("stopped_time" in counts and not goes_on)

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories import batch as batches
+from memories import batches
 from memories.api.batch_rows import batch_json, row_json
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchNotFound, PlatformError

@@ -10,7 +10,8 @@ from uuid import uuid4
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
-from memories import compression, dry_runs
+from memories import previews
+from memories.consolidation import compression
 from memories.management import told
 from memories.models import Workspace
 
@@ -56,7 +57,7 @@ def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Cou
 
 
 def _count(part: str, workspace: Workspace, clock: Clock) -> dict[str, int]:
-    return dry_runs.compress_days(workspace.pk, now=clock()) if part == DAYS else dry_runs.compress(workspace.pk)
+    return previews.compress_days(workspace.pk, now=clock()) if part == DAYS else previews.compress(workspace.pk)
 
 
 def _compress(part: str, workspace: Workspace, clock: Clock, bar: told.Bar) -> dict[str, int]:

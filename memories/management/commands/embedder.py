@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from memories import embeddings
-from memories.embedder import Work, index_stale
-from memories.indexing import CHANNEL
+from memories.index.search_rows import CHANNEL
+from memories.index.worker import Work, index_stale
 
 log = logging.getLogger(__name__)
 PAUSE_SECONDS = 5.0  # between looks when nobody notifies: leases and retries come due

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories import expiry
+from memories.lifecycle import expiry
 from memories.management import told
 
 

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from memories import buffer, extraction
 from memories.choices import BufferState
+from memories.consolidation import buffer, extraction
 from memories.management import told
 from memories.models import Parcel
 

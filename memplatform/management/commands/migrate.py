@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.commands import migrate
 from django.db import connections
 
-from memplatform import database_roles
+from memplatform.database import roles
 
 _MIGRATING = 7_305_116  # a lock; any number nobody else uses
 _LOOK_EVERY = 0.2
@@ -20,9 +20,9 @@ class Command(migrate.Command):
             if options["plan"] or options["check_unapplied"]:
                 super().handle(*args, **options)
                 return
-            database_roles.ensure()  # what is there already: the checks ask for it
+            roles.ensure()  # what is there already: the checks ask for it
             super().handle(*args, **options)
-            database_roles.ensure()
+            roles.ensure()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from memplatform.first_run import OPERATOR, keep
+from memplatform.setup.first_run import OPERATOR, keep
 
 
 class Command(BaseCommand):

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_q.models import Schedule
 
-from memplatform import schedules
-from memplatform.schedules import JOBS, PREFIX, is_on
+from memplatform.jobs import registry
+from memplatform.jobs.registry import JOBS, PREFIX, is_on
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        schedules.ensure(now=timezone.now())
+        registry.ensure(now=timezone.now())
         rows = list(_rows())
         if options["json"]:
             self.stdout.write(json.dumps(rows))

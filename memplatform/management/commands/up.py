@@ -20,13 +20,17 @@ from django.db import Error, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memplatform import address, checks, database_checks, database_roles, demo, first_run, postgres
-from memplatform.children import Child, programs
-from memplatform.database_roles import Access
-from memplatform.first_run import OPERATOR, FirstRun
-from memplatform.single import AlreadyRunning, only_one
-from memplatform.supervisor import Supervisor
-from sessions_app import flushing
+from memplatform import checks, postgres
+from memplatform.database import checks as database_checks
+from memplatform.database import roles
+from memplatform.database.roles import Access
+from memplatform.processes import listen_address
+from memplatform.processes.children import Child, programs
+from memplatform.processes.pid_lock import AlreadyRunning, only_one
+from memplatform.processes.supervisor import Supervisor
+from memplatform.setup import demo, first_run
+from memplatform.setup.first_run import OPERATOR, FirstRun
+from sessions_app.compaction import flush
 
 log = structlog.get_logger(__name__)
 
@@ -84,7 +88,7 @@ class Command(BaseCommand):
             sys.exit("\n".join(f"{problem.msg} {problem.hint or ''}".strip() for problem in errors))
 
     def _require_address(self, patience: float) -> None:
-        if problem := address.obstacle(settings.HOST, settings.PORT, patience=patience):
+        if problem := listen_address.obstacle(settings.HOST, settings.PORT, patience=patience):
             sys.exit(problem)
 
     def _furnish(self, data: Path) -> FirstRun:
@@ -103,7 +107,7 @@ class Command(BaseCommand):
     def _admit(self, url: str) -> dict[str, Access]:
         """How each process logs in to the database; what it lacks there is told at once."""
         try:
-            admitted = database_roles.admit(url)
+            admitted = roles.admit(url)
             for problem in database_checks.problems():
                 self.say(f"{problem.text} {problem.hint}")
         except Error as reason:
@@ -127,7 +131,7 @@ class Command(BaseCommand):
         end = time.monotonic() + READY_WITHIN
 
         def is_over() -> bool:
-            return address.answers(settings.HOST, settings.PORT, "/readyz") or time.monotonic() > end
+            return listen_address.answers(settings.HOST, settings.PORT, "/readyz") or time.monotonic() > end
 
         supervisor.watch(until=is_over)
         if time.monotonic() > end:
@@ -141,7 +145,7 @@ class Command(BaseCommand):
             )
 
     def _greet(self, made: FirstRun) -> None:
-        base = address.base_url(settings.HOST, settings.PORT)
+        base = listen_address.base_url(settings.HOST, settings.PORT)
         lines = [
             "",
             _("memplatform is running."),
@@ -189,7 +193,7 @@ def _end(supervisor: Supervisor) -> None:
     began = time.monotonic()
     supervisor.stop()
     try:
-        flushing.flush_active(now=timezone.now(), seconds=max(1.0, END_WITHIN - (time.monotonic() - began)))
+        flush.flush_active(now=timezone.now(), seconds=max(1.0, END_WITHIN - (time.monotonic() - began)))
     except Error as problem:  # the turns are stored either way; the sweep flushes them after the next start
         log.warning("flush.failed", problem=type(problem).__name__)
 

@@ -9,14 +9,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories.management import told
-from sessions_app import cleaning, closing, flushing
+from sessions_app.compaction import flush
+from sessions_app.lifecycle import cleanup, close
 
 Work = Callable[..., dict[str, int]]
 #: What there is to do, and what counts it first.
 WORK: dict[str, tuple[Work, Work]] = {
-    "sweep": (closing.sweep, closing.count_stale),
-    "flush": (flushing.flush_active, flushing.count_active),
-    "clean": (cleaning.clean_events, cleaning.count_old),
+    "sweep": (close.sweep, close.count_stale),
+    "flush": (flush.flush_active, flush.count_active),
+    "clean": (cleanup.clean_events, cleanup.count_old),
 }
 
 

@@ -1,0 +1,212 @@
+"""What the rows of a batch did, or would do, told with the words before and after: for whoever decides about it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import pgettext
+
+from memories import entries
+from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause, Operation, Outcome
+from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot, state
+
+Values = tuple[Any, Any]  # before and after
+#: What an undo tells of an entry beside its words; the rest follows from these.
+ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
+#: Of what takes an entry out of use is told only whether it holds.
+MARKS = {state.value: column for state, column in state.MARKS.items()}
+#: Verbs that name another entry, which takes the place of theirs.
+REPLACING = (BatchVerb.MERGE, BatchVerb.SUPERSEDE)
+_MADE = (ChangeState.APPLIED, ChangeState.UNDONE)
+
+
+@dataclass(kw_only=True)
+class Told:
+    """One row of a batch, as people read it."""
+
+    change: BatchChange
+    note: tuple[str, str] | None = None  # the code and the words
+    before: str | None = None  # what the entry said; None when the row makes it
+    after: str | None = None  # what it says then; None when the words stay
+    columns: dict[str, Values] = field(default_factory=dict)
+    slots: dict[str, Values] = field(default_factory=dict)
+    into: Entry | None = None  # what takes its place
+    into_position: int | None = None  # the row that makes what takes its place
+    into_content: str = ""
+    sources: list[Entry] = field(default_factory=list)  # what becomes part of what it makes
+
+
+def tell(batch: Batch, changes: Sequence[BatchChange]) -> list[Told]:
+    """These rows of a batch, in as many queries however many rows."""
+    told = [Told(change=change, note=note_of(change)) for change in changes]
+    past = _Past.of(batch, changes)
+    successors, sources = _Successors.of(batch, changes), _sources(batch, changes)
+    for row in told:
+        _tell_words(row, past)
+        if row.change.verb in REPLACING:
+            successors.tell(row)
+        row.sources = sources.get(row.change.position, [])
+    return told
+
+
+def note_of(change: BatchChange) -> tuple[str, str] | None:
+    """What became of a row that was not simply made: a word to act on, and words to read."""
+    code, _colon, detail = change.note.partition(": ")
+    if code == LeftBecause.STANDS:
+        return code, str(LeftBecause.STANDS.label) % {"batches": detail}
+    if code in LeftBecause.values:
+        return code, detail or str(LeftBecause(code).label)
+    if code in Outcome.values:
+        return code, str(_OUTCOMES.get(Outcome(code), Outcome(code).label)())
+    return ("note", change.note) if change.note else None
+
+
+def named_by(change: BatchChange) -> list[str]:
+    """The batches to undo before this row can be, where it was left alone because of them."""
+    code, _colon, detail = change.note.partition(": ")
+    return detail.split(", ") if code == LeftBecause.STANDS and detail not in ("", "—") else []
+
+
+_OUTCOMES: Mapping[Outcome, Any] = {
+    Outcome.MERGED: lambda: pgettext("batch", "It became part of an entry that said nearly the same."),
+    Outcome.SKIPPED: lambda: pgettext("batch", "An entry said exactly this already."),
+}
+
+
+def _tell_words(row: Told, past: "_Past") -> None:
+    change, entry = row.change, row.change.entry
+    if change.event or change.verb == BatchVerb.TELL:
+        _tell_day(row, change.event, past)
+        return
+    was = past.entries.get(change.entry_id or 0, {}) if change.state in _MADE else {}
+    row.before = was.get("content", entry.content if entry else None)
+    match change.verb:
+        case BatchVerb.CREATE:
+            row.before = was.get("content")
+            row.after = change.draft.get("content")
+        case BatchVerb.CHANGE:
+            wanted = dict(change.draft.get("columns", {}))
+            row.after = wanted.pop("content", None)
+            row.columns = {name: (was.get(name, getattr(entry, name, None)), value) for name, value in wanted.items()}
+            had = past.slots_of(change)
+            row.slots = {name: (had.get(name), value) for name, value in change.draft.get("slots", {}).items()}
+        case BatchVerb.UNDO:
+            became = _with_new_term(past.undone.get(change.entry_id or 0, {}), was, entry)
+            row.after = became.get("content")
+            row.columns = _told_of({name: getattr(entry, name, None) for name in became} | was, became)
+
+
+def _with_new_term(became: dict[str, Any], was: Mapping[str, Any], entry: Entry | None) -> dict[str, Any]:
+    """What an undo put back; one that undid an expiry after its time gave the entry an end of its own."""
+    return became | {"expires_at": entry.expires_at} if entry and "expires_at" in was else became
+
+
+def _tell_day(row: Told, event: DailyEvent | None, past: "_Past") -> None:
+    """Of a day the words are told, and whether it is in use then."""
+    if row.change.verb == BatchVerb.TELL:
+        row.after = event.content if event else row.change.draft.get("content")
+    elif event:
+        row.before = event.content
+        was = past.events.get(event.pk, {}) if row.change.state in _MADE else {}
+        row.columns = _told_of({"expired_at": event.expired_at} | was, past.undone_events.get(event.pk, {}))
+
+
+def _told_of(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Values]:
+    attributes = {name: (was[name], becomes[name]) for name in ATTRIBUTES if name in becomes}
+    marks = {mark: (bool(was[name]), bool(becomes[name])) for mark, name in MARKS.items() if name in becomes}
+    return attributes | marks
+
+
+@dataclass(kw_only=True)
+class _Past:
+    """What entries and slots were before the batch, and before the batch it takes back."""
+
+    entries: dict[int, dict[str, Any]] = field(default_factory=dict)
+    undone: dict[int, dict[str, Any]] = field(default_factory=dict)
+    events: dict[int, dict[str, Any]] = field(default_factory=dict)
+    undone_events: dict[int, dict[str, Any]] = field(default_factory=dict)
+    slots: dict[int, dict[str, str]] = field(default_factory=dict)  # of each entry, as they stand or stood
+    made: dict[int, dict[str, str | None]] = field(default_factory=dict)  # what the batch found of those it changed
+
+    @classmethod
+    def of(cls, batch: Batch, changes: Sequence[BatchChange]) -> "_Past":
+        entries = [change.entry_id for change in changes if change.entry_id is not None]
+        with_slots = [change.entry_id for change in changes if change.entry_id and change.draft.get("slots")]
+        events = [change.event_id for change in changes if change.event_id is not None]
+        past = cls()
+        if batch.state != BatchState.PROPOSED:
+            past.entries, past.events = _before(batch.pk, entries), _before(batch.pk, events, DailyEvent)
+        if batch.undoes_id:
+            past.undone, past.undone_events = (
+                _before(batch.undoes_id, entries),
+                _before(batch.undoes_id, events, DailyEvent),
+            )
+        if with_slots:
+            past._read_slots(batch, with_slots)
+        return past
+
+    def slots_of(self, change: BatchChange) -> dict[str, str | None]:
+        entry = change.entry_id or 0
+        found = self.made.get(entry, {}) if change.state in _MADE else {}
+        return {**self.slots.get(entry, {}), **found}
+
+    def _read_slots(self, batch: Batch, entries: Sequence[int]) -> None:
+        names: dict[int, tuple[int, str]] = {}
+        for slot in Slot.objects.filter(workspace_id=batch.workspace_id, entry_id__in=entries):
+            self.slots.setdefault(slot.entry_id, {})[slot.name] = slot.value
+            names[slot.pk] = (slot.entry_id, slot.name)
+        rows = Change.objects.filter(batch_id=batch.pk, table_name=Slot._meta.db_table)
+        for change in rows.order_by("-id").only("row_id", "op", "old"):
+            if change.op == Operation.DELETE:
+                names[change.row_id] = (change.old["entry_id"], change.old["name"])
+            if change.row_id in names:
+                entry, name = names[change.row_id]
+                old = None if change.op == Operation.INSERT else change.old.get("value")
+                self.made.setdefault(entry, {})[name] = old
+
+
+def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent] = Entry) -> dict[int, dict[str, Any]]:
+    """What a batch found in the columns it changed; what it made is out of use when it is taken back."""
+    found = entries.before(batch, model._meta.db_table, rows) if rows else {}
+    gone = {"archived_at" if model is Entry else "expired_at": True}
+    return {pk: row.columns | (gone if row.made else {}) for pk, row in found.items()}
+
+
+@dataclass(kw_only=True)
+class _Successors:
+    """What takes the place of entries: one that is there, or one that a row of the batch makes."""
+
+    entries: dict[int, Entry] = field(default_factory=dict)
+    rows: dict[int, BatchChange] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, batch: Batch, changes: Iterable[BatchChange]) -> "_Successors":
+        into = [change.draft.get("into", {}) for change in changes if change.verb in REPLACING]
+        ids, positions = [{one[kind] for one in into if kind in one} for kind in ("entry", "position")]
+        rows = BatchChange.objects.filter(batch=batch, position__in=positions).select_related("entry")
+        return cls(
+            entries=Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {},
+            rows={row.position: row for row in rows} if positions else {},
+        )
+
+    def tell(self, row: Told) -> None:
+        into = row.change.draft.get("into", {})
+        if maker := self.rows.get(into.get("position")):
+            row.into_position, row.into = maker.position, maker.entry
+            row.into_content = maker.draft.get("content", "")
+        else:
+            row.into = self.entries.get(into.get("entry"))
+            row.into_content = row.into.content if row.into else ""
+
+
+def _sources(batch: Batch, changes: Iterable[BatchChange]) -> dict[int, list[Entry]]:
+    """What becomes part of what each row creates."""
+    positions = [change.position for change in changes if change.verb == BatchVerb.CREATE]
+    found: defaultdict[int, list[Entry]] = defaultdict(list)
+    if positions:
+        rows = BatchChange.objects.filter(batch=batch, verb__in=REPLACING, draft__into__position__in=positions)
+        for row in rows.exclude(state=ChangeState.LEFT).select_related("entry").order_by("position"):
+            if row.entry:
+                found[row.draft["into"]["position"]].append(row.entry)
+    return found

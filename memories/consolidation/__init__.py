@@ -1,0 +1,1 @@
+"""From conversations to facts: the buffer, extraction, compression, notes of days."""

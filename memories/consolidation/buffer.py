@@ -1,0 +1,271 @@
+"""The door of the extraction buffer: turns come in with their capture and leave with what was made of them (D5).
+
+A parcel is worked on by one worker at a time, under a claim that ends by itself. Whoever has the claim stores results
+and takes the parcel out in one transaction (`completing`); whoever has lost it stores nothing.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from memories import llm
+from memories.choices import BufferState
+from memories.conf import conf
+from memories.language.text import count_tokens
+from memories.models import BufferedTurn, Parcel, Scope
+from memories.models.ids import uuid7
+
+USER, ASSISTANT = "user", "assistant"
+ERROR_CHARS = 2_000
+LONGEST_REST = timedelta(hours=1)
+
+
+class ClaimLost(Exception):
+    """Somebody else has this parcel now, or it was taken out of the buffer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One message as it was said, in full; its id is what an entry names as its origin."""
+
+    id: str
+    role: str
+    content: str
+    at: datetime
+    sender: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """A turn, and whose memory may come of it: the speaker's, the chat's, or both."""
+
+    session_uid: UUID
+    conversation: int
+    messages: tuple[Message, ...]
+    user_scope: Scope | None = None
+    chat_scope: Scope | None = None
+    chat: str = ""
+    is_group: bool = False
+    place: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def tokens(self) -> int:
+        return sum(count_tokens(message.content) for message in self.messages)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claimed:
+    """A parcel in somebody's hands, its turns in the order they were said."""
+
+    pk: int
+    claim: UUID
+    workspace_id: int
+    attempt: int
+    turns: tuple[Turn, ...]
+
+
+def hold(turn: Turn, *, now: datetime) -> bool:
+    """Put a turn into the buffer, inside the transaction that captures it; whether it was.
+
+    It joins the parcel its conversation is gathering, unless that would become larger than the cap.
+    """
+    scope = turn.user_scope or turn.chat_scope
+    if scope is None or not turn.messages or not conf.AUTO_EXTRACT:
+        return False
+    tokens = turn.tokens
+    gathering = Parcel.objects.filter(state=BufferState.WAITING, sealed=False)
+    of_conversation = gathering.filter(session_uid=turn.session_uid, conversation=turn.conversation)
+    of_conversation.filter(tokens__gt=conf.TOKEN_CAP - tokens).update(sealed=True, due_at=now)
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD, _held(turn, scope.workspace_id, tokens, now))
+    return True
+
+
+_HOLD = """
+    WITH gathering AS (
+        INSERT INTO memories_parcel AS p (
+            uid, workspace_id, session_uid, conversation, state, sealed, turn_count, tokens, began_at, last_at, due_at,
+            attempts, error
+        ) VALUES (
+            %(parcel)s, %(workspace)s, %(session)s, %(conversation)s, 'waiting', %(full)s, 1, %(tokens)s, %(now)s,
+            %(now)s, %(due)s, 0, ''
+        ) ON CONFLICT (session_uid, conversation) WHERE state = 'waiting' AND NOT sealed DO UPDATE SET
+            turn_count = p.turn_count + 1, tokens = p.tokens + excluded.tokens, last_at = excluded.last_at,
+            due_at = excluded.due_at
+        RETURNING id
+    )
+    INSERT INTO memories_bufferedturn (
+        uid, workspace_id, parcel_id, user_scope_id, chat_scope_id, chat, is_group, place, messages, tokens, said_at
+    ) SELECT %(uid)s, %(workspace)s, id, %(user_scope)s, %(chat_scope)s, %(chat)s, %(is_group)s, %(place)s,
+        %(messages)s, %(tokens)s, %(said)s FROM gathering
+"""
+
+
+def _held(turn: Turn, workspace_id: int, tokens: int, now: datetime) -> dict[str, Any]:
+    full = tokens >= conf.TOKEN_CAP
+    messages = [{**asdict(message), "at": message.at.isoformat()} for message in turn.messages]
+    return {
+        "parcel": uuid7(),
+        "uid": uuid7(),
+        "workspace": workspace_id,
+        "session": turn.session_uid,
+        "conversation": turn.conversation,
+        "full": full,
+        "tokens": tokens,
+        "now": now,
+        "due": now if full else now + conf.QUIET_GAP,
+        "user_scope": turn.user_scope and turn.user_scope.pk,
+        "chat_scope": turn.chat_scope and turn.chat_scope.pk,
+        "chat": turn.chat,
+        "is_group": turn.is_group,
+        "place": json.dumps(dict(turn.place), ensure_ascii=False),
+        "messages": json.dumps(messages, ensure_ascii=False),
+        "said": turn.messages[0].at,
+    }
+
+
+def claim_next(*, now: datetime, workspace_id: int | None = None) -> Claimed | None:
+    """The parcel that has been due longest, for as long as a lease lasts; None when nothing is.
+
+    One whose workers ended without a word, as often as a parcel is tried, is parked on the way. What the last of them
+    left word of, which is that the model gave no answer, is tried more often.
+    """
+    while taken := _take(now, workspace_id):
+        if taken.attempts <= (conf.MODEL_ATTEMPTS if taken.error else conf.PARCEL_ATTEMPTS):
+            return _read(taken)
+        gone = _("%(count)d workers ended while they worked on it.") % {"count": taken.attempts - 1}
+        _of(taken.pk, taken.claim).update(
+            state=BufferState.PARKED, attempts=F("attempts") - 1, error=_joined(gone, taken.error)
+        )
+    return None
+
+
+def _lease() -> timedelta:
+    """How long a claim lasts: a model may take its time, and what it answers shall not be in vain."""
+    thinking = timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
+    return conf.PARCEL_LEASE + thinking
+
+
+def _take(now: datetime, workspace_id: int | None) -> Parcel | None:
+    taken = Parcel.objects.raw(
+        _TAKE.format(narrowed="AND workspace_id = %(workspace)s" if workspace_id else ""),
+        {"now": now, "until": now + _lease(), "claim": uuid7(), "workspace": workspace_id},
+    )
+    return next(iter(taken), None)
+
+
+_TAKE = """
+    WITH next AS MATERIALIZED (
+        SELECT id FROM memories_parcel WHERE state <> 'parked' AND due_at <= %(now)s {narrowed}
+        ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
+    )
+    UPDATE memories_parcel p SET state = 'claimed', sealed = true, claim = %(claim)s, due_at = %(until)s,
+        attempts = p.attempts + 1
+    FROM next WHERE p.id = next.id RETURNING p.*
+"""
+
+
+def _read(taken: Parcel) -> Claimed:
+    rows = BufferedTurn.objects.filter(parcel=taken, workspace_id=taken.workspace_id)
+    turns = rows.select_related("user_scope", "chat_scope").order_by("said_at", "id")
+    return Claimed(
+        pk=taken.pk,
+        claim=taken.claim or UUID(int=0),
+        workspace_id=taken.workspace_id,
+        attempt=taken.attempts,
+        turns=tuple(_turn(taken, row) for row in turns),
+    )
+
+
+def _turn(parcel: Parcel, row: BufferedTurn) -> Turn:
+    messages = (Message(**{**told, "at": datetime.fromisoformat(told["at"])}) for told in row.messages)
+    return Turn(
+        session_uid=parcel.session_uid,
+        conversation=parcel.conversation,
+        messages=tuple(messages),
+        user_scope=row.user_scope,
+        chat_scope=row.chat_scope,
+        chat=row.chat,
+        is_group=row.is_group,
+        place=row.place,
+    )
+
+
+def _of(pk: int, claim: UUID | None) -> QuerySet[Parcel]:
+    """The parcel, as long as this claim holds."""
+    return Parcel.objects.filter(pk=pk, claim=claim, state=BufferState.CLAIMED)
+
+
+@contextmanager
+def completing(parcel: Claimed) -> Iterator[None]:
+    """The transaction in which results are stored and the parcel leaves the buffer.
+
+    Raises ClaimLost before anything is stored. A claim whose lease is over holds until somebody takes the parcel.
+    """
+    with transaction.atomic():
+        if _of(parcel.pk, parcel.claim).select_for_update().first() is None:
+            raise ClaimLost
+        yield
+        Parcel.objects.filter(pk=parcel.pk).delete()  # its turns go with it
+
+
+def give_back(parcel: Claimed, *, now: datetime) -> None:
+    """Let somebody else have it at once, as if it had not been begun; for whoever is asked to stop."""
+    _of(parcel.pk, parcel.claim).update(state=BufferState.WAITING, due_at=now, claim=None, attempts=F("attempts") - 1)
+
+
+def fail(parcel: Claimed, error: str, *, now: datetime, attempts: int | None = None) -> bool:
+    """Say what went wrong: it is tried again, ever later, or parked when it was tried so often; whether parked."""
+    if parcel.attempt >= (attempts or conf.PARCEL_ATTEMPTS):
+        return park(parcel, error)
+    rest = min(conf.PARCEL_REST * 2 ** min(parcel.attempt - 1, 20), LONGEST_REST)
+    mine = _of(parcel.pk, parcel.claim)
+    mine.update(state=BufferState.WAITING, due_at=now + rest, error=error[:ERROR_CHARS], claim=None)
+    return False
+
+
+def park(parcel: Claimed, error: str) -> bool:
+    """Leave it to the operator, with what went wrong; whether it was still this claim's."""
+    parked = _of(parcel.pk, parcel.claim)
+    return bool(parked.update(state=BufferState.PARKED, error=error[:ERROR_CHARS], claim=None))
+
+
+def postpone(parcel: Claimed, error: str, *, until: datetime) -> None:
+    """Have it wait for what is no fault of its own; that is no attempt."""
+    waiting = {"state": BufferState.WAITING, "due_at": until, "error": error[:ERROR_CHARS], "claim": None}
+    _of(parcel.pk, parcel.claim).update(**waiting, attempts=F("attempts") - 1)
+
+
+def _joined(*said: str) -> str:
+    return "\n".join(filter(None, said))[:ERROR_CHARS]
+
+
+def retry(parcels: QuerySet[Parcel], *, now: datetime) -> int:
+    """Try parked ones again, from the first attempt on; how many."""
+    parked = parcels.filter(state=BufferState.PARKED)
+    return parked.update(state=BufferState.WAITING, due_at=now, attempts=0, error="", claim=None)
+
+
+def seal(parcels: QuerySet[Parcel], *, now: datetime) -> int:
+    """Have waiting ones extracted at once, however little they hold; how many."""
+    open_yet = Q(sealed=False) | Q(due_at__gt=now)
+    return parcels.filter(open_yet, state=BufferState.WAITING).update(sealed=True, due_at=now)
+
+
+def drop(parcels: QuerySet[Parcel]) -> int:
+    """Take parcels out of the buffer without extracting them, whoever works on them; how many."""
+    return parcels.delete()[1].get(Parcel._meta.label, 0)
+
+
+def drop_conversation(session_uid: UUID, conversation: int) -> int:
+    """What a conversation left in the buffer is not extracted (B6); how many parcels that were."""
+    return drop(Parcel.objects.filter(session_uid=session_uid, conversation=conversation))

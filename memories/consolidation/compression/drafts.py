@@ -1,0 +1,82 @@
+"""What becomes of several facts when they become one: where it belongs, what it rests on, whose it may be told."""
+
+from collections.abc import Mapping, Sequence
+
+from memories import decay
+from memories.batches import Step
+from memories.choices import BatchVerb, Category, EntryType, Source
+from memories.consolidation.compression.merge_policy import slots_of
+from memories.entries import draft as drafts
+from memories.entries.draft import COLUMN_SLOTS, Draft
+from memories.models import Entry
+
+_LONG = 3_650.0  # days after which what lasts can be told from what fades
+
+
+def merged(sources: Sequence[Entry], content: str) -> Draft:
+    """One fact in place of several: as old as the first, as important as the most important, told where all may be."""
+    first = sources[0]
+    return _made(sources, content, tier=2, project=first.project, topic=first.topic, category=_category(sources))
+
+
+def line(sources: Sequence[Entry], content: str, category: str) -> Draft:
+    """One line of a profile; what rests on a secret is one."""
+    secret = any(source.category == Category.CREDENTIAL for source in sources)
+    kind = Category.CREDENTIAL if secret else category
+    return _made(sources, content, tier=1, project="_global", topic="_profile", category=kind)
+
+
+def _made(sources: Sequence[Entry], content: str, *, tier: int, project: str, topic: str, category: str) -> Draft:
+    known = all(source.chats for source in sources)  # of one that came from nobody knows where, no chat may be told
+    return Draft(
+        scope=sources[0].scope,
+        type=EntryType.FACT,
+        tier=tier,
+        content=content,
+        source=Source.COMPRESSION,
+        at=min(source.created_at for source in sources),
+        category=category,
+        project=project,
+        topic=topic,
+        importance=max(source.importance for source in sources),
+        slots=_slots(sources) if tier == 2 else {},
+        chats=tuple(dict.fromkeys(chat for source in sources for chat in source.chats)) if known else (),
+        origins=tuple(dict.fromkeys(origin for source in sources for origin in source.origins)),
+    )
+
+
+def _slots(sources: Sequence[Entry]) -> Mapping[str, str]:
+    """What any of them says; of where it was said, what all of them say."""
+    each = [slots_of(source) for source in sources]
+    everything = {name: value for slots in each for name, value in slots.items()}
+    common = {name for name in everything if all(slots.get(name) == everything[name] for slots in each)}
+    return {name: value for name, value in everything.items() if name in common or name not in COLUMN_SLOTS}
+
+
+def _category(sources: Sequence[Entry]) -> str:
+    """A secret stays one; else what lasts longest, and of those what counts most."""
+    if any(source.category == Category.CREDENTIAL for source in sources):
+        return Category.CREDENTIAL
+    return max(sources, key=lambda one: (decay.decay(one.category, _LONG), one.importance)).category
+
+
+def create(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entry] = ()) -> Step:
+    """The row that makes it, unless one of its sources was changed or taken out by then."""
+    resting = {str(source.pk): source.version for source in sources}
+    written = drafts.written_down(draft) | {"rests_on": resting}
+    return Step(verb=BatchVerb.CREATE, draft=written | {"sources": [source.pk for source in naming]})
+
+
+def replaced(verb: BatchVerb, entry: Entry, position: int) -> Step:
+    """The row that has an entry become part of, or be followed by, what the row at a position makes."""
+    return Step(verb=verb, entry_id=entry.pk, version=entry.version, draft={"into": {"position": position}})
+
+
+def merge(sources: Sequence[Entry], content: str, *, after: int) -> list[Step]:
+    """The rows that make several facts one, behind so many others."""
+    made = create(merged(sources, content), sources)
+    return [made, *(replaced(BatchVerb.MERGE, source, after + 1) for source in sources)]
+
+
+def archived(entry: Entry) -> Step:
+    return Step(verb=BatchVerb.ARCHIVE, entry_id=entry.pk, version=entry.version)

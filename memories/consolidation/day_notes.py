@@ -1,0 +1,141 @@
+"""The note of a day: what was told of it in a scope, condensed once, in the night after (C10)."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from operator import itemgetter
+
+import structlog
+from django.db import transaction
+
+from memories import llm
+from memories.choices import BufferState, Source
+from memories.conf import conf
+from memories.entries import daily_events
+from memories.entries.daily_events import Day
+from memories.exceptions import AnswerInvalid, BudgetSpent, InvalidDraft, ModelFailed, ModelOff, ScopeFrozen
+from memories.index import scope_statistics
+from memories.language import summary, text
+from memories.llm import prompts
+from memories.llm.schemas import Summary
+from memories.models import BufferedTurn, DailyEvent, Scope, Workspace
+
+log = structlog.get_logger(__name__)
+JOB = "archive"
+ACTOR = f"job:{JOB}"
+#: A note is an event of its day with a source of its own: nothing else that is told of a day has it.
+SOURCE = Source.COMPRESSION
+NOTE_CHARS, NOTE_TOKENS = 800, 300
+#: How long a machine may be off, and its days are still made up for.
+MISSED = timedelta(days=31)
+_FAILURES = 2  # in a row, after which the model is not asked any more
+
+
+def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    """Condense the day before of each scope something was told of, and days that were missed; how many notes.
+
+    A day of a scope that has its note is passed over, so that a run that was killed goes on, and none is made twice;
+    and so is one of which turns still wait to be extracted, until they are: a note is made once, of all of the day.
+    """
+    workspace = Workspace.objects.get(pk=workspace_id)
+    active, waiting = _active(workspace, now)
+    counts: Counter[str] = Counter(scopes=len({scope.pk for scope, _day in active}), notes=0, by_model=0)
+    if waiting:
+        counts["waiting"] = waiting
+    failures = 0
+    for scope, day in active:
+        events = list(_told(scope, day))
+        said = _asked(workspace, events, now) if failures < _FAILURES else None
+        failures = 0 if said else failures + 1
+        counts["by_model"] += bool(said)
+        try:
+            counts["notes"] += _write(scope, day, said or extracted(scope, events), events, now)
+        except ScopeFrozen:
+            counts["frozen"] += 1
+    return dict(counts)
+
+
+def count_days(workspace_id: int, *, now: datetime) -> int:
+    """How many notes a run would write."""
+    return len(_active(Workspace.objects.get(pk=workspace_id), now)[0])
+
+
+def _active(workspace: Workspace, now: datetime) -> tuple[list[tuple[Scope, date]], int]:
+    """The days that still need a note, of which scope, oldest first; and how many have to wait for theirs."""
+    today = now.astimezone(workspace.zone()).date()
+    days = DailyEvent.objects.filter(workspace=workspace, local_date__gte=today - MISSED, local_date__lt=today)
+    pairs = "scope_id", "local_date"
+    noted = set(days.filter(source=SOURCE).values_list(*pairs))
+    told = set(days.in_use().exclude(source=SOURCE).order_by().values_list(*pairs).distinct()) - noted
+    ready = told - _not_extracted(workspace)
+    scopes = Scope.objects.in_bulk({scope for scope, _day in ready})
+    return [(scopes[scope], day) for scope, day in sorted(ready, key=itemgetter(1, 0))], len(told) - len(ready)
+
+
+def _not_extracted(workspace: Workspace) -> set[tuple[int, date]]:
+    """Days of which there are turns in the buffer, and of whose memories; what is parked may stay for good."""
+    turns = BufferedTurn.objects.filter(workspace=workspace).exclude(parcel__state=BufferState.PARKED)
+    found = turns.values_list("user_scope_id", "chat_scope_id", "said_at")
+    return {
+        (scope, said_at.astimezone(workspace.zone()).date())
+        for *scopes, said_at in found.iterator(chunk_size=2_000)
+        for scope in scopes
+        if scope is not None
+    }
+
+
+def _told(scope: Scope, day: date) -> Sequence[DailyEvent]:
+    events = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, local_date=day)
+    return list(events.exclude(source=SOURCE).order_by("pk"))
+
+
+def _asked(workspace: Workspace, events: Sequence[DailyEvent], now: datetime) -> str | None:
+    """The note as the model tells it; None when there is none to be had."""
+    if not llm.is_on():
+        return None
+    data = {"notes": [{"at": event.created_at, "said": event.content} for event in events]}
+    question = prompts.prompt("day_note", workspace.language, data, max_tokens=NOTE_TOKENS)
+    try:
+        return llm.ask(workspace, JOB, question, Summary, now=now, max_tokens=NOTE_TOKENS * 4).value.summary
+    except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
+        log.warning("archive.by_extraction", workspace=workspace.pk, problem=type(problem).__name__)
+        return None
+
+
+def extracted(scope: Scope, events: Sequence[DailyEvent]) -> str:
+    """The most telling sentences of the day, as they stand; of a day of pleasantries its first words."""
+    lines = [summary.Line(content=event.content, origin=str(event.pk)) for event in events]
+    told = summary.summarise(lines, _weights(scope, events), limit=NOTE_CHARS).content
+    return told or text.smart_truncate(events[0].content, NOTE_CHARS)
+
+
+def _weights(scope: Scope, events: Sequence[DailyEvent]) -> summary.Weigh:
+    """The rarer a term is in its scope, the more it tells."""
+    own = {term for event in events for term in text.terms(event.content)}
+    counts = {term: count for (_scope, term), count in scope_statistics.frequencies([scope.pk], own).items()}
+    entries = max([scope.entry_count, *counts.values(), 1])
+    return lambda term: math.log(1 + (entries - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
+
+
+def _write(scope: Scope, day: date, said: str, events: Sequence[DailyEvent], now: datetime) -> int:
+    """The note, unless another process has written it; it is no news for the facts, which know its days already."""
+    known = all(event.chats for event in events)
+    note = Day(
+        scope=scope,
+        local_date=day,
+        content=said[: conf.CONTENT_MAX_CHARS],
+        source=SOURCE,
+        chats=tuple(chat for event in events for chat in event.chats) if known else (),
+        origins=tuple(origin for event in events for origin in event.origins),
+    )
+    with transaction.atomic():
+        Scope.objects.select_for_update().get(pk=scope.pk)
+        if DailyEvent.objects.filter(scope=scope, local_date=day, source=SOURCE).exists():
+            return 0
+        try:
+            written = daily_events.write([note], now=now, actor=ACTOR)
+        except InvalidDraft:
+            return 0
+        daily_events.mark_compressed(written, now=now, actor=ACTOR)
+    return len(written)

@@ -1,0 +1,164 @@
+"""What waits in the buffer becomes facts, and what is known of a day (D5).
+
+With a model: one question a parcel, outside any transaction; its answer and the end of the parcel are one transaction.
+Without one: the most telling sentences of each day. A model that is configured is waited for: a parcel it gives no
+answer for is tried again, ever later, for about a day; one whose answer cannot be used is parked at once, unless only
+some of its facts cannot: these are left out and counted. When its budget is spent, parcels wait for the workspace's
+midnight.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from threading import Lock
+
+import structlog
+from django.db import DataError, IntegrityError, connections
+from django.db.models import QuerySet
+
+from memories.conf import conf
+from memories.consolidation import buffer
+from memories.consolidation.buffer import Claimed
+from memories.consolidation.extraction import extractive, model, storage
+from memories.consolidation.extraction.findings import Told, told_of
+from memories.consolidation.extraction.ownership import all_said, shares_of
+from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
+from memories.models import Parcel, Workspace
+
+log = structlog.get_logger(__name__)
+ACTOR = storage.ACTOR
+#: What may be wrong with a parcel, rather than with the program or the machine.
+_REFUSED = (PlatformError, DataError, IntegrityError)
+#: Parcels in a row for which the model gave no answer, after which a run ends.
+_FAILURES = 3
+Clock = Callable[[], datetime]
+#: Is told how far a run is.
+Report = Callable[[dict[str, int]], None]
+#: Counts a run always tells, however few.
+_TOLD = ("parcels", "turns", "events", "facts", "failed", "parked")
+
+
+@dataclass
+class _Run:
+    """One run of the job, by all its hands."""
+
+    clock: Clock
+    until: datetime
+    workspace_id: int | None
+    report: Report | None = None
+    failures: int = 0  # of the model, in a row
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_TOLD, 0)))
+    lock: Lock = field(default_factory=Lock)
+
+    def count(self, done: Mapping[str, int]) -> None:
+        """Add what one of the hands has done, and tell of it: one hand at a time."""
+        with self.lock:
+            self.counts.update(done)
+            if self.report:
+                self.report(dict(self.counts))
+
+
+def extract_ready(clock: Clock, *, workspace_id: int | None = None, report: Report | None = None) -> dict[str, int]:
+    """Work off the parcels that are due until there are none, or for MEMORY_EXTRACT_TIME; what became of how many.
+
+    With a model as many parcels at once as questions may be asked at once: nearly all of the time is waiting. `report`
+    is told after every parcel.
+    """
+    run = _Run(clock, clock() + conf.EXTRACT_TIME, workspace_id, report)
+    hands = conf.LLM_CALLS if model.is_on() else 1
+    if hands == 1:
+        _work(run)
+        return dict(run.counts)
+    with ThreadPoolExecutor(hands, thread_name_prefix="extract") as pool:
+        for done in [pool.submit(_work_alone, run) for _hand in range(hands)]:
+            done.result()
+    return dict(run.counts)
+
+
+def extract_all(clock: Clock, *, workspace_id: int, report: Report | None = None) -> dict[str, int]:
+    """The sweep of the night: whatever a workspace's buffer holds, however little and however fresh."""
+    sealed = buffer.seal(waiting_in(workspace_id), now=clock())
+    return {"sealed": sealed, **extract_ready(clock, workspace_id=workspace_id, report=report)}
+
+
+def waiting_in(workspace_id: int) -> QuerySet[Parcel]:
+    return Parcel.objects.filter(workspace_id=workspace_id)
+
+
+def _work_alone(run: _Run) -> None:
+    """In a thread, which has connections of its own."""
+    try:
+        _work(run)
+    finally:
+        connections.close_all()
+
+
+def _work(run: _Run) -> None:
+    while run.clock() < run.until and run.failures < _FAILURES:
+        parcel = buffer.claim_next(now=run.clock(), workspace_id=run.workspace_id)
+        if parcel is None:
+            break
+        run.count(_extract(parcel, run))
+
+
+def _extract(parcel: Claimed, run: _Run) -> dict[str, int]:
+    """One parcel: read it, store what it comes to, and let it go; or say what went wrong."""
+    try:
+        told = tell(parcel, now=run.clock())
+        run.failures = 0
+        with buffer.completing(parcel):
+            stored = storage.store(told, run=f"extract:{parcel.pk}", now=run.clock())
+    except buffer.ClaimLost:
+        log.warning("extraction.claim_lost", parcel=parcel.pk, workspace=parcel.workspace_id)
+        return {"lost": 1}
+    except _REFUSED as error:
+        if isinstance(error, ModelFailed):
+            run.failures += 1
+        fate = _put_off(parcel, error, run.clock())
+        log.warning(
+            "extraction.failed", parcel=parcel.pk, attempt=parcel.attempt, fate=fate, error=type(error).__name__
+        )
+        return {fate: 1}
+    return {"parcels": 1, "turns": len(parcel.turns), **stored}
+
+
+def tell(parcel: Claimed, *, now: datetime) -> Told:
+    """What a parcel comes to; for each scope and local day at most one event.
+
+    Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
+    """
+    workspace = Workspace.objects.get(pk=parcel.workspace_id)
+    shares = shares_of(parcel.turns)
+    said = all_said(shares)
+    if not said or not model.is_on():
+        return Told([day for share in shares for day in extractive.days_of(share, workspace.zone())])
+    question = model.question_of(said, shares)
+    answer = model.ask(question, workspace, now=now)
+    told = told_of(answer.value, question, shares, workspace.zone())
+    told.cost = {"model": answer.model, "calls": answer.calls, "tokens": answer.tokens}
+    told.counts.update(calls=answer.calls, tokens=answer.tokens)
+    if answer.refused:
+        told.cost["refused"] = told.counts["refused"] = answer.refused
+    return told
+
+
+def _put_off(parcel: Claimed, error: Exception, now: datetime) -> str:
+    """Have a parcel wait, or park it; which of the two."""
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, BudgetSpent):
+        buffer.postpone(parcel, said, until=_midnight(parcel.workspace_id, now))
+        return "waiting"
+    if isinstance(error, AnswerInvalid):
+        buffer.park(parcel, said)
+        return "parked"
+    if isinstance(error, ModelFailed):
+        return "parked" if buffer.fail(parcel, said, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
+    return "parked" if buffer.fail(parcel, said, now=now) else "failed"
+
+
+def _midnight(workspace_id: int, now: datetime) -> datetime:
+    """When the workspace's next day begins, and with it another budget."""
+    zone = Workspace.objects.get(pk=workspace_id).zone()
+    return datetime.combine(now.astimezone(zone).date() + timedelta(days=1), time.min, zone)

@@ -1,0 +1,58 @@
+"""What is told of a day without a model: its most telling sentences, as they were said (D5)."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import date
+from zoneinfo import ZoneInfo
+
+from memories.choices import ScopeKind
+from memories.conf import conf
+from memories.consolidation.extraction.ownership import Said, Share
+from memories.entries.daily_events import Day
+from memories.index import scope_statistics
+from memories.language import summary as summaries
+from memories.language import text
+from memories.models import Scope
+
+
+def days_of(share: Share, zone: ZoneInfo) -> Iterator[Day]:
+    """For each local day at most one event; none where it held nothing but pleasantries."""
+    weigh = _weights(share.scope, share.said)
+    by_day: dict[date, list[Said]] = defaultdict(list)
+    for one in share.said:
+        by_day[one.message.at.astimezone(zone).date()].append(one)
+    for day in sorted(by_day):
+        summary = summaries.summarise([_line(one, share.scope) for one in by_day[day]], weigh, limit=conf.SUMMARY_CHARS)
+        if summary.content:
+            yield Day(
+                scope=share.scope,
+                local_date=day,
+                content=summary.content,
+                chats=share.chats(summary.origins),
+                origins=summary.origins,
+            )
+
+
+def _weights(scope: Scope, said: Sequence[Said]) -> summaries.Weigh:
+    """How much a term tells: the rarer it is among the entries of its scope, the more."""
+    own = {term for one in said for term in text.terms(one.message.content)}
+    counts = {term: count for (_scope, term), count in scope_statistics.frequencies([scope.pk], own).items()}
+    entries = max([scope.entry_count, *counts.values(), 1])
+
+    def weigh(term: int) -> float:
+        count = counts.get(term, 0)
+        return math.log(1 + (entries - count + 0.5) / (count + 0.5))
+
+    return weigh
+
+
+def _line(said: Said, scope: Scope) -> summaries.Line:
+    """In a chat's memory people are called by name, in a person's own not at all."""
+    is_named = said.is_answer or scope.kind == ScopeKind.CHAT
+    return summaries.Line(
+        content=said.message.content,
+        origin=said.message.id,
+        label=said.speaker if is_named else "",
+        is_answer=said.is_answer,
+    )

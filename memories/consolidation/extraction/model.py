@@ -1,0 +1,99 @@
+"""What a model says a conversation leaves behind (D5): one question, an answer that names only what it was shown.
+
+Of what is remembered it is shown facts and projects of the one scope that may hold the whole conversation, and of no
+other: what came of it could be heard by all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memories import llm
+from memories.choices import Category, EntryType
+from memories.conf import conf
+from memories.consolidation.extraction.ownership import Said, Share
+from memories.index import scope_statistics
+from memories.language import text
+from memories.llm import prompts, schemas
+from memories.models import Entry, Workspace
+
+PURPOSE = "extraction"
+_PROJECTS = 50
+_PROBES = 30  # rarest terms of a conversation by which known facts are looked for
+_LOOKED_AT = 200
+#: So much of one message is shown, its head and its tail: twice the characters a parcel has tokens.
+_CHARS_A_TOKEN = 2
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a model is shown: messages and facts, by the short ids it names them by."""
+
+    said: dict[str, Said]
+    whole: Share | None = None  # of the scope that may hold all of it
+    facts: dict[str, Entry] = field(default_factory=dict)
+    projects: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> schemas.Given:
+        return schemas.Given(frozenset({*self.said, *self.facts}), frozenset(self.facts))
+
+
+def is_on() -> bool:
+    """Whether a model is asked at all: a budget of nothing is no reason to wait for tomorrow."""
+    return llm.is_on() and conf.LLM_DAILY_TOKENS > 0
+
+
+def question_of(said: Sequence[Said], shares: Sequence[Share]) -> Question:
+    ids = {one.message.id for one in said}
+    numbered = {f"m{n}": one for n, one in enumerate(said, start=1)}
+    whole = next((share for share in shares if share.holds(ids)), None)
+    if whole is None:
+        return Question(numbered)
+    facts = {f"f{n}": fact for n, fact in enumerate(_known_facts(whole), start=1)}
+    projects = [name for name in whole.scope.projects if name != schemas.NO_PROJECT]
+    return Question(numbered, whole, facts, tuple(projects[:_PROJECTS]))
+
+
+def ask(question: Question, workspace: Workspace, *, now: datetime) -> llm.Answer[schemas.Extraction]:
+    """Outside any transaction. Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
+
+    Facts that stay unusable through all corrections are left out, and counted: the others do not wait with them.
+    """
+    values: dict[str, int | str] = {"categories": ", ".join(Category.values), "max_facts": schemas.MAX_FACTS}
+    told = prompts.prompt("extraction", workspace.language, _data(question, workspace), **values)
+    return llm.ask(workspace, PURPOSE, told, schemas.Extraction, now=now, given=question.given, in_part="facts")
+
+
+def _data(question: Question, workspace: Workspace) -> dict[str, Any]:
+    zone, limit = workspace.zone(), conf.TOKEN_CAP * _CHARS_A_TOKEN
+    return {
+        "known_projects": list(question.projects),
+        "known_facts": [{"id": name, "content": fact.content} for name, fact in question.facts.items()],
+        "messages": [
+            {
+                "id": name,
+                "role": one.message.role,
+                "speaker": one.speaker,
+                "content": text.smart_truncate(one.message.content, limit),
+                "at": one.message.at.astimezone(zone).isoformat(timespec="seconds"),
+            }
+            for name, one in question.said.items()
+        ],
+    }
+
+
+def _known_facts(whole: Share) -> list[Entry]:
+    """The facts that share most with a conversation, by its rare words."""
+    if conf.KNOWN_FACTS <= 0:
+        return []
+    own = {term for one in whole.said for term in text.terms(one.message.content)}
+    counts = {term: n for (_scope, term), n in scope_statistics.frequencies([whole.scope.pk], own).items() if n > 0}
+    probe = sorted(counts, key=lambda term: (counts[term], term))[:_PROBES]
+    if not probe:
+        return []
+    facts = Entry.objects.in_scope(whole.scope).live().filter(type=EntryType.FACT, terms__overlap=probe)
+    found = list(facts.order_by("-stated_at", "-pk")[:_LOOKED_AT])
+    shared = {fact.pk: sum(1 / counts[term] for term in fact.terms if term in counts) for fact in found}
+    return sorted(found, key=lambda fact: -shared[fact.pk])[: conf.KNOWN_FACTS]

@@ -1,0 +1,119 @@
+"""Storing what a parcel came to: days, and for each scope a batch that can be looked at and taken back (F3).
+
+Everything stands inside the transaction that takes the parcel out of the buffer.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from django.db import transaction
+
+from memories import batches
+from memories.batches import Step
+from memories.choices import BatchState, BatchVerb, ChangeState, Held
+from memories.conf import conf
+from memories.consolidation.extraction.contradictions import Contradiction
+from memories.consolidation.extraction.findings import Finding, Told
+from memories.entries import daily_events
+from memories.entries.daily_events import Day
+from memories.entries.draft import written_down
+from memories.models import Batch, BatchChange, Entry, Scope
+
+NAME, ACTOR = "extract", "job:extract"
+_COUNTED = {"events": BatchVerb.TELL, "replaced": BatchVerb.SUPERSEDE}
+
+
+def store(told: Told, *, run: str, now: datetime) -> dict[str, int]:
+    """Store it all, or raise what forbids it; how much there was of what."""
+    counts = Counter(told.counts)
+    found = [*(finding.draft.scope for finding in told.findings), *(day.scope for day in told.days)]
+    scopes = {scope.pk: scope for scope in found}
+    cost = told.cost
+    for pk, scope in sorted(scopes.items()):  # in one order, so that no two workers wait for each other
+        findings = [finding for finding in told.findings if finding.draft.scope.pk == pk]
+        counts.update(_store(scope, findings, [day for day in told.days if day.scope.pk == pk], run, now, cost))
+        cost = {}
+    return dict(counts)
+
+
+def _store(
+    scope: Scope,
+    findings: Sequence[Finding],
+    told: Sequence[Day],
+    run: str,
+    now: datetime,
+    cost: dict[str, int | str],
+) -> dict[str, int]:
+    certain, doubtful = _decided(findings)
+    made = _plan(scope, _steps(findings, certain, told), run, now)
+    if made.held_because:  # what it would replace waits for a person; what is new does not wait with it
+        certain, doubtful = [], certain + doubtful
+        made = _plan(scope, _steps(findings, certain, told), run, now)
+    Batch.objects.filter(pk=made.pk).update(cost=cost)
+    batches.carry_out(made, now=now)
+    rows = BatchChange.objects.filter(batch=made, state=ChangeState.APPLIED)
+    facts = dict(rows.filter(verb=BatchVerb.CREATE).values_list("position", "entry_id"))
+    counted = {name: rows.filter(verb=verb).count() for name, verb in _COUNTED.items()}
+    return {"facts": len(facts), **counted, "proposed": _propose(scope, doubtful, facts, run, now)}
+
+
+def _plan(scope: Scope, steps: Iterable[Step], run: str, now: datetime) -> Batch:
+    """The plan, which is taken back when the fuse holds it."""
+    with transaction.atomic():
+        made = batches.plan(scope, steps, name=NAME, run=run, actor=ACTOR, now=now, judged=True)
+        transaction.set_rollback(bool(made.held_because))
+    return made
+
+
+_Pair = tuple[int, Contradiction]  # the position of the new fact, and the known one it contradicts
+
+
+def _decided(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
+    """What is replaced at once, and what a person decides: all of it, when one conversation would replace many."""
+    pairs = [(n, one) for n, finding in enumerate(findings, start=1) for one in finding.contradicts]
+    certain = list({one.fact.pk: (n, one) for n, one in pairs if one.is_certain}.values())
+    if len(certain) > conf.FUSE_ROWS:
+        return [], pairs
+    taken = {one.fact.pk for _n, one in certain}
+    return certain, [(n, one) for n, one in pairs if one.fact.pk not in taken]
+
+
+def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], told: Sequence[Day]) -> Iterator[Step]:
+    for finding in findings:
+        yield Step(verb=BatchVerb.CREATE, draft=written_down(finding.draft))
+    for n, one in certain:
+        yield _superseded(one.fact.pk, one.fact.version, {"position": n})
+    for day in told:
+        yield Step(verb=BatchVerb.TELL, draft=daily_events.written_down(day))
+
+
+def _superseded(entry: int, version: int, into: dict[str, int]) -> Step:
+    return Step(verb=BatchVerb.SUPERSEDE, entry_id=entry, version=version, draft={"into": into})
+
+
+def _propose(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run: str, now: datetime) -> int:
+    """Leave to a person what may take the place of what; how many memories that would take out of use."""
+    steps = list(_proposals(scope, doubtful, facts))
+    if steps:
+        made = batches.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
+        batches.hold(made, Held.CONTRADICTED, rows=len(steps))
+    return len(steps)
+
+
+def _proposals(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int]) -> Iterator[Step]:
+    waiting = BatchChange.objects.filter(
+        workspace_id=scope.workspace_id, batch__scope=scope, batch__state=BatchState.PROPOSED
+    )
+    asked = set(waiting.filter(verb=BatchVerb.SUPERSEDE).values_list("entry_id", flat=True))
+    versions = dict(Entry.objects.in_scope(scope).filter(pk__in=facts.values()).values_list("pk", "version"))
+    for n, one in doubtful:
+        new = facts.get(n)
+        if new is None or new == one.fact.pk:  # it was not stored, or said what was known in other words
+            continue
+        outdated, version, holds = one.fact.pk, one.fact.version, new
+        if one.is_newer:
+            outdated, version, holds = new, versions[new], one.fact.pk
+        if outdated not in asked:
+            asked.add(outdated)
+            yield _superseded(outdated, version, {"entry": holds})

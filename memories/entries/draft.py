@@ -1,0 +1,157 @@
+"""What is known of a memory before it is stored, and the checks every writer's draft goes through."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from memories.choices import Category, EntryType, ScopeKind, Source
+from memories.conf import conf
+from memories.decay import importance_of
+from memories.exceptions import InvalidDraft
+from memories.language import text
+from memories.models import Scope
+
+#: Slots that are columns of Entry; every other name is a row of Slot (A2).
+COLUMN_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id")
+#: Slots that say what the entry itself already says.
+RESERVED_SLOTS = ("type", "scope", "source")
+_COLUMN_CHARS = {"channel": 40}
+_FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A memory on its way to the door."""
+
+    scope: Scope
+    type: str
+    content: str
+    source: str
+    at: datetime  # when it was said
+    subtype: str = ""
+    tier: int | None = None
+    category: str = ""
+    project: str = ""
+    topic: str = ""
+    importance: float | None = None
+    pinned: bool = False
+    expires_at: datetime | None = None
+    slots: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    chats: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> float:
+        """The importance given, or that of the category (D2)."""
+        return importance_of(self.category) if self.importance is None else self.importance
+
+    def column(self, name: str) -> str:
+        return self.slots.get(name, "")
+
+    def free_slots(self) -> dict[str, str]:
+        """The slots that become rows of their own."""
+        return {
+            name: value
+            for name, value in self.slots.items()
+            if name not in COLUMN_SLOTS and name not in RESERVED_SLOTS and value != ""
+        }
+
+
+#: Of a draft that waits in a plan: as text what JSON has no word for.
+_MOMENTS = ("at", "expires_at")
+_TUPLES = ("chats", "origins")
+
+
+def written_down(draft: Draft) -> dict[str, Any]:
+    """A draft as JSON, without its scope: the plan it stands in names that."""
+    values = {field.name: getattr(draft, field.name) for field in fields(draft) if field.name != "scope"}
+    values["slots"] = dict(draft.slots)
+    for name in _MOMENTS:
+        values[name] = values[name] and values[name].isoformat()
+    return {name: list(value) if name in _TUPLES else value for name, value in values.items()}
+
+
+def read_back(scope: Scope, values: Mapping[str, Any]) -> Draft:
+    """The draft that was written down."""
+    known: dict[str, Any] = {field.name: values[field.name] for field in fields(Draft) if field.name in values}
+    for name in _MOMENTS:
+        known[name] = known.get(name) and datetime.fromisoformat(known[name])
+    for name in _TUPLES:
+        known[name] = tuple(known.get(name, ()))
+    return Draft(scope=scope, **known)
+
+
+def check(draft: Draft) -> None:
+    """Raise InvalidDraft, naming the field, unless the draft can be stored."""
+    _check_words(draft)
+    _check_content(draft)
+    _check_slots(draft)
+
+
+def _check_words(draft: Draft) -> None:
+    for name, value, known in (
+        ("type", draft.type, EntryType.values),
+        ("source", draft.source, Source.values),
+        ("category", draft.category, ["", *Category.values]),
+    ):
+        if value not in known:
+            said = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")
+            words = {"value": value, "name": name, "known": ", ".join(filter(None, known))}
+            raise InvalidDraft(said % words, field=name)
+    if (draft.type == EntryType.FACT) != (draft.tier in (1, 2)):
+        raise InvalidDraft(_("A fact has tier 1 or 2; other entries have none."), field="tier")
+    if not (math.isfinite(draft.weight) and 0 <= draft.weight <= 1):
+        raise InvalidDraft(_("Importance lies between 0 and 1."), field="importance")
+
+
+def check_content(content: str) -> None:
+    """Raise InvalidDraft unless these can be the words of a memory."""
+    if not content.strip():
+        raise InvalidDraft(_("An empty memory says nothing."), field="content")
+    if len(content) > conf.CONTENT_MAX_CHARS:
+        raise InvalidDraft(_too_long(len(content), conf.CONTENT_MAX_CHARS), field="content")
+    _check_characters("content", content)
+
+
+def _check_content(draft: Draft) -> None:
+    check_content(draft.content)
+    for name, limit in _FIELD_CHARS.items():
+        value = getattr(draft, name)
+        _check_characters(name, value)
+        if len(value) > limit:
+            raise InvalidDraft(_too_long(len(value), limit), field=name)
+
+
+def _too_long(length: int, limit: int) -> str:
+    return _("%(length)d characters; at most %(limit)d fit.") % {"length": length, "limit": limit}
+
+
+def _check_characters(name: str, value: str) -> None:
+    if not text.is_storable(value):
+        raise InvalidDraft(_("NUL and lone surrogates cannot be stored."), field=name)
+
+
+def _check_slots(draft: Draft) -> None:
+    chosen = [name for name in draft.slots if name not in COLUMN_SLOTS]  # where it was said is no choice
+    if len(chosen) > conf.SLOT_LIMIT:
+        said = _("{count} slots; at most {limit} fit.").format(count=len(chosen), limit=conf.SLOT_LIMIT)
+        raise InvalidDraft(said, field="slots")
+    for name, value in draft.slots.items():
+        if not name or len(name) > conf.SLOT_NAME_CHARS:
+            said = _("A slot's name has 1 to {limit} characters.").format(limit=conf.SLOT_NAME_CHARS)
+            raise InvalidDraft(said, field=f"slots.{name[:64]}")
+        _check_characters(f"slots.{name}", name + value)
+        if len(value) > (_COLUMN_CHARS.get(name) or (200 if name in COLUMN_SLOTS else conf.SLOT_VALUE_CHARS)):
+            raise InvalidDraft(_("This value is too long."), field=f"slots.{name}")
+    expected = {"type": draft.type, "scope": draft.scope.kind, "source": draft.source}
+    for name, value in expected.items():
+        if draft.slots.get(name, value) != value:
+            said = _("This slot says “%(slot)s”, the entry “%(entry)s”.")
+            raise InvalidDraft(said % {"slot": draft.slots[name], "entry": value}, field=f"slots.{name}")
+    if draft.scope.kind == ScopeKind.USER and draft.type == EntryType.CHAT_TURN and not draft.column("sender_id"):
+        raise InvalidDraft(_("A turn in a user's scope needs its sender."), field="slots.sender_id")

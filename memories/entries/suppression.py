@@ -1,0 +1,160 @@
+"""What people took out stays out (A15)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from django.db.models import Q
+
+from memories.choices import MACHINE_SOURCES, Source
+from memories.entries.duplicates import Arrival
+from memories.index import search_rows
+from memories.models import Change, Entry, Scope, Suppression
+from memories.models.entry import EntryQuerySet
+
+#: Sources by which somebody says on purpose: keep this.
+EXPLICIT_SOURCES = frozenset({Source.TOOL, Source.MANUAL})
+#: Sources that write a message down as it was said; of one said again nothing else is drawn either.
+REPLAYED_SOURCES = frozenset({Source.CONVERSATION_CAPTURE, Source.MEMORY_CAPTURE})
+#: Messages one suppression names; what is said again more often than that is only kept out itself.
+ORIGINS_MOST = 500
+#: The place of a suppression whose messages were said in several conversations.
+SEVERAL = "*"
+
+
+class Suppressions:
+    """The suppressions that may concern some drafts, read once."""
+
+    def __init__(self, scope_ids: Iterable[int], arrivals: Sequence[Arrival]) -> None:
+        origins = sorted({origin for arrival in arrivals for origin in arrival.draft.origins})
+        words = sorted({arrival.fingerprint for arrival in arrivals})
+        about = Q(fingerprint__in=words) | Q(wordings__overlap=words)
+        if origins:
+            about |= Q(origins__overlap=origins)
+        self._rows = list(Suppression.objects.filter(about, scope__in=list(scope_ids)).select_related("entry"))
+
+    def against(self, arrival: Arrival) -> Entry | None:
+        """The entry people took out that a machine is about to write again; None when nothing speaks against it."""
+        if arrival.draft.source not in MACHINE_SOURCES:
+            return None
+        row = next((row for row in self._rows if _concerns(row, arrival)), None)
+        if row is None:
+            return None
+        if arrival.draft.source in REPLAYED_SOURCES:
+            _take_in(row, arrival.draft.origins)
+        return row.entry
+
+    def lift(self, arrival: Arrival) -> bool:
+        """Whether saying this on purpose brought something back that people had taken out."""
+        if arrival.draft.source not in EXPLICIT_SOURCES:
+            return False
+        lifted = [row for row in self._rows if _same_words(row, arrival)]
+        for row in lifted:
+            self._rows.remove(row)
+            release(row.entry, row.entry.updated_at)
+        return bool(lifted)
+
+
+def _same_words(row: Suppression, arrival: Arrival) -> bool:
+    return row.scope_id == arrival.draft.scope.pk and arrival.fingerprint in (row.fingerprint, *row.wordings)
+
+
+def _take_in(row: Suppression, origins: Iterable[str]) -> None:
+    """Leave out the messages in which it was said again, too."""
+    added = [origin for origin in origins if origin not in row.origins]
+    if added and len(row.origins) < ORIGINS_MOST:
+        row.origins = [*row.origins, *added]
+        places = {origin.rpartition("/")[0] for origin in row.origins}
+        row.conversation = places.pop() if len(places) == 1 else SEVERAL
+        row.save(update_fields=["origins", "conversation"])
+
+
+def _concerns(row: Suppression, arrival: Arrival) -> bool:
+    """Whether it says the same, or rests on nothing but what was taken out."""
+    origins = set(arrival.draft.origins)
+    rests_on = row.scope_id == arrival.draft.scope.pk and bool(origins) and origins <= set(row.origins)
+    return _same_words(row, arrival) or rests_on
+
+
+def suppress(entry: Entry, *, now: datetime, actor: str) -> None:
+    """Keep an entry out, and leave out what rests on the same messages in its scope."""
+    suppress_many(entry.scope, [entry], now=now, actor=actor)
+
+
+def suppress_many(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: str) -> None:
+    """Keep entries of a scope out, and leave out what rests on the same messages there."""
+    resting = list(_resting_on(scope, entries))
+    wordings = _wordings(scope, entries, resting)
+    Suppression.objects.bulk_create(
+        (
+            Suppression(
+                workspace_id=entry.workspace_id,
+                scope=scope,
+                entry=entry,
+                fingerprint=entry.fingerprint,
+                wordings=wordings[entry.pk],
+                origins=entry.origins,
+                actor=actor,
+                created_at=now,
+            )
+            for entry in entries
+        ),
+        ignore_conflicts=True,
+    )
+    _mark([one.pk for one in resting if one.suppressed_at is None], suppressed_at=now, now=now)
+
+
+def _wordings(scope: Scope, entries: Sequence[Entry], resting: Sequence[Entry]) -> dict[int, list[str]]:
+    """By entry, the fingerprints of what it said before, and of what else rests on its messages."""
+    earlier: defaultdict[int, set[str]] = defaultdict(set)
+    changed = Change.objects.filter(
+        workspace_id=scope.workspace_id,
+        table_name=Entry._meta.db_table,
+        row_id__in=[one.pk for one in (*entries, *resting)],
+        old__has_key="fingerprint",
+    )
+    for pk, fingerprint in changed.values_list("row_id", "old__fingerprint"):
+        earlier[pk].add(fingerprint)
+    for one in resting:
+        earlier[one.pk].add(one.fingerprint)
+    return {
+        entry.pk: sorted(
+            earlier[entry.pk].union(
+                *(earlier[one.pk] for one in resting if not set(entry.origins).isdisjoint(one.origins))
+            )
+        )
+        for entry in entries
+    }
+
+
+def release(entry: Entry, now: datetime) -> None:
+    """Let an entry's words and messages be remembered again."""
+    release_many(entry.scope, [entry], now=now)
+
+
+def release_many(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
+    """Let the words and messages of entries of a scope be remembered again."""
+    Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope, entry__in=entries).delete()
+    reconcile(scope, entries, now=now)
+
+
+def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
+    """Let what rests on the same messages as these entries be used again, unless it is kept out by another."""
+    here = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope)
+    still_out = {origin for origins in here.values_list("origins", flat=True) for origin in origins}
+    freed = _resting_on(scope, entries).filter(suppressed_at__isnull=False)
+    if still_out:
+        freed = freed.exclude(origins__overlap=sorted(still_out))
+    _mark(list(freed.values_list("pk", flat=True)), suppressed_at=None, now=now)
+
+
+def _resting_on(scope: Scope, entries: Sequence[Entry]) -> EntryQuerySet:
+    """Other entries of the scope that rest on the same messages."""
+    origins = sorted({origin for entry in entries for origin in entry.origins})
+    others = Entry.objects.in_scope(scope).exclude(pk__in=[entry.pk for entry in entries])
+    return others.filter(origins__overlap=origins) if origins else others.none()
+
+
+def _mark(marked: Sequence[int], *, suppressed_at: datetime | None, now: datetime) -> None:
+    Entry.objects.filter(pk__in=marked).update(suppressed_at=suppressed_at, updated_at=now)
+    search_rows.mark_stale(marked)

@@ -1,0 +1,122 @@
+"""What a scope knows of its own words: how many entries hold a term, how long entries are, who speaks."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.db import connection
+from django.db.models import F
+
+from memories.index import search_rows
+from memories.language import names
+from memories.models import Entry, Scope
+
+#: Of speakers and projects a scope remembers so many names.
+NAMES_KEPT = 200
+#: Entries may become longer or shorter by so much before every search row of their scope is made anew.
+LENGTH_DRIFT = 1.15
+
+
+def frequencies(scope_ids: Iterable[int], terms: Iterable[int]) -> dict[tuple[int, int], int]:
+    """In how many entries of each scope each term occurs; terms that do not occur are missing."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT scope_id, term, entries FROM memories_scopeterm WHERE scope_id = ANY(%s) AND term = ANY(%s)",
+            [list(scope_ids), list(terms)],
+        )
+        return {(scope, term): entries for scope, term, entries in cursor.fetchall()}
+
+
+def count_terms(workspace_id: int, changes: dict[int, Counter[int]]) -> None:
+    """Add to the term counts of scopes; a negative count takes away."""
+    rows = [(scope, term, by) for scope, terms in changes.items() for term, by in sorted(terms.items()) if by]
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_scopeterm (workspace_id, scope_id, term, entries)"
+            " SELECT %s, scope, term, by FROM unnest(%s::bigint[], %s::int[], %s::int[]) AS change (scope, term, by)"
+            " ON CONFLICT (scope_id, term) DO UPDATE SET entries = memories_scopeterm.entries + excluded.entries",
+            [workspace_id, [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]],
+        )
+
+
+def grow(scope: Scope, entries: Sequence[Entry]) -> None:
+    """Count new entries into their scope: how many, how long, by whom; and raise its version."""
+    total = scope.average_length * scope.entry_count + sum(entry.length for entry in entries)
+    scope.entry_count += len(entries)
+    scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
+    follow_length(scope)
+    scope.speakers = _known(scope.speakers, [entry.speaker for entry in entries])
+    scope.projects = _known(scope.projects, [entry.project for entry in entries])
+    scope.nicknames = nicknames_of(entries, known=scope.nicknames)
+    scope.sender_names = sender_names_of(entries, known=scope.sender_names)
+    columns = ("entry_count", "average_length", "index_length", "speakers", "projects", "nicknames", "sender_names")
+    touch(scope, **{column: getattr(scope, column) for column in columns})
+
+
+def follow_length(scope: Scope) -> bool:
+    """Have the search rows follow the average length once it has drifted; whether it had.
+
+    All rows of a scope are weighed with one length, so that they can be rebuilt with the same weights at any time.
+    """
+    drifted = not scope.index_length / LENGTH_DRIFT <= scope.average_length <= scope.index_length * LENGTH_DRIFT
+    if drifted:
+        scope.index_length = scope.average_length
+        search_rows.mark_scope_stale(scope.pk)
+    return drifted
+
+
+def know(scope: Scope, entries: Sequence[Entry]) -> None:
+    """Let a scope know what entries that are in it already say now: who speaks, of which project, and the names."""
+    learnt: dict[str, object] = {
+        "speakers": _known(scope.speakers, [entry.speaker for entry in entries]),
+        "projects": _known(scope.projects, [entry.project for entry in entries]),
+        "nicknames": nicknames_of(entries, known=scope.nicknames),
+        "sender_names": sender_names_of(entries, known=scope.sender_names),
+    }
+    if any(getattr(scope, column) != value for column, value in learnt.items()):
+        for column, value in learnt.items():
+            setattr(scope, column, value)
+        Scope.objects.filter(pk=scope.pk).update(**learnt)
+
+
+def nicknames_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[str, str]:
+    """These nicknames and those the entries teach; one that means several people means nobody."""
+    learnt = dict(known)
+    for entry in entries:
+        speaker = entry.speaker or f"{names.UNNAMED}{entry.sender_id}"
+        for alias, name in names.learn(entry.content, speaker).items():
+            if alias in learnt:
+                learnt[alias] = learnt[alias] if names.fold(learnt[alias]) == names.fold(name) else ""
+            elif len(learnt) < NAMES_KEPT:
+                learnt[alias] = name
+    return learnt
+
+
+def sender_names_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[str, str]:
+    """These names of senders and those the entries came with; a new name takes the place of an old one."""
+    told = dict(known)
+    for entry in entries:
+        is_named = entry.sender_id and entry.speaker not in ("", entry.sender_id)
+        if is_named and (entry.sender_id in told or len(told) < NAMES_KEPT):
+            told[entry.sender_id] = entry.speaker
+    return told
+
+
+def names_anew(scope: Scope) -> tuple[list[str], dict[str, str]]:
+    """The projects and nicknames of a scope as its live entries tell them."""
+    live = Entry.objects.in_scope(scope).live()
+    projects = set(live.exclude(project="").values_list("project", flat=True).distinct())
+    kept = [name for name in scope.projects if name in projects]
+    teaching = live.filter(content__regex=names.TRIGGER).order_by("pk").only("content", "speaker", "sender_id")
+    return _known(kept, sorted(projects)), nicknames_of(teaching.iterator(), known={})
+
+
+def _known(names: Sequence[str], more: Iterable[str]) -> list[str]:
+    """These names and the new ones among the others, up to as many as are worth comparing a message with."""
+    return [name for name in dict.fromkeys([*names, *more]) if name][:NAMES_KEPT]
+
+
+def touch(scope: Scope, **values: object) -> None:
+    """Raise the version of a scope: whatever was computed from it no longer holds."""
+    Scope.objects.filter(pk=scope.pk).update(version=F("version") + 1, **values)

@@ -1,0 +1,238 @@
+"""The search rows of entries: written with the entry, blended with its neighbours soon after, rebuilt at any time."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db import connection, transaction
+from django.db.models import F
+
+from memories.conf import conf
+from memories.index.contextual import blend_embedding, blend_keywords, dense_literal, sparse_literal
+from memories.language import text
+from memories.models import EntryVector
+from memories.models.entry import LIVE_SQL
+from memories.models.state import live_sql
+
+#: Advisory locks are told apart by their highest byte.
+BLEND_LOCK = 3 << 56
+CHANNEL = "memplatform_stale"
+#: What a search row is first made of: entry, workspace, scope and how often each term occurs.
+Keywords = tuple[int, int, int, Counter[int]]
+
+
+@dataclass
+class _Row:
+    """What is needed of one entry to blend it."""
+
+    scope_id: int
+    workspace_id: int
+    average: float
+    counts: Counter[int]
+    neighbours: list[int] = field(default_factory=list)
+
+
+def write_keywords(rows: Sequence[Keywords], average: dict[int, float]) -> None:
+    """Search rows of new or reworded entries, found by their own keywords at once (A13).
+
+    The embedding and the neighbours' share follow in the background. Rows are written in the order of their entries,
+    here and when they are blended, so that nobody waits in a circle.
+    """
+    if not rows:
+        return
+    literals = [sparse_literal(blend_keywords(counts, [], average[scope])) for _, _, scope, counts in rows]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords)"
+            " SELECT entry, workspace, scope, keywords::sparsevec FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[],"
+            " %s::text[]) AS new (entry, workspace, scope, keywords) ORDER BY entry"
+            " ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords, model_id = NULL, embedding = NULL",
+            [[row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows], literals],
+        )
+
+
+_NEIGHBOURS = f"""
+    SELECT e.id AS entry_id, near.id AS neighbour_id
+    FROM memories_entry e
+    CROSS JOIN LATERAL (
+        (SELECT b.id FROM memories_entry b
+         WHERE b.scope_id = e.scope_id AND b.session_id = e.session_id AND b.chat_id = e.chat_id
+           AND {live_sql("b")} AND b.session_id <> '' AND (b.created_at, b.id) < (e.created_at, e.id)
+         ORDER BY b.created_at DESC, b.id DESC LIMIT %(reach)s)
+        UNION ALL
+        (SELECT a.id FROM memories_entry a
+         WHERE a.scope_id = e.scope_id AND a.session_id = e.session_id AND a.chat_id = e.chat_id
+           AND {live_sql("a")} AND a.session_id <> '' AND (a.created_at, a.id) > (e.created_at, e.id)
+         ORDER BY a.created_at, a.id LIMIT %(reach)s)
+    ) near
+    WHERE e.id = ANY(%(entries)s) AND e.session_id <> ''
+"""  # noqa: S608 (names of ours)
+
+
+def neighbours(entries: Iterable[int]) -> dict[int, list[int]]:
+    """The live entries within two places of each, in the same scope, session and chat."""
+    found: dict[int, list[int]] = {entry: [] for entry in entries}
+    with connection.cursor() as cursor:
+        cursor.execute(_NEIGHBOURS, {"entries": list(found), "reach": conf.BLEND_REACH})
+        for entry, neighbour in cursor.fetchall():
+            found[entry].append(neighbour)
+    return found
+
+
+def mark_stale(entries: Sequence[int]) -> None:
+    """Have these entries and their neighbours blended anew; the embedder hears of it when the transaction commits."""
+    if not entries:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            # joined, not «id = … OR id IN …»: that reads every entry of everybody
+            "WITH near AS (" + _NEIGHBOURS + "), marked AS ("  # noqa: S608 (constants)
+            " SELECT unnest(%(entries)s::bigint[]) AS id UNION SELECT neighbour_id FROM near)"
+            " INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+            " SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked"
+            " JOIN memories_entry e ON e.id = marked.id ORDER BY e.id"
+            " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
+            {"entries": list(entries), "reach": conf.BLEND_REACH},
+        )
+        cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+
+
+def mark_neighbours_stale(entries: Sequence[int]) -> None:
+    """Have what stood beside these entries blended without them; they themselves are searched no more."""
+    beside = {neighbour for found in neighbours(entries).values() for neighbour in found}
+    if beside:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+                " SELECT id, workspace_id, clock_timestamp(), 0 FROM memories_entry WHERE id = ANY(%s) ORDER BY id"
+                " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
+                [list(beside)],
+            )
+            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+
+
+def mark_scope_stale(scope_id: int) -> None:
+    """Have every search row of a scope made anew, after what is new there."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+            " SELECT entry_id, workspace_id, clock_timestamp(), 0 FROM memories_entryindex WHERE scope_id = %s"
+            " ORDER BY entry_id ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since",
+            [scope_id],
+        )
+        cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+
+
+def blend(entries: Iterable[int], *, model_id: int | None) -> int:
+    """Make the search rows of these entries from what is stored now; how many.
+
+    Blends of one scope are made one after another, so that two processes cannot each miss the other's new vector.
+    """
+    near = neighbours(set(entries))
+    if not near:
+        return 0
+    with transaction.atomic():
+        _lock_scopes(near)
+        near = neighbours(near)
+        rows = _read(near)
+        vectors = _vectors(rows, model_id) if model_id is not None else {}
+        _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
+        _raise_versions({rows[entry].scope_id for entry in near if entry in rows})
+    return len(near)
+
+
+def _raise_versions(scopes: Iterable[int]) -> None:
+    """What was answered from these scopes no longer holds; a scope that is being written to is raised by its writer."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE memories_scope SET version = version + 1 WHERE id IN (SELECT id FROM memories_scope"
+            " WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)",
+            [list(scopes)],
+        )
+
+
+def _lock_scopes(near: Iterable[int]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s + scope_id) FROM (SELECT DISTINCT scope_id FROM memories_entry"
+            " WHERE id = ANY(%s) ORDER BY scope_id) scopes",
+            [BLEND_LOCK, list(near)],
+        )
+
+
+def _read(near: dict[int, list[int]]) -> dict[int, _Row]:
+    wanted = set(near).union(*near.values())
+    rows: dict[int, _Row] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content FROM memories_entry e"
+            " JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
+            [list(wanted)],
+        )
+        for entry, scope, workspace, average, content in cursor.fetchall():
+            rows[entry] = _Row(scope, workspace, average, text.terms(content), near.get(entry, []))
+    return rows
+
+
+def _vectors(rows: dict[int, _Row], model_id: int) -> dict[int, list[float]]:
+    """Raw embeddings of the entries' present texts; those of an older wording are not used."""
+    found = EntryVector.objects.filter(entry__in=list(rows), model_id=model_id, fingerprint=F("entry__fingerprint"))
+    return dict(found.values_list("entry_id", "embedding"))
+
+
+def _write(
+    known: dict[int, _Row], rows: dict[int, _Row], vectors: dict[int, list[float]], model_id: int | None
+) -> None:
+    keywords, embeddings = [], []
+    for entry, row in rows.items():
+        around = [known[n] for n in row.neighbours if n in known]
+        keywords.append(sparse_literal(blend_keywords(row.counts, [n.counts for n in around], row.average)))
+        own = vectors.get(entry)
+        mixed = own and blend_embedding(own, [vectors[n] for n in row.neighbours if n in vectors])
+        embeddings.append(dense_literal(mixed) if mixed else None)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords, embedding, model_id)"
+            " SELECT entry, workspace, scope, keywords::sparsevec, embedding::halfvec,"
+            " CASE WHEN embedding IS NOT NULL THEN %s::bigint END"
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])"
+            " AS new (entry, workspace, scope, keywords, embedding) ORDER BY entry"
+            " ON CONFLICT (entry_id) DO UPDATE"
+            " SET keywords = excluded.keywords, embedding = excluded.embedding, model_id = excluded.model_id",
+            [
+                model_id,
+                list(rows),
+                [row.workspace_id for row in rows.values()],
+                [row.scope_id for row in rows.values()],
+                keywords,
+                embeddings,
+            ],
+        )
+
+
+def rebuild(scope_id: int, *, model_id: int | None) -> int:
+    """Make every search row of a scope anew from its entries and raw embeddings; how many.
+
+    What is out of use is not searched; its row is made anew when it comes back.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id FROM memories_entry e WHERE scope_id = %s AND {LIVE_SQL} ORDER BY id",  # noqa: S608 (names of ours)
+            [scope_id],
+        )
+        entries = [row[0] for row in cursor.fetchall()]
+    return sum(blend(entries[start : start + 500], model_id=model_id) for start in range(0, len(entries), 500))
+
+
+def drop_vectors(model_id: int) -> None:
+    """Forget every vector of a model, which no longer are what the model gives, and have them made anew (C12)."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM memories_entryvector WHERE model_id = %s", [model_id])
+        cursor.execute(
+            "WITH dropped AS (UPDATE memories_entryindex SET model_id = NULL, embedding = NULL WHERE model_id = %s"
+            " RETURNING entry_id, workspace_id)"
+            " INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+            " SELECT entry_id, workspace_id, clock_timestamp(), 0 FROM dropped ORDER BY entry_id"
+            " ON CONFLICT (entry_id) DO NOTHING",
+            [model_id],
+        )

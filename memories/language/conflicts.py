@@ -1,0 +1,228 @@
+"""When a newer statement takes the place of an older one, and when only a person can tell (D5).
+
+Both are read as somebody (or something), a relation, and a value. The same somebody in the same relation to another
+value is a conflict: a certain one where there can only be one value, or where the newer statement itself says that
+something changed; else, where the values are of a kind, a doubtful one. What may both be true is none: people like tea
+and coffee. Plans, hearsay and the past change nothing. Pure and deterministic.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from itertools import takewhile
+
+from memories.language import text
+
+
+class Verdict(Enum):
+    """What a newer statement is to an older one."""
+
+    CERTAIN = "certain"
+    DOUBTFUL = "doubtful"
+    NONE = "none"
+
+
+#: What is longer makes more than one statement; matching it takes time that grows with the square of its length.
+STATEMENT_CHARS = 1_000
+#: Neither what was, nor what may be, nor what somebody says.
+_UNSURE = re.compile(
+    r"\b(?:wants?|would|might|(?<!\bin )(?<!\bof )(?<!\d )(?<!\d(?:st|nd|rd|th) )may(?! \d)"  # May 4 is certain
+    r"|maybe|perhaps|plan(?:s|ned|ning)?|going to|will|if|unless|when|while|used to|formerly"
+    r"|previously|until|hop(?:es|ing)|consider\w*|could|should|thinks?|sa(?:ys|id)|told|heard|dream\w*|wish\w*|also"
+    r"|too|before|once|sometimes|usually|either|tried|born|tomorrow|next)\b|[?？]"
+    r"|想|打算|计划|可能|也许|或许|大概|如果|要是|假如|以前|曾|之前|原来|过去|准备|希望|考虑|听说|据说|说|梦|将要|即将"
+    r"|有时|偶尔|也|还|出生|明天|下周|下个月|明年|吗"
+)
+_CHANGED = re.compile(
+    r"\b(?:moved|relocated|changed|switched|migrated|replaced|no longer|any ?more|renamed|instead of|rescheduled"
+    r"|postponed)\b|改[成为用到名在]|搬|迁|换[成到用了]|变成|跳槽|入职|不再|推迟|调整"
+)
+_NOW = re.compile(
+    r"\b(?:now|currently|nowadays|these days|at the moment|as of today|from now on|since (?:today|this \w+))\b"
+    r"|现在|目前|如今|已经|从今|今后|眼下"
+)
+_BESIDE = re.compile(r"\b(?:has|have|had|just|recently|already|finally)\b|刚刚|最近|终于|刚|了")
+_AND_SO_ON = re.compile(r"[,，;；。.!！]?$")
+#: Of what somebody or something has only one.
+_ONLY_ONE = re.compile(
+    r"\b(?:ports?|address|password|passphrase|pin|e-?mail|phone|number|birthday|birth ?date|age|height|weight|salary"
+    r"|rent|budget|deadline|version|name|nickname|surname|time ?zone|favou?rite|url|domain|host ?name|status|price"
+    r"|limit|timeout|threshold|default|job title|manager|boss|ceo|wife|husband|spouse|blood type|capital|ssid"
+    r"|due date|start date|release date|licen[cs]e plate|postcode|zip code|shoe size)\b"
+    r"|端口|地址|住址|密码|口令|邮箱|电话|手机号|号码|生日|年龄|身高|体重|工资|薪水|月薪|房租|预算|截止|版本|名字|姓名|时区"
+    r"|最喜欢|最爱|域名|网址|状态|价格|上限|超时|阈值|默认|职位|经理|老板|老婆|妻子|老公|丈夫|血型|车牌|邮编|鞋码|发布日期"
+)
+_SELF = re.compile(r"(?:the )?user|i|me|我|用户|本人")
+_ANYBODY = re.compile(r"(?:it|this|that|he|she|they|there|here|we|you|one|它|这|那|他|她|他们|这个|那个|你|您)?")
+_ONE_OF_MANY = re.compile(r"(?:an?|one of|part of|among|some|any|made|not|never)\b|一[个名位种条只家间]|个|其中|不|没")
+_PLACE_IN_TIME = re.compile(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:spring|summer|autumn|winter)\b|\b(?:in|at|on)\b"
+    r"|(?:周|星期|礼拜)[一二三四五六日天]|[上中下]午|[春夏秋冬]天"
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|fourth|fifth)\b"
+    r"|[一二三四五六七八九十百千万两]"
+)
+_NEGATION = re.compile(
+    r"\b(?:no longer|not any ?more|(?:do|does|did|is|are|was|has|have)(?: not|n['’]t)|not|never|stopped)\b"
+    r"|\bany ?more\b|不再|已经不|并不|不|没有|没"
+)
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """How statements about one thing are worded; `only_one`: nobody has two values of it."""
+
+    name: str
+    wording: re.Pattern[str]
+    only_one: bool = False
+
+
+def _relation(name: str, english: str, chinese: str, *, only_one: bool = False) -> _Relation:
+    return _Relation(name, re.compile(rf"^(?P<who>.*?) (?:{english}) (?P<what>.+)$|^{chinese}$"), only_one)
+
+
+#: The first that fits is taken.
+_RELATIONS = (
+    _relation(
+        "home",
+        r"(?:lives?|resides?|is living|settled|is based|are based|is located|are located|moved|relocated)"
+        r"(?: from .+?)? (?:in|at|to)",
+        r"(?P<who_>.*?)(?:从.+?)?(?:住在|居住在|定居在|定居|家在|搬到|搬去|搬家到|搬家去|搬至|位于|迁到|迁至)(?P<what_>.+)",
+        only_one=True,
+    ),
+    _relation(
+        "work",
+        r"(?:works|work|is working|is employed) (?:at|for|by)",
+        r"(?P<who_>.*?)(?:在(?P<what_>.+?)(?:工作|上班|任职|就职)|(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)(?P<what__>.+))",
+    ),
+    _relation(
+        "use",
+        r"(?:uses?|is using|are using|switched(?: from .+?)? to|migrated(?: from .+?)? to)",
+        r"(?P<who_>.*?)(?:从.+?)?(?:改用|换用|换成|使用|用的是|用)(?P<what_>.+)",
+    ),
+    _relation("prefer", r"prefers?", r"(?P<who_>.*?)(?:更喜欢|偏好|偏爱)(?P<what_>.+)"),
+    _relation(
+        "be",
+        r"(?:is set to|was set to|(?:was |were |is |are )?(?:changed|renamed|moved|rescheduled|postponed)(?: from .+?)?"
+        r" to|is called|is named|is|are|equals)",
+        r"(?P<who_>.*?)(?:从.+?)?(?:改成|改为|改到|改名为|变成|推迟到|调整为|设为|设成|叫做|叫|是|为|在)(?P<what_>.+)",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Claim:
+    who: str
+    relation: _Relation
+    what: str
+
+
+def judge(old: str, new: str) -> Verdict:
+    """Whether the newer statement takes the place of the older one; a text too long to be one statement does not."""
+    if max(len(old), len(new)) > STATEMENT_CHARS:
+        return Verdict.NONE
+    before, after = _plain(old), _plain(new)
+    if before == after or _UNSURE.search(before) or _UNSURE.search(after):
+        return Verdict.NONE
+    if (_NEGATION.search(before) is None) != (_NEGATION.search(after) is None):
+        return _judge_negation(before, after)
+    older, newer = _read(before), _read(after)
+    if older and newer and older.relation.name == newer.relation.name and _is_same(older.who, newer.who):
+        return _judge_values(older, newer, after)
+    return _judge_frame(before, after)
+
+
+def _plain(said: str) -> str:
+    one_line = " ".join(said.casefold().replace("’", "'").split())
+    return _AND_SO_ON.sub("", one_line)
+
+
+def _bare(said: str) -> str:
+    """Without the words that say when."""
+    return " ".join(_BESIDE.sub(" ", _NOW.sub(" ", said)).split()).strip(" ,，、")
+
+
+def _read(said: str) -> _Claim | None:
+    bare = _bare(said)
+    for relation in _RELATIONS:
+        if found := relation.wording.match(bare):
+            groups = found.groupdict()
+            who, what = (next((groups[n] for n in names if groups.get(n)), "") for names in (_WHO, _WHAT))
+            return _Claim(who.strip(" ,，"), relation, what.strip(" ,，了"))
+    return None
+
+
+_WHO, _WHAT = ("who", "who_"), ("what", "what_", "what__")
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two statements are about the same; a «he» may be anybody."""
+    if _ANYBODY.fullmatch(one) or _ANYBODY.fullmatch(other):
+        return False
+    if _SELF.fullmatch(one) and _SELF.fullmatch(other):
+        return True
+    ours, theirs = set(text.terms(one)), set(text.terms(other))
+    return bool(ours) and ours == theirs
+
+
+def _judge_values(older: _Claim, newer: _Claim, said: str) -> Verdict:
+    if _is_part(older.what, newer.what):
+        return Verdict.NONE
+    says_so = _CHANGED.search(said) is not None
+    names_the_old = says_so and _is_part(older.what, said)
+    only_one = older.relation.only_one or _ONLY_ONE.search(older.who) is not None
+    is_of_many = _ONE_OF_MANY.match(older.what) or _ONE_OF_MANY.match(newer.what)
+    if names_the_old or (only_one and not is_of_many):
+        return Verdict.CERTAIN
+    if newer.relation.name == "use":
+        return Verdict.DOUBTFUL if says_so or _NOW.search(said) else Verdict.NONE
+    if says_so or (_NOW.search(said) and newer.relation.name != "be"):
+        return Verdict.CERTAIN
+    if newer.relation.name in ("work", "prefer") or _NOW.search(said):
+        return Verdict.DOUBTFUL
+    return Verdict.DOUBTFUL if not is_of_many and _are_of_a_kind(older.what, newer.what) else Verdict.NONE
+
+
+def _is_part(one: str, other: str) -> bool:
+    """Whether one value says what the other says, and perhaps more: «Hangzhou» and «Hangzhou, by the lake»."""
+    ours, theirs = text.normalise(one), text.normalise(other)
+    if not ours or not theirs:
+        return True
+    terms, others = set(text.terms(one)), set(text.terms(other))
+    return ours in theirs or theirs in ours or bool(terms and others and (terms <= others or others <= terms))
+
+
+def _are_of_a_kind(one: str, other: str) -> bool:
+    return any(kind.search(one) and kind.search(other) for kind in (_NUMBER, _PLACE_IN_TIME))
+
+
+def _judge_negation(before: str, after: str) -> Verdict:
+    """One says what the other denies, in the same words."""
+    ours, theirs = (text.joined(text.words(_bare(_NEGATION.sub(" ", said)))) for said in (before, after))
+    terms, others = set(text.terms(ours)), set(text.terms(theirs))
+    if not terms or terms != others:
+        return Verdict.NONE
+    says_so = _CHANGED.search(after) or _NOW.search(after) or re.search(r"\bstopped\b", after)
+    return Verdict.CERTAIN if says_so else Verdict.DOUBTFUL
+
+
+def _judge_frame(before: str, after: str) -> Verdict:
+    """The same sentence but for one place in it: «… listens on port 6543», «… listens on port 7654»."""
+    older, newer = text.words(_bare(before)), text.words(_bare(after))
+    head = _common(older, newer)
+    tail = _common(older[head:][::-1], newer[head:][::-1])
+    was, becomes = older[head : len(older) - tail], newer[head : len(newer) - tail]
+    frame = "".join([*older[:head], *older[len(older) - tail :]])
+    if not (0 < len(was) <= 3 and 0 < len(becomes) <= 3) or len(frame) < 2 * len("".join(was)) or head == 0:
+        return Verdict.NONE
+    if not _are_of_a_kind(" ".join(was), " ".join(becomes)):
+        return Verdict.NONE
+    if _ONLY_ONE.search(" ".join(older[max(head - 2, 0) : head])):
+        return Verdict.CERTAIN
+    return Verdict.CERTAIN if _CHANGED.search(after) else Verdict.DOUBTFUL
+
+
+def _common(one: Iterable[str], other: Iterable[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -1,0 +1,289 @@
+"""When two texts are one memory, and when a small difference makes them two (A10).
+
+Two texts are one memory when they say the same words in the same order, apart from differences that carry no fact:
+articles, particles, courtesies, fillers, synonyms, endings, a part that tells when in another place. Whatever else
+differs, somebody may ask about: a number, a name, a negation, a colour.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from itertools import pairwise
+
+import rjieba
+
+from memories.language import differences, text
+
+_NUMBER = re.compile(r"\d")
+#: Where a word may begin or end: not between two letters that are no Chinese ones.
+_EDGE = r"(?<![a-z\d](?=[a-z\d]))"
+_CHINESE_NUMERALS = frozenset("零〇一二两兩三四五六七八九十百千万萬亿億半")
+_NEGATION_CHARS = frozenset("不没沒无無非未别別莫勿否")
+
+#: Words that come and go without changing what is said.
+_ARTICLE_WORDS = "a an the our that 的 地"
+_EMPHASIS = (
+    "really very quite truly actually basically indeed also 很 非常 十分 特别 特別 真 真的 确实 確實 其实 其實 挺"
+)
+_FILLERS = "now please kindly pls plz just 啊 呀 哦 噢 喔 呃 嘛 哟 呢 吧 啦 咯 呗 嘞 就 里 来 來 一下 及时 及時"
+#: Courtesies and interjections: nothing at the beginning or the end of a text, words like others within.
+_OPENING_WORDS = """
+    please pls kindly so ok okay oh ah um uh hmm hey hi hello anyway btw fyi thanks thx thank_you by_the_way remember_that note_that please_remember_that
+    please_note_that please_remember
+    i_mean you_know just_so_you_know for_your_information
+    请 請 麻烦 麻煩 麻烦你 拜托 拜託 劳驾 你好 您好 嗨 嘿 哈哈 哈哈哈 嗯 嗯嗯 好的 谢谢 謝謝 多谢 对了 對了 那个 那個
+"""
+_CLOSING_WORDS = """
+    thanks thx thank_you thanks_a_lot many_thanks too lol haha you_know
+    谢谢 謝謝 谢谢你 谢谢您 多谢 哈哈 哈哈哈 嗯 拜托 拜託
+"""
+_PHRASE_WORDS = 5
+_FEW = 2  # words that say nothing: so many more never make another memory
+#: After these a light word is a name, an aim, or half of a negation: «a dog called Ok», «to please her», «not just».
+_BINDING_WORDS = "called named name call to not no never is 在 叫 叫做 叫作 名叫 姓 是"
+_NEGATED = """
+    don't doesn't didn't isn't aren't wasn't weren't can't won't couldn't shouldn't wouldn't haven't hasn't hadn't
+"""
+_BARE_WORDS = _NEGATED + " i'm i've you're you've they're they've that's"
+_HAVE_IS = "it that there here what who where how he she"
+#: After «thanks» and «so» these begin no statement of their own.
+_AFTER_NO_COURTESY = frozenset({"to", "for", "god"})
+_ASKING_FOR = frozenset({"请", "請", "麻烦", "麻煩", "拜托", "拜託"})
+_OPENING_WITH_YOU = frozenset({"麻烦你", "劳驾"})
+_PREDICATES = frozenset("很大多的了死在是")
+_NOT_LAST = frozenset({"that", "来", "來"})
+#: «Hello Kitty», «OK Computer»: names.
+_TWO_CAPITALS = re.compile(r"\W*[A-Z]\w* [A-Z]\w")
+#: Within a sentence: «Mark», «May», «Big Ben».
+_INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
+#: Elsewhere «using» is «with».
+_USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
+#: «A few», «a little»: not few, and not little.
+_AFTER_A = frozenset({"few", "little", "lot", "bit", "couple"})
+_ARTICLES = frozenset(_ARTICLE_WORDS.split())
+_INTENSIFIES = frozenset(_EMPHASIS.split())
+_LIGHT = _ARTICLES | _INTENSIFIES | frozenset(_FILLERS.split())
+_OPENING = frozenset(_OPENING_WORDS.split())
+_CLOSING = frozenset(_CLOSING_WORDS.split())
+_BINDING = frozenset(_BINDING_WORDS.split())
+#: Words that are written in two ways.
+_ALSO_WRITTEN = {
+    **dict.fromkeys(("裡", "里面", "裡面", "里边"), "里"),
+    "using": "with",
+    "您": "你",
+    "妳": "你",
+    "gonna": "going to",
+    "wanna": "want to",
+    "cannot": "can not",
+}
+_CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "i'm": "i am"}
+_IS = frozenset(f"{word}'s" for word in _HAVE_IS.split())
+_BARE = {word.replace("'", ""): word for word in _BARE_WORDS.split()}
+_ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will"}
+_AND = frozenset({"and", "和", "跟", "与", "與", "以及"})
+#: «Building A» is not «a building».
+_LABEL = re.compile(r"[a-z\d] A\b")
+
+_TELLING_ENGLISH = """
+    no not never none nobody nothing neither nor cannot without hardly isn't aren't wasn't weren't don't doesn't
+    didn't won't wouldn't can't couldn't shouldn't hasn't haven't hadn't stop stopped stops quit dislike dislikes
+    hate hates unlike disable disabled enable enabled on off before after start started starts begin began end ended
+    up down in out open opened close closed left right more less most least first last next previous only always
+    sometimes true false yes allow allowed deny denied accept accepted reject rejected win won lose lost love loves
+    like likes increase increased decrease decreased buy bought sell sold hot cold early late old new big small good
+    bad zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million
+    billion half once twice third fourth fifth dozen january february march april may june july august september
+    october november december jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winter
+    monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun today tomorrow yesterday
+    tonight morning noon afternoon evening night midnight weekend week month year daily weekly monthly yearly he she
+    him her his hers mother father mom dad sister brother son daughter wife husband nowhere except unless refuse
+    refused cancel cancelled canceled minus plus above below under over inside outside mustn't needn't dont cant
+    wont didnt doesnt isnt
+"""
+_TELLING_CHINESE = """
+    停 停止 取消 讨厌 討厭 喜欢 喜歡 开 開 关 關 打开 打開 关闭 關閉 启用 啟用 禁用 之前 之后 之後 以前 以后 以後
+    前 后 後 上 下 左 右 多 少 最 更 首次 最后 最後 总是 從不 从不 有时 是 否 对 错 允许 拒绝 接受 买 卖 买入 卖出
+    增加 减少 早 晚 新 旧 大 小 好 坏 冷 热 今天 明天 昨天 前天 后天 後天 早上 上午 中午 下午 晚上 凌晨 周末 週末
+    上周 下周 本周 上个月 下个月 今年 去年 明年 春天 夏天 秋天 冬天 他 她 爸爸 妈妈 父亲 母亲 哥哥 姐姐 弟弟 妹妹
+    儿子 女儿 丈夫 妻子 買 賣 買入 賣出 錯 對 允許 拒絕 減少 增長 舊 壞 熱 總是 有時 媽媽 父親 母親 兒子 女兒
+    下個月 上個月 左边 右边 左邊 右邊 东 西 南 北 東 成功 失败 失敗 除了 反对 反對 赞成 贊成 停用 開始 开始 结束
+    結束 现在 過去 过去 将来 將來
+"""
+#: Words that turn a statement round, count, or date it: two texts that differ in one of these say different things.
+TELLING_WORDS = frozenset(_TELLING_ENGLISH.split())
+TELLING_CHINESE = frozenset(_TELLING_CHINESE.split())
+
+
+class Likeness(Enum):
+    """What a new text is beside an old one."""
+
+    SAME = "same"  # the same words
+    ALIKE = "alike"  # one memory, said a little differently
+    APART = "apart"  # nearly the same words, but what differs matters
+    OTHER = "other"  # different texts
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a text says, Chinese without gaps, for it is cut by guess; the words that say nothing; and how it looks."""
+
+    substance: str
+    fillers: Counter[str]
+    fingerprint: str
+    shingles: set[str]
+    plain: set[str]  # without numbers, dates and negations
+    marks: list[str]
+    kept: tuple[str, ...]  # the words that say something
+    names: frozenset[str]
+    clauses: tuple[str, ...]
+
+    def fillers_beside(self, other: "_Read") -> int:
+        """How many words that say nothing only one of them has."""
+        return ((self.fillers - other.fillers) + (other.fillers - self.fillers)).total()
+
+
+def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
+    """Whether a new text repeats, rewords or only resembles an old one, and their Jaccard similarity.
+
+    Texts resemble each other from `threshold` on, and with a filler or two more they do in any case. Which words differ
+    then decides: «port 8080» and «port 9090» are nearly the same text, and two memories.
+    """
+    ours, theirs = _read(old), _read(new)
+    if ours.fingerprint == theirs.fingerprint:
+        return Likeness.SAME, 1.0
+    alike = text.jaccard(ours.shingles, theirs.shingles)
+    if ours.substance and ours.substance == theirs.substance and ours.marks == theirs.marks:
+        alike = max(alike, threshold) if ours.fillers_beside(theirs) <= _FEW else alike
+        return (Likeness.ALIKE if alike >= threshold else Likeness.OTHER), alike
+    if alike >= threshold and _say_the_same(old, new):
+        return Likeness.ALIKE, alike
+    near = max(alike, text.jaccard(ours.plain, theirs.plain))
+    return (Likeness.APART if near >= threshold else Likeness.OTHER), alike
+
+
+def _say_the_same(old: str, new: str) -> bool:
+    """Whether two texts say the same line by line; or as a whole, where they are not of as many lines."""
+    lines, others = old.splitlines(), new.splitlines()
+    if len(lines) != len(others):
+        return _is_reworded(_read(old), _read(new))
+    return all(one == other or _is_reworded(_read(one), _read(other)) for one, other in zip(lines, others, strict=True))
+
+
+def _is_reworded(ours: _Read, theirs: _Read) -> bool:
+    if ours.marks != theirs.marks or not differences.are_as_done(ours.clauses, theirs.clauses):
+        return False
+    if ours.substance == theirs.substance:
+        return True
+    names = ours.names | theirs.names
+    may_move = differences.are_same_clauses(ours.clauses, theirs.clauses)
+    return differences.are_harmless(ours.kept, theirs.kept, names.__contains__, may_move=may_move)
+
+
+def contains(old: str, new: str) -> bool:
+    """Whether the old text already says all of the new one."""
+    said = re.escape(text.normalise(new))
+    return re.search(rf"{_EDGE}{said}{_EDGE}", text.normalise(old)) is not None
+
+
+def tells(word: str) -> bool:
+    """Whether a word counts, dates, negates or turns a statement round."""
+    return bool(
+        _NUMBER.search(word)
+        or word.replace("’", "'") in TELLING_WORDS
+        or word in TELLING_CHINESE
+        or _CHINESE_NUMERALS.intersection(word)
+        or _NEGATION_CHARS.intersection(word)
+    )
+
+
+@lru_cache(maxsize=2_048)  # a new text is compared with many, and those with the next one again
+def _read(content: str) -> _Read:
+    alone = frozenset(text.normalise(content).split())
+    spelled = [part for word in text.words(_USES.sub(r"\1 utilizing", content)) for part in _spelled(word)]
+    words = spelled if _TWO_CAPITALS.match(content) else _within(spelled, alone)
+    light = _LIGHT - {"a"} if _LABEL.search(content) else _LIGHT
+    kept: list[str] = []
+    fillers: Counter[str] = Counter()
+    for n, (before, word) in enumerate(pairwise(["", *words]), start=1):
+        last = n == len(words)
+        counts = word == "a" and not last and words[n] in _AFTER_A
+        if _is_light(word, before, light) and not (counts or (word in _NOT_LAST and last)):
+            fillers[word] += 1
+        else:
+            kept.append(word)
+    substance, shingles = text.joined(_with_list_sorted(kept)), text.shingles(content)
+    plain = {shingle for shingle in shingles if not tells(shingle)}
+    return _Read(
+        substance,
+        fillers,
+        text.fingerprint(content),
+        shingles,
+        plain,
+        text.marks(content),
+        tuple(kept),
+        frozenset(word.casefold() for word in _INNER_CAPITAL.findall(content)),
+        differences.clauses(content),
+    )
+
+
+def _spelled(word: str) -> Iterator[str]:
+    """A word as it is spelled in full: «don't» and «dont» are «do not»."""
+    plain = word.replace("’", "'")
+    plain = _BARE.get(plain, plain)
+    plain = _CONTRACTED.get(plain) or _ALSO_WRITTEN.get(plain) or plain
+    if plain in _IS:
+        plain = plain.replace("'s", " is")
+    for ending, full in _ENDINGS.items():
+        plain = plain.removesuffix(ending) + full if plain.endswith(ending) else plain
+    yield from plain.split()
+
+
+def _within(words: list[str], alone: frozenset[str]) -> list[str]:
+    """A text without the courtesies it begins and ends with; one that is nothing else stays as it is."""
+    start, end = 0, len(words)
+    while (size := _phrase(words[start:end], _OPENING)) and _is_courtesy(words[start : start + size + 1], size, alone):
+        start += size
+    while size := _phrase(words[start:end][::-1], _CLOSING, backwards=True):
+        if end > size and words[end - size - 1] in _BINDING:
+            break
+        end -= size
+    return words[start:end] or words
+
+
+def _is_courtesy(words: list[str], size: int, alone: frozenset[str]) -> bool:
+    """Whether an opening is one: not in «thanks to Anna», «请王芳吃饭», «好的酒店»; `alone` stands between signs."""
+    said, following = "".join(words[:size]), "".join(words[size:])
+    if said.isascii():
+        return following not in _AFTER_NO_COURTESY
+    if said in _ASKING_FOR:
+        return not (following[:1] in _PREDICATES or rjieba.tag(following or "。")[0][1].startswith(("n", "r")))
+    return said in alone or said in _OPENING_WITH_YOU
+
+
+def _phrase(words: list[str], known: frozenset[str], *, backwards: bool = False) -> int:
+    """Of how many words the longest known phrase is that these begin with; 0: none."""
+    for size in range(min(_PHRASE_WORDS, len(words)), 0, -1):
+        phrase = words[:size][::-1] if backwards else words[:size]
+        if "_".join(phrase) in known or "".join(phrase) in known:
+            return size
+    return 0
+
+
+def _is_light(word: str, before: str, light: frozenset[str]) -> bool:
+    """Whether a word says nothing where it stands."""
+    if word not in light:
+        return False
+    if _NEGATION_CHARS.intersection(before):
+        return False
+    return before not in _BINDING or (word in _ARTICLES or (word in _INTENSIFIES and before in ("is", "是")))
+
+
+def _with_list_sorted(words: list[str]) -> list[str]:
+    """«… beef and garlic» is «… garlic and beef», at the end, where nothing belongs to one of them alone."""
+    if len(words) > 3 and words[-2] in _AND:
+        return [*words[:-3], *sorted((words[-3], words[-1])), "and"]
+    return words

@@ -1,0 +1,167 @@
+"""The most telling sentences of a conversation, as they were said: a summary that invents nothing (D5).
+
+What tells most is in words that are rare in the scope, in numbers and in names; a person's statements come before
+questions, and those before what the assistant said. Greetings and thanks tell nothing. Pure and deterministic.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import rjieba
+
+from memories.language import stopwords, text
+
+Weigh = Callable[[int], float]
+_ASSISTANT_SHARE = 0.5
+_QUESTION_SHARE = 0.5
+_SUBSTANCE = 0.2  # added for each number or name in a sentence, up to SUBSTANCE_MOST of them
+_SUBSTANCE_MOST = 4
+_SENTENCE_CHARS = 120  # of a longer one head and tail are told
+_LOOK_CHARS = 4_000  # of one message
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_MARKUP = re.compile(r"^[\s>#*•·\-–—]+|^\d+[.)、]\s+|\*\*|__|`", re.MULTILINE)
+#: Where a sentence ends: after Chinese marks at once, after Western ones before a space; a point in 3.5 ends nothing.
+_END = re.compile(r"(?<=[。！？；…])|(?<=[.!?;])\s+|\n+")
+_QUESTION = re.compile(r"[?？][\s\"”’)）]*$|[吗嗎呢么麼][。.]?$")
+_NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*|[一二三四五六七八九十百千万两]{2,}")
+_CAPITAL = re.compile(r"(?<=[a-z,:;\d] )[A-Z][\w-]+|\b[A-Z]{2,}\b|\b\w+[A-Z]\w*\b")
+_NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
+_CJK = re.compile("[\u3400-\u9fff]")
+_PLEASANTRIES = """
+    hi hello hey thanks thank welcome please sorry ok okay sure fine great good nice cool perfect awesome wonderful
+    noted got understood remember remembered done yes no yep nope bye goodbye morning afternoon evening night glad
+    happy help course absolutely certainly alright right see know let anything else feel free love sounds well today
+    你好 您好 大家好 嗨 早 早上好 上午好 中午好 下午好 晚上好 晚安 谢谢 多谢 感谢 谢谢你 不客气 不用谢 没关系 没事
+    没问题 没 问题 好 好的 好吧 好啊 行 可以 嗯 嗯嗯 哦 噢 啊 是的 对 对的 没错 收到 明白 明白了 知道 知道了 了解 记住
+    记住了 记下 记下了 已经 已 我 帮 帮忙 请问 请 麻烦 辛苦 辛苦了 抱歉 对不起 再见 拜拜 哈哈 哈哈哈 很高兴 高兴 当然
+    随时 告诉 需要 謝謝 感謝 不客氣 沒問題 沒關係 記住 記住了 記下 記下了 瞭解 幫忙 請問 當然 隨時
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One message: whose words it holds as the summary calls them (empty: the person it is about), and its id."""
+
+    content: str
+    origin: str
+    label: str = ""
+    is_answer: bool = False
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was told, and the messages it was taken from."""
+
+    content: str = ""
+    origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    place: int
+    content: str
+    line: Line
+    terms: frozenset[int]
+    share: float
+
+
+def summarise(lines: Sequence[Line], weigh: Weigh, *, limit: int) -> Summary:
+    """The sentences that tell most, in the order they were said, in at most `limit` characters.
+
+    `weigh` says how much a term tells. Each sentence counts for what those chosen before it have not said yet.
+    """
+    waiting = _sentences(lines)
+    chosen: list[_Sentence] = []
+    told: set[int] = set()
+    while waiting:
+        worth, best = max(
+            ((_worth(sentence, told, weigh), sentence) for sentence in waiting),
+            key=lambda pair: (pair[0], -pair[1].place),
+        )
+        if worth <= 0:
+            break
+        waiting.remove(best)
+        if len(_written([*chosen, best])) <= limit:
+            chosen.append(best)
+            told |= best.terms
+    chosen.sort(key=lambda sentence: sentence.place)
+    return Summary(_written(chosen), tuple(dict.fromkeys(sentence.line.origin for sentence in chosen)))
+
+
+def sentences(content: str) -> list[str]:
+    """The sentences of a message, without its blocks of code and its markup."""
+    return _END.split(_MARKUP.sub("", _FENCE.sub("\n", content)))
+
+
+def asks(said: str) -> bool:
+    """Whether a sentence is a question, by its end."""
+    return _QUESTION.search(said) is not None
+
+
+def is_pleasantry(said: str) -> bool:
+    """Whether a sentence greets, thanks or agrees, and tells nothing."""
+    return _empty_words().issuperset(text.words(said))
+
+
+def _sentences(lines: Sequence[Line]) -> list[_Sentence]:
+    """What may be told; neither pleasantries nor the questions of an assistant, which offer and state nothing."""
+    found: list[_Sentence] = []
+    for line in lines:
+        for part in sentences(line.content[:_LOOK_CHARS]):
+            said = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
+            is_offer = line.is_answer and asks(said)
+            if not is_offer and not is_pleasantry(said):
+                found.append(_Sentence(len(found), said, line, frozenset(text.terms(said)), _share(said, line)))
+    return found
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    """A sentence of nothing but these is left out."""
+    return frozenset(text.words(_PLEASANTRIES)) | stopwords.ENGLISH | stopwords.CHINESE
+
+
+def _share(said: str, line: Line) -> float:
+    """How much of what its words weigh a sentence is worth, by who says it, how, and about what."""
+    share = _ASSISTANT_SHARE if line.is_answer else 1.0
+    if asks(said):
+        share *= _QUESTION_SHARE
+    return share * (1 + _SUBSTANCE * min(_substance(said), _SUBSTANCE_MOST))
+
+
+def _substance(said: str) -> int:
+    """Numbers and names in a sentence."""
+    count = len(_NUMBER.findall(said)) + len(_CAPITAL.findall(said))
+    if _CJK.search(said):
+        count += sum(tag in _NAME_TAGS for _word, tag in rjieba.tag(said))
+    return count
+
+
+def _worth(sentence: _Sentence, told: set[int], weigh: Weigh) -> float:
+    """What it adds, for the room it takes; a long sentence is not better for being long."""
+    added = sum(weigh(term) for term in sentence.terms if term not in told)
+    return sentence.share * added / math.sqrt(len(sentence.terms) + 3)
+
+
+def _written(sentences: Sequence[_Sentence]) -> str:
+    """One line for whatever one speaker says in a row, with the name of the speaker where one is needed."""
+    lines: list[str] = []
+    before: str | None = None
+    for sentence in sorted(sentences, key=lambda sentence: sentence.place):
+        label = sentence.line.label
+        if label == before:
+            lines[-1] += _joint(lines[-1]) + sentence.content
+        else:
+            lines.append(f"{label}: {sentence.content}" if label else sentence.content)
+        before = label
+    return "\n".join(lines)
+
+
+def _joint(before: str) -> str:
+    """What stands between two sentences; the items of a list end in nothing of their own."""
+    if before[-1] in "。！？；…":
+        return ""
+    return " " if before[-1] in ".!?;,:" else "；" if _CJK.match(before[-1]) else "; "

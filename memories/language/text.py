@@ -1,0 +1,235 @@
+"""What text is made of: lengths, tokens, words and bigrams of Chinese and English; when two texts are the same."""
+
+import hashlib
+import re
+import unicodedata
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+
+import rjieba
+import snowballstemmer
+
+from memories.language import stopwords
+
+ELLIPSIS = " ... "
+#: Dimensions of a keyword vector: terms are hashed into 1 … DIMENSIONS (the most pgvector's sparsevec takes).
+DIMENSIONS = 1_000_000_000
+_PRIME = 999_999_937
+
+_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
+_RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}_]+(?:['’][a-z]+)?")
+_HALF_WORD = re.compile(rf"[^\W{_CJK}_]{{2,}}")
+_CJK_CHAR = re.compile(rf"[{_CJK}]")
+_BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) | (?=[{_CJK}])")
+#: What punctuation must not be lost of: signs, points and units of numbers, comparisons, C++ and C#, blood group A+,
+#: and a crossed-out answer.
+_MARK = re.compile(
+    r"(?:(?<![a-z\d])[-+~])?[$€£¥]?(?<!\d)\d+(?:[.:/~,-]\d+)*[%‰°$€£¥]?|(?<![a-z\d])[a-z](?:\+\+|#)"
+    r"|(?<![a-z\d])[a-z]{1,2}[-+](?![a-z\d+-])|\*(?=/)|[<>=≤≥≠≈±×÷√→←↑↓]|&&|\|\||[👎❌✖🚫💔✗✘☐]"
+)
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+#: Codes and passwords, whose case and signs count: letters and digits together.
+_CODE = re.compile(r"(?<![a-z\d])[a-z\d]+(?:[#$%^&*@!+=~\\_][a-z\d]+)*", re.IGNORECASE)
+#: Addresses, paths and names of files, whose signs count.
+_ADDRESS = re.compile(r"(?<![a-z\d])[a-z\d]+(?:[./@_\\][a-z\d]+)+")
+_PLAIN_CODE = re.compile(r"[A-Za-z]*|\d*|[A-Z]?[a-z\d]*|[A-Z\d]*")
+_SENTENCE = re.compile(r"[^.!?。！;；\n]+[.!?。！]*")
+_ASKING = re.compile(
+    r"\b(?:what|which|who|whom|whose|when|where|why|how)\b"
+    r"|^\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|am)\b"
+    r"|[吗嗎呢谁誰哪几幾何]|什[么麼]|多少|怎|是否|(?P<verb>[\u4e00-\u9fff])[不没沒](?P=verb)"
+)
+_UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
+_LABEL = re.compile(r"^(?:User|Assistant): ", re.MULTILINE)
+_stem_english = snowballstemmer.stemmer("english").stemWord
+
+
+def is_storable(text: str) -> bool:
+    """Whether PostgreSQL can keep a text: it takes neither NUL nor half a surrogate pair."""
+    return _UNSTORABLE.search(text) is None
+
+
+def smart_truncate(text: str, limit: int) -> str:
+    """A text of at most `limit` characters: as it is, or an ellipsis between its head, 60 % of the limit, and its end.
+
+    A limit that has no room for an ellipsis leaves the head alone (A1).
+    """
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    head = limit * 6 // 10
+    tail = limit - head - len(ELLIPSIS)
+    if tail < 0:
+        return text[: max(limit, 0)]
+    return text[:head] + ELLIPSIS + text[len(text) - tail :]
+
+
+def count_tokens(text: str) -> int:
+    """Roughly the tokens a language model sees: 0.75 a CJK character, one for 3.6 others."""
+    cjk = len(_CJK_CHAR.findall(text))
+    return round(cjk * 0.75 + (len(text) - cjk) / 3.6)
+
+
+def last_tokens(text: str, limit: int) -> str:
+    """The end of a text, about `limit` tokens long, from the beginning of a word on."""
+    if count_tokens(text) <= limit:
+        return text
+    used = 0.0
+    for start in range(len(text) - 1, -1, -1):
+        used += 0.75 if _CJK_CHAR.match(text[start]) else 1 / 3.6
+        if used > limit:
+            cut = text[start + 1 :]
+            begun = _HALF_WORD.match(text, start)
+            return cut[len(begun.group()) - 1 :].lstrip() or cut if begun else cut.lstrip()
+    return text
+
+
+def first_tokens(text: str, limit: int) -> str:
+    """The beginning of a text, about `limit` tokens long."""
+    used = 0.0
+    for position, char in enumerate(text):
+        used += 0.75 if _CJK_CHAR.match(char) else 1 / 3.6
+        if used > limit:
+            return text[:position].rstrip()
+    return text
+
+
+def normalise(text: str) -> str:
+    """A text without what does not count: width, case, punctuation, spacing and the labels of a turn."""
+    runs = _RUN.findall(unicodedata.normalize("NFKC", _LABEL.sub("", text)).casefold())
+    return " ".join(runs)
+
+
+def fingerprint(text: str) -> str:
+    """Equal for texts that say the same in the same words; 32 hex digits."""
+    bare = text.strip()
+    normal = _BETWEEN_CJK.sub("", normalise(bare)) or bare
+    said = "\n".join([normal, *marks(bare)])
+    return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def marks(text: str) -> list[str]:
+    """What `normalise` loses and two texts may still differ by: «-5», «3.5», «5%», «C++», «aB3», «👎», a question."""
+    spelled = unicodedata.normalize("NFKC", text).translate(_DASHES)
+    plain = spelled.casefold()
+    found = [mark for mark in _MARK.findall(plain) if not mark.isdecimal()]
+    codes = [code for code in _CODE.findall(spelled) if not _PLAIN_CODE.fullmatch(code)]
+    return [
+        *found,
+        *codes,
+        *_ADDRESS.findall(plain),
+        *("?" for said in _SENTENCE.findall(plain) if _asks_by_its_mark_alone(said)),
+    ]
+
+
+def _asks_by_its_mark_alone(sentence: str) -> bool:
+    """«The server is down?»: without its mark a statement."""
+    return "?" in sentence and _ASKING.search(sentence) is None
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, Chinese ones as segmented, nothing left out; for comparing texts."""
+    out: list[str] = []
+    for run in normalise(text).split():
+        out.extend(rjieba.cut(run) if _CJK_CHAR.match(run) else [run])
+    return out
+
+
+def joined(words: Iterable[str]) -> str:
+    """Words as one text, Chinese ones without gaps: where one ends there is a guess of the segmenter's."""
+    return _BETWEEN_CJK.sub("", " ".join(words))
+
+
+def shingles(text: str) -> set[str]:
+    """What two texts are compared by: words, and bigrams of Chinese (A10)."""
+    out: set[str] = set()
+    for run in normalise(text).split():
+        if _CJK_CHAR.match(run):
+            out.update(run[i : i + 2] for i in range(max(len(run) - 1, 1)))
+        else:
+            out.add(run)
+    return out
+
+
+def jaccard(one: set[str], other: set[str]) -> float:
+    """The share two sets have in common, 0–1; two empty sets have nothing in common."""
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def terms(text: str) -> Counter[int]:
+    """The hashed index terms of a text and how often each occurs (E5): stems, Chinese words and their bigrams."""
+    return Counter(
+        hashed(term)
+        for run in normalise(text).split()
+        for term in (_chinese_terms(run) if _CJK_CHAR.match(run) else _other_terms(run))
+    )
+
+
+def characters(text: str) -> set[str]:
+    """The Chinese characters of a text that say something by themselves."""
+    return set(_CJK_CHAR.findall(normalise(text))) - stopwords.CHINESE
+
+
+def held_by(word: str) -> set[int]:
+    """The terms and characters a text has to hold in which this word stands; none of a word that tells nothing."""
+    if not _CJK_CHAR.match(word):
+        return set(terms(word))
+    parts = characters(word) if len(word) == 1 else {word[i : i + 2] for i in range(len(word) - 1)}
+    return {hashed(part) for part in parts}
+
+
+def places(text: str, wanted: Collection[int]) -> dict[int, set[int]]:
+    """Where these terms stand in a text, counted in words and Chinese characters, of which any is found by itself."""
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    start = 1
+    for run in normalise(text).split():
+        is_chinese = _CJK_CHAR.match(run) is not None
+        for offset, term in _chinese_places(run) if is_chinese else enumerate(_other_terms(run)):
+            if (number := hashed(term)) in wanted:
+                found[number].add(start + offset)
+        start += len(run) if is_chinese else 1
+    return found
+
+
+def single_characters(text: str) -> list[str]:
+    """The Chinese words of a text that are one character long and tell something."""
+    said = [word for word in words(text) if len(word) == 1 and _CJK_CHAR.match(word)]
+    return [word for word in dict.fromkeys(said) if word not in stopwords.CHINESE]
+
+
+def _chinese_places(run: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for word in rjieba.cut(run):
+        yield start, word
+        start += len(word)
+    for n, char in enumerate(run):
+        yield n, char
+        yield n, run[n : n + 2]
+
+
+def _other_terms(run: str) -> list[str]:
+    bare = run.replace("’", "'")
+    if bare in stopwords.ENGLISH:
+        return []
+    return [stem(bare.removesuffix("'s"))]
+
+
+def _chinese_terms(run: str) -> list[str]:
+    segmented = [word for word in rjieba.cut(run) if word not in stopwords.CHINESE]
+    bigrams = [run[i : i + 2] for i in range(len(run) - 1)]
+    known = set(segmented)
+    return segmented + [pair for pair in bigrams if pair not in known]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The English stem of a word; the word itself when it is not English."""
+    return str(_stem_english(word)) if word.isascii() else word
+
+
+@lru_cache(maxsize=262_144)
+def hashed(term: str) -> int:
+    """The dimension of a term in keyword vectors, 1 … DIMENSIONS."""
+    return zlib.crc32(term.encode()) % _PRIME + 1

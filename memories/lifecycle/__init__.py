@@ -1,0 +1,1 @@
+"""What becomes of entries with time: expiry, capacity, purging, access counts, maintenance of derived rows."""

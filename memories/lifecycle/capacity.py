@@ -1,0 +1,154 @@
+"""How much a scope holds (D1): what fades to nothing is archived, and beyond the most facts what passes first.
+
+Always softly, in a batch that passes the fuse; what lasts no machine chooses from: that waits for a person.
+"""
+
+from collections import Counter
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import (
+    Count,
+    DateTimeField,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    OuterRef,
+    Q,
+    Value,
+)
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Exp, Extract, Greatest, Least
+
+from memories import batches
+from memories.choices import BatchState, BatchVerb, Category, EntryType, Held
+from memories.conf import conf
+from memories.decay import CURVES
+from memories.exceptions import ScopeFrozen
+from memories.models import Batch, Entry, Scope
+from memories.models.entry import EntryQuerySet
+
+JOB = "capacity"
+ACTOR = f"job:{JOB}"
+FADED, CROWDED, REST = "faded", "capacity", "capacity-rest"
+#: What goes first when there is too much, in this order; nothing else goes without a person.
+PASSING = ((Category.TEMP, Category.DEBUG), (Category.EVENT, Category.CONVERSATION))
+#: Of curves that end at nothing; e to the minus so much is all a float can hold.
+_DAYS = 5_000.0
+
+
+def keep_within(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+    """Archive what has faded, then what is too much; how many facts in how many scopes, and how many wait."""
+    counts: Counter[str] = Counter(scopes=0, faded=0, crowded_out=0, held=0, above_aim=0)
+    for scope in _scopes(workspace_id):
+        try:
+            counts.update(_archive(scope, _faded(scope, now), FADED, now=now, run=run))
+            counts.update(_make_room(scope, now=now, run=run))
+            counts["scopes"] += 1
+        except ScopeFrozen:
+            counts["frozen"] += 1
+    return dict(counts)
+
+
+def count_surplus(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    """What a run would find faded, and too much."""
+    counts: Counter[str] = Counter(faded=0, surplus=0)
+    for scope in _scopes(workspace_id):
+        faded = _faded(scope, now).count()
+        counts["faded"] += faded
+        counts["surplus"] += max(_facts(scope).count() - faded - conf.FACTS_MOST, 0)
+    return dict(counts)
+
+
+def _scopes(workspace_id: int) -> list[Scope]:
+    """Those with something that may have faded, or with more facts than they are meant to hold."""
+    facts = Entry.objects.live().filter(workspace_id=workspace_id, type=EntryType.FACT, tier=2).order_by()
+    fading = facts.filter(category__in=PASSING[0], pinned=False).values("scope_id")
+    most = min(conf.FACTS_AIM, conf.FACTS_MOST)
+    full = facts.values("scope_id").annotate(facts=Count("pk")).filter(facts__gt=most).values("scope_id")
+    return list(Scope.objects.filter(Q(pk__in=fading) | Q(pk__in=full), frozen=False).order_by("pk"))
+
+
+def _facts(scope: Scope) -> EntryQuerySet:
+    return Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, tier=2)
+
+
+def relevance(category: str, now: datetime) -> Combinable:
+    """What facts of this curve are worth, in SQL (D4)."""
+    floor, rate = CURVES[category]
+    used_at = Greatest("stated_at", "access__last_accessed")
+    age = ExpressionWrapper(Value(now, DateTimeField()) - used_at, output_field=DurationField())
+    days = Greatest(Least(Extract(age, "epoch") / 86_400.0, Value(_DAYS)), Value(0.0), output_field=FloatField())
+    decay = Value(floor) + Value(1 - floor) * Exp(Value(-rate) * days, output_field=FloatField())
+    return ExpressionWrapper(F("importance") * decay, output_field=FloatField())
+
+
+def _faded(scope: Scope, now: datetime) -> EntryQuerySet:
+    passing = _facts(scope).filter(category__in=PASSING[0], pinned=False)
+    weighed = passing.annotate(relevance=relevance(PASSING[0][0], now))
+    return weighed.filter(relevance__lt=conf.FADED)
+
+
+def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, run: str) -> dict[str, int]:
+    """A batch that passes the fuse; while one like it waits for a person, no other is made."""
+    run = batches.part_of(run, name)
+    begun = Batch.objects.filter(run=run, scope=scope).exists()
+    if not begun and (batches.open_proposals(scope, name) or not chosen.exists()):
+        return {}
+    plan = batches.plan_all(
+        scope, chosen, BatchVerb.ARCHIVE, name=name, run=run, actor=ACTOR, now=now, judged=True, summed=False
+    )  # what passes, passes every month; and no more of the rest than is too much
+    done = batches.carry_out(plan, now=now)
+    if done.state == BatchState.PROPOSED:
+        return {"held": 1}
+    return {"faded" if name == FADED else "crowded_out": done.counts.get(BatchVerb.ARCHIVE, 0)}
+
+
+def _make_room(scope: Scope, *, now: datetime, run: str) -> dict[str, int]:
+    """Of what is too much, what passes is archived, the least relevant first; for the rest a person is asked."""
+    held = _facts(scope).count()
+    counts: Counter[str] = Counter(above_aim=int(held > conf.FACTS_AIM))
+    if held <= conf.FACTS_MOST:
+        return dict(counts)
+    surplus = held - conf.FACTS_MOST
+    chosen: list[int] = []
+    for categories in PASSING:
+        free = _facts(scope).filter(category__in=categories, pinned=False)
+        weighed = free.annotate(relevance=relevance(categories[0], now))
+        least = weighed.order_by("relevance", "pk").values_list("pk", flat=True)
+        chosen += list(least[: surplus - len(chosen)])
+    counts.update(_archive(scope, _facts(scope).filter(pk__in=chosen), CROWDED, now=now, run=run))
+    if len(chosen) < surplus:
+        counts.update(_propose(scope, surplus - len(chosen), held, now=now, run=run))
+    return dict(counts)
+
+
+def _propose(scope: Scope, surplus: int, held: int, *, now: datetime, run: str) -> dict[str, int]:
+    """What else might go, should somebody want it to: what is least important and was used the longest ago."""
+    if batches.open_proposals(scope, REST):
+        return {}
+    refused = Batch.objects.filter(
+        scope=scope, name=REST, state=BatchState.REFUSED, changes__entry=OuterRef("pk")
+    )  # a person said no
+    passing = [category for categories in PASSING for category in categories]
+    rest = _facts(scope).filter(~Exists(refused), pinned=False).exclude(category__in=passing)
+    used_at = Greatest("stated_at", "access__last_accessed")
+    least = rest.order_by("importance", used_at, "pk").values_list("pk", flat=True)[:surplus]
+    chosen = _facts(scope).filter(pk__in=list(least))
+    if not chosen.exists():
+        return {}
+    with transaction.atomic():
+        plan = batches.plan_all(
+            scope,
+            chosen,
+            BatchVerb.ARCHIVE,
+            name=REST,
+            run=batches.part_of(run, REST),
+            actor=ACTOR,
+            now=now,
+            judged=True,
+        )
+        batches.hold(plan, Held.CROWDED, facts=held, most=conf.FACTS_MOST)
+    return {"proposed": 1}

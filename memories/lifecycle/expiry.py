@@ -1,0 +1,154 @@
+"""Taking out of use what has lived its time (A9): softly, in batches, and never what is pinned; and bringing it back.
+
+Here, and in the policies it asks, is decided what is due: for the nightly job, the admin and the API alike.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from memories import batches as batch
+from memories.choices import BatchState, BatchVerb, ChangeState, Due
+from memories.exceptions import ScopeFrozen
+from memories.models import Batch, BatchChange, Entry, Policy, Scope, Suppression
+from memories.models.entry import EntryQuerySet
+from memories.models.policy import Policies
+from memories.models.state import LIVE
+
+JOB = "expire"
+ACTOR = f"job:{JOB}"
+#: Its batches, whoever had it run; those of people who expire what they chose have runs of another name.
+OF_THE_JOB = Q(name=JOB, run__startswith=f"{JOB}:", undoes=None)
+#: What ends within so much is due soon.
+SOON = timedelta(days=7)
+#: The last night, wherever that was.
+NIGHT = timedelta(days=1)
+#: Is told how far a run is.
+Report = Callable[[dict[str, int]], None]
+
+
+def due(why: str, now: datetime, over: Callable[[datetime], Q]) -> Q:
+    """The condition that an entry is due; `over` is that of its workspace's policies, or of all of them."""
+    if why == Due.REVIEW:
+        return LIVE & Q(review_at__isnull=False, review_at__lte=now)
+    if why == Due.SOON:
+        return LIVE & over(now + SOON) & ~over(now)
+    return LIVE & over(now)
+
+
+def expire_due(
+    workspace_id: int, *, now: datetime, run: str, report: Report | None = None, actor: str = ACTOR
+) -> dict[str, int]:
+    """Mark every entry of a workspace whose time is up as expired, one batch a scope; how many scopes and entries.
+
+    A run that was killed and is called again goes on in the batches it had made.
+    """
+    counts = {"scopes": 0, "entries": 0}
+    for plan in plan_due(workspace_id, now=now, run=run, actor=actor):
+        _carry_out(plan, BatchVerb.EXPIRE, counts, now, report)
+    return counts
+
+
+def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) -> Iterator[Batch]:
+    """The plan for each scope in which something is due; made when it is asked for, so that one is open at a time."""
+    policies = Policy.objects.of(workspace_id)
+    entries = _expirable(workspace_id, policies, now)
+    begun = Batch.objects.filter(workspace_id=workspace_id, run=run, scope__frozen=False)
+    scopes = set(entries.order_by().values_list("scope_id", flat=True).distinct())
+    for pk in sorted(scopes.union(begun.values_list("scope_id", flat=True))):
+        scope = Scope.objects.get(pk=pk)
+        chosen = Entry.objects.live().filter(policies.over(now, scope_kind=scope.kind), pinned=False)
+        reason = policies.says(scope.kind)
+        try:
+            yield batch.plan_all(
+                scope, chosen, BatchVerb.EXPIRE, name=JOB, run=run, actor=actor, now=now, reason=reason
+            )
+        except ScopeFrozen:  # since it was chosen: nothing is taken from it
+            continue
+
+
+def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    """What a run would take out of use at this moment."""
+    entries = _expirable(workspace_id, Policy.objects.of(workspace_id), now)
+    return {"scopes": entries.values("scope_id").distinct().count(), "entries": entries.count()}
+
+
+def count_newly_over(workspace_id: int, after: Policies, *, now: datetime) -> tuple[int, int]:
+    """How many memories that are recalled today no longer would be under other policies; and of how many."""
+    over_today = Policy.objects.of(workspace_id).over(now)
+    recalled = Entry.objects.live().filter(~over_today, workspace_id=workspace_id)
+    return recalled.filter(after.over(now)).count(), recalled.count()
+
+
+def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQuerySet:
+    live = Entry.objects.live().filter(workspace_id=workspace_id, pinned=False, scope__frozen=False)
+    return live.filter(policies.over(now))
+
+
+def is_of_the_job(done: Batch) -> bool:
+    return Batch.objects.filter(OF_THE_JOB, pk=done.pk).exists()
+
+
+def runs(*, since: datetime, until: datetime | None = None) -> QuerySet[Batch]:
+    """The batches in which the job took something out of use in this time, newest first."""
+    batches = Batch.objects.filter(OF_THE_JOB, state=BatchState.APPLIED, created_at__gte=since)
+    return (batches if until is None else batches.filter(created_at__lt=until)).order_by("-created_at", "-pk")
+
+
+def taken_out(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
+    """What these batches took out and is out still; not what people have taken out themselves since."""
+    changes = BatchChange.objects.filter(batch__in=batches, verb=BatchVerb.EXPIRE, state=ChangeState.APPLIED)
+    by_people = Suppression.objects.filter(entry=OuterRef("pk"), workspace_id=OuterRef("workspace_id"))
+    return Entry.objects.expired().filter(~Exists(by_people), pk__in=changes.values("entry"))
+
+
+def plan_restore(
+    batches: Iterable[Batch], *, term: timedelta | None, now: datetime, actor: str, reason: str
+) -> Iterator[Batch]:
+    """The plan for each scope to bring back what batches took out, for `term` from now or as long as its policy says.
+
+    A scope that is frozen stays as it is.
+    """
+    by_scope: defaultdict[int, list[Batch]] = defaultdict(list)
+    for done in batches:
+        if done.scope_id is not None:
+            by_scope[done.scope_id].append(done)
+    run, draft = f"restore:{uuid4()}", {"term_seconds": None if term is None else term.total_seconds()}
+    for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk"):
+        chosen = taken_out(by_scope[scope.pk])
+        if chosen.exists():
+            yield batch.plan_all(
+                scope, chosen, BatchVerb.RESTORE, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, draft=draft,
+                reason=reason,
+            )  # fmt: skip
+
+
+def restore_all(
+    batches: Iterable[Batch],
+    *,
+    term: timedelta | None,
+    now: datetime,
+    actor: str,
+    reason: str,
+    report: Report | None = None,
+) -> dict[str, int]:
+    """Bring back what batches took out; called again, it goes on with what is out still."""
+    counts = {"scopes": 0, "entries": 0}
+    for plan in plan_restore(batches, term=term, now=now, actor=actor, reason=reason):
+        _carry_out(plan, BatchVerb.RESTORE, counts, now, report)
+    return counts
+
+
+def _carry_out(plan: Batch, verb: BatchVerb, counts: dict[str, int], now: datetime, report: Report | None) -> None:
+    begun = counts["entries"] + batch.dealt_with(plan)
+
+    def tell(done: int) -> None:
+        if report:
+            report({**counts, "entries": begun + done})
+
+    applied = batch.carry_out(plan, now=now, report=tell)
+    counts["scopes"] += 1
+    counts["entries"] += applied.counts.get(verb, 0)

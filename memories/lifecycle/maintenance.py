@@ -1,0 +1,164 @@
+"""Keeping derived and passing things in order: search rows, word counts, records that have served their time."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from memories import embeddings
+from memories.conf import conf
+from memories.entries.locks import lock_scopes
+from memories.exceptions import ScopeFrozen
+from memories.index import scope_statistics
+from memories.index.search_rows import CHANNEL
+from memories.models import EmbeddingModel, Scope
+from memories.models.entry import LIVE_SQL
+
+CHUNK = 5_000
+
+
+def find_unindexed(*, now: datetime) -> dict[str, int]:
+    """Put live entries that lack a search row or a current vector on the embedder's list; how many.
+
+    Without an embedder only the search row is asked for. What is on the list already is left alone.
+    """
+    lacking, parameters = _lacking()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"  # noqa: S608 (constants)
+            f" SELECT e.id, e.workspace_id, %(now)s, 0 {lacking} ORDER BY e.id ON CONFLICT DO NOTHING",
+            parameters | {"now": now},
+        )
+        found = cursor.rowcount
+        if found:
+            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+    return {"entries": found}
+
+
+def count_unindexed() -> int:
+    """Live entries that lack a search row or a current vector, and are not on the embedder's list."""
+    lacking, parameters = _lacking()
+    listed = "EXISTS (SELECT 1 FROM memories_staleentry s WHERE s.entry_id = e.id)"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) {lacking} AND NOT {listed}", parameters)  # noqa: S608 (constants)
+        return int(cursor.fetchone()[0])
+
+
+def _lacking() -> tuple[str, dict[str, int | None]]:
+    provider = embeddings.main_model()
+    model = EmbeddingModel.objects.filter(name=provider.model).first() if provider else None
+    lacking = ["i.entry_id IS NULL"]
+    if provider:
+        lacking += ["v.entry_id IS NULL", "i.model_id IS DISTINCT FROM %(model)s"]
+    return (
+        " FROM memories_entry e LEFT JOIN memories_entryindex i ON i.entry_id = e.id"
+        " LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(model)s"
+        f" AND v.fingerprint = e.fingerprint WHERE {LIVE_SQL} AND ({' OR '.join(lacking)})",
+        {"model": model.pk if model else None},
+    )
+
+
+def count_terms_anew(workspace_id: int, *, is_dry: bool = False) -> dict[str, int]:
+    """Make word and entry counts, lengths, projects and nicknames of a workspace's scopes what its live entries say.
+
+    Dry, it only tells of how many scopes they were wrong.
+    """
+    counted = frozen = 0
+    for scope in Scope.objects.in_workspace(workspace_id).order_by("pk"):
+        try:
+            counted += _count_scope(scope, is_dry)
+        except ScopeFrozen:  # nobody writes there, so nothing has changed
+            frozen += 1
+    return {"scopes": counted, "frozen": frozen}
+
+
+def _count_scope(scope: Scope, is_dry: bool) -> bool:
+    """Whether its counts were wrong; right ones are not written again: what was computed from them still holds."""
+    with transaction.atomic():
+        lock_scopes([scope])
+        with connection.cursor() as cursor:
+            cursor.execute(_RECOUNT, {"scope": scope.pk, "workspace": scope.workspace_id})
+            changed = bool(cursor.rowcount)
+            cursor.execute(_LENGTHS, [scope.pk])
+            entries, average = cursor.fetchone()
+        held = Scope.objects.get(pk=scope.pk)
+        changed = changed or (held.entry_count, round(held.average_length, 6)) != (entries, round(average, 6))
+        held.entry_count, held.average_length = entries, average
+        named = scope_statistics.names_anew(held)
+        changed = changed or named != (held.projects, held.nicknames)
+        held.projects, held.nicknames = named
+        if scope_statistics.follow_length(held) or changed:
+            columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
+            scope_statistics.touch(held, **{column: getattr(held, column) for column in columns})
+            changed = True
+        transaction.set_rollback(is_dry)
+    return changed
+
+
+_RECOUNT = f"""
+    WITH counted AS (
+        SELECT term, count(*) AS entries FROM memories_entry e CROSS JOIN LATERAL unnest(e.terms) term
+        WHERE e.scope_id = %(scope)s AND {LIVE_SQL} GROUP BY term
+    ), gone AS (
+        DELETE FROM memories_scopeterm t WHERE t.scope_id = %(scope)s
+        AND NOT EXISTS (SELECT 1 FROM counted c WHERE c.term = t.term) RETURNING 1
+    ), written AS (
+        INSERT INTO memories_scopeterm AS t (workspace_id, scope_id, term, entries)
+        SELECT %(workspace)s, %(scope)s, term, entries FROM counted
+        ON CONFLICT (scope_id, term) DO UPDATE SET entries = excluded.entries WHERE t.entries <> excluded.entries
+        RETURNING 1
+    )
+    SELECT 1 FROM gone UNION ALL SELECT 1 FROM written LIMIT 1
+"""  # noqa: S608 (constants)
+_LENGTHS = f"""
+    SELECT count(*), coalesce(avg(length), 0)::float8 FROM memories_entry e WHERE e.scope_id = %s AND {LIVE_SQL}
+"""  # noqa: S608 (constants)
+
+
+def clean_up(*, now: datetime) -> dict[str, int]:
+    """Remove records whose time is over; how many of each."""
+    return {name: _remove(table, column, before) for name, (table, column, before) in _outlived(now).items()}
+
+
+def count_outlived(*, now: datetime) -> dict[str, int]:
+    """The records whose time is over; how many of each."""
+    return {name: _count(table, column, before) for name, (table, column, before) in _outlived(now).items()}
+
+
+def _outlived(now: datetime) -> dict[str, tuple[str, str, datetime]]:
+    """What is removed: from which table, when which column is before a moment."""
+    return {
+        "receipts": ("memories_receipt", "created_at", now - conf.RECEIPT_TTL),
+        "idempotency_keys": ("memories_idempotencykey", "created_at", now - conf.IDEMPOTENCY_TTL),
+        "key_usage": ("memories_keyusage", "minute", now - conf.KEY_USAGE_TTL),
+        "cached_embeddings": ("memories_embeddingcache", "used_at", now - conf.EMBEDDING_CACHE_TTL),
+        "job_runs": ("memories_jobrun", "started_at", now - conf.JOB_RUN_TTL),
+    }
+
+
+def _count(table: str, column: str, before: datetime) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} < %s", [before])  # noqa: S608 (constants)
+        return int(cursor.fetchone()[0])
+
+
+def _remove(table: str, column: str, before: datetime) -> int:
+    """In short transactions; rows somebody holds are left for the next hour."""
+    return sum(_chunks(lambda: _remove_some(table, column, before)))
+
+
+def _chunks(remove: Callable[[], int]) -> list[int]:
+    counts = [remove()]
+    while counts[-1] == CHUNK:
+        counts.append(remove())
+    return counts
+
+
+def _remove_some(table: str, column: str, before: datetime) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {column} < %s"  # noqa: S608 (constants)
+            " LIMIT %s FOR UPDATE SKIP LOCKED)",
+            [before, CHUNK],
+        )
+        return int(cursor.rowcount)

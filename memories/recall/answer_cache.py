@@ -1,0 +1,81 @@
+"""Answers given a moment ago, for the same question under the same walls (C15).
+
+Nothing has to be told to it: the versions of the scopes and all numbers of the policy are in the key, so that whatever
+is written, expired, restored, indexed or set anew is never answered from before. What a bot's key may see is in it as
+the places it may look at. Each process keeps its own.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
+
+from memories.conf import conf
+from memories.models.policy import Policies
+from memories.recall.query import Query
+
+if TYPE_CHECKING:
+    from memories.recall import Recall
+
+
+@dataclass(frozen=True)
+class _Kept:
+    answer: "Recall"
+    begins: datetime
+    ends: datetime
+
+
+_kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+_lock = threading.Lock()
+
+
+def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
+    """Equal for questions with the same answer; None when this one is to be answered anew."""
+    if not (query.cache and conf.ANSWER_CACHE) or query.explain:
+        return None
+    return (
+        query.workspace_id,
+        tuple((place.scope.pk, place.scope.version, place.ref) for place in query.places),
+        policies.fingerprint(),
+        query.message,
+        query.asker,
+        *(query.limit, query.mode, query.need, query.quotas, query.token_budget),
+        None if query.types is None else frozenset(query.types),
+        frozenset(query.filters.items()),
+        *(query.project, query.topic, query.since, query.until, query.before_entry),
+        query.handed_out,
+        str(zone),
+    )
+
+
+def find(key: Hashable | None, now: datetime) -> "Recall | None":
+    """The answer kept under a key, unless its time is up."""
+    if key is None:
+        return None
+    with _lock:
+        kept = _kept.get(key)
+        if kept is None or not kept.begins <= now < kept.ends:
+            return None
+        _kept.move_to_end(key)
+        return kept.answer
+
+
+def keep(key: Hashable | None, answer: "Recall", now: datetime) -> None:
+    """Keep an answer until the first of its memories ends, for half a minute at most; a degraded one not at all."""
+    if key is None or answer.degraded or answer.cached_from:
+        return
+    until = now + conf.ANSWER_CACHE_TTL
+    light = replace(answer, ranked=[], passed_over=[])  # the receipt's rows tell all that is told again
+    with _lock:
+        _kept[key] = _Kept(light, now, min(until, answer.ends or until))
+        _kept.move_to_end(key)
+        while len(_kept) > conf.ANSWER_CACHE_SIZE:
+            _kept.popitem(last=False)
+
+
+def forget() -> None:
+    """Answer everything anew (tests)."""
+    with _lock:
+        _kept.clear()

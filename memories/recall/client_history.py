@@ -1,0 +1,94 @@
+"""What a bot is handed out as it was said: the same is not told again as a memory (C9).
+
+A memory repeats the conversation when all the messages it rests on are handed out, or when its words stand in what the
+user said there. What has another source as well is told, for it says more than the conversation does.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+
+from memories.language import text
+
+if TYPE_CHECKING:
+    from memories.recall.quotas import Ranked
+
+#: Why a memory is left out that the conversation says anyway.
+FATE = "history"
+#: Shorter texts stand in many a message by chance.
+LEAST_TOKENS = 3
+
+#: What is asked is not stated: «Do I live in Rome?» does not say that somebody lives in Rome.
+_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=\S))+[.!?。！？]*")
+_QUESTION = re.compile(
+    r"[?？]|[吗嗎呢]\s*$|^\s*(?:what|who|whom|whose|when|where|which|why|how|do|does|did|is|are|was|were|can|could|would"
+    r"|will|should|have|has|had)\b",
+    re.IGNORECASE,
+)
+#: A memory is created when the first of its messages was said: a few rows of an index, however large the scope is.
+_RESTING = """
+SELECT e.id, e.origins FROM memories_entry e
+WHERE e.scope_id = ANY(%(scopes)s::bigint[]) AND e.workspace_id = %(workspace)s
+    AND e.created_at >= %(since)s AND e.origins <> '{}'
+"""
+
+
+@dataclass(frozen=True)
+class HandedOut:
+    """Messages that go to a model as they were said: their paths, the time of the first, and what users said."""
+
+    paths: frozenset[str]
+    since: datetime
+    said: tuple[str, ...] = ()
+
+    def entries(self, workspace_id: int, scopes: Iterable[int]) -> set[int]:
+        """The entries of these scopes that rest on nothing else."""
+        asked: dict[str, Any] = {"scopes": list(scopes), "workspace": workspace_id, "since": self.since}
+        with connection.cursor() as cursor:
+            cursor.execute(_RESTING, asked)
+            return {entry for entry, origins in cursor.fetchall() if self.paths.issuperset(origins)}
+
+    def repeats(self, content: str) -> bool:
+        """Whether a text stands word for word in what a user stated there."""
+        if text.count_tokens(content) < LEAST_TOKENS or not self._marks.issuperset(text.marks(content)):
+            return False
+        words = text.normalise(content)
+        if words.isascii():
+            return f" {words} " in self._words
+        return words.replace(" ", "") in self._characters
+
+    @cached_property
+    def _stated(self) -> list[str]:
+        sentences = (sentence for said in self.said for sentence in _SENTENCE.findall(said))
+        return [sentence for sentence in sentences if not _QUESTION.search(sentence)]
+
+    @cached_property
+    def _words(self) -> str:
+        return "\n".join(f" {text.normalise(said)} " for said in self._stated)
+
+    @cached_property
+    def _characters(self) -> str:
+        return self._words.replace(" ", "")
+
+    @cached_property
+    def _marks(self) -> set[str]:
+        return {mark for said in self._stated for mark in text.marks(said)}
+
+
+def mark_repeated(ranked: "Sequence[Ranked]", handed_out: HandedOut | None, entries: set[int]) -> None:
+    """Mark the candidates that the conversation says anyway."""
+    if handed_out is None:
+        return
+    for item in ranked:
+        if item.fate != "floor" and (item.entry.pk in entries or handed_out.repeats(item.entry.content)):
+            item.fate = FATE
+
+
+def repeated(ranked: "Sequence[Ranked]") -> "list[Ranked]":
+    """The candidates that were marked, best first."""
+    return [item for item in ranked if item.fate == FATE]

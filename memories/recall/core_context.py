@@ -1,0 +1,125 @@
+"""What goes into a prompt without being searched for: the profile, always (D1), and the notes of these days (C9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from memories.choices import Category, EntryType
+from memories.conf import conf
+from memories.entries import daily_events
+from memories.language import text
+from memories.models import DailyEvent, Entry, Scope
+from memories.models.policy import Policies
+from memories.recall.credentials import guard_of
+from memories.recall.filters import servable, within
+from memories.recall.query import Query
+
+
+class CoreFact(NamedTuple):
+    """What is told of a core fact."""
+
+    pk: int
+    uid: UUID
+    scope_id: int
+    category: str
+    content: str
+    sender_id: str = ""
+    speaker: str = ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is noted of one local day."""
+
+    on: date
+    scope: str
+    content: str
+    is_cut: bool  # there is more of that day
+
+
+#: Of a prompt that is built for every message a hundred rows: by the index that holds them in this order.
+_PROFILE = """
+SELECT e.id, e.uid, e.scope_id, e.category, e.content, e.sender_id, e.speaker
+FROM memories_entry e CROSS JOIN LATERAL (SELECT e.scope_id) i
+WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) AND e.tier = 1
+    AND e.category <> %(secret)s AND {servable}
+ORDER BY e.importance DESC, e.stated_at DESC, e.id DESC LIMIT %(most)s
+"""
+
+
+def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[CoreFact]:
+    """Who is spoken with: the core facts, the most important first, PROFILE_MAX at most.
+
+    In a group a person's only where it may hear everything of them (A3). Passwords never: they are recalled when
+    somebody asks for them, and not sent to a model with every message.
+    """
+    if not query.places:
+        return []
+    conditions, parameters = servable(query, policies, now)
+    parameters |= within(query)[1] | {"secret": Category.CREDENTIAL.value, "most": conf.PROFILE_MAX}
+    with connection.cursor() as cursor:
+        cursor.execute(_PROFILE.replace("{servable}", " AND ".join(conditions)), parameters)
+        return [CoreFact(*row) for row in cursor.fetchall()]
+
+
+def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -> list[Note]:
+    """Today's and yesterday's notes of a scope, today first; NOTES_DAY_CHARS a day and NOTES_CHARS together.
+
+    What is told of the day and what was noted on purpose. Of a day with more, the newest. A group's tell no credential.
+    """
+    today = now.astimezone(zone).date()
+    both = [today, today - timedelta(days=1)]
+    newest = sorted([*_told(scope, both), *_noted(scope, policies, both, now, zone)], reverse=True)
+    left, notes = conf.NOTES_CHARS, []
+    for day in both:
+        content, is_cut = _newest([said for on, _at, said in newest if on == day], min(conf.NOTES_DAY_CHARS, left))
+        if content:
+            notes.append(Note(day, scope.key, content, is_cut))
+            left -= len(content)
+    return notes
+
+
+def _told(scope: Scope, on: Sequence[date]) -> list[tuple[date, datetime, str]]:
+    """What is told of these days."""
+    rows = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date__in=on)
+    newest = daily_events.without_repeats(list(rows.order_by("-local_date", "-id")[: conf.NOTES_CHARS]))
+    guard = guard_of(scope.workspace_id, [scope])
+    return [
+        (event.local_date, event.created_at, event.content)
+        for event in newest
+        if not guard.holds(event.content, event.origins)
+    ]
+
+
+def _noted(
+    scope: Scope, policies: Policies, on: Sequence[date], now: datetime, zone: tzinfo
+) -> list[tuple[date, datetime, str]]:
+    """What was saved as a note on these days; passwords are recalled when somebody asks for them."""
+    since = datetime.combine(min(on), time(), zone)
+    noted = Entry.objects.in_scope(scope).live().filter(type=EntryType.NOTE, created_at__gte=since, created_at__lte=now)
+    rows = noted.exclude(policies.over(now, scope_kind=scope.kind)).exclude(category=Category.CREDENTIAL)
+    newest = rows.order_by("-created_at", "-id").values_list("created_at", "content", "origins")[: conf.NOTES_CHARS]
+    guard = guard_of(scope.workspace_id, [scope])
+    return [
+        (at.astimezone(zone).date(), at, content)
+        for at, content, origins in newest
+        if not guard.holds(content, origins)
+    ]
+
+
+def _newest(told: Sequence[str], limit: int) -> tuple[str, bool]:
+    """The lines of a day in their order, as many of the newest as fit; a single one that does not is shortened."""
+    chosen: list[str] = []
+    used = -1
+    for said in (content.strip() for content in told):
+        if used + 1 + len(said) > limit:
+            break
+        chosen.append(said)
+        used += 1 + len(said)
+    if told and not chosen:
+        return text.smart_truncate(told[0], limit), True
+    return "\n".join(reversed(chosen)), len(chosen) < len(told)

@@ -1,0 +1,141 @@
+"""Why a memory was served or left out: every number of its rank, as receipts keep it and as it is told (F5)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from memories.models.state import MARKS
+from memories.recall.quotas import Ranked
+
+_OUT_OF_USE = tuple(state.value for state in MARKS)
+
+#: What can become of a candidate; «history»: the conversation that is handed out says it. The last six would have
+#: ranked, had they been live, in time, heard here, and of the project that was named.
+FATES = (
+    *("served", "limit", "quota", "duplicate", "floor", "history"),
+    *(*_OUT_OF_USE, "other_scope", "other_project"),
+)
+#: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
+UNTOLD = {
+    **dict.fromkeys(_OUT_OF_USE, ("content", "slots")),
+    "other_scope": (
+        *("content", "id", "scope", "type", "created_at", "sender", "sender_name", "slots", "score", "why"),
+    ),
+}
+#: How candidates are written since receipts tell where each leg ranked them; before they were bare rows of _FIRST.
+VERSION = 2
+_FIRST = ("entry", "keyword", "similarity", "named", "decay", "score", "fate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One candidate. What a receipt does not tell is None."""
+
+    entry: int
+    version: int | None = None  # of the entry at the time
+    keyword: float | None = None
+    keyword_rank: int | None = None  # among what was looked at; None: this leg did not find it
+    vector: float | None = None
+    vector_rank: int | None = None
+    similarity: float | None = None
+    named: bool = False
+    date: float | None = None
+    fused: float | None = None
+    decay: float | None = None
+    recency: float | None = None
+    whose: float | None = None
+    score: float | None = None
+    in_context: bool | None = None
+    fate: str = "served"
+
+
+COLUMNS = tuple(field.name for field in fields(Line))
+
+
+def line_of(item: Ranked) -> Line:
+    """A candidate as it is told."""
+    found = item.candidate
+    return Line(
+        entry=found.entry_id,
+        version=item.entry.version,
+        keyword=_short(found.keyword),
+        keyword_rank=item.ranks.get("keyword"),
+        vector=_short(found.vector),
+        vector_rank=item.ranks.get("vector"),
+        similarity=_short(item.similarity),
+        named=found.named,
+        date=_short(found.date),
+        fused=_short(found.fused),
+        decay=_short(item.decay),
+        recency=_short(item.recency),
+        whose=_short(item.whose),
+        score=_short(item.score),
+        in_context=item.in_context,
+        fate=item.fate,
+    )
+
+
+def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, Any]:
+    """Candidates as a receipt keeps them: the names of the columns once, a row each, and what each part counted for."""
+    lines = [line_of(item) for item in items]
+    return {
+        "version": VERSION,
+        "columns": COLUMNS,
+        "weights": dict(weights),
+        "rows": [[_cell(getattr(line, name)) for name in COLUMNS] for line in lines],
+    }
+
+
+def lines_of(kept: Any) -> list[Line]:
+    """The candidates of a receipt, of whatever version; none when none were kept."""
+    if isinstance(kept, list):
+        return [_read(_FIRST, row) for row in kept]
+    return [_read(kept["columns"], row) for row in kept["rows"]] if kept else []
+
+
+def weights_of(kept: Any) -> dict[str, float]:
+    """What each part counted for when these were ranked; nothing where that was not kept."""
+    return dict(kept["weights"]) if isinstance(kept, dict) else {}
+
+
+def why(line: Line, weights: Mapping[str, float]) -> dict[str, Any]:
+    """The numbers of a rank as the wire tells them."""
+    return {
+        "keyword": line.keyword,
+        "keyword_rank": line.keyword_rank,
+        "vector": line.vector,
+        "vector_rank": line.vector_rank,
+        "similarity": line.similarity,
+        "date": line.date,
+        "speaker_named": line.named,
+        "boosts": boosts(line, weights),
+        "fused": line.fused,
+        "decay": line.decay,
+        "recency": line.recency,
+        "whose": line.whose,
+        "in_context": line.in_context,
+    }
+
+
+def boosts(line: Line, weights: Mapping[str, float]) -> dict[str, float]:
+    """What was added to the legs, because the question names who said it, or when."""
+    return {
+        "speaker": round(weights.get("boost", 0.0) * line.named, 4),
+        "date": round(weights.get("date_boost", 0.0) * (line.date or 0.0), 4),
+    }
+
+
+def _read(names: Sequence[str], row: Sequence[Any]) -> Line:
+    told = {name: value for name, value in zip(names, row, strict=True) if name in COLUMNS}
+    in_context = told.get("in_context")
+    yes_or_no = {"named": bool(told.get("named")), "in_context": None if in_context is None else bool(in_context)}
+    return Line(**told | yes_or_no)
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _cell(value: Any) -> Any:
+    """A yes or no takes one character."""
+    return int(value) if isinstance(value, bool) else value

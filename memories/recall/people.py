@@ -1,0 +1,163 @@
+"""Who is asked about: the people a message names, by whichever of their names (D1).
+
+What a scope learnt acts in that scope alone: its nicknames move no row of another, and no word of the question while
+another scope is asked with it that does not know them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+
+import rjieba
+
+from memories.language import names, stopwords, text
+from memories.models import Scope
+
+#: Names that are words, too: they name somebody when they are written as names are, within a sentence.
+_NAMES_AND_WORDS = """
+    will may mark art bill rose grace hope joy faith frank grant jack pat rob sue sky dawn ivy olive pearl ruby amber
+    daisy lily violet robin dean gene miles chase hunter mason cooper carter drew guy ray jean max penny rusty sandy
+    summer autumn april june august january february march july september october november december monday tuesday
+    wednesday thursday friday saturday sunday angel bishop brook clay cliff crystal destiny earl ginger harmony heath
+    iris jade jasmine josh king lance melody nick norm peg reed rich rick rod sage skip storm sunny tiffany trinity
+    victor wade ward wren bob van
+"""
+_ORDINARY = stopwords.ENGLISH | frozenset(_NAMES_AND_WORDS.split())
+#: Before a capital word these make a month of «May», and a place of others.
+_OF_TIME = re.compile(r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+\Z", re.IGNORECASE)
+_BEGINS_AFTER = frozenset('.!?。！？:"“')
+_CLOSE_CHARS = 20  # before a word, in which such a word stands
+_SAYS = ("说", "講", "讲", "提到", "告诉", "告訴")
+_AFTER_NAMES = frozenset("有是在去会會想要做和跟的了说說最也")
+_SURE_CHARS = 3  # a Chinese name of so many characters is no part of another word
+
+
+@dataclass
+class People:
+    """The people of one scope: every name that means one of them."""
+
+    speakers: dict[str, str] = field(default_factory=dict)  # by a folded name
+    known: frozenset[str] = frozenset()  # folded names that speakers go by themselves
+    others: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of people who never speak: all their names
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Whom a message names."""
+
+    named: list[tuple[int, str]]  # scope and speaker
+    aside: frozenset[int]  # terms of names that are no keywords then
+    also: frozenset[int]  # terms of other names of the same people
+
+
+def asked_about(message: str, scopes: Sequence[Scope]) -> Asked:
+    """The people a message names in each of these scopes."""
+    said = _Message(message)
+    named: list[tuple[int, str]] = []
+    aside: set[int] = set()
+    everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
+    for scope in scopes:
+        people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(scope.nicknames.items())))
+        heard = [name for name in people.speakers if said.names(name)]
+        named += [(scope.pk, speaker) for speaker in dict.fromkeys(people.speakers[name] for name in heard)]
+        aside |= _terms(name for name in heard if name in people.known)
+        also = (other for name in people.others if said.names(name) for other in people.others[name])
+        everywhere.append((_terms(heard), _terms(also)))
+    shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
+    return Asked(named, frozenset(aside) | shared[0], shared[1])
+
+
+def _terms(said: Iterable[str]) -> frozenset[int]:
+    return frozenset(term for name in said for term in text.terms(name))
+
+
+@lru_cache(maxsize=512)
+def people_of(scope_id: int, version: int, speakers: tuple[str, ...], nicknames: tuple[tuple[str, str], ...]) -> People:
+    """Everybody of a scope in this version: speakers by their names, given names, familiar ones, and learnt ones."""
+    exact = {names.fold(speaker): speaker for speaker in speakers}
+    given = exact | _unique(exact, ((short, name) for name in speakers for short in names.given_names(name)))
+    known = given | _unique(given, ((short, name) for name in speakers for short in names.familiar_names(name)))
+    learnt = {alias: name for alias, name in nicknames if name and alias not in exact}
+    turned = {names.fold(name): alias for alias, name in nicknames if name and alias in exact}
+    means = dict(known)
+    for alias, name in (learnt | turned).items():
+        if speaker := known.get(names.fold(name)):
+            means[alias] = speaker
+    others: dict[str, list[str]] = {}
+    for alias, name in learnt.items():
+        if alias not in means:
+            others.setdefault(name, [] if name.startswith(names.UNNAMED) else [names.fold(name)]).append(alias)
+    return People(means, frozenset(exact), {form: tuple(group) for group in others.values() for form in group})
+
+
+def _unique(exact: Mapping[str, str], forms: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Short names that mean one speaker; those that mean two mean nobody."""
+    found: dict[str, set[str]] = {}
+    for form, speaker in forms:
+        found.setdefault(names.fold(form), set()).add(speaker)
+    return {form: min(whose) for form, whose in found.items() if len(whose) == 1 and form not in exact}
+
+
+class _Message:
+    """A message, and whether it names somebody."""
+
+    def __init__(self, message: str) -> None:
+        self.plain = names.simplified(message)
+        self.folded = names.fold(message)
+        self.words = [word.replace("’", "'").removesuffix("'s") for word in text.words(self.folded)]
+
+    def names(self, name: str) -> bool:
+        """Whether a folded name occurs as a name: on the borders of words, and not as a word like others."""
+        target = names.words_of_name(name)
+        if not target or target not in self.folded.replace(" ", ""):
+            return False
+        if name.isascii():
+            return self._has(target) and (name not in _ORDINARY or self._is_written_as_name(name))
+        if len(name) >= _SURE_CHARS and names.is_person(name):
+            return name in self.folded
+        return self._has(target) and (not is_ordinary(name) or any(name + says in self.folded for says in _SAYS))
+
+    def _has(self, target: str) -> bool:
+        return occurs(self.words, target) or (target[0] in names.FAMILIAR and self._begins_a_guess(target))
+
+    def _begins_a_guess(self, target: str) -> bool:
+        """«小李有什么» is cut as 小 and 李有."""
+        return any(
+            one + other[:1] == target and len(other) == 2 and other[1] in _AFTER_NAMES
+            for one, other in pairwise(self.words)
+        )
+
+    def _is_written_as_name(self, name: str) -> bool:
+        for match in re.finditer(rf"\b{re.escape(name.title())}\b(['’]s\b)?", self.plain):
+            before = self.plain[: match.start()]
+            if match[1] or not (_begins_a_sentence(before) or _OF_TIME.search(before[-_CLOSE_CHARS:])):
+                return True
+        return False
+
+
+def _begins_a_sentence(before: str) -> bool:
+    """Whether what follows this text begins a sentence."""
+    bare = before.rstrip()
+    return not bare or bare[-1] in _BEGINS_AFTER or "\n" in before[len(bare) :]
+
+
+def occurs(words: Sequence[str], target: str) -> bool:
+    """Whether some of these words, one after the other, make up the target."""
+    for start in range(len(words)):
+        joined = ""
+        for word in words[start:]:
+            joined += word
+            if len(joined) >= len(target):
+                break
+        if joined == target:
+            return True
+    return False
+
+
+@lru_cache(maxsize=4_096)
+def is_ordinary(name: str) -> bool:
+    """Whether a Chinese name is a word of the dictionary that is no noun: 高兴, 明天."""
+    tagged = rjieba.tag(name)
+    return len(tagged) == 1 and not tagged[0][1].startswith(("n", "x", "i", "j"))

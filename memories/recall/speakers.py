@@ -1,0 +1,134 @@
+"""Who said a memory, as people call them, and whether that is the one who asks (A5).
+
+What a bot's model reads as «User» it takes for the words of whom it answers. So another's words carry that person's
+name, or their id where no name is known.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from memories.choices import ScopeKind
+from memories.language import names
+from memories.models import Scope
+
+ASKER = "User"
+SOMEBODY = "Somebody"
+LABEL_CHARS = 60
+#: What another's words count for where somebody asks about themselves: one's own come first if they match at all.
+ANOTHERS_WORDS = 0.25
+#: What only the platform itself may call somebody in a text for a model.
+_RESERVED = frozenset({"", "user", "assistant", "system", "tool", "summary", "somebody"})
+
+
+class Spoken(Protocol):
+    """Whatever tells who said it: an entry, or a line of the profile."""
+
+    @property
+    def sender_id(self) -> str: ...
+
+    @property
+    def speaker(self) -> str: ...
+
+
+class Whose(StrEnum):
+    """Whose words something is, seen from the one who asks."""
+
+    OWN = "own"
+    OTHER = "other"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who said something; empty where nobody knows."""
+
+    id: str = ""
+    name: str = ""
+    whose: Whose = Whose.UNKNOWN
+    in_chat: bool = False  # said where several people speak
+    is_shared: bool = False  # somebody else here goes by the same name
+
+    @property
+    def may_be_asker(self) -> bool:
+        """Whether these may be the asker's own words: in a person's memory they are, unless it is known better."""
+        return self.whose == Whose.OWN or (self.whose == Whose.UNKNOWN and not self.in_chat)
+
+    @property
+    def label(self) -> str:
+        """How a model is told who said it; empty where it needs no telling."""
+        if self.whose == Whose.OWN:
+            return ASKER
+        name, own_id = _plain(self.name), _plain(self.id)
+        if name.casefold() in _RESERVED:
+            name = ""
+        if own_id.casefold() in _RESERVED:
+            own_id = f"@{own_id}" if own_id else ""
+        if name and own_id and self.is_shared:
+            return f"{name} ({own_id})"
+        return name or own_id
+
+
+def sender_of(said: Spoken, scope: Scope, asker: str) -> Sender:
+    """Who said a memory of this scope."""
+    sender, speaker = said.sender_id, said.speaker
+    if not sender and speaker in scope.sender_names:  # a fact of somebody whose name nobody knew then
+        sender = speaker
+    own = speaker if speaker != sender else ""
+    return _placed(sender, scope.sender_names.get(sender) or own or name_in(scope, sender), scope, asker)
+
+
+def sender_with_id(sender: str, scope: Scope, asker: str) -> Sender:
+    """Who goes by this id in the conversations of a scope."""
+    return _placed(sender, name_in(scope, sender), scope, asker)
+
+
+def name_in(scope: Scope, sender: str) -> str:
+    """What people call a sender: the name that came with their messages, else one they gave themselves."""
+    if not sender:
+        return ""
+    if told := scope.sender_names.get(sender):
+        return str(told)
+    own = names.UNNAMED + sender
+    learnt = min((alias for alias, who in scope.nicknames.items() if who == own), key=_shortest_first, default="")
+    return learnt.title() if learnt.isascii() else learnt
+
+
+def _shortest_first(name: str) -> tuple[int, str]:
+    return len(name), name
+
+
+def _placed(sender: str, name: str, scope: Scope, asker: str) -> Sender:
+    in_chat = scope.kind == ScopeKind.CHAT
+    whose = _whose_in_chat(sender, name, scope, asker) if in_chat else _whose_of_person(sender, name, scope, asker)
+    folded = names.fold(name)
+    others = (other for other, called in scope.sender_names.items() if other != sender and names.fold(called) == folded)
+    return Sender(sender, name, whose, in_chat, is_shared=bool(name) and any(True for _ in others))
+
+
+def _whose_in_chat(sender: str, name: str, scope: Scope, asker: str) -> Whose:
+    """In a chat several people speak: without a sender it is nobody's in particular."""
+    if sender:
+        return Whose.OWN if sender == asker else Whose.OTHER
+    if not name:
+        return Whose.UNKNOWN
+    own = {names.fold(asker), names.fold(name_in(scope, asker))} - {""}
+    return Whose.OWN if names.fold(name) in own else Whose.OTHER
+
+
+def _whose_of_person(sender: str, name: str, scope: Scope, asker: str) -> Whose:
+    """A person's memory is that person's, by whichever id they write, unless two names speak in it.
+
+    So it is where a conversation of several was imported into one scope, and where one bot has one memory for all.
+    """
+    if not name or (sender and sender == asker):
+        return Whose.OWN
+    own = names.fold(name_in(scope, asker))
+    if own:
+        return Whose.OWN if names.fold(name) == own else Whose.OTHER
+    return Whose.UNKNOWN if not sender and len(scope.speakers) > 1 else Whose.OWN
+
+
+def _plain(name: str) -> str:
+    """A name on one line, without what would end a label or begin another line."""
+    return " ".join(name.replace(":", " ").replace("：", " ").split())[:LABEL_CHARS]

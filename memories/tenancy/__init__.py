@@ -1,0 +1,1 @@
+"""Who may reach what: addresses become scopes, and the walls between workspaces."""

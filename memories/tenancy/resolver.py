@@ -1,0 +1,298 @@
+"""The one resolver: from an address to its session, its scopes and what may be recalled there (E1, E2, A3, A5, B1).
+
+Pure: no database, no clock. Nothing else in the product computes a scope.
+"""
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote, unquote
+
+from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, ScopeKind, SessionMode
+from memories.exceptions import InvalidAddress
+from memories.language.text import is_storable
+
+#: Platforms where one person sits at the keyboard: without a peer all of it is one memory.
+LOCAL_PLATFORMS = frozenset({"cli", "web"})
+LOCAL_PEER = "local"
+KEY_MAX = 200
+_HASH_CHARS = 32
+_PLACE_CHARS = 50  # of platform and account in a key that ends in a hash
+_DIRECT = "direct_"
+_NOT_DIRECT = "%64irect_"  # how the last part of a group's key begins that would look like a direct chat's
+_SAFE = re.compile(r"[a-z0-9_@\-\u4e00-\u9fff]")
+_CUT = re.compile(r"(?:[a-z0-9_@\-\u4e00-\u9fff]|%[0-9a-f]{2})*")
+_DIGEST = re.compile(rf"[0-9a-f]{{{_HASH_CHARS}}}")
+_UNCOLONED = re.compile(r"(?:[^%:]|%25|%3a)+", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where a message comes from, as the bot's platform names it."""
+
+    platform: str
+    account: str = ""
+    peer: str = ""
+    chat: str = ""
+    is_group: bool = False
+    thread: str = ""
+    person: str = ""  # the linked person's id; empty: the peer is a person of its own
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelRules:
+    """How a channel keeps memories and sessions apart; travels with the request, kept on the session."""
+
+    dm_scope: str = ""  # empty: the platform's default
+    session_mode: str = SessionMode.STABLE
+    session_prefix: str = ""
+    group_sessions: str = GroupSessions.SHARED
+    group_prefix: str = "group_"
+    capture_group_memory: bool = True
+    group_user_recall: str = GroupUserRecall.SAME_CHAT
+    need: str = NeedMode.AUTO
+    max_tokens: int | None = None  # of a history; None: the platform's default
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScopeRef:
+    """A scope by its key, and what of it may be heard where it is asked for."""
+
+    key: str
+    kind: str
+    only_chat: str | None = None  # serve only rows all of whose sources came from the chat of this scope
+    in_group: bool = False  # credentials and profiles are not read out before others
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """What an address means."""
+
+    session_key: str
+    session_platform: str  # empty when the session is shared between platforms, as its memory is
+    session_account: str
+    user_scope: str | None
+    chat_scope: str | None
+    recall: tuple[ScopeRef, ...]
+    address: Address
+    rules: ChannelRules = field(default_factory=ChannelRules)
+
+    @property
+    def chat(self) -> str:
+        """Where it is said, as Entry.chats keeps it: the chat's scope, or that of the direct chat's peer."""
+        return self.chat_scope or self.user_scope or ""
+
+
+def resolve(address: Address, rules: ChannelRules, *, default_dm_scope: str = DmScope.PER_CHANNEL_PEER) -> Resolved:
+    """Whose memory an address writes to and reads from, and which session it belongs to.
+
+    Raises InvalidAddress when the address cannot say whose memory it is.
+    """
+    if not address.platform:
+        raise InvalidAddress("An address needs a platform.")
+    if not all(is_storable(part) for part in vars(address).values() if isinstance(part, str)):
+        raise InvalidAddress("NUL and lone surrogates name nobody.")
+    if address.is_group:
+        return _resolve_group(address, rules)
+    known = address if address.peer else replace(address, peer=_peer_by_chat(address, rules))
+    return _resolve_direct(known, rules, _dm_scope(known, rules, default_dm_scope))
+
+
+def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
+    """Whom a direct chat is with whose id begins with its channel (A5); empty where it tells of nobody.
+
+    `telegram:direct_u42` and `telegram:mybot:direct_u42` name u42, and so does `telegram:u42`. `telegram-3f2a…`, as
+    sessions are called, stands for whoever it is with. At a keyboard only the first two do.
+    """
+    chat, is_local = address.chat, address.platform in LOCAL_PLATFORMS
+    sessions = tuple(f"{prefix}-" for prefix in (address.platform, rules.session_prefix) if prefix)
+    if chat.startswith(sessions) and chat not in sessions and not is_local:
+        return chat
+    rest = _without(address.account, _without(address.platform, chat))
+    if rest == chat or ":" in rest or _DIGEST.fullmatch(rest.rpartition("~")[2]):
+        return ""
+    if rest.startswith(_DIRECT):
+        peer = rest.removeprefix(_DIRECT)
+        return unquote(peer) if _is_escaped(peer) else peer
+    is_group = rest.startswith(("group_", rules.group_prefix or "group_"))
+    return "" if is_group or is_local else rest
+
+
+def _without(place: str, name: str) -> str:
+    """A name less the place it begins with, as platforms write it or as keys do."""
+    return name.removeprefix(f"{place}:") if name.startswith(f"{place}:") else name.removeprefix(f"{escape(place)}:")
+
+
+def _dm_scope(address: Address, rules: ChannelRules, default: str) -> str:
+    if address.platform in LOCAL_PLATFORMS and not address.peer:
+        return rules.dm_scope or DmScope.MAIN
+    return rules.dm_scope or default
+
+
+def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Resolved:
+    user_scope = _direct_key(address, dm_scope)
+    shared = dm_scope in (DmScope.MAIN, DmScope.PER_PEER)
+    if shared:
+        prefix, hashed = ("main" if dm_scope == DmScope.MAIN else "direct"), user_scope
+    else:
+        prefix, hashed = rules.session_prefix or address.platform, address.chat or user_scope
+    return Resolved(
+        session_key=_session_key(prefix, hashed, rules),
+        session_platform="" if shared else address.platform,
+        session_account="" if shared else address.account,
+        user_scope=user_scope,
+        chat_scope=None,
+        recall=(ScopeRef(key=user_scope, kind=ScopeKind.USER),),
+        address=address,
+        rules=rules,
+    )
+
+
+def key_of_direct_chat(address: Address, rules: ChannelRules) -> str | None:
+    """The session key of a direct chat, for a message without a peer (A5); None where its chat alone tells none."""
+    is_named = bool(address.chat) and not address.is_group and address.platform not in LOCAL_PLATFORMS
+    if not is_named or rules.session_mode == SessionMode.FRESH or not is_storable(address.chat):
+        return None
+    return _session_key(rules.session_prefix or address.platform, address.chat, rules)
+
+
+def _direct_key(address: Address, dm_scope: str) -> str:
+    if dm_scope == DmScope.MAIN:
+        return "main"
+    peer = address.peer or (LOCAL_PEER if address.platform in LOCAL_PLATFORMS else "")
+    if not peer:
+        raise InvalidAddress("A direct chat needs a peer: without one nobody can tell whose memory it is.")
+    if dm_scope == DmScope.PER_PEER:
+        return _key(_DIRECT + escape(_uncoloned(address.person) or f"{_uncoloned(address.platform)}:{peer}"))
+    if dm_scope == DmScope.PER_CHANNEL_PEER:
+        return _key(escape(address.platform), _DIRECT + escape(peer))
+    return _key(escape(address.platform), escape(address.account), _DIRECT + escape(peer))
+
+
+def _resolve_group(address: Address, rules: ChannelRules) -> Resolved:
+    if not address.chat:
+        raise InvalidAddress("A group needs a chat: without one nobody can tell which group it is.")
+    chat_scope = _key(escape(address.platform), escape(address.account), _group(rules.group_prefix + address.chat))
+    user_scope = None
+    if address.peer:
+        user_scope = key_of_speaker(address.platform, address.peer)
+    hashed = address.chat
+    if rules.group_sessions == GroupSessions.PER_MEMBER and address.peer:
+        hashed = f"{_uncoloned(address.chat)}:{address.peer}"
+    return Resolved(
+        session_key=_session_key(rules.session_prefix or address.platform, hashed, rules),
+        session_platform=address.platform,
+        session_account=address.account,
+        user_scope=user_scope,
+        chat_scope=chat_scope,
+        recall=_heard_in_group(user_scope, chat_scope, address, rules),
+        address=address,
+        rules=rules,
+    )
+
+
+def key_of_speaker(platform: str, peer: str) -> str:
+    """The key of the own memory of somebody who speaks in a group, whatever the rules of direct chats are (E1)."""
+    return _key(escape(platform), _DIRECT + escape(peer))
+
+
+def _heard_in_group(
+    user_scope: str | None, chat_scope: str, address: Address, rules: ChannelRules
+) -> tuple[ScopeRef, ...]:
+    """The speaker's own memories as far as the group may hear them, then the group's (A3)."""
+    chat = ScopeRef(key=chat_scope, kind=ScopeKind.CHAT, in_group=True)
+    if user_scope is None or rules.group_user_recall == GroupUserRecall.NONE:
+        return (chat,)
+    only_chat = None if rules.group_user_recall == GroupUserRecall.ALL else chat_scope
+    return (ScopeRef(key=user_scope, kind=ScopeKind.USER, only_chat=only_chat, in_group=True), chat)
+
+
+def _session_key(prefix: str, hashed: str, rules: ChannelRules) -> str:
+    """`<prefix>-<first 12 bytes of sha1, hex>` (B1); the hash only shortens, nothing rests on its strength."""
+    if rules.session_mode == SessionMode.FRESH:
+        return f"{prefix}-{secrets.token_hex(12)}"
+    return f"{prefix}-{hashlib.sha1(hashed.encode(), usedforsecurity=False).hexdigest()[:24]}"
+
+
+def escape(part: str) -> str:
+    """A part of a key without colons, capitals, dots or slashes: no two parts become one, on any disk."""
+    return "".join(
+        char if _SAFE.fullmatch(char) else quote(char, safe="").lower() if not char.isascii() else f"%{ord(char):02x}"
+        for char in part
+    )
+
+
+def _uncoloned(part: str) -> str:
+    """A part without colons of its own, so that the first colon after it is where it ends."""
+    return part.replace("%", "%25").replace(":", "%3a")
+
+
+def _group(name: str) -> str:
+    """The last part of a group's key; never that of a direct chat, whatever prefix is configured."""
+    part = escape(name)
+    return _NOT_DIRECT + part.removeprefix(_DIRECT) if part.startswith(_DIRECT) else part
+
+
+def _key(*parts: str) -> str:
+    """Parts joined by colons. A key that would be too long ends in its hash, and still tells its kind."""
+    key = ":".join(parts)
+    if len(key) <= KEY_MAX:
+        return key
+    *places, last = parts
+    digest = hashlib.sha256(key.encode()).hexdigest()[:_HASH_CHARS]
+    head = "".join(_cut(place, _PLACE_CHARS) + ":" for place in places)
+    return f"{head}{_cut(last, KEY_MAX - _HASH_CHARS - 1 - len(head))}~{digest}"
+
+
+def _cut(part: str, limit: int) -> str:
+    return re.sub("%[0-9a-f]?$", "", part[:limit])  # no half escape before the hash
+
+
+def kind_of_key(key: str) -> str | None:
+    """The kind of scope a key stands for, of a hashed one by its form; None: the resolver could not have made it."""
+    if key == "main":
+        return ScopeKind.USER
+    body, shortened, digest = key.partition("~")
+    if len(key) > KEY_MAX or (shortened and not _DIGEST.fullmatch(digest)):
+        return None
+    *places, last = body.split(":")
+    if last.startswith(_NOT_DIRECT):
+        last = last.replace(_NOT_DIRECT, "group_" + _DIRECT, 1)
+    is_made = _is_cut if shortened else _is_escaped
+    if len(places) > 2 or not all(map(is_made, [*places, last])) or "" in (*places[:1], last):
+        return None
+    if not last.startswith(_DIRECT):
+        return ScopeKind.CHAT if len(places) == 2 else None
+    peer = last.removeprefix(_DIRECT)
+    return ScopeKind.USER if peer and (places or shortened or _is_person(unquote(peer))) else None
+
+
+def platform_of_key(key: str) -> str:
+    """The platform a key of the resolver's names; empty where it names none, or only the beginning of one."""
+    place = key if ":" in key else unquote(key.removeprefix(_DIRECT))
+    return unquote(place.partition(":")[0]) if ":" in place and "~" not in key and kind_of_key(key) else ""
+
+
+def starts_of_keys(platform: str) -> tuple[str, str]:
+    """How the keys of a platform's scopes begin: of a place there, and of an unlinked person of it (E1)."""
+    return escape(platform) + ":", _DIRECT + escape(_uncoloned(platform) + ":")
+
+
+def _is_escaped(part: str) -> bool:
+    """Whether `escape` could have made a part."""
+    try:
+        return escape(unquote(part, errors="strict")) == part
+    except UnicodeError:
+        return False
+
+
+def _is_cut(part: str) -> bool:
+    """Whether a part is the beginning of one that `escape` could have made."""
+    return _CUT.fullmatch(part) is not None
+
+
+def _is_person(name: str) -> bool:
+    """Whether a name is that of a linked person, or of a platform's peer that stands for itself."""
+    person, colon, peer = name.partition(":")
+    return _UNCOLONED.fullmatch(person) is not None and bool(peer) == bool(colon)

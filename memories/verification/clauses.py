@@ -1,0 +1,176 @@
+"""A turn as its summary is held against it: what was stated in it, what was only asked, and what of it was denied."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from memories import verification
+from memories.language import summary, text
+from memories.verification.parts import Part, Reading, read
+from memories.verification.reporting_words import NO_NAMES, REPORTING
+
+#: «Will» says no more than the present does, in the words of a summary; what is done instead of a thing, denies it.
+_PLAIN = (
+    (re.compile(r"\b(?:will|shall)\b|(?<=\w)['’]ll\b", re.IGNORECASE), ""),
+    (re.compile(r"\b(?:rather than|instead of)\b", re.IGNORECASE), "not"),
+    (re.compile(r"(?:,\s*+|(?<![\s,])\s*+)\b(?:since|because)\b", re.IGNORECASE), ", because"),
+    (re.compile("([\u4e00-\u9fff])[不没沒]\\1"), r"是否\1"),
+    (re.compile("(?<=[不没沒未])([^，。；,;就]{0,40}+)就"), r"\1，"),
+)
+#: A question that takes something for granted: why it failed says that it failed.
+_SUPPOSING = re.compile(
+    r"\b(?:why|when|where|who|whom|whose|what|which|how)\b|为什么|為什麼|怎么|怎麼|几|哪|谁|誰|什么|什麼|何时|多少|觉得呢|你看呢",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"(?:^|[.!?:;。！？：；][^\S\n]*+|\n[^\S\n]*+|[\"“(]\s*+)([A-Z][a-z]++)")
+#: What an answer wishes, or says of what may come, denies nothing.
+_OF_CASES = re.compile(r"\b(?:if|please|hesitate|worry)\b|如果|如有|请|祝", re.IGNORECASE)
+#: That somebody had not spoken of it says nothing of it.
+_OF_SPEAKING = re.compile(
+    r"\bI (?:did not|didn't|have not|haven't|never) (?:write|written|wrote|tell|told|say|said|mention|mentioned|note)"
+    r"|[没沒未](?:有)?(?:跟|和|对|對|向)你?(?:说|說|提|讲|講)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn in full and as it is stored, its two sides cut; `instructions` are what a model was told to do with it."""
+
+    user: str
+    assistant: str
+    stored: str
+    instructions: str = ""
+
+    @property
+    def whole(self) -> str:
+        return f"{self.user}\n{self.assistant}"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What stands between two signs, and what of it is denied."""
+
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def denied(self) -> frozenset[str]:
+        return frozenset(part.term for part in self.parts if part.denied and part.kind in ("word", "name", "amount"))
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """What is denied, and what it is denied of: who is not listed."""
+        is_negated = any(part.kind == "negation" for part in self.parts)
+        return self.words | self.amounts if is_negated else frozenset()
+
+    @cached_property
+    def amounts(self) -> frozenset[str]:
+        return frozenset(part.term for part in self.parts if part.kind == "amount")
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(part.term for part in self.parts if part.kind in ("word", "name", "careful"))
+
+
+@dataclass(frozen=True)
+class Said:
+    """One sentence of a turn, as it was said and read."""
+
+    content: str
+    reading: Reading
+    is_answer: bool = False
+
+    @cached_property
+    def is_question(self) -> bool:
+        return summary.asks(self.content)
+
+    @cached_property
+    def states(self) -> bool:
+        """Whether it says that something is so, if only by asking why; an offer does not."""
+        return not self.is_question or (not self.is_answer and _SUPPOSING.search(self.content) is not None)
+
+    @cached_property
+    def clauses(self) -> list[Clause]:
+        return clauses_of(self.reading.parts)
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        return frozenset().union(*(clause.touched for clause in self.clauses))
+
+    @cached_property
+    def denials(self) -> list[frozenset[str]]:
+        """What it says is not so, clause by clause."""
+        is_of_cases = self.is_answer and _OF_CASES.search(self.content)
+        is_idle = is_of_cases or summary.is_pleasantry(self.content) or _OF_SPEAKING.search(self.content)
+        if self.is_question or is_idle:
+            return []
+        return [clause.denied for clause in self.clauses if clause.denied]
+
+
+def plain(content: str) -> str:
+    """A text as both sides of the comparison are read."""
+    for pattern, rewrite in _PLAIN:
+        content = pattern.sub(rewrite, content)
+    return content
+
+
+def clauses_of(parts: Iterable[Part]) -> list[Clause]:
+    found: list[list[Part]] = [[]]
+    for part in parts:
+        if part.kind == "end":
+            found.append([])
+        else:
+            found[-1].append(part)
+    return [Clause(tuple(one)) for one in found if one]
+
+
+def sentences(content: str, names: Collection[str], *, is_answer: bool = False) -> list[Said]:
+    return [
+        Said(said, read(plain(said), names), is_answer) for part in summary.sentences(content) if (said := part.strip())
+    ]
+
+
+class Held:
+    """A summary held against its turn: both read once, with the same names."""
+
+    def __init__(self, turn: Turn, summary: str) -> None:
+        self.turn = turn
+        self.summary = _with_plain_openings(unicodedata.normalize("NFKC", summary), turn.whole)
+        self.names = verification.names_in([turn.whole, self.summary]) - NO_NAMES
+        self.whole, self.reading, self.stored = (
+            read(plain(one), self.names) for one in (turn.whole, self.summary, turn.stored)
+        )
+        self.told = sentences(self.summary, self.names)
+        answered = sentences(turn.assistant, self.names, is_answer=True)
+        self.said = [*sentences(turn.user, self.names), *answered]
+
+    @cached_property
+    def statements(self) -> list[Said]:
+        return [one for one in self.said if not one.is_question]
+
+    @cached_property
+    def clauses(self) -> list[Clause]:
+        return [clause for one in self.said for clause in one.clauses]
+
+
+def _with_plain_openings(summary: str, whole: str) -> str:
+    """A capital at the beginning of a sentence makes no name of a word the turn holds, or that tells of turns."""
+    known = {text.stem(word) for word in re.findall(r"[a-z]+", whole)} | REPORTING
+
+    def plain(match: re.Match[str]) -> str:
+        is_word = verification.is_among(text.stem(match[1].lower()), known) and match[1] not in whole
+        return match[0].replace(match[1], match[1].lower()) if is_word else match[0]
+
+    return _OPENING.sub(plain, summary)
+
+
+def marks(reading: Reading) -> set[str]:
+    """What tells most: numbers, dates, names."""
+    return reading.amounts | reading.names
+
+
+def touched(said: Iterable[Said]) -> set[str]:
+    """What is denied, and what it is denied of."""
+    return {term for one in said for term in one.touched}

@@ -1,0 +1,200 @@
+"""Whether what a model says was said stands in the messages it names: rules, and when in doubt it does not (D5).
+
+A statement is taken apart where it may be, and each part has to stand in one sentence, or in those that refer to one
+another: nearly all its words, all its numbers, dates and names. It speaks of the same person, of what was denied denies
+it, and what was wished, planned or doubted stays that.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from memories import verification
+from memories.conf import conf
+from memories.language import similarity, summary, text
+from memories.verification import meaning, statements, subject
+from memories.verification.framing_words import LIGHT
+from memories.verification.reporting_words import REPORTING
+from memories.verification.speakers import Speakers, prepared
+from memories.verification.statements import OWNED, Clause, Message, Tie, Unit
+
+__all__ = ["Message", "Unfounded", "fault", "fault_of_summary"]
+#: Of a summary so much less of the words needs to stand there.
+_MILDER = 0.15
+
+
+class Unfounded(StrEnum):
+    """Why a text is not believed."""
+
+    EMPTY = "empty"  # it says nothing
+    INVENTED = "invented"  # a number, a date, a name or a word nobody said
+    MIXED = "mixed"  # halves of two statements
+    NEGATED = "negated"  # yes for no, or no for yes
+    TURNED = "turned"  # a wish became a deed, or two things changed places
+    OTHERS = "others"  # said of somebody else
+
+
+def fault(
+    said: str,
+    messages: Sequence[Message],
+    *,
+    known: Collection[str] = (),
+    others: Collection[str] = (),
+    also_called: Mapping[str, Collection[str]] | None = None,
+) -> Unfounded | None:
+    """What speaks against believing a text that rests on these messages; None when nothing does.
+
+    `known` names may stand in it, those of `others` where somebody is addressed.
+    """
+    if conf.GROUNDING <= 0 or _repeats(said, messages):
+        return None
+    return _Held(messages, said, known, others, also_called).fault(conf.GROUNDING)
+
+
+def fault_of_summary(
+    said: str,
+    messages: Sequence[Message],
+    *,
+    known: Collection[str] = (),
+    also_called: Mapping[str, Collection[str]] | None = None,
+) -> Unfounded | None:
+    """The same of a text that tells of all of them, each of its sentences."""
+    if conf.GROUNDING <= 0:
+        return None
+    for sentence in summary.sentences(said):
+        if sentence.strip() and not _repeats(sentence, messages, answers_too=True):
+            held = _Held(messages, sentence.strip(), known, (), also_called, is_summary=True)
+            if wrong := held.fault(conf.GROUNDING - _MILDER):
+                return wrong
+    return None
+
+
+def _repeats(said: str, messages: Sequence[Message], *, answers_too: bool = False) -> bool:
+    """Whether it is the message itself, or one of its sentences."""
+    own = text.normalise(said)
+    return bool(own) and any(
+        own in (text.normalise(part) for part in [one.content, *summary.sentences(one.content)])
+        for one in messages
+        if answers_too or not one.is_answer
+    )
+
+
+class _Held:
+    """A text held against the messages it rests on."""
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        said: str,
+        known: Collection[str],
+        others: Collection[str],
+        also_called: Mapping[str, Collection[str]] | None,
+        *,
+        is_summary: bool = False,
+    ) -> None:
+        speakers = Speakers([one.speaker for one in messages if not one.is_answer], also_called)
+        names = statements.names_of(speakers, [said, *(one.content for one in messages)])
+        self.is_summary = is_summary
+        self.units = statements.units_of(messages, speakers, names, tells_all=is_summary)
+        told = prepared(said)
+        is_alone = len(speakers.people) == 1
+        told = speakers.first(told, speakers.people[0]) if is_alone else speakers.named(told)
+        self.parts = _whole(statements.clauses_of(told, names), names)
+        is_addressed = any(re.search(r"\byou|你|您|@", one.content) for one in messages)
+        self.known = {text.stem(w) for name in known for w in text.words(name)} | {n.casefold() for n in known}
+        if is_addressed:
+            self.known |= {name.casefold() for name in others}
+        self.light = LIGHT | (REPORTING if is_summary else frozenset())
+
+    def fault(self, share: float) -> Unfounded | None:
+        if not any(self._terms(part) for part in self.parts):
+            return Unfounded.EMPTY
+        before: Clause | None = None
+        for part in self.parts:
+            if self._terms(part):
+                found = [self._fault_in(part, before, unit, share) for unit in self.units]
+                if None not in found:
+                    return found[0] if len(found) == 1 else Unfounded.INVENTED if not found else _telling(found)
+            before = part if part.speaks_first_of or part.subject[:1] == (OWNED,) or before is None else before
+        return None
+
+    def _terms(self, part: Clause) -> set[str]:
+        return part.terms - self.light - self.known
+
+    def _fault_in(self, part: Clause, before: Clause | None, unit: Unit, share: float) -> Unfounded | None:
+        """What speaks against this part of the text, if it rests on this sentence."""
+        terms = self._terms(part)
+        new = {term for term in terms if not verification.is_among(term, unit.terms)}
+        if self._is_invented(part, new, unit) or 1 - len(new) / len(terms) < share:
+            return Unfounded.INVENTED
+        elsewhere = {term for other in self.units if other is not unit for term in other.terms}
+        if any(verification.is_among(term, elsewhere) for term in new):
+            return Unfounded.MIXED
+        resting = list(_resting(terms, unit))
+        if not resting:
+            return Unfounded.INVENTED
+        if not self.is_summary and meaning.is_mixed(part, resting):
+            return Unfounded.MIXED
+        tie = Tie(part, before, resting, unit, self.is_summary)
+        return next((wrong for judge, wrong in _JUDGES if judge(tie)), None)
+
+    def _is_invented(self, part: Clause, new: set[str], unit: Unit) -> bool:
+        """Whether a number, a name, or a word that tells is new."""
+        marks = (part.reading.amounts | part.reading.names) & new
+        if any(term not in self.known and not _is_part_of(term, unit) for term in marks):
+            return True
+        return any(similarity.tells(term) for term in new - self.known)
+
+
+def _telling(found: Sequence[Unfounded | None]) -> Unfounded:
+    """The nearest miss."""
+    order = [Unfounded.NEGATED, Unfounded.TURNED, Unfounded.OTHERS, Unfounded.MIXED]
+    return next((wrong for wrong in order if wrong in found), Unfounded.INVENTED)
+
+
+def _is_part_of(name: str, unit: Unit) -> bool:
+    """Names joined or taken apart stay what they are."""
+    parts = re.findall(r"[^\W_]+", name)
+    there = {word for clause in unit.clauses for word in text.words(clause.content)} | unit.terms
+    return bool(parts) and all(part in there or text.stem(part) in unit.terms for part in parts)
+
+
+def _whole(clauses: Sequence[Clause], names: Collection[str]) -> list[Clause]:
+    """Parts that say something by themselves; what is only listed belongs to what is before it."""
+    found: list[Clause] = []
+    for clause in clauses:
+        if found and (len(clause.terms) < 2 or not found[-1].terms) and not clause.speaks_first_of:
+            joined = f"{found[-1].content} + {clause.content}"
+            found[-1] = Clause(joined, statements.read_marked(joined, names), found[-1].is_joined)
+        else:
+            found.append(clause)
+    return found
+
+
+def _resting(terms: set[str], unit: Unit) -> Iterator[Clause]:
+    """The clauses it rests on, the one that says most of it first."""
+    left = set(terms)
+    waiting = list(unit.clauses)
+    while left and waiting:
+        best = max(waiting, key=lambda clause: len(_in(left, clause)))
+        if not (there := _in(left, best)):
+            break
+        yield best
+        left -= there
+        waiting.remove(best)
+
+
+def _in(terms: set[str], clause: Clause) -> set[str]:
+    known = clause.terms | clause.reading.implied
+    return {term for term in terms if verification.is_among(term, known)}
+
+
+_JUDGES = (
+    (meaning.is_denied_otherwise, Unfounded.NEGATED),
+    (meaning.leaves_out_deed, Unfounded.MIXED),
+    (meaning.is_hedged_otherwise, Unfounded.TURNED),
+    (meaning.changes_places, Unfounded.TURNED),
+    (meaning.is_of_another_time, Unfounded.TURNED),
+    (subject.is_another_identity, Unfounded.OTHERS),
+    (subject.is_of_others, Unfounded.OTHERS),
+)

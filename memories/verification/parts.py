@@ -1,0 +1,184 @@
+"""What a sentence says, as two are compared: its words by their classes, in order, and what of it is denied."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from memories.language import entities, stopwords, text
+from memories.verification import amounts, word_lists
+
+_CJK = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_LATIN = rf"[^\W_{_CJK}]"
+_AMOUNT = re.compile(f"{amounts.MARK}[^{amounts.MARK}]*{amounts.MARK}")
+_TOKEN = re.compile(
+    rf"{amounts.MARK}(?P<amount>[^{amounts.MARK}]*){amounts.MARK}"
+    r"|(?P<signed>[A-Za-z0-9~]*[./@_\\][A-Za-z0-9][A-Za-z0-9./@:_\\+-]*[A-Za-z0-9/])"
+    rf"|(?P<word>{_LATIN}+(?:['-]{_LATIN}+)*)|(?P<chinese>[{_CJK}]+)|(?P<unit>[%€$£¥°])|(?P<end>[,.;:!?。、()])"
+)
+_REWRITTEN = (
+    (re.compile(r"\b(?:does|do|did)(?: not|n't) (?:dislike|hate)\b|不讨厌", re.IGNORECASE), " does like 喜欢 "),
+    (re.compile(r"\b(?:dislike[sd]?|hate[sd]?)\b", re.IGNORECASE), "does not like"),
+    (re.compile("讨厌|討厭|厌恶"), "不喜欢"),
+    (re.compile(r"\b(?:cannot|can't)\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n't\b", re.IGNORECASE), " not"),
+    (re.compile(r"\band (?=(?:is|has|was|does|will|can|[a-z]+s)\b)"), "; "),
+    (re.compile("(?:从来|從來|从|並|并|决|绝)(?=[不没])"), ""),
+)
+#: Here what was denied ends, and at a sign.
+_ENDING = frozenset(["but", "because", "although", "though", "while", "whereas"])
+_CHINESE_ENDING = frozenset("但而")
+_DIRECTIONS = frozenset(["from", "to", "by", "of", "从", "從", "到", "给", "給", "被", "由", "向"])
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a sentence; `kind` is word, name, amount, careful, negation, direction, owner or end."""
+
+    term: str
+    kind: str
+    denied: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A sentence read; `content` as it stands, `bare` without its amounts."""
+
+    content: str
+    bare: str
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def amounts(self) -> set[str]:
+        return self._terms("amount") | entities.numbers(self.bare)
+
+    @cached_property
+    def implied(self) -> set[str]:
+        """Its amounts, and those that follow: 3 May is in May, 15:00 is in the afternoon."""
+        return self.amounts | {more for amount in self.amounts for more in amounts.implied(amount)}
+
+    @cached_property
+    def words(self) -> set[str]:
+        return self._terms("word")
+
+    @cached_property
+    def names(self) -> set[str]:
+        return self._terms("name")
+
+    @cached_property
+    def careful(self) -> set[str]:
+        return self._terms("careful")
+
+    @cached_property
+    def telling(self) -> set[str]:
+        """All that says something."""
+        return self.words | self.careful | self.names | self._terms("amount")
+
+    @cached_property
+    def denied(self) -> set[str]:
+        return {part.term for part in self.parts if part.denied and part.kind in ("word", "name", "amount")}
+
+    @cached_property
+    def said(self) -> set[str]:
+        """What is said and not denied."""
+        return {part.term for part in self.parts if not part.denied and part.kind in ("word", "name", "amount")}
+
+    @cached_property
+    def is_negated(self) -> bool:
+        return any(part.kind == "negation" for part in self.parts)
+
+    @cached_property
+    def raw_words(self) -> set[str]:
+        return set(text.words(self.bare))
+
+    def _terms(self, kind: str) -> set[str]:
+        return {part.term for part in self.parts if part.kind == kind}
+
+
+def read(content: str, names: Collection[str] = ()) -> Reading:
+    """A sentence by its parts; `names` are folded, and found in all sentences that are compared."""
+    said = amounts.alike(unicodedata.normalize("NFKC", content).replace("’", "'"))
+    return Reading(content, _AMOUNT.sub(" ", said), tuple(_with_denials(list(_parts(_rewritten(said), names)))))
+
+
+def _rewritten(said: str) -> str:
+    for pattern, rewrite in _REWRITTEN:
+        said = pattern.sub(rewrite, said)
+    return said
+
+
+def _parts(said: str, names: Collection[str]) -> Iterator[Part]:
+    chinese = _chinese_names(names)
+    for match in _TOKEN.finditer(said):
+        kind, found = str(match.lastgroup), match[0]
+        if kind == "amount":
+            yield Part(match["amount"], "amount")
+        elif kind == "signed":
+            yield Part(found.casefold(), "name")
+        elif kind == "word":
+            yield from _english(found, names)
+        elif kind == "chinese":
+            yield from _chinese(found, chinese)
+        else:
+            yield Part(found, "end" if kind == "end" else "word")
+
+
+def _english(found: str, names: Collection[str]) -> Iterator[Part]:
+    word = found.casefold()
+    bare = word.removesuffix("'s")
+    if bare in names:
+        yield Part(bare, "name")
+    elif bare in word_lists.ENGLISH_NEGATIONS:
+        yield Part("not", "negation")
+    elif bare in word_lists.ENGLISH_CAREFUL:
+        yield Part(word_lists.ENGLISH_CAREFUL[bare], "careful")
+    elif bare in _DIRECTIONS:
+        yield Part(bare, "direction")
+    elif bare in _ENDING:
+        yield Part(bare, "end")
+    elif bare not in stopwords.ENGLISH and bare not in word_lists.ENGLISH_LIGHT:
+        known = word_lists.ENGLISH.get(bare)
+        yield Part(known or text.stem(bare), "word")
+    if word.endswith("'s"):
+        yield Part("'s", "owner")
+
+
+def _chinese_names(names: Collection[str]) -> re.Pattern[str] | None:
+    found = sorted((name for name in names if re.search(f"[{_CJK}]", name)), key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, found))})") if found else None
+
+
+def _chinese(run: str, names: re.Pattern[str] | None) -> Iterator[Part]:
+    pieces = names.split(run) if names else [run]
+    for n, piece in enumerate(pieces):
+        if n % 2:
+            yield Part(piece, "name")
+            continue
+        for match in word_lists.CHINESE_PARTS.finditer(piece):
+            yield from _chinese_part(str(match.lastgroup), match[0], first=match.start() == 0 and n > 0)
+
+
+def _chinese_part(kind: str, found: str, *, first: bool) -> Iterator[Part]:
+    if kind == "negation":
+        yield Part("不", "negation")
+    elif found in word_lists.CHINESE_CAREFUL:
+        yield Part(word_lists.CHINESE_CAREFUL[found], "careful")
+    elif found in _CHINESE_ENDING:
+        yield Part(found, "end")
+    elif found in _DIRECTIONS:
+        yield Part(found, "direction")
+    elif found == "的" and first:
+        yield Part("的", "owner")
+    elif (known := word_lists.CHINESE.get(found, found)) not in word_lists.CHINESE_LIGHT:
+        yield from (Part(known, "word"),) if known.isascii() else (Part(char, "word") for char in known)
+
+
+def _with_denials(parts: list[Part]) -> Iterator[Part]:
+    """From a negation to the end of its clause everything is denied."""
+    denied = False
+    for part in parts:
+        denied = denied and part.kind != "end"
+        yield Part(part.term, part.kind, denied)
+        denied = denied or part.kind == "negation"

@@ -1,0 +1,292 @@
+"""What people stated, as a fact is held against it: by clauses, and those that speak of one thing together (D5)."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
+from itertools import pairwise
+
+import rjieba
+
+from memories import verification
+from memories.language import summary
+from memories.verification import clauses
+from memories.verification.framing_words import COLLECTIVE, GONE, IMPLIED, LIGHT, SPLIT, THEIRS, TIMES, VERY_LIGHT
+from memories.verification.parts import Part, Reading, read
+from memories.verification.relative_dates import dates_of
+from memories.verification.reporting_words import NO_NAMES
+from memories.verification.speakers import HAN, MARKS, OTHER, Speakers, is_mark, is_person, one_mark, prepared
+
+#: What asks for something to be done says what is wanted.
+REQUEST = re.compile(
+    r"\b(?:please|(?:can|could|would|will) you|remind me|call (?:me|xq\w+)|remember|don't forget)\b|(?:^|[.;] )always\b"
+    r"|请|請|麻烦|帮我|幫我|提醒我|叫我|以后都?|记得|能不能|可以帮",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|right|exactly|correct|sure|ok|okay|indeed|true|of course|good|do that|please do)\b"
+    r"|^\W*(?:是的?|对|對|嗯|没错|沒錯|好|可以|行|正确|当然|確定|确定|要的|需要)",
+    re.IGNORECASE,
+)
+_ADVERBIAL = re.compile(r"(?:with|in|at|on|for|from|to|by|about|since|until|after|before)\b", re.IGNORECASE)
+_PLURAL = re.compile(r"\b(?:we|our|ours|us)\b|我们|我們|咱", re.IGNORECASE)
+_HOUR = re.compile(r"\b(?:at|by|until|till|from|to|around|since) ([01]?\d|2[0-4])\b(?![:.]\d)", re.IGNORECASE)
+_NAMED = frozenset(["nr", "nrt", "nrfg", "ns", "nt"])
+_WILL = re.compile(r"\b(?:will|shall)\b", re.IGNORECASE)
+_SIGN = re.compile(r"(?<!\d),|,(?=\s)(?!\s\d{4}\b)|,(?=[^\d\s])|[;；。！？!?()（）—]|[:：](?!\d)|\.(?=\s|$)")
+
+
+#: Before what is somebody's who speaks.
+OWNED = "'s"
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message: who said it, as people call them, on which local day."""
+
+    content: str
+    speaker: str = ""
+    on: date = date.min
+    is_answer: bool = False
+    is_dated: bool = False  # it is known to tell of that day
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What stands between two signs or joints, read; `subject` is whom it speaks of."""
+
+    content: str
+    reading: Reading
+    is_joined: bool = False  # to the one before it by a word, and not by a sign
+    is_future: bool = False
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        kept = ("word", "name", "amount", "careful")
+        return [part for part in self.reading.parts if part.kind in kept and part.term not in LIGHT]
+
+    @cached_property
+    def terms(self) -> set[str]:
+        """What tells something, whoever speaks."""
+        found = {part.term for part in self.parts if part.kind != "careful" and not is_mark(part.term)}
+        return found | {amount for amount in self.reading.amounts if not is_mark(amount)}
+
+    @cached_property
+    def subject(self) -> tuple[str, ...]:
+        """The first that is spoken of; of whose it is, what is theirs, in one or two words."""
+        parts = [part for part in self.reading.parts if part.kind in ("word", "name", "owner")]
+        while parts and (parts[0].term in TIMES or parts[0].term in VERY_LIGHT):
+            parts = parts[1:]
+        if not parts:
+            return ()
+        if _ADVERBIAL.match(self.content):
+            return next(((p.term,) for p, after in pairwise(parts) if is_mark(p.term) and after.kind != "owner"), ())
+        if len(parts) > 2 and is_mark(parts[0].term) and parts[1].kind == "owner":
+            return (OWNED, *(part.term for part in parts[2:4]))
+        return (parts[0].term,)
+
+    @cached_property
+    def speaks_first_of(self) -> str:
+        """The mark it begins with, else nothing."""
+        return self.subject[0] if self.subject and is_mark(self.subject[0]) else ""
+
+    @cached_property
+    def owned(self) -> set[str]:
+        """What is said to be somebody's who speaks."""
+        parts = [part for part in self.reading.parts if part.term not in VERY_LIGHT]
+        places = [n for n, part in enumerate(parts) if part.kind == "owner" and n and is_mark(parts[n - 1].term)]
+        english = {part.term for n in places if parts[n].term == OWNED for part in parts[n + 1 : n + 4]}
+        chinese = {char for owned in THEIRS.findall(self.content) for char in f"{owned}{rjieba.cut(owned)[0]}"[-2:]}
+        return english | chinese
+
+    @cached_property
+    def deed(self) -> str:
+        """What one who speaks does or is, where it speaks of nobody else: the first that says something of them."""
+        if not is_person(self.speaks_first_of):
+            return ""
+        parts = self.reading.parts
+        first = next(n for n, part in enumerate(parts) if part.term == self.speaks_first_of)
+        return next((p.term for p in parts[first + 1 :] if p.kind != "amount" and _tells(p)), "")
+
+    @property
+    def speaks_of_itself(self) -> bool:
+        """Whether its subject is neither one who speaks nor theirs."""
+        return bool(self.subject) and self.subject[0] != OWNED and not any(is_mark(p.term) for p in self.reading.parts)
+
+    @property
+    def head(self) -> str:
+        """Its first word that tells, of whoever it does."""
+        return next((p.term for p in self.parts if p.kind == "word" or (p.kind == "name" and not is_mark(p.term))), "")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Clauses that speak of one thing: a sentence, and those after it that refer to it."""
+
+    clauses: tuple[Clause, ...]
+    on: frozenset[str] = frozenset()  # the dates its words mean
+    speaker: str = ""
+    is_request: bool = False
+    asked: frozenset[str] = frozenset()  # words of the question it answers
+    is_plural: bool = False  # «we»
+    mark: str = ""  # of who says it
+
+    @cached_property
+    def implied(self) -> set[str]:
+        hours = {f"{int(hour)}:00" for clause in self.clauses for hour in _HOUR.findall(clause.content)}
+        return {amount for clause in self.clauses for amount in clause.reading.implied} | self.on | hours
+
+    @cached_property
+    def persons(self) -> set[str]:
+        named = {part.term for clause in self.clauses for part in clause.reading.parts if is_person(part.term)}
+        return named | {self.mark}
+
+    @cached_property
+    def terms(self) -> set[str]:
+        found = {term for clause in self.clauses for term in clause.terms} | self.implied | self.asked
+        more = {word for term in found for word in IMPLIED.get(term, ())}
+        gone = any(GONE.search(clause.content) for clause in self.clauses)
+        owns = any(clause.subject[:1] == (OWNED,) for clause in self.clauses)
+        return (
+            found | more | ({"have", "有"} if owns and not gone else set()) | (COLLECTIVE if self.is_plural else set())
+        )
+
+
+def _tells(part: Part) -> bool:
+    return part.kind == "word" and part.term not in LIGHT and part.term not in TIMES
+
+
+def clauses_of(content: str, names: Collection[str]) -> list[Clause]:
+    """A text by its signs and joints, each part read."""
+    found: list[Clause] = []
+    for part in _SIGN.split(content):
+        for n, said in enumerate(SPLIT.split(part)):
+            if said.strip():
+                plain = _WILL.sub("", said)
+                found.append(Clause(said.strip(), read_marked(plain, names), n > 0, plain != said))
+    return found
+
+
+def read_marked(content: str, names: Collection[str]) -> Reading:
+    read_so = read(content, names)
+    parts = tuple(replace(part, term=one_mark(part.term)) for part in read_so.parts)
+    return Reading(read_so.content, read_so.bare, parts)
+
+
+@dataclass(frozen=True)
+class Tie:
+    """A part of a text, what is before it, and the clauses of a sentence it would rest on, the nearest first."""
+
+    part: Clause
+    before: Clause | None
+    resting: Sequence[Clause]
+    unit: Unit
+    is_summary: bool = False
+
+    @property
+    def persons(self) -> set[str]:
+        """Who of those that speak is named."""
+        return {part.term for part in self.part.reading.parts if is_person(part.term)}
+
+
+def names_of(speakers: Speakers, contents: Sequence[str]) -> set[str]:
+    """Names in all that is compared, and the marks."""
+    found = {name for name in verification.names_in(contents) - NO_NAMES if _is_name(name)}
+    return {name for name in found if not any(name == person.casefold() for person in speakers.people)} | MARKS
+
+
+def _is_name(name: str) -> bool:
+    """The segmenter takes 过敏 for a name of something; a quoted word is one, as is a person, a place, a company."""
+    if not re.fullmatch(f"[{HAN}]+", name):
+        return True
+    tags = rjieba.tag(name)
+    return len(tags) != 1 or tags[0][1] in _NAMED
+
+
+def units_of(
+    messages: Sequence[Message], speakers: Speakers, names: Collection[str], *, tells_all: bool = False
+) -> list[Unit]:
+    """What was stated, sentence by sentence, those that refer to the one before joined to it.
+
+    An answer counts where the next to speak says yes to it, and for its words where it asked; `tells_all`: always.
+    """
+    found: list[Unit] = []
+    asked: Message | None = None
+    for one in messages:
+        if one.is_answer:
+            asked = one
+            if tells_all:
+                found += _units(one, speakers.named(prepared(one.content)), names, all_of_it=True)
+            continue
+        if asked is not None and _YES.search(one.content):
+            found += _units(
+                one, speakers.second(prepared(asked.content), one.speaker), names, all_of_it=True, at=asked.on
+            )
+        words: frozenset[str] = frozenset()
+        if asked is not None and _asks(asked.content):
+            words = _words_of(speakers.second(prepared(asked.content), one.speaker), names)
+        own = _units(one, speakers.first(prepared(one.content), one.speaker), names, all_of_it=tells_all)
+        if words and own:
+            own[0] = replace(own[0], asked=words)
+        found += [replace(unit, mark=speakers.mark(one.speaker)) for unit in own]
+        asked = None
+    return _linked(found)
+
+
+def _asks(content: str) -> bool:
+    return any(summary.asks(said.strip()) for said in summary.sentences(content))
+
+
+def _words_of(content: str, names: Collection[str]) -> frozenset[str]:
+    return frozenset(part.term for clause in clauses_of(content, names) for part in clause.parts if _is_word(part))
+
+
+def _is_word(part: Part) -> bool:
+    """Of a question: what it names is only offered."""
+    return part.kind == "word" or (part.kind == "name" and re.fullmatch(f"[{HAN}]{{2,}}", part.term) is not None)
+
+
+def _units(
+    one: Message, content: str, names: Collection[str], *, all_of_it: bool, at: date | None = None
+) -> list[Unit]:
+    found = []
+    for said in summary.sentences(content):
+        sentence = clauses.Said(said.strip(), read(said, names), one.is_answer)
+        is_request = REQUEST.search(said) is not None
+        if not said.strip() or not (all_of_it or sentence.states or is_request):
+            continue
+        day = at or one.on
+        on = frozenset(dates_of(f"{said} {'today' if one.is_dated else ''}", day) if day != date.min else ())
+        is_plural = _PLURAL.search(one.content) is not None
+        found.append(Unit(tuple(clauses_of(said, names)), on, one.speaker, is_request, is_plural=is_plural))
+    return found
+
+
+def _linked(units: Sequence[Unit]) -> list[Unit]:
+    """With those that begin with he or it, or take up a word, joined to the one before."""
+    found: list[Unit] = []
+    for unit in units:
+        if found and unit.speaker == found[-1].speaker and _refers(unit, found[-1]):
+            last = found[-1]
+            found[-1] = replace(
+                last,
+                clauses=last.clauses + unit.clauses,
+                on=last.on | unit.on,
+                asked=last.asked | unit.asked,
+                is_plural=last.is_plural or unit.is_plural,
+            )
+        else:
+            found.append(unit)
+    return found
+
+
+def _refers(unit: Unit, before: Unit) -> bool:
+    if any(part.term == OTHER for clause in unit.clauses[:1] for part in clause.reading.parts):
+        return True
+    own = {part.term for clause in unit.clauses for part in clause.parts if part.kind in ("word", "name")}
+    theirs = {part.term for clause in before.clauses for part in clause.parts if part.kind in ("word", "name")}
+    shared = {term for term in own & theirs if not is_mark(term)}
+    return any(len(term) > 3 and term.isascii() for term in shared) or any(
+        re.match(f"[{HAN}]{{2,}}", term) for term in shared
+    )

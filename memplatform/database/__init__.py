@@ -1,0 +1,1 @@
+"""How processes log in to the database, and what they may do there."""

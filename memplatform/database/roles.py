@@ -1,0 +1,183 @@
+"""The roles the processes log in as: made with the tables, let in at every start.
+
+The user of DATABASE_URL owns the tables and migrates. Web, worker and embedder log in as roles that own nothing. Where
+that user may make roles, it makes them; else an administrator does, and gives their addresses. Where there are none,
+the processes work as the owner, and `check --database default` says what that means.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import Error, connection, transaction
+from psycopg import sql
+
+from memplatform.database import rights
+from memplatform.database.logins import PROCESSES, address_of, password_of, role_of, role_of_owner, user_of
+
+_CONNECT_SECONDS = 5
+_LOOK = """
+    SELECT r.rolcanlogin, coalesce(shobj_description(r.oid, 'pg_authid'), ''),
+        pg_has_role(current_user, r.oid, 'SET'),
+        (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+            OR pg_has_role(current_user, r.oid, 'MEMBER WITH ADMIN OPTION')
+    FROM pg_roles r WHERE r.rolname = %s
+"""
+
+
+class Way(Enum):
+    """How a process comes to work as its role."""
+
+    LOGIN = "it logs in as the role"
+    ASSUMED = "it logs in as the owner and takes the role on"
+    OWNER = "it works as the owner"
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a process is given to reach the database."""
+
+    process: str
+    role: str  # empty: the owner's
+    way: Way
+    address: str  # for DATABASE_URL
+
+    def environment(self) -> dict[str, str]:
+        """For the process: its own address, and nobody else's."""
+        others = {f"MEMPLATFORM_{process.upper()}_DATABASE_URL": "" for process in PROCESSES}
+        assumed = self.role if self.way is Way.ASSUMED else ""
+        return {**others, "DATABASE_URL": self.address, "MEMPLATFORM_WEB_ROLE": assumed}
+
+
+@dataclass(frozen=True)
+class _Found:
+    can_log_in: bool
+    note: str
+    can_be_assumed: bool
+    can_be_altered: bool
+
+
+def ensure() -> None:
+    """The roles, as far as this user may make them, and what each may do. Run as the owner, and safe to run again."""
+    for process in PROCESSES:
+        if not _given(process) and _usual(process):
+            _make(process)
+    standing = {process: role for process in PROCESSES if (role := find(process))}
+    for role in standing.values():
+        rights.allow(role)
+    rights.open_to_jobs(role for process, role in standing.items() if process != "web")
+
+
+def find(process: str) -> str:
+    """The role of a process, if there is one that is ours or that this user can take on; else empty."""
+    if given := _given(process):
+        return user_of(given)
+    names = [usual, role_of_owner(process, _owner())] if (usual := _usual(process)) else []
+    seen = {name: about for name in names if (about := _look(name))}
+    ours = (name for name, about in seen.items() if about.note == _note())
+    assumed = (name for name, about in seen.items() if about.can_be_assumed and process == "web")
+    return next(ours, next(assumed, ""))
+
+
+def admit(url: str) -> dict[str, Access]:
+    """How each process gets in; where it takes a password, the role has it after this."""
+    return {process: _admit(process, url) for process in PROCESSES}
+
+
+def way_of(process: str) -> Way:
+    """The same without changing anything."""
+    role = find(process)
+    if role and (_given(process) or _logs_in(role)):
+        return Way.LOGIN
+    return Way.ASSUMED if role and process == "web" and _can_be_assumed(role) else Way.OWNER
+
+
+def _admit(process: str, url: str) -> Access:
+    role = find(process)
+    if given := _given(process):
+        return Access(process, role, Way.LOGIN, given)
+    if role and (_logs_in(role) or (_give_password(role) and _logs_in(role))):
+        return Access(process, role, Way.LOGIN, address_of(url, role, _password(role)))
+    if role and process == "web" and _can_be_assumed(role):
+        return Access(process, role, Way.ASSUMED, url)
+    return Access(process, "", Way.OWNER, url)
+
+
+def _make(process: str) -> None:
+    """A role of the usual name, unless that is somebody else's; an older one of ours, without a login, is adopted."""
+    for name in (_usual(process), role_of_owner(process, _owner())):
+        about = _look(name)
+        if about is None:
+            _run("CREATE ROLE {} LOGIN", name)
+        elif about.note != _note() and (about.can_log_in or not about.can_be_altered):
+            continue
+        elif not about.can_log_in:
+            _run("ALTER ROLE {} LOGIN", name)
+        if about is None or about.note != _note():
+            _run("COMMENT ON ROLE {} IS {}", name, sql.Literal(_note()))
+        if not _can_be_assumed(name):  # where its password is refused, it can still be taken on
+            _run("GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE", name)
+        return
+
+
+def _look(name: str) -> _Found | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_LOOK, [name])
+        row = cursor.fetchone()
+    return _Found(*row) if row else None
+
+
+def _can_be_assumed(name: str) -> bool:
+    about = _look(name)
+    return about is not None and about.can_be_assumed
+
+
+def _logs_in(role: str) -> bool:
+    told: dict[str, Any] = connection.get_connection_params()
+    changed = {"user": role, "password": _password(role), "connect_timeout": _CONNECT_SECONDS}
+    try:
+        with psycopg.connect(**(told | changed)):
+            return True
+    except psycopg.OperationalError:
+        return False
+
+
+def _give_password(role: str) -> bool:
+    """Hashed here: the server, and its log, never see it in clear."""
+    connection.ensure_connection()
+    hashed = connection.connection.pgconn.encrypt_password(_password(role).encode(), role.encode())
+    return _run("ALTER ROLE {} LOGIN PASSWORD {}", role, sql.Literal(hashed.decode()))
+
+
+def _password(role: str) -> str:
+    return password_of(role, connection.settings_dict["PASSWORD"] or settings.SECRET_KEY)
+
+
+def _usual(process: str) -> str:
+    """Its usual name; empty for a web that is to work without the second wall."""
+    return str(settings.WEB_ROLE) if process == "web" else role_of(process)
+
+
+def _given(process: str) -> str:
+    return str(settings.DATABASE_LOGINS[process])
+
+
+def _owner() -> str:
+    return str(connection.settings_dict["USER"])
+
+
+def _note() -> str:
+    return f"memplatform: made for the databases of {_owner()}"
+
+
+def _run(statement: str, name: str, *more: sql.Composable) -> bool:
+    """Whether this user may."""
+    composed = sql.SQL(statement).format(sql.Identifier(name), *more)
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(composed)
+    except Error:
+        return False
+    return True

@@ -1,0 +1,58 @@
+"""`python -m memplatform.jobs.cluster`: django-q2's cluster, which tells the watchdog what its workers do.
+
+It is started by memplatform.jobs.watchdog, holds the reading end of a pipe as its input and the writing end of another
+in MEMPLATFORM_PROGRESS. When the watchdog is gone, however it ended, the whole group ends with it.
+"""
+
+import os
+import signal
+import threading
+from typing import Any
+
+import django
+import structlog
+
+PROGRESS = "MEMPLATFORM_PROGRESS"
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+    django.setup()
+    from django_q.cluster import Cluster
+    from django_q.signals import post_execute_in_worker, pre_execute
+
+    pre_execute.connect(_begins)
+    post_execute_in_worker.connect(_ended)
+    cluster = Cluster()
+    cluster.start()  # forks: no thread before it
+    threading.Thread(target=_end_with_watchdog, name="watchdog", daemon=True).start()
+    if cluster.sentinel:
+        cluster.sentinel.join()
+
+
+def _begins(*, task: dict[str, Any], **_: Any) -> None:
+    structlog.contextvars.bind_contextvars(task=task["id"])
+    _tell(f"+{os.getpid()} {task['id']}\n")
+
+
+def _ended(*, task: dict[str, Any], **_: Any) -> None:
+    structlog.contextvars.unbind_contextvars("task")
+    _tell(f"-{os.getpid()} {task['id']}\n")
+
+
+def _tell(line: str) -> None:
+    """Lines this short are written whole. One that finds the pipe full is dropped: the watchdog has enough to read."""
+    try:
+        os.write(int(os.environ[PROGRESS]), line.encode())
+    except (BlockingIOError, BrokenPipeError):
+        return
+
+
+def _end_with_watchdog() -> None:
+    while os.read(0, 64):
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""Keeping the task cluster at work: noticing that it died, hangs, or is stopped by one bad row, and starting it anew.
+
+django-q2 does not survive everything. An idle worker killed with -9 takes the queue's lock to its grave, and the
+cluster then neither works nor stops; one malformed schedule row stops all schedules. So the cluster runs in a process
+group of its own under this one, which sends it a pulse, listens to what its workers do, and beats in its place.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import psutil
+import structlog
+from django.conf import settings
+from django.db import Error, connection
+from django.utils import timezone
+from django_q.models import Schedule
+from django_q.tasks import async_task
+
+from memories.models import Heartbeat
+from memplatform.jobs import queue, registry
+from memplatform.jobs.cluster import PROGRESS
+from memplatform.jobs.progress import Progress
+from memplatform.processes import heartbeat
+from memplatform.processes.children import BASE_DIR
+from memplatform.processes.parent_watch import STARTED_BY
+
+log = structlog.get_logger(__name__)
+NAME = "worker"
+DEATHS = 3  # as often as a failing task is tried
+STOP_SECONDS = 17.0  # before the supervisor loses its patience
+_FIRST_SIGN = 45.0  # a slow machine takes its time to start a cluster
+_TICK = 0.5
+_JUMP = 15.0  # between two rounds: the machine slept
+_LOOK_EVERY = 60.0
+_ENSURE_EVERY = 3_600.0
+_LATE = timedelta(minutes=3)  # of a schedule: something stops them
+_SHARED = 10  # beside other machines' clusters a pulse may go to them: so many times more patience
+_BACK_OFF_MAX = 30.0
+
+
+@dataclass
+class Watchdog:
+    quiet: float = 30.0  # seconds without a sign of work after which the cluster is started anew
+    pulse_every: float = 8.0
+    stopping: bool = False
+    process: subprocess.Popen[bytes] | None = None
+    failures: int = 0
+    started_at: datetime = field(default_factory=timezone.now)
+    lost: list[str] = field(default_factory=list)  # tasks whose worker died
+
+    def __post_init__(self) -> None:
+        self.timeout = settings.TASK_SECONDS + 30.0
+        self.progress = Progress(settings.TASK_WORKERS, time.monotonic())
+        self.alone = True
+        self.ears = -1
+        self.turned_at = self.begun_at = time.monotonic()
+        self.start_at = self.next_pulse = self.next_beat = self.next_look = self.next_ensure = 0.0
+
+    def run(self) -> None:
+        """Until `stopping` is set, by a signal."""
+        away = False
+        while not self.stopping:
+            try:
+                self._turn(timezone.now(), time.monotonic())
+                away = False
+            except Error as problem:
+                if not away:
+                    log.warning("worker.database_away", reason=str(problem).strip())
+                away = True
+                connection.close()
+                self.progress.trust(time.monotonic())
+                time.sleep(_TICK)
+        self._stop()
+
+    def _turn(self, now: datetime, ticks: float) -> None:
+        if self.process is None:
+            self._start(now, ticks)
+            return
+        self._listen(ticks)
+        if ticks - self.turned_at > _JUMP:
+            self.progress.trust(ticks)
+        self.turned_at = ticks
+        if problem := self._problem(ticks):
+            log.error("worker.restarted", reason=problem)
+            self._bury(ticks)
+            return
+        self.lost += self.progress.bury(_is_alive)
+        self._settle(now)
+        self._look(now, ticks)
+        self._pulse(ticks)
+        self._beat(now, ticks)
+
+    def _start(self, now: datetime, ticks: float) -> None:
+        """First put right what the last cluster left behind; the new one must not have taken any of it yet."""
+        if ticks < self.start_at:
+            time.sleep(_TICK)
+            return
+        self._settle(now)
+        self._count_others(now)
+        if self.alone:
+            queue.release_all(now=now)
+        self.ears, mouth = os.pipe()
+        os.set_blocking(mouth, False)
+        self.process = subprocess.Popen(
+            (sys.executable, "-m", "memplatform.jobs.cluster"),
+            cwd=BASE_DIR,
+            env={**os.environ, PROGRESS: str(mouth), STARTED_BY: str(os.getpid())},
+            stdin=subprocess.PIPE,
+            pass_fds=[mouth],
+            start_new_session=True,
+        )
+        os.close(mouth)
+        self.progress.restart(ticks)
+        self.begun_at, self.next_pulse = ticks, 0.0
+
+    def _listen(self, ticks: float) -> None:
+        ready, _, _ = select.select([self.ears], [], [], _TICK)
+        if ready and (said := os.read(self.ears, 65_536)):
+            self.progress.hear(said.decode(), ticks)
+        elif ready:  # nobody is left to say anything
+            time.sleep(_TICK)
+
+    def _problem(self, ticks: float) -> str | None:
+        if self.process is None or self.process.poll() is not None:
+            return "it ended"
+        if self.progress.silence(ticks, self.timeout) > self._patience():
+            return "it hangs"
+        ended_at = self.progress.ended_at
+        if ended_at is not None and ticks - ended_at > self._patience() + self.pulse_every:
+            return "it does not keep what tasks answer"
+        return None
+
+    def _patience(self) -> float:
+        if not self.progress.heard:
+            return max(self.quiet, _FIRST_SIGN)
+        return self.quiet if self.alone else self.quiet * _SHARED
+
+    def _settle(self, now: datetime) -> None:
+        """Tasks that lost their worker run again; those that kill every worker do not."""
+        while self.lost:
+            task, deaths = self.lost[0], self.progress.deaths[self.lost[0]]
+            if deaths >= DEATHS:
+                queue.set_aside(task, deaths, now=now)
+            else:
+                queue.release(task, now=now)
+            del self.lost[0]
+
+    def _look(self, now: datetime, ticks: float) -> None:
+        """The schedule rows, every hour, and when one is late: a bad one stops all."""
+        if ticks < self.next_look:
+            return
+        self.next_look = ticks + _LOOK_EVERY
+        self._count_others(now)
+        oldest = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now - _LATE).order_by("next_run").first()
+        grace = _LATE.total_seconds()
+        if oldest and ticks - self.begun_at > 2 * grace:
+            log.error("worker.restarted", reason="schedules do not run", schedule=oldest.name)
+            self._bury(ticks)
+        if ticks >= self.next_ensure or (oldest and ticks - self.begun_at > grace):
+            registry.ensure(now=now)
+            self.next_ensure = ticks + _ENSURE_EVERY
+
+    def _count_others(self, now: datetime) -> None:
+        fresh = Heartbeat.objects.filter(name=NAME, beat_at__gt=now - timedelta(seconds=30))
+        self.alone = not fresh.exclude(pid=os.getpid()).exists()
+
+    def _pulse(self, ticks: float) -> None:
+        """The next, once the last one has run and its row is gone."""
+        if self.process is None or ticks < self.next_pulse or queue.is_there(self.progress.pulse):
+            return
+        self.progress.send(async_task("memplatform.tasks.pulse", q_options={"save": False, "ack_failure": True}))
+        self.next_pulse = ticks + self.pulse_every
+
+    def _beat(self, now: datetime, ticks: float) -> None:
+        """Only while the cluster works; the supervisor and /readyz hear of it when it does not."""
+        works = self.progress.heard and self.progress.silence(ticks, self.timeout) < 0.8 * self._patience()
+        if works and ticks >= self.next_beat:
+            heartbeat.beat(NAME, self.started_at, now=now, using="default")
+            self.next_beat = ticks + heartbeat.BEAT_SECONDS
+            self.failures = 0
+
+    def _bury(self, ticks: float) -> None:
+        """Kill what is left; one that never worked is given more time before the next."""
+        self._kill()
+        self.lost += self.progress.bury(lambda _pid: False)
+        self.start_at = ticks + min(_BACK_OFF_MAX, 2.0**self.failures - 1)
+        self.failures += 1
+
+    def _kill(self) -> None:
+        if self.process is None:
+            return
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):  # nobody left (macOS says it the second way)
+            log.debug("worker.nobody_left")
+        self.process.wait()
+        if self.process.stdin:
+            self.process.stdin.close()
+        os.close(self.ears)
+        self.process = None
+
+    def _stop(self) -> None:
+        """Let what runs finish, for as long as the supervisor lets us."""
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            log.warning("worker.unfinished", tasks=len(self.progress.busy))
+        self._kill()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,1 @@
+"""The processes of the platform: supervisor, children, web workers, signs of life."""

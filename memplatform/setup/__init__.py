@@ -1,0 +1,1 @@
+"""Installing the platform, and what a fresh one begins with."""

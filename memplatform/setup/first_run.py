@@ -1,0 +1,94 @@
+"""What a fresh database needs so that somebody can begin: made once, kept in files only their owner reads."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+
+from memories.choices import Permission
+from memories.models import Bot, BotKey, Member, Workspace
+from memplatform.setup import demo
+
+OPERATOR = "operator"
+WORKSPACE = "Demo"
+BOT = "demo"
+
+
+@dataclass(frozen=True)
+class FirstRun:
+    """Where the secrets lie (None: not on this machine), and those that were made just now."""
+
+    password_file: Path | None
+    key_file: Path | None
+    new_password: str | None = None
+    new_key: str | None = None
+
+
+def ensure(data: Path, *, now: datetime) -> FirstRun:
+    """Killed at any line, the next run completes it; run twice, it changes nothing."""
+    folder = data / "credentials"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    new_password = _operator(folder / "operator-password")
+    new_key = _bot(folder / "bot-key")
+    if not (folder / "metrics-key").exists():
+        keep(folder / "metrics-key", secrets.token_urlsafe(32))
+    if key := BotKey.objects.usable(now).filter(bot=_demo_bot()).first():
+        demo.tell(key, now=now)
+    return FirstRun(
+        password_file=_existing(folder / "operator-password"),
+        key_file=_existing(folder / "bot-key"),
+        new_password=new_password,
+        new_key=new_key,
+    )
+
+
+def _operator(file: Path) -> str | None:
+    """The password when the account was made now. The file comes first, so that it cannot be lost."""
+    users = get_user_model().objects
+    if users.filter(is_superuser=True).exists():
+        return None
+    if not file.exists():
+        keep(file, secrets.token_urlsafe(12))
+    password = file.read_text()
+    users.create_superuser(OPERATOR, password=password)
+    return password
+
+
+def _bot(file: Path) -> str | None:
+    """The token when one was made now: without any workspace, or when the demo bot's is not here."""
+    if file.exists() and BotKey.objects.filter(digest=BotKey.digest_of(file.read_text())).exists():
+        return None
+    with transaction.atomic():
+        bot = _demo_bot() if Workspace.objects.exists() else _new_bot()
+        if bot is None:
+            return None
+        _key, token = BotKey.issue(bot, permissions=list(Permission.values), label="made by the first start")
+        keep(file, token)  # before the commit: a key nobody knows is never left behind
+    return token
+
+
+def _demo_bot() -> Bot | None:
+    return Bot.objects.filter(workspace__name=WORKSPACE, name=BOT, disabled_at=None).first()
+
+
+def _new_bot() -> Bot:
+    workspace = Workspace.objects.create(name=WORKSPACE)
+    operator = get_user_model().objects.filter(is_superuser=True).earliest("pk")
+    Member.objects.create(workspace=workspace, user=operator)
+    return Bot.objects.create(workspace=workspace, name=BOT)
+
+
+def keep(file: Path, secret: str) -> None:
+    """Write a secret where only its owner reads it, whole or not at all."""
+    draft = file.with_name(f"{file.name}.new")
+    draft.unlink(missing_ok=True)
+    draft.touch(mode=0o600)
+    draft.write_text(secret)
+    draft.replace(file)
+
+
+def _existing(file: Path) -> Path | None:
+    return file if file.exists() else None

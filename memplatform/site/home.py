@@ -1,0 +1,206 @@
+"""The home page: first what needs somebody, then how the platform is used. Every number comes from a bounded query."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db.models import Count, Min, Q
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django_q.models import Failure
+
+from channels_app.models import Channel
+from memories import embeddings
+from memories.admin import spend
+from memories.admin.batch_names import name_of
+from memories.admin.batches import EMPTY
+from memories.admin.wall import workspaces_of
+from memories.choices import BatchState, BufferState, DmScope, Held, JobState, Verdict
+from memories.models import Batch, Entry, JobRun, Parcel, StaleEntry
+from memories.tenancy.resolver import LOCAL_PLATFORMS
+from memplatform import health
+from memplatform.site import figures
+from memplatform.site.figures import Recalls, mine, share
+
+DAY = timedelta(days=1)
+#: Entries due for a review that are counted.
+SAMPLE = 1_000
+#: From this share of degraded answers on, somebody should look.
+DEGRADED_SHARE = 0.05
+LATEST = 6
+_OWNERS_WINDOW = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that needs attention: grave things first."""
+
+    text: str
+    hint: str
+    address: str = ""
+    is_grave: bool = False
+
+
+def page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """The context of the home page: what unfold knows, and what stands on it."""
+    return {**context, **what_needs_attention(request)}
+
+
+def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
+    """Of this person's workspaces only."""
+    now, seen = timezone.now(), workspaces_of(request)
+    if seen is not None and not seen:
+        return {"is_stranger": True, "items": [], "figures": []}
+    asked = figures.recalls(seen, now)
+    items = [*_of_the_platform(seen, now), *_of_workspaces(seen, asked, now)]
+    latest = mine(Batch.objects.exclude(EMPTY).select_related("scope"), seen)
+    return {
+        "items": sorted(items, key=lambda item: not item.is_grave),
+        "figures": list(figures.figures(seen, asked, now)),
+        "batches": [(batch, name_of(batch)) for batch in latest.order_by("-created_at", "-id")[:LATEST]],
+        "unanswered": figures.questions(asked, Verdict.NONE, LATEST),
+        "doubtful": figures.questions(asked, Verdict.WEAK, LATEST),
+    }
+
+
+def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
+    """Processes concern everybody; what failed may tell of other workspaces, and is for superusers."""
+    how = health.standing(now)
+    for name in health.NEEDED:
+        silence = how.silence.get(name)
+        if silence is None or silence > health.SILENCE.total_seconds():
+            since = (
+                _("It was never heard.") if silence is None else _("Last heard %(ago)s ago.") % {"ago": ago(silence)}
+            )
+            address = reverse("admin:memories_heartbeat_changelist") if seen is None else ""
+            yield Item(_("The process «%(name)s» is silent") % {"name": name}, since, address, is_grave=True)
+    if how.model_failing:
+        yield _of_the_model(how, seen)
+    if settings.MEMORY_EMBEDDERS and not embeddings.providers():
+        hint = _("Recall is by keywords only. The log and `manage.py check` say why.")
+        yield Item(_("No embedder can be used"), hint, is_grave=True)
+    if seen is not None:
+        return
+    failed = Failure.objects.count()
+    if failed:
+        text = ngettext("%(n)d task failed", "%(n)d tasks failed", failed) % {"n": failed}
+        yield Item(text, _("Look at the error, then run it again."), reverse("admin:django_q_failure_changelist"), True)
+    if how.queue_age > health.QUEUE_BEHIND.total_seconds():
+        yield Item(
+            _("The task queue is behind"), _("The oldest task waits since %(ago)s.") % {"ago": ago(how.queue_age)}
+        )
+    if how.schedules_late > health.SCHEDULES_BEHIND.total_seconds():
+        late = _("The oldest should have run %(ago)s ago.") % {"ago": ago(how.schedules_late)}
+        yield Item(_("Schedules are late"), late, reverse("admin:django_q_schedule_changelist"))
+
+
+def _of_the_model(how: health.Standing, seen: frozenset[int] | None) -> Item:
+    """The platform asks one model for all; how many wait for it is told to those who see every workspace."""
+    hint = _("Last tried %(ago)s ago: %(error)s") % {"ago": ago(how.model_failed_ago), "error": how.model_error}
+    if seen is None and how.model_waiting:
+        waiting = ngettext(
+            "%(n)d conversation waits for it since %(ago)s.",
+            "%(n)d conversations wait for it, the oldest since %(ago)s.",
+            how.model_waiting,
+        )
+        hint += " " + waiting % {"n": how.model_waiting, "ago": ago(how.model_waiting_since)}
+    return Item(_("The model gives no answer"), hint, reverse("admin:memories_parcel_changelist"), is_grave=True)
+
+
+def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Iterator[Item]:
+    waiting = mine(StaleEntry.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
+    if waiting["since"] and now - waiting["since"] > health.EMBEDDING_BEHIND:
+        text = ngettext(
+            "%(n)d memory waits for its embedding", "%(n)d memories wait for their embedding", waiting["rows"]
+        ) % {"n": waiting["rows"]}
+        waits = ago((now - waiting["since"]).total_seconds())
+        yield Item(text, _("The oldest since %(ago)s; keywords find them already.") % {"ago": waits})
+    if asked.count and asked.degraded / asked.count > DEGRADED_SHARE:
+        degraded = share(asked.degraded, asked.count)
+        text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}
+        address = reverse("admin:memories_receipt_changelist") + "?answer=degraded"
+        yield Item(text, _("The embedder did not answer in time; keywords answered alone."), address)
+    if failed := mine(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
+        text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", failed) % {"n": failed}
+        yield Item(text, "", reverse("admin:memories_jobrun_changelist") + "?state__exact=failed", is_grave=True)
+    if parked := mine(Parcel.objects.filter(state=BufferState.PARKED), seen).count():
+        text = ngettext(
+            "%(n)d conversation could not be extracted", "%(n)d conversations could not be extracted", parked
+        )
+        hint = _("Extraction failed too often; look at the error, then try again.")
+        address = reverse("admin:memories_parcel_changelist") + "?state__exact=parked"
+        yield Item(text % {"n": parked}, hint, address, is_grave=True)
+    batches = mine(Batch.objects.filter(state=BatchState.PROPOSED), seen)
+    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=_is_of_the_fuse()))
+    if waiting["n"]:
+        text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", waiting["n"]) % waiting
+        hint = ngettext("The fuse holds %(held)d of them.", "The fuse holds %(held)d of them.", waiting["held"])
+        address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
+        yield Item(text, hint % waiting if waiting["held"] else "", address)
+    if due := mine(Entry.objects.live().filter(review_at__isnull=False, review_at__lte=now), seen)[:SAMPLE].count():
+        text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
+        address = reverse("admin:memories_entry_changelist") + "?due=review"
+        yield Item(text % {"n": due}, _("Their date of review has come; they stay in use."), address)
+    if spent := [day for day in spend.today(seen, now) if day.refused]:
+        text = ngettext(
+            "The model's budget of today is spent in %(n)d workspace",
+            "The model's budget of today is spent in %(n)d workspaces",
+            len(spent),
+        ) % {"n": len(spent)}
+        hint = _("Its work waits until midnight there: %(n)d questions were refused. MEMORY_LLM_DAILY_TOKENS sets it.")
+        address = reverse("admin:memories_spend_changelist")
+        yield Item(text, hint % {"n": sum(day.refused for day in spent)}, address)
+    yield from _shared_by_strangers(seen, now)
+
+
+def _shared_by_strangers(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
+    """One memory for all direct chats is for a bot with one owner; a second person there is a leak (E1)."""
+    single = mine(Channel.objects.filter(dm_scope=DmScope.MAIN).exclude(platform__in=LOCAL_PLATFORMS), seen)
+    channels: defaultdict[tuple[int, str], list[Channel]] = defaultdict(list)
+    for channel in single:
+        channels[channel.workspace_id, channel.platform].append(channel)
+    if not channels:
+        return
+    entries = Entry.objects.filter(
+        workspace_id__in={workspace for workspace, _platform in channels},
+        scope__key="main",
+        channel__in={platform for _workspace, platform in channels},
+        created_at__gt=now - _OWNERS_WINDOW,
+    )
+    speakers = entries.order_by().values_list("workspace_id", "channel").annotate(n=Count("sender_id", distinct=True))
+    for workspace, platform, count in speakers:
+        if count > 1 and (workspace, platform) in channels:
+            text = _("%(n)d people share one memory on %(channel)s") % {"n": count, "channel": platform}
+            hint = _("Its rule «one memory for all direct chats» is meant for a bot with a single owner.")
+            yield Item(text, hint, _where(channels[workspace, platform]), is_grave=True)
+
+
+def _where(channels: list[Channel]) -> str:
+    """The page of the one channel it can be; of several the list of them: a memory knows only its platform."""
+    if len(channels) == 1:
+        return reverse("admin:channels_app_channel_change", args=[channels[0].pk])
+    sought = {"platform__exact": channels[0].platform, "dm_scope__exact": DmScope.MAIN}
+    return f"{reverse('admin:channels_app_channel_changelist')}?{urlencode(sought)}"
+
+
+def _is_of_the_fuse() -> Q:
+    """Batches that the fuse holds; others wait because a person alone can tell."""
+    codes = (Held.SHARE, Held.DRAINED, Held.PINNED, Held.UNREADABLE, Held.PURGE)
+    return reduce(or_, (Q(held_because__contains=[{"code": code.value}]) for code in codes))
+
+
+def ago(seconds: float) -> str:
+    """A time span in its largest unit."""
+    for size, name in ((86_400, _("%(n)d days")), (3_600, _("%(n)d hours")), (60, _("%(n)d minutes"))):
+        if seconds >= 2 * size:
+            return name % {"n": seconds // size}
+    return _("%(n)d seconds") % {"n": seconds}

@@ -1,0 +1,122 @@
+"""What an operator may do to a conversation: each on a page that asks first."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+
+from memories.admin.confirmations import Question, ask, form_of, is_answer
+from memories.admin.wall import actor_of
+from memories.exceptions import PlatformError
+from memories.models.change import acting
+from sessions_app.compaction import flush as flushing
+from sessions_app.compaction import model
+from sessions_app.lifecycle import close, locks, reset
+from sessions_app.models import Session
+
+
+class Ending:
+    """The actions «flush», «close» and «reset» of the admin of sessions; only where something has been said."""
+
+    actions_detail = ["flush", "close", "reset"]
+    reach: Any
+    get_object: Any
+    _get_base_actions_detail: Any
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        session = self.get_object(request, str(object_id))
+        return self._get_base_actions_detail() if session and session.next_position > 1 else []
+
+    @action(description=_("Flush"), url_path="flush", icon="output", permissions=["view"])
+    def flush(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        text = gettext(
+            "What must not be lost of what was said since the last flush is kept as memories. The conversation goes on "
+            "as it is."
+        )
+        by_hand = partial(_flush, actor=actor_of(request))
+        return self._do(request, object_id, gettext("Flush this conversation"), gettext("Flush"), text, by_hand)
+
+    @action(description=_("Close conversation"), url_path="close", icon="door_front", permissions=["view"])
+    def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        text = gettext(
+            "Its last turns are kept as a memory, and the next message begins a new conversation. What was said can "
+            "still be read here."
+        )
+        return self._do(
+            request, object_id, gettext("Close this conversation"), gettext("Close conversation"), text, _close
+        )
+
+    @action(
+        description=_("Reset"),
+        url_path="reset",
+        icon="restart_alt",
+        variant=ActionVariant.DANGER,
+        permissions=["view"],
+    )
+    def reset(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        text = gettext(
+            "The next message begins with no history, and what still waited to be extracted is not. Nothing else is "
+            "forgotten. What was said can still be read here."
+        )
+        title = gettext("Reset this conversation")
+        return self._do(request, object_id, title, gettext("Reset"), text, _reset, is_grave=True)
+
+    def _do(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        title: str,
+        button: str,
+        text: str,
+        act: Callable[[Session], str],
+        *,
+        is_grave: bool = False,
+    ) -> HttpResponse:
+        session = self.reach(request, object_id, "view")
+        back = reverse("admin:sessions_app_session_change", args=[session.pk])
+        if is_answer(request):
+            try:
+                with acting(actor_of(request)):
+                    said = act(session)
+            except PlatformError as refusal:
+                messages.error(request, str(refusal))
+            else:
+                messages.success(request, said)
+            return HttpResponseRedirect(back)
+        question = Question(title=title, text=text, button=button, back=back, rows=[_named(session)], is_grave=is_grave)
+        return ask(self, request, question, form_of(request, forms.Form))
+
+
+def _named(session: Session) -> str:
+    place = " · ".join(filter(None, [session.platform, session.account, session.peer or session.chat_id]))
+    return gettext("%(place)s, conversation %(n)d") % {"place": place or session.key, "n": session.conversation}
+
+
+def _flush(session: Session, *, actor: str) -> str:
+    if model.is_on():
+        is_new, said = flushing.ask(session, actor=actor), gettext("The model flushes it in a moment.")
+    else:
+        flush = flushing.flush_by_platform(session, now=timezone.now(), actor=actor)
+        is_new, said = flush is not None, gettext("The conversation is flushed.")
+    return said if is_new else gettext("Nothing new was said since the last flush.")
+
+
+def _close(session: Session) -> str:
+    locks.hold(session)
+    closed = close.close(session, close.CLOSED, now=timezone.now())
+    return gettext("The conversation is closed.") if closed else gettext("Nothing has been said in it yet.")
+
+
+def _reset(session: Session) -> str:
+    locks.hold(session)
+    closed = reset.reset(session, now=timezone.now())
+    return gettext("The conversation is reset.") if closed else gettext("Nothing has been said in it yet.")

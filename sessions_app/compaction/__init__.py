@@ -1,0 +1,1 @@
+"""Shortening a conversation without losing what matters: flush, summary, closing summary."""

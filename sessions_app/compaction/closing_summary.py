@@ -1,0 +1,108 @@
+"""What memory keeps of a stretch of conversation when nobody said what to keep: its own words, shortened (B4, C7).
+
+Whose memory it becomes: in a direct chat the peer's. In a group each speaker's own turns go to that speaker, and the
+whole to the chat only where the channel remembers for the group.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from django.db import transaction
+
+from memories import entries
+from memories.choices import RETELLINGS, EntryType, ScopeKind, Source
+from memories.conf import conf
+from memories.entries.draft import Draft
+from memories.language.text import smart_truncate
+from memories.models import Scope
+from memories.tenancy.resolver import Resolved, resolve
+from sessions_app.compaction import summary
+from sessions_app.compaction.summary import Turn, turns_of
+from sessions_app.history import redaction
+from sessions_app.models import Session, SessionEvent
+
+#: Of a closed conversation its last TURNS are kept as they were said, of one that goes on a summary.
+EXPIRED, FLUSHED = RETELLINGS
+TURNS = 5
+
+
+def keep(
+    session: Session, events: Sequence[SessionEvent], subtype: str, *, now: datetime, actor: str
+) -> list[entries.Remembered]:
+    """Store a stretch of one conversation by the rule above, less what people took out (A15).
+
+    They take it out of a scope: what is left out is looked up with the scopes held, so that nothing goes in between.
+    Raises ScopeFrozen or InvalidDraft.
+    """
+    if not events:
+        return []
+    with transaction.atomic():
+        entries.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
+        said = redaction.without(events, redaction.left_out(session, events[0].conversation))
+        shares = _shares(session, turns_of(said))
+        drafts = [_draft(session, scope, turns, subtype, sender) for scope, turns, sender in shares]
+        return entries.remember_many(drafts, now=now, actor=actor)
+
+
+def _shares(session: Session, turns: list[Turn]) -> Iterator[tuple[Scope, list[Turn], str]]:
+    """Whose memory these turns become, which of them, and the sender if it is one person's."""
+    if not turns:
+        return
+    if not session.is_group:
+        if session.user_scope:
+            yield session.user_scope, turns, session.peer
+        return
+    for sender in dict.fromkeys(turn.sender for turn in turns if turn.sender):
+        if scope := scope_of_speaker(session, sender):
+            yield scope, [turn for turn in turns if turn.sender == sender], sender
+    if session.chat_scope and session.channel_rules().capture_group_memory:
+        yield session.chat_scope, turns, ""
+
+
+def _draft(session: Session, scope: Scope, turns: list[Turn], subtype: str, sender: str) -> Draft:
+    is_chat = scope.kind == ScopeKind.CHAT
+    if subtype == EXPIRED:
+        text = "\n".join(turn.text(turn.sender if is_chat else "") for turn in turns)
+    else:
+        text = summary.summarise(turns, conf.HISTORY_SUMMARY_MAX_TOKENS, names=is_chat)
+    return Draft(
+        scope=scope,
+        type=EntryType.AUTO_CAPTURE,
+        subtype=subtype,
+        content=smart_truncate(text, conf.CONTENT_MAX_CHARS),
+        source=Source.MEMORY_CAPTURE,
+        at=max(event.at for turn in turns for event in turn.events),
+        slots=slots_of(session, sender),
+        chats=chats_of(session, scope),
+        origins=tuple(session.origin_of(event) for turn in turns for event in turn.events),
+    )
+
+
+def slots_of(session: Session, sender: str) -> dict[str, str]:
+    """Where it was said, and in which session (E3)."""
+    return {
+        "channel": session.platform,
+        "chat_id": session.chat_id,
+        "session_id": session.key,
+        "sender_id": sender,
+        "source_session_id": str(session.uid),
+    }
+
+
+def chats_of(session: Session, scope: Scope) -> tuple[str, ...]:
+    """Where it was said, as a memory of a person keeps it (A3)."""
+    if scope.kind == ScopeKind.CHAT:
+        return ()
+    said_in = session.chat_scope if session.is_group else session.user_scope
+    return (said_in.key,) if said_in else ()
+
+
+def speaker_in(session: Session, sender: str) -> Resolved:
+    """What the resolver says of somebody who speaks in this session."""
+    return resolve(session.address_of(sender), session.channel_rules(), default_dm_scope=conf.DM_SCOPE)
+
+
+def scope_of_speaker(session: Session, sender: str) -> Scope | None:
+    """The own memory of somebody who speaks in a group."""
+    key = speaker_in(session, sender).user_scope
+    return Scope.objects.begin(session.workspace_id, key, ScopeKind.USER) if key else None

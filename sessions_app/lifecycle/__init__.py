@@ -1,0 +1,1 @@
+"""The life of a session: opened, appended to, locked, reset and closed."""

@@ -1,0 +1,1 @@
+"""Finding messages again: their search rows, their embeddings, the retriever of session events."""

@@ -1,0 +1,177 @@
+"""Messages get their embeddings in the background, while no entry waits for one (C6, A12, A13).
+
+The embedder calls, a batch at a time. A claim is a lease, as with entries: a process killed in between leaves it to run
+out. A message never changes, so nothing can become stale while it is embedded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from django.db import IntegrityError, connection, transaction
+
+from memories import embeddings
+from memories.conf import conf
+from memories.index.contextual import dense_literal
+from memories.index.worker import LEASE, is_wanted, model_of
+from memories.language import text
+from memories.models import EmbeddingModel
+from sessions_app.models import ATTEMPTS
+from sessions_app.search import rows
+
+log = structlog.get_logger(__name__)
+#: Tokens that are embedded at once, about a tenth of a second's work; then it is seen whether an entry waits.
+AT_ONCE = 64
+#: After a failure of its own a message waits a minute, then twice as long each time.
+RETRY_FIRST = timedelta(minutes=1)
+#: An embedder that gives no vector for this gives none at all.
+PROBE = "hello"
+
+_CLAIM = """
+SELECT waiting.event_id, waiting.failures, e.content FROM (
+    SELECT event_id, failures FROM sessions_app_eventindex
+    WHERE model_id IS NULL AND failures < %(attempts)s AND (retry_at IS NULL OR retry_at <= %(now)s)
+    ORDER BY event_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+) waiting JOIN sessions_app_sessionevent e ON e.id = waiting.event_id ORDER BY waiting.event_id
+"""
+_STORE = """
+UPDATE sessions_app_eventindex i
+SET model_id = %s, embedding = new.embedding::halfvec, failures = 0, retry_at = NULL
+FROM unnest(%s::bigint[], %s::text[]) AS new (event, embedding) WHERE i.event_id = new.event
+"""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A message this process is about to embed, as much of it as is embedded."""
+
+    event_id: int
+    failures: int
+    content: str
+
+
+class EventEmbedder:
+    """What one embedder process does for messages, and what it has learnt of its provider meanwhile."""
+
+    def __init__(self) -> None:
+        self._rests_until: datetime | None = None
+        self._mended_for: tuple[int, int] | None = None  # model and dimension
+        self._outdated: int | None = None  # where forgetting goes on; None: it is done
+        self._missing: int | None = 0
+        self._is_doubted = False  # the provider gave no answer last time: its fault, or that of a text?
+
+    def __call__(self, *, now: datetime) -> float:
+        """Do a little; the seconds until there is more, 0 when there is."""
+        provider = embeddings.main_model() if conf.SESSION_EVENT_EMBEDDING else None
+        model = model_of(provider) if provider else None
+        if self._mends(model):
+            return 0.0
+        if self._rests_until is not None and now < self._rests_until:
+            return (self._rests_until - now).total_seconds()
+        if model and self._embeds(model, now):
+            return 0.0
+        self._rests_until = now + conf.SESSION_EVENT_EMBED_INTERVAL
+        return conf.SESSION_EVENT_EMBED_INTERVAL.total_seconds()
+
+    def _mends(self, model: EmbeddingModel | None) -> bool:
+        """Once a process, and for every model anew: rows nobody made, and vectors that are not the model's."""
+        if model and self._mended_for != (model.pk, model.dimension):
+            self._mended_for, self._outdated = (model.pk, model.dimension), 0
+        if self._missing is not None:
+            try:
+                self._missing = rows.write_missing(self._missing)
+            except IntegrityError:  # a message was removed meanwhile: the same again
+                log.info("messages vanished while their search rows were made")
+        elif model and self._outdated is not None:
+            self._outdated = rows.forget_outdated(self._outdated, model)
+        else:
+            return False
+        return True
+
+    def _embeds(self, model: EmbeddingModel, now: datetime) -> bool:
+        """Embed the messages that have waited longest; whether there is more to do at once.
+
+        A provider that gave no answer is tried with a text that is known to be harmless. If it answers that, messages
+        are tried one by one, and only those it fails on are counted as failed.
+        """
+        alone = self._is_doubted
+        if alone and _embedded([PROBE], use_cache=False) is None:
+            return False
+        limit = 1 if alone else conf.SESSION_EVENT_EMBED_BATCH
+        claims, is_all = _claim(now, limit)
+        self._is_doubted = False
+        while claims and not self._is_doubted:
+            some, claims = _some(claims)
+            vectors = _embedded([claim.content for claim in some])
+            if vectors is not None:
+                _store(some, vectors, model)
+            elif alone:
+                _count_failure(some[0], now)
+            else:
+                claims = [*some, *claims]
+            self._is_doubted = vectors is None
+            if claims and is_wanted(now=now):
+                break
+        _give_back(claims)
+        return bool(self._is_doubted or claims or not is_all)
+
+
+def _claim(now: datetime, limit: int) -> tuple[Sequence[Claim], bool]:
+    """The oldest messages nobody else is at work on, leased to this process, and whether no others wait."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_CLAIM, {"attempts": ATTEMPTS, "now": now, "limit": limit})
+        claims = [
+            Claim(event, failures, text.smart_truncate(content, conf.SESSION_EVENT_EMBED_CHARS))
+            for event, failures, content in cursor.fetchall()
+        ]
+        cursor.execute(
+            "UPDATE sessions_app_eventindex SET retry_at = %s WHERE event_id = ANY(%s)",
+            [now + LEASE, [claim.event_id for claim in claims]],
+        )
+    return claims, len(claims) < limit
+
+
+def _some(claims: Sequence[Claim]) -> tuple[Sequence[Claim], Sequence[Claim]]:
+    """As many as are embedded at once, one in any case; and the others."""
+    used = 0
+    for count, claim in enumerate(claims):
+        used += text.count_tokens(claim.content)
+        if count and used > AT_ONCE:
+            return claims[:count], claims[count:]
+    return claims, ()
+
+
+def _embedded(texts: list[str], *, use_cache: bool = True) -> list[list[float]] | None:
+    answer = embeddings.embed_passages(texts, seconds=conf.EMBED_WRITE_SECONDS * len(texts), use_cache=use_cache)
+    return answer.vectors if answer else None
+
+
+def _store(claims: Sequence[Claim], vectors: Sequence[Sequence[float]], model: EmbeddingModel) -> None:
+    """What was removed meanwhile is not written."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STORE, [model.pk, [claim.event_id for claim in claims], [*map(dense_literal, vectors)]])
+
+
+def _give_back(claims: Sequence[Claim]) -> None:
+    if not claims:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE sessions_app_eventindex SET retry_at = NULL WHERE event_id = ANY(%s) AND model_id IS NULL",
+            [[claim.event_id for claim in claims]],
+        )
+
+
+def _count_failure(claim: Claim, now: datetime) -> None:
+    """After ATTEMPTS it is left alone, until an embedder process begins: it is found by its words."""
+    log.info("message_not_embedded", session_event=claim.event_id, failures=claim.failures + 1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE sessions_app_eventindex SET failures = failures + 1, retry_at = %s WHERE event_id = %s",
+            [now + RETRY_FIRST * 2**claim.failures, claim.event_id],
+        )
+
+
+#: Named in MEMORY_EMBEDDER_WORK.
+embed_events = EventEmbedder()
