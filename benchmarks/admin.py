@@ -42,7 +42,7 @@ PAGES = {
     "palette": "/admin/search/?extended=1&s=lantern",
     "an entry": f"{ENTRIES}{{entry}}/change/",
     "its history": f"{ENTRIES}{{entry}}/history/",
-    "receipts": "/admin/memories/receipt/",
+    "traces": "/admin/memories/recalltrace/",
     "scopes": "/admin/memories/scope/",
     "home": "/admin/",
 }
@@ -85,7 +85,7 @@ def fill(count: int) -> dict[str, Any]:
 
 def write(workspace: Any, count: int, now: datetime) -> None:
     """In bulk, as no writer of the platform does: only what the pages read."""
-    from memories.models import Entry, Receipt, Scope
+    from memories.models import Entry, RecallTrace, Scope
 
     pick = random.Random(0)
     keys = [Scope(workspace=workspace, key=f"telegram:direct_{n}", kind="user") for n in range(SCOPES)]
@@ -94,8 +94,8 @@ def write(workspace: Any, count: int, now: datetime) -> None:
     while chunk := [row for row, _n in zip(rows, range(2_000), strict=False)]:
         Entry.objects.bulk_create(chunk)
     served = list(Entry.objects.filter(workspace=workspace).values_list("pk", flat=True)[:1_000])
-    Receipt.objects.bulk_create(
-        Receipt(
+    RecallTrace.objects.bulk_create(
+        RecallTrace(
             workspace=workspace, scopes=[scopes[0].pk], message=said(pick), timings={"total": 20.0},
             served=pick.sample(served, min(8, len(served))), created_at=now - timedelta(seconds=n),
         )

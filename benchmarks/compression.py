@@ -32,7 +32,7 @@ WORK = """
 import sys, django
 django.setup()
 from datetime import datetime
-from memories import compression
+from memories.consolidation import compression
 from memories.llm import wire  # the SDK takes a second
 print("begun", flush=True)
 now = datetime.fromisoformat(sys.argv[2])

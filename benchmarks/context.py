@@ -189,7 +189,7 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
     """By kind of message: the whole call, without the embedder, in SQL, and by step of the recall."""
     from django.db import connection
 
-    from memories.models import Receipt, Workspace
+    from memories.models import RecallTrace, Workspace
     from memories.tenancy import row_level_security
 
     workspace = Workspace.objects.get().pk
@@ -211,7 +211,7 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
             if n < 5:
                 continue  # the first calls read what later ones know
             row_level_security.enter([workspace])
-            timings = Receipt.objects.get(uid=answer.json()["recall_id"]).timings
+            timings = RecallTrace.objects.get(uid=answer.json()["recall_id"]).timings
             steps = {"total": total, "without": total - timings.get("embedding", 0.0), "sql": clock.milliseconds}
             steps["statements"] = float(clock.statements)
             for step, value in (timings | steps).items():

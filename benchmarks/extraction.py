@@ -36,7 +36,7 @@ WORK = """
 import json, django
 django.setup()
 from django.utils import timezone
-from memories import extraction
+from memories.consolidation import extraction
 print(json.dumps(extraction.extract_ready(timezone.now)), flush=True)
 """
 _WHO = "Amy Ben Carol Dan Eve 小王 小李 米娅".split()  # noqa: SIM905 (to be read)
@@ -115,7 +115,7 @@ def fill(conversations: int) -> dict[str, int]:
 
 def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
     """Workers, until nothing waits; some are killed with -9 while they work."""
-    from memories.models import Parcel
+    from memories.models import ExtractionBatch
 
     counts, chance = Counter[str](), random.Random(options.seed)
     moments = sorted(chance.uniform(0.02, 0.95) for _ in range(options.kills))
@@ -125,10 +125,10 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
         for one in [one for one in workers if one.poll() is not None]:
             workers.remove(one)
             counts.update(counted(one))
-            if Parcel.objects.exclude(state="parked").exists():
+            if ExtractionBatch.objects.exclude(state="parked").exists():
                 time.sleep(0.5)
                 workers.append(worker(url, options))
-        done = 1 - Parcel.objects.count() / options.conversations
+        done = 1 - ExtractionBatch.objects.count() / options.conversations
         if moments and workers and done >= moments[0]:
             time.sleep(chance.uniform(0, 0.5))
             chance.choice(workers).kill()
@@ -151,7 +151,7 @@ def worker(url: str, options: argparse.Namespace) -> "subprocess.Popen[str]":
         "MEMORY_LLM_CALLS": str(options.calls),
         "MEMORY_LLM_TOTAL_SECONDS": "30",
         "MEMORY_LLM_DAILY_TOKENS": "1000000000",
-        "MEMORY_PARCEL_LEASE": "5s",
+        "MEMORY_EXTRACTION_LEASE": "5s",
         "MEMORY_EXTRACT_TIME": "30m",
         "LOG_LEVEL": "ERROR",
     }

@@ -184,7 +184,7 @@ def measure(caller: Caller, first: int, calls: int) -> dict[str, Milliseconds]:
 
 
 def measure_within(data: Path, key: str, options: argparse.Namespace) -> dict[str, Milliseconds]:
-    """The same calls through Django's test client: what they spend in SQL, and what receipts say of embedding."""
+    """The same calls through Django's test client: what they spend in SQL, and what traces say of embedding."""
     os.environ.pop("DATABASE_URL", None)
     os.environ |= {
         "MEMPLATFORM_DATA": str(data),
@@ -207,7 +207,7 @@ def measure_parts(key: str, first: int, calls: int) -> dict[str, Milliseconds]:
     from django.db import connection
     from django.test import Client
 
-    from memories.models import Receipt
+    from memories.models import RecallTrace
 
     client = Client(headers={"Authorization": f"Bearer {key}", "Host": "localhost"})
     took: dict[str, Milliseconds] = defaultdict(list)
@@ -221,8 +221,8 @@ def measure_parts(key: str, first: int, calls: int) -> dict[str, Milliseconds]:
             took[f"{call}.sql"].append(clock.milliseconds)
             took[f"{call}.statements"].append(clock.statements)
             if call == "recall":
-                receipt = Receipt.objects.get(uid=answer.json()["recall_id"])
-                took["recall.embedding"].append(receipt.timings["embedding"])
+                trace = RecallTrace.objects.get(uid=answer.json()["recall_id"])
+                took["recall.embedding"].append(trace.timings["embedding"])
     connection.close()
     return took
 

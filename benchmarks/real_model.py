@@ -69,7 +69,7 @@ def main() -> None:
         "MEMORY_LLM_SECONDS": str(options.seconds), "MEMORY_LLM_TOTAL_SECONDS": str(3 * options.seconds),
         "MEMORY_LLM_MAX_TOKENS": str(options.tokens), "MEMORY_EXTRACT_TIME": f"{options.minutes * 60:.0f}s",
         "MEMORY_COMPRESS_TIME": f"{options.minutes * 60:.0f}s",
-        "MEMORY_USE_LLM_SUMMARY": "yes", "MEMORY_PARCEL_LEASE": "1h", "MEMORY_PARCEL_ATTEMPTS": "1",
+        "MEMORY_USE_LLM_SUMMARY": "yes", "MEMORY_EXTRACTION_LEASE": "1h", "MEMORY_EXTRACTION_ATTEMPTS": "1",
     }  # fmt: skip
     with database():
         listen()
@@ -136,7 +136,7 @@ def hold(talks: int, workspace: str) -> None:
 
 def extraction(talks: int) -> None:
     from memories.consolidation import extraction as job
-    from memories.models import BufferedTurn, DailyEvent, Entry, Parcel
+    from memories.models import BufferedTurn, DailyEvent, Entry, ExtractionBatch
 
     hold(talks, "talks")
     counts = job.extract_ready(lambda: NOW)
@@ -145,7 +145,7 @@ def extraction(talks: int) -> None:
         print(f"  kept fact ({fact.category}, {fact.importance}): {fact.content}")
     for day in DailyEvent.objects.order_by("pk"):
         print(f"  told of the day: {day.content}")
-    states = Counter(Parcel.objects.values_list("state", flat=True))
+    states = Counter(ExtractionBatch.objects.values_list("state", flat=True))
     print(f"conversations still in the buffer: {dict(states)}, {BufferedTurn.objects.count()} turns")
 
 

@@ -176,7 +176,7 @@ class LeftBecause(TextChoices):
 
 
 class Held(TextChoices):
-    """Why the fuse holds a batch back (F4)."""
+    """Why the safety limit holds a batch back (F4)."""
 
     SHARE = "share", _("It would take %(retired)d of %(live)d memories out of use, more than %(percent)d %%.")
     DRAINED = (
@@ -246,7 +246,7 @@ class Due(TextChoices):
 
 
 class Fusion(TextChoices):
-    """How the legs' scores become one (A7)."""
+    """How the retrievers' scores become one (A7)."""
 
     RELATIVE = "relative", _("Relative scores")
     RRF = "rrf", _("Reciprocal ranks")

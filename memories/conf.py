@@ -38,9 +38,9 @@ class MemorySettings:
     QUIET_GAP: timedelta = timedelta(minutes=3)  # a conversation that was quiet for so long is extracted
     TOKEN_CAP: int = 6_000  # of the turns extracted together; more would bury what matters
     SUMMARY_CHARS: int = 200  # of what is told of one day
-    PARCEL_LEASE: timedelta = timedelta(minutes=5)  # a worker that needs longer may lose its work to another
-    PARCEL_ATTEMPTS: int = 3  # then turns are parked for the operator
-    PARCEL_REST: timedelta = timedelta(minutes=1)  # before the second attempt, twice that before the third
+    EXTRACTION_LEASE: timedelta = timedelta(minutes=5)  # a worker that needs longer may lose its work to another
+    EXTRACTION_ATTEMPTS: int = 3  # then turns are parked for the operator
+    EXTRACTION_REST: timedelta = timedelta(minutes=1)  # before the second attempt, twice that before the third
     EXTRACT_TIME: timedelta = timedelta(seconds=50)  # one run of the job goes on for so long
     MODEL_ATTEMPTS: int = 30  # with a model that gives no answer, in about a day; then turns are parked
     KNOWN_FACTS: int = 20  # shown to the model beside a conversation, so that it can say which no longer hold
@@ -83,10 +83,10 @@ class MemorySettings:
     # recall (A7, A8)
     MAX_RECALLS: int = 8
     FUSION: str = Fusion.RELATIVE
-    ALPHA: float = 0.45  # weight of the vector leg; measured in docs/reference/retrieval-quality.md
+    ALPHA: float = 0.45  # weight of the vector retriever; measured in docs/reference/retrieval-quality.md
     AVERAGE_SHARE: float = 0.45  # of the scope's average direction, taken out of the question
     FULL_TERMS: int = 15  # a text that holds so many of the question's rarest words matches it fully
-    MIN_SIMILARITY: float = 0.3  # of a candidate only the vector leg found; 0 = unrelated, 1 = a clear answer
+    MIN_SIMILARITY: float = 0.3  # of a candidate only the vector retriever found; 0 = unrelated, 1 = a clear answer
     RRF_K: int = 60
     RECALL_MESSAGE_CHARS: int = 4_000  # of a longer message its beginning and its end are searched
     RECALL_CANDIDATES: int = 50  # ranked in the database, then weighed by decay and quotas
@@ -144,11 +144,11 @@ class MemorySettings:
     LLM_SUMMARY_FROM: int = 200  # characters of a turn; shorter ones stay as they are
     LLM_SUMMARY_MODEL: str = ""  # empty: the one of MEMORY_LLM_MODEL
 
-    # the fuse: what a machine judged waits for a person (F4)
-    FUSE_SHARE: float = 0.20  # when it would retire more than this share of a scope
-    FUSE_ROWS: int = 10  # and more than so many memories
-    FUSE_WINDOW: timedelta = timedelta(days=30)  # what models retired in so long is summed up
-    FUSE_WINDOW_SHARE: float = 0.30  # a batch waits that would make it more than this share
+    # the safety limit: what a machine judged waits for a person (F4)
+    SAFETY_LIMIT_SHARE: float = 0.20  # when it would retire more than this share of a scope
+    SAFETY_LIMIT_ROWS: int = 10  # and more than so many memories
+    SAFETY_LIMIT_WINDOW: timedelta = timedelta(days=30)  # what models retired in so long is summed up
+    SAFETY_LIMIT_WINDOW_SHARE: float = 0.30  # a batch waits that would make it more than this share
 
     # jobs: the off switch of each (memplatform.jobs.registry), and how long records are kept
     JOB_TICK: bool = True  # off: none of the nightly jobs run
@@ -168,7 +168,7 @@ class MemorySettings:
     JOB_CAPACITY: bool = True
     JOB_ARCHIVE: bool = True
     JOB_REHEARSE: bool = True
-    RECEIPT_TTL: timedelta = timedelta(days=30)
+    TRACE_TTL: timedelta = timedelta(days=30)
     JOB_RUN_TTL: timedelta = timedelta(days=90)  # of what jobs did, as the admin lists it
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
     KEY_USAGE_TTL: timedelta = timedelta(hours=24)
@@ -179,8 +179,8 @@ class MemorySettings:
     REFERENCE_SHARE: float = 0.2  # an answer used a memory that explains so much of its new words (A14)
 
     # records
-    RECEIPT_SAMPLE: float = 1.0  # share of recalls whose candidates are kept beside the head
-    RECEIPT_PASSED_OVER: int = 2_000  # newest entries of a scope in which receipts look for what is no longer served
+    TRACE_SAMPLE: float = 1.0  # share of recalls whose candidates are kept beside the head
+    TRACE_EXCLUDED: int = 2_000  # newest entries of a scope in which traces look for what is no longer served
     LOG_CONTENT: bool = False  # whether log lines may hold words of users
 
     def __getattribute__(self, name: str) -> Any:

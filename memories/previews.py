@@ -8,7 +8,7 @@ from memories.consolidation import compression, extraction
 from memories.consolidation import day_notes as archiving
 from memories.lifecycle import access_counting, capacity, expiry, maintenance
 from memories.lifecycle import purge as purging
-from memories.models import Parcel, Workspace
+from memories.models import ExtractionBatch, Workspace
 
 
 def expire(workspace_id: int, *, now: datetime) -> dict[str, int]:
@@ -38,11 +38,13 @@ def purge(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 
 def extract(*, now: datetime) -> dict[str, int]:
-    return {"parcels": Parcel.objects.filter(due_at__lte=now).exclude(state=BufferState.PARKED).count()}
+    return {
+        "extraction_batches": ExtractionBatch.objects.filter(due_at__lte=now).exclude(state=BufferState.PARKED).count()
+    }
 
 
 def extract_day(workspace_id: int) -> dict[str, int]:
-    return {"parcels": extraction.waiting_in(workspace_id).exclude(state=BufferState.PARKED).count()}
+    return {"extraction_batches": extraction.waiting_in(workspace_id).exclude(state=BufferState.PARKED).count()}
 
 
 def count_terms(workspace_id: int) -> dict[str, int]:

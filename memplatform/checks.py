@@ -26,7 +26,7 @@ POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)
 _SECRET_CHARS = 32
 #: Settings that are no numbers of memories.conf: they name providers and switches of the deployment.
-OTHERS = {"ENABLED", "RECALL_LEGS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
+OTHERS = {"ENABLED", "RETRIEVERS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
 _FAMILIES = ("EMBEDDING_", "LLM_")
 _Apps = Sequence[AppConfig] | None
 
@@ -63,7 +63,7 @@ def _meant(name: str) -> str:
 def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
     """Settings that name code by its dotted path."""
     found: list[CheckMessage] = []
-    for setting in ("MEMORY_EMBEDDERS", "MEMORY_RECALL_LEGS", "MEMORY_EVENT_TELLERS", "MEMORY_EMBEDDER_WORK"):
+    for setting in ("MEMORY_EMBEDDERS", "MEMORY_RETRIEVERS", "MEMORY_EVENT_TELLERS", "MEMORY_EMBEDDER_WORK"):
         for dotted in getattr(settings, setting):
             try:
                 import_string(dotted)

@@ -153,7 +153,7 @@ CHECKS: dict[str, Callable[[str], str | None]] = {
     "LOG_FORMAT": _one_of("plain", "json"),
     "LOG_LEVEL": _one_of(*_LEVELS),
     "MEMORY_EMBEDDERS": _paths,
-    "MEMORY_RECALL_LEGS": _paths,
+    "MEMORY_RETRIEVERS": _paths,
     "MEMORY_EVENT_TELLERS": _paths,
     "MEMORY_EMBEDDER_WORK": _paths,
     "MEMORY_EMBEDDING_BASE_URL": _web,

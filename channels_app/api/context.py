@@ -191,7 +191,7 @@ def _profile(given: Context, query: Query) -> list[dict[str, Any]]:
 def _answer(given: Context, query: Query) -> dict[str, Any]:
     found = given.recall
     return {
-        "recall_id": str(found.receipt.uid) if found.receipt else None,
+        "recall_id": str(found.trace.uid) if found.trace else None,
         "need": {"retrieve": found.need.retrieve, "rule": found.need.rule},
         "evidence": found.evidence.verdict,
         "in_history": found.in_history,

@@ -18,11 +18,11 @@ from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
 from memories.api.entries import slots_of
 from memories.api.idempotency import repeatable
-from memories.api.recalls import receipt_for
+from memories.api.recalls import trace_for
 from memories.api.scopes import scope_for
 from memories.choices import NeedMode, Permission
 from memories.language.redaction import ToolCall
-from memories.models import BotKey, Policy, Receipt
+from memories.models import BotKey, Policy, RecallTrace
 from memories.recall import Place, Query, Recall, explanation, feedback, recall
 from memories.recall.quotas import Ranked
 from memories.recall.retrievers import Found
@@ -42,7 +42,7 @@ class TurnsView(Call):
         data = asked.validated_data
         now = now_of(request)
         check_past("at", data["at"], now)
-        receipt = _receipt(key_of(request), data)
+        trace = _trace(key_of(request), data)
         said = Said(
             address=data["address"],
             user=data["user"],
@@ -56,8 +56,8 @@ class TurnsView(Call):
             max_tokens=data["max_tokens"],
         )
         taken = take_turn(key_of(request), said, now=now, actor=actor_of(request))
-        if receipt is not None:
-            _tell(receipt, data)
+        if trace is not None:
+            _tell(trace, data)
         session = taken.session
         return Response(
             {
@@ -85,21 +85,21 @@ class TurnsView(Call):
         )
 
 
-def _receipt(key: BotKey, data: dict[str, Any]) -> Receipt | None:
+def _trace(key: BotKey, data: dict[str, Any]) -> RecallTrace | None:
     """The recall a turn answers, with what it claims to have used checked before anything is stored.
 
-    A receipt may be gone by then (after a crash, after its time): that is no reason to lose a turn.
+    A trace may be gone by then (after a crash, after its time): that is no reason to lose a turn.
     """
-    receipt = receipt_for(key, data["recall_id"]) if data["recall_id"] else None
-    if receipt is not None and data["used"]:
-        feedback.served_of(receipt, data["used"])
-    return receipt
+    trace = trace_for(key, data["recall_id"]) if data["recall_id"] else None
+    if trace is not None and data["used"]:
+        feedback.served_of(trace, data["used"])
+    return trace
 
 
-def _tell(receipt: Receipt, data: dict[str, Any]) -> None:
+def _tell(trace: RecallTrace, data: dict[str, Any]) -> None:
     if data["used"] is not None:
-        feedback.tell_used(receipt, list(dict.fromkeys(data["used"])))
-    feedback.tell_answer(receipt, question=data["user"], answer=data["assistant"])
+        feedback.tell_used(trace, list(dict.fromkeys(data["used"])))
+    feedback.tell_answer(trace, question=data["user"], answer=data["assistant"])
 
 
 class ResolveView(Call):
@@ -169,9 +169,9 @@ def _query(key: BotKey, asked: dict[str, Any]) -> Query:
 
 
 def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
-    receipt = result.receipt
+    trace = result.trace
     body: dict[str, Any] = {
-        "recall_id": str(receipt.uid) if receipt else None,
+        "recall_id": str(trace.uid) if trace else None,
         "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
         "evidence": result.evidence.verdict,
         "memories": memories_json(result.served, result.weights),

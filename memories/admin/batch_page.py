@@ -133,7 +133,7 @@ def is_final(batch: Batch) -> bool:
 
 
 def held(batch: Batch) -> list[str]:
-    """Why the fuse holds it, in plain words."""
+    """Why the safety limit holds it, in plain words."""
     return batches.in_words(batch)
 
 

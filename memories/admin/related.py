@@ -8,12 +8,12 @@ from django.utils.translation import gettext_lazy as _
 
 from memories import entries
 from memories.choices import LinkKind
-from memories.models import Entry, Link, Policy, Receipt
+from memories.models import Entry, Link, Policy, RecallTrace
 from memories.models.state import state_of
 
 LINKS_SHOWN = 20
 RECEIPTS_SHOWN = 10
-#: How far back receipts are looked through: an entry nobody recalled lately must not cost a scan of them all.
+#: How far back traces are looked through: an entry nobody recalled lately must not cost a scan of them all.
 RECEIPTS_READ = 5_000
 
 #: How the other entry relates to this one: as the link's end, and as its beginning.
@@ -26,7 +26,7 @@ _SAID = {
 
 
 def about(entry: Entry, *, now: datetime) -> dict[str, Any]:
-    """For the page of an entry: its state, its relatives and its receipts."""
+    """For the page of an entry: its state, its relatives and its traces."""
     policies = Policy.objects.of(entry.workspace_id)
     return {
         "entry": entry,
@@ -35,7 +35,7 @@ def about(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "access": getattr(entry, "access", None),
         "contradiction": entries.contradiction_of(entry),
         "relatives": _relatives(entry),
-        "receipts": _receipts(entry),
+        "traces": _traces(entry),
     }
 
 
@@ -51,9 +51,9 @@ def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
     return [(how, other) for how, other in near if other.workspace_id == entry.workspace_id]
 
 
-def _receipts(entry: Entry) -> list[Receipt]:
+def _traces(entry: Entry) -> list[RecallTrace]:
     """The newest answers that served it, among the last RECEIPTS_READ of its workspace."""
-    recent = Receipt.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
+    recent = RecallTrace.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
     newest = recent.values_list("pk", "served")[:RECEIPTS_READ]
     served_in = [pk for pk, served in newest.iterator(chunk_size=1_000) if entry.pk in served][:RECEIPTS_SHOWN]
     return list(recent.filter(pk__in=served_in).only("message", "created_at", "session_key"))

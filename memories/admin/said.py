@@ -1,6 +1,6 @@
 """What a recall found of the past, as a table: who said it, when, why it was told, and where it can be read (F5).
 
-Packages above tell of what is theirs by dotted paths in MEMORY_EVENT_TELLERS, as they found it by MEMORY_RECALL_LEGS.
+Packages above tell of what is theirs by dotted paths in MEMORY_EVENT_TELLERS, as they found it by MEMORY_RETRIEVERS.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
 from memories.entries.versions import Moment, contents_at
-from memories.models import DailyEvent, Entry, Receipt
-from memories.recall.trace import ToldEvent, events_of
+from memories.models import DailyEvent, Entry, RecallTrace
+from memories.recall.traces import ToldEvent, events_of
 
 DAYS = "daily_events/"
 
@@ -54,26 +54,26 @@ class Line:
     memory: Entry | None
 
 
-def said_of(receipt: Receipt) -> list[Line]:
+def said_of(trace: RecallTrace) -> list[Line]:
     """What a recall found of the past, best first."""
-    events = events_of(receipt)
+    events = events_of(trace)
     if not events:
         return []
     told: dict[str, Told] = {}
     for teller in _tellers(tuple(settings.MEMORY_EVENT_TELLERS)):
-        told |= teller(receipt.workspace_id, [event.path for event in events])
-    told |= _as_told(receipt, events, told)
+        told |= teller(trace.workspace_id, [event.path for event in events])
+    told |= _as_told(trace, events, told)
     named = [event.memory for event in events if event.memory]
-    memories = Entry.objects.filter(workspace_id=receipt.workspace_id, uid__in=named)
+    memories = Entry.objects.filter(workspace_id=trace.workspace_id, uid__in=named)
     by_uid = {str(entry.uid): entry for entry in memories}
     return [Line(event, told.get(event.path), by_uid.get(event.memory or "")) for event in events]
 
 
-def _as_told(receipt: Receipt, events: Sequence[ToldEvent], told: dict[str, Told]) -> dict[str, Told]:
+def _as_told(trace: RecallTrace, events: Sequence[ToldEvent], told: dict[str, Told]) -> dict[str, Told]:
     """The days in the words they had at the time of the recall, where these are others now."""
     rows = [(event, told[event.path], row) for event in events if event.path in told and (row := told[event.path].row)]
-    moments = [Moment(row.pk, event.version, receipt.created_at) for event, _told, row in rows]
-    then = contents_at(DailyEvent, receipt.workspace_id, moments)
+    moments = [Moment(row.pk, event.version, trace.created_at) for event, _told, row in rows]
+    then = contents_at(DailyEvent, trace.workspace_id, moments)
     return {
         event.path: replace(told_now, words=words, then=version, now=told_now.words)
         for (event, told_now, _row), (version, words) in zip(rows, then, strict=True)

@@ -57,7 +57,7 @@ class RowChange(fields.StrictSerializer):
 
 
 class ApproveView(Call):
-    """Let a proposed batch be applied, though the fuse held it."""
+    """Let a proposed batch be applied, though the safety limit held it."""
 
     required = {"POST": Permission.ADMIN}
 

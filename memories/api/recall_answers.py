@@ -31,7 +31,7 @@ class RecordedLeftOut(RecordedMemory):
     reason = serializers.CharField()
 
 
-class EventOfReceipt(serializers.Serializer[Any]):
+class EventOfTrace(serializers.Serializer[Any]):
     """A session event a past recall found; its words are in its session."""
 
     path = serializers.CharField()
@@ -57,7 +57,7 @@ class RecallTold(serializers.Serializer[Any]):
     evidence = serializers.DictField(help_text="The verdict and the signs it was drawn from.")
     memories = RecordedMemory(many=True)
     left_out = RecordedLeftOut(many=True)
-    events = EventOfReceipt(many=True)
+    events = EventOfTrace(many=True)
     sampled = serializers.BooleanField(help_text="Whether the candidates were kept.")
     weights = serializers.DictField(child=serializers.FloatField())
     cached_from = serializers.UUIDField(allow_null=True, help_text="The recall whose answer was given again.")

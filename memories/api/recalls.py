@@ -19,8 +19,8 @@ from memories.api.entries import slots_of
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
 from memories.entries.served_versions import Served, as_served, taken_out
-from memories.models import Bot, BotKey, Entry, Receipt, Scope
-from memories.recall import explanation, feedback, trace
+from memories.models import Bot, BotKey, Entry, RecallTrace, Scope
+from memories.recall import explanation, feedback, traces
 from memories.recall.explanation import Line
 from memories.recall.speakers import sender_of
 
@@ -34,52 +34,50 @@ class RecallView(Call):
 
     @extend_schema(operation_id="recall_told", responses=recall_answers.RecallTold)
     def get(self, request: Request, uid: UUID) -> Response:
-        receipt = receipt_for(key_of(request), uid)
-        if receipt is None:
+        trace = trace_for(key_of(request), uid)
+        if trace is None:
             raise NotFound
-        return Response(_told(receipt))
+        return Response(_told(trace))
 
 
-def _told(receipt: Receipt) -> dict[str, Any]:
-    lines = explanation.lines_of(receipt.candidates)
-    entries = _entries(receipt, [line.entry for line in lines])
-    evidence = {name: value for name, value in receipt.evidence.items() if name != "events"}
-    bot = Bot.objects.filter(workspace_id=receipt.workspace_id, pk=receipt.bot_id or 0).first()
+def _told(trace: RecallTrace) -> dict[str, Any]:
+    lines = explanation.lines_of(trace.candidates)
+    entries = _entries(trace, [line.entry for line in lines])
+    evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
+    bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
     return {
-        "recall_id": str(receipt.uid),
-        "message": receipt.message,
-        "at": receipt.created_at,
+        "recall_id": str(trace.uid),
+        "message": trace.message,
+        "at": trace.created_at,
         "bot": bot and bot.name,
-        "scopes": _scopes(receipt),
-        "session_key": receipt.session_key,
-        "mode": receipt.query.get("mode", "hybrid"),
-        "asked": {name: value for name, value in receipt.query.items() if name not in ("mode", "heard", "asker")},
-        "rule": receipt.rule,
+        "scopes": _scopes(trace),
+        "session_key": trace.session_key,
+        "mode": trace.query.get("mode", "hybrid"),
+        "asked": {name: value for name, value in trace.query.items() if name not in ("mode", "heard", "asker")},
+        "rule": trace.rule,
         "cached_from": evidence.pop("cached_from", None),
         "evidence": evidence,
-        **_candidates(receipt, lines, entries),
-        "events": [asdict(event) for event in trace.events_of(receipt)],
-        "sampled": receipt.candidates is not None,
-        "weights": explanation.weights_of(receipt.candidates),
-        "timings": receipt.timings,
-        "tokens": receipt.tokens,
-        "degraded": receipt.degraded,
-        "used": _uids(receipt.used, entries),
-        "pointed_to": _uids(receipt.overlap, entries),
-        "note": receipt.note,
+        **_candidates(trace, lines, entries),
+        "events": [asdict(event) for event in traces.events_of(trace)],
+        "sampled": trace.candidates is not None,
+        "weights": explanation.weights_of(trace.candidates),
+        "timings": trace.timings,
+        "tokens": trace.tokens,
+        "degraded": trace.degraded,
+        "used": _uids(trace.used, entries),
+        "pointed_to": _uids(trace.overlap, entries),
+        "note": trace.note,
     }
 
 
-def _candidates(receipt: Receipt, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[str, Any]:
+def _candidates(trace: RecallTrace, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[str, Any]:
     by_entry = {line.entry: line for line in lines}
-    weights = explanation.weights_of(receipt.candidates)
-    records = _records(receipt, lines, entries)
+    weights = explanation.weights_of(trace.candidates)
+    records = _records(trace, lines, entries)
     return {
-        "memories": [
-            _memory(by_entry.get(pk, Line(entry=pk)), entries, weights) | records[pk] for pk in receipt.served
-        ],
+        "memories": [_memory(by_entry.get(pk, Line(entry=pk)), entries, weights) | records[pk] for pk in trace.served],
         "left_out": [
-            _left_out(line, entries, weights, records[line.entry]) for line in lines if line.entry not in receipt.served
+            _left_out(line, entries, weights, records[line.entry]) for line in lines if line.entry not in trace.served
         ],
     }
 
@@ -109,13 +107,13 @@ def _left_out(
     return told | dict.fromkeys((*untold, *explanation.UNTOLD.get(line.fate, ())))
 
 
-def _records(receipt: Receipt, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[int, dict[str, Any]]:
+def _records(trace: RecallTrace, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[int, dict[str, Any]]:
     """By candidate what it said at the time, whether it says something else now, and where both can be read."""
     known = {line.entry: line.version for line in lines if line.version}
-    then, out = as_served(receipt, entries, known), taken_out(entries)
+    then, out = as_served(trace, entries, known), taken_out(entries)
     return {
         pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
-        for pk in {*receipt.served, *(line.entry for line in lines)}
+        for pk in {*trace.served, *(line.entry for line in lines)}
     }
 
 
@@ -133,16 +131,16 @@ def _record(entry: Entry | None, then: Served | None, *, is_out: bool) -> dict[s
     }
 
 
-def _entries(receipt: Receipt, candidates: Sequence[int]) -> dict[int, Entry]:
-    """The entries a receipt names, as far as they still are in the scopes that were asked."""
-    named = {*candidates, *receipt.served, *(receipt.used or ()), *(receipt.overlap or ())}
-    here = Entry.objects.filter(workspace_id=receipt.workspace_id, scope__in=receipt.scopes)
+def _entries(trace: RecallTrace, candidates: Sequence[int]) -> dict[int, Entry]:
+    """The entries a trace names, as far as they still are in the scopes that were asked."""
+    named = {*candidates, *trace.served, *(trace.used or ()), *(trace.overlap or ())}
+    here = Entry.objects.filter(workspace_id=trace.workspace_id, scope__in=trace.scopes)
     return here.select_related("scope").prefetch_related("slots").in_bulk(named)
 
 
-def _scopes(receipt: Receipt) -> list[str]:
-    scopes = Scope.objects.in_workspace(receipt.workspace_id).in_bulk(receipt.scopes)
-    return [scopes[pk].key for pk in receipt.scopes if pk in scopes]
+def _scopes(trace: RecallTrace) -> list[str]:
+    scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
+    return [scopes[pk].key for pk in trace.scopes if pk in scopes]
 
 
 def _uids(named: Sequence[int] | None, entries: dict[int, Entry]) -> list[str] | None:
@@ -166,22 +164,22 @@ class FeedbackView(Call):
     def post(self, request: Request, uid: UUID) -> Response:
         asked = Feedback(data=request.data)
         asked.is_valid(raise_exception=True)
-        receipt = receipt_for(key_of(request), uid)
-        if receipt is None:
+        trace = trace_for(key_of(request), uid)
+        if trace is None:
             raise NotFound
         used = list(dict.fromkeys(asked.validated_data["used"]))
-        feedback.tell_used(receipt, used, asked.validated_data["note"])
-        return Response({"recall_id": str(receipt.uid), "used": [str(uid) for uid in used], "note": receipt.note})
+        feedback.tell_used(trace, used, asked.validated_data["note"])
+        return Response({"recall_id": str(trace.uid), "used": [str(uid) for uid in used], "note": trace.note})
 
 
-def receipt_for(key: BotKey, uid: UUID) -> Receipt | None:
-    """The receipt of a recall whose every scope the key reaches; None when there is none, or no more.
+def trace_for(key: BotKey, uid: UUID) -> RecallTrace | None:
+    """The trace of a recall whose every scope the key reaches; None when there is none, or no more.
 
     One that does not name all of its scopes is for keys that reach every scope.
     """
-    receipt = Receipt.objects.filter(workspace_id=key.workspace_id, uid=uid).first()
-    if receipt is None or not key.scope_patterns:
-        return receipt
-    scopes = receipt.scope_keys or _scopes(receipt)
-    is_whole = bool(scopes) and len(scopes) >= len(receipt.scopes)
-    return receipt if is_whole and all(map(key.may_reach, scopes)) else None
+    trace = RecallTrace.objects.filter(workspace_id=key.workspace_id, uid=uid).first()
+    if trace is None or not key.scope_patterns:
+        return trace
+    scopes = trace.scope_keys or _scopes(trace)
+    is_whole = bool(scopes) and len(scopes) >= len(trace.scopes)
+    return trace if is_whole and all(map(key.may_reach, scopes)) else None

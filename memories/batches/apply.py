@@ -27,7 +27,7 @@ CHUNK = 500
 
 
 def carry_out(batch: Batch, *, now: datetime, report: Callable[[int], None] | None = None) -> Batch:
-    """Apply what a batch plans, unless the fuse holds it; it goes on where it was left. Raises ScopeFrozen.
+    """Apply what a batch plans, unless the safety limit holds it; it goes on where it was left. Raises ScopeFrozen.
 
     Rows whose entry was changed since the plan was made are left alone, and say so. `report` is told after every
     transaction how many rows this call has dealt with.
@@ -43,7 +43,7 @@ def carry_out(batch: Batch, *, now: datetime, report: Callable[[int], None] | No
 
 
 def start(batch: Batch) -> None:
-    """Say that a batch is being applied, unless the fuse holds it: from now on whoever comes by goes on with it."""
+    """Begin to apply a batch, unless the safety limit holds it: from now on whoever comes by goes on with it."""
     ready = Batch.objects.filter(pk=batch.pk, state=BatchState.PROPOSED, held_because=[])
     if ready.update(state=BatchState.APPLYING):
         batch.state = BatchState.APPLYING

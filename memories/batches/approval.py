@@ -17,7 +17,7 @@ from memories.models import Batch, BatchChange
 
 
 def approve(batch: Batch, *, actor: str, now: datetime) -> Batch:
-    """Let a proposed batch be applied, though the fuse held it. Raises BatchSettled or ScopeFrozen."""
+    """Let a proposed batch be applied, though the safety limit held it. Raises BatchSettled or ScopeFrozen."""
     if batch.scope is not None and batch.scope.frozen:
         raise ScopeFrozen
     _decide(batch, BatchState.APPLYING, decided_by=actor)

@@ -50,8 +50,8 @@ def plan(
 ) -> Batch:
     """Write down what a run is to do to a scope. A run that was killed finds the plan it had made.
 
-    `judged` plans rest on the judgement of a machine and pass the fuse; `unreadable` says what was wrong with the
-    answer they rest on. Raises ScopeFrozen.
+    `judged` plans rest on the judgement of a machine and pass the safety limit; `unreadable` says what was wrong with
+    the answer they rest on. Raises ScopeFrozen.
     """
     with transaction.atomic():
         batch, made = _open(scope, name=name, run=run, actor=actor, now=now, reason=reason)

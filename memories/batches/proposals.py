@@ -15,7 +15,7 @@ _RUN_CHARS = 64
 
 
 def hold(batch: Batch, code: Held, **figures: Any) -> None:
-    """Have a plan wait for a person, whatever the fuse says; in the transaction that plans it."""
+    """Have a plan wait for a person, whatever the safety limit says; in the transaction that plans it."""
     batch.held_because = [*batch.held_because, {"code": code, **figures}]
     batch.save(update_fields=["held_because"])
 

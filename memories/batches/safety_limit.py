@@ -1,4 +1,4 @@
-"""The fuse: what a machine has judged is not applied when it would retire too much, or touch what is pinned (F4)."""
+"""The safety limit: a machine's judgement is not applied if it would retire too much, or touch what is pinned (F4)."""
 
 from typing import Any
 
@@ -31,17 +31,21 @@ def _too_many(batch: Batch) -> list[dict[str, Any]]:
     if not retired:
         return []
     live = _live(batch, kinds)
-    if _is_above(retired, live, conf.FUSE_SHARE):
-        return [{"code": Held.SHARE, "retired": retired, "live": live, "percent": round(conf.FUSE_SHARE * 100)}]
-    before = retirement.lately(batch, kinds, batch.created_at - conf.FUSE_WINDOW) if batch.is_summed else 0
-    if not before or not _is_above(retired + before, live + before, conf.FUSE_WINDOW_SHARE):
+    if _is_above(retired, live, conf.SAFETY_LIMIT_SHARE):
+        return [{"code": Held.SHARE, "retired": retired, "live": live, "percent": round(conf.SAFETY_LIMIT_SHARE * 100)}]
+    before = retirement.lately(batch, kinds, batch.created_at - conf.SAFETY_LIMIT_WINDOW) if batch.is_summed else 0
+    if not before or not _is_above(retired + before, live + before, conf.SAFETY_LIMIT_WINDOW_SHARE):
         return []
-    figures = {"retired": retired + before, "live": live + before, "percent": round(conf.FUSE_WINDOW_SHARE * 100)}
-    return [{"code": Held.DRAINED, **figures, "days": conf.FUSE_WINDOW.days}]
+    figures = {
+        "retired": retired + before,
+        "live": live + before,
+        "percent": round(conf.SAFETY_LIMIT_WINDOW_SHARE * 100),
+    }
+    return [{"code": Held.DRAINED, **figures, "days": conf.SAFETY_LIMIT_WINDOW.days}]
 
 
 def _is_above(retired: int, live: int, share: float) -> bool:
-    return retired > conf.FUSE_ROWS and retired > share * live
+    return retired > conf.SAFETY_LIMIT_ROWS and retired > share * live
 
 
 def _live(batch: Batch, kinds: list[str]) -> int:

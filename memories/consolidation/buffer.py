@@ -1,7 +1,7 @@
 """The door of the extraction buffer: turns come in with their capture and leave with what was made of them (D5).
 
-A parcel is worked on by one worker at a time, under a claim that ends by itself. Whoever has the claim stores results
-and takes the parcel out in one transaction (`completing`); whoever has lost it stores nothing.
+An extraction batch is worked on by one worker at a time, under a claim that ends by itself. Whoever has the claim
+stores results and takes the extraction batch out in one transaction (`completing`); whoever has lost it stores nothing.
 """
 
 import json
@@ -21,7 +21,7 @@ from memories import llm
 from memories.choices import BufferState
 from memories.conf import conf
 from memories.language.text import count_tokens
-from memories.models import BufferedTurn, Parcel, Scope
+from memories.models import BufferedTurn, ExtractionBatch, Scope
 from memories.models.ids import uuid7
 
 USER, ASSISTANT = "user", "assistant"
@@ -30,7 +30,7 @@ LONGEST_REST = timedelta(hours=1)
 
 
 class ClaimLost(Exception):
-    """Somebody else has this parcel now, or it was taken out of the buffer."""
+    """Somebody else has this extraction batch now, or it was taken out of the buffer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class Claimed:
-    """A parcel in somebody's hands, its turns in the order they were said."""
+    """An extraction batch in somebody's hands, its turns in the order they were said."""
 
     pk: int
     claim: UUID
@@ -76,13 +76,13 @@ class Claimed:
 def hold(turn: Turn, *, now: datetime) -> bool:
     """Put a turn into the buffer, inside the transaction that captures it; whether it was.
 
-    It joins the parcel its conversation is gathering, unless that would become larger than the cap.
+    It joins the extraction batch its conversation is gathering, unless that would become larger than the cap.
     """
     scope = turn.user_scope or turn.chat_scope
     if scope is None or not turn.messages or not conf.AUTO_EXTRACT:
         return False
     tokens = turn.tokens
-    gathering = Parcel.objects.filter(state=BufferState.WAITING, sealed=False)
+    gathering = ExtractionBatch.objects.filter(state=BufferState.WAITING, sealed=False)
     of_conversation = gathering.filter(session_uid=turn.session_uid, conversation=turn.conversation)
     of_conversation.filter(tokens__gt=conf.TOKEN_CAP - tokens).update(sealed=True, due_at=now)
     with connection.cursor() as cursor:
@@ -92,11 +92,11 @@ def hold(turn: Turn, *, now: datetime) -> bool:
 
 _HOLD = """
     WITH gathering AS (
-        INSERT INTO memories_parcel AS p (
+        INSERT INTO memories_extractionbatch AS p (
             uid, workspace_id, session_uid, conversation, state, sealed, turn_count, tokens, began_at, last_at, due_at,
             attempts, error
         ) VALUES (
-            %(parcel)s, %(workspace)s, %(session)s, %(conversation)s, 'waiting', %(full)s, 1, %(tokens)s, %(now)s,
+            %(batch)s, %(workspace)s, %(session)s, %(conversation)s, 'waiting', %(full)s, 1, %(tokens)s, %(now)s,
             %(now)s, %(due)s, 0, ''
         ) ON CONFLICT (session_uid, conversation) WHERE state = 'waiting' AND NOT sealed DO UPDATE SET
             turn_count = p.turn_count + 1, tokens = p.tokens + excluded.tokens, last_at = excluded.last_at,
@@ -104,7 +104,7 @@ _HOLD = """
         RETURNING id
     )
     INSERT INTO memories_bufferedturn (
-        uid, workspace_id, parcel_id, user_scope_id, chat_scope_id, chat, is_group, place, messages, tokens, said_at
+        uid, workspace_id, batch_id, user_scope_id, chat_scope_id, chat, is_group, place, messages, tokens, said_at
     ) SELECT %(uid)s, %(workspace)s, id, %(user_scope)s, %(chat_scope)s, %(chat)s, %(is_group)s, %(place)s,
         %(messages)s, %(tokens)s, %(said)s FROM gathering
 """
@@ -114,7 +114,7 @@ def _held(turn: Turn, workspace_id: int, tokens: int, now: datetime) -> dict[str
     full = tokens >= conf.TOKEN_CAP
     messages = [{**asdict(message), "at": message.at.isoformat()} for message in turn.messages]
     return {
-        "parcel": uuid7(),
+        "batch": uuid7(),
         "uid": uuid7(),
         "workspace": workspace_id,
         "session": turn.session_uid,
@@ -134,13 +134,13 @@ def _held(turn: Turn, workspace_id: int, tokens: int, now: datetime) -> dict[str
 
 
 def claim_next(*, now: datetime, workspace_id: int | None = None) -> Claimed | None:
-    """The parcel that has been due longest, for as long as a lease lasts; None when nothing is.
+    """The extraction batch that has been due longest, for as long as a lease lasts; None when nothing is.
 
-    One whose workers ended without a word, as often as a parcel is tried, is parked on the way. What the last of them
-    left word of, which is that the model gave no answer, is tried more often.
+    One whose workers ended without a word, as often as an extraction batch is tried, is parked on the way. What the
+    last of them left word of, which is that the model gave no answer, is tried more often.
     """
     while taken := _take(now, workspace_id):
-        if taken.attempts <= (conf.MODEL_ATTEMPTS if taken.error else conf.PARCEL_ATTEMPTS):
+        if taken.attempts <= (conf.MODEL_ATTEMPTS if taken.error else conf.EXTRACTION_ATTEMPTS):
             return _read(taken)
         gone = _("%(count)d workers ended while they worked on it.") % {"count": taken.attempts - 1}
         _of(taken.pk, taken.claim).update(
@@ -152,11 +152,11 @@ def claim_next(*, now: datetime, workspace_id: int | None = None) -> Claimed | N
 def _lease() -> timedelta:
     """How long a claim lasts: a model may take its time, and what it answers shall not be in vain."""
     thinking = timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
-    return conf.PARCEL_LEASE + thinking
+    return conf.EXTRACTION_LEASE + thinking
 
 
-def _take(now: datetime, workspace_id: int | None) -> Parcel | None:
-    taken = Parcel.objects.raw(
+def _take(now: datetime, workspace_id: int | None) -> ExtractionBatch | None:
+    taken = ExtractionBatch.objects.raw(
         _TAKE.format(narrowed="AND workspace_id = %(workspace)s" if workspace_id else ""),
         {"now": now, "until": now + _lease(), "claim": uuid7(), "workspace": workspace_id},
     )
@@ -165,17 +165,17 @@ def _take(now: datetime, workspace_id: int | None) -> Parcel | None:
 
 _TAKE = """
     WITH next AS MATERIALIZED (
-        SELECT id FROM memories_parcel WHERE state <> 'parked' AND due_at <= %(now)s {narrowed}
+        SELECT id FROM memories_extractionbatch WHERE state <> 'parked' AND due_at <= %(now)s {narrowed}
         ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
     )
-    UPDATE memories_parcel p SET state = 'claimed', sealed = true, claim = %(claim)s, due_at = %(until)s,
+    UPDATE memories_extractionbatch p SET state = 'claimed', sealed = true, claim = %(claim)s, due_at = %(until)s,
         attempts = p.attempts + 1
     FROM next WHERE p.id = next.id RETURNING p.*
 """
 
 
-def _read(taken: Parcel) -> Claimed:
-    rows = BufferedTurn.objects.filter(parcel=taken, workspace_id=taken.workspace_id)
+def _read(taken: ExtractionBatch) -> Claimed:
+    rows = BufferedTurn.objects.filter(batch=taken, workspace_id=taken.workspace_id)
     turns = rows.select_related("user_scope", "chat_scope").order_by("said_at", "id")
     return Claimed(
         pk=taken.pk,
@@ -186,11 +186,11 @@ def _read(taken: Parcel) -> Claimed:
     )
 
 
-def _turn(parcel: Parcel, row: BufferedTurn) -> Turn:
+def _turn(batch: ExtractionBatch, row: BufferedTurn) -> Turn:
     messages = (Message(**{**told, "at": datetime.fromisoformat(told["at"])}) for told in row.messages)
     return Turn(
-        session_uid=parcel.session_uid,
-        conversation=parcel.conversation,
+        session_uid=batch.session_uid,
+        conversation=batch.conversation,
         messages=tuple(messages),
         user_scope=row.user_scope,
         chat_scope=row.chat_scope,
@@ -200,72 +200,73 @@ def _turn(parcel: Parcel, row: BufferedTurn) -> Turn:
     )
 
 
-def _of(pk: int, claim: UUID | None) -> QuerySet[Parcel]:
-    """The parcel, as long as this claim holds."""
-    return Parcel.objects.filter(pk=pk, claim=claim, state=BufferState.CLAIMED)
+def _of(pk: int, claim: UUID | None) -> QuerySet[ExtractionBatch]:
+    """The extraction batch, as long as this claim holds."""
+    return ExtractionBatch.objects.filter(pk=pk, claim=claim, state=BufferState.CLAIMED)
 
 
 @contextmanager
-def completing(parcel: Claimed) -> Iterator[None]:
-    """The transaction in which results are stored and the parcel leaves the buffer.
+def completing(batch: Claimed) -> Iterator[None]:
+    """The transaction in which results are stored and the extraction batch leaves the buffer.
 
-    Raises ClaimLost before anything is stored. A claim whose lease is over holds until somebody takes the parcel.
+    Raises ClaimLost before anything is stored. A claim whose lease is over holds until somebody takes the extraction
+    batch.
     """
     with transaction.atomic():
-        if _of(parcel.pk, parcel.claim).select_for_update().first() is None:
+        if _of(batch.pk, batch.claim).select_for_update().first() is None:
             raise ClaimLost
         yield
-        Parcel.objects.filter(pk=parcel.pk).delete()  # its turns go with it
+        ExtractionBatch.objects.filter(pk=batch.pk).delete()  # its turns go with it
 
 
-def give_back(parcel: Claimed, *, now: datetime) -> None:
+def give_back(batch: Claimed, *, now: datetime) -> None:
     """Let somebody else have it at once, as if it had not been begun; for whoever is asked to stop."""
-    _of(parcel.pk, parcel.claim).update(state=BufferState.WAITING, due_at=now, claim=None, attempts=F("attempts") - 1)
+    _of(batch.pk, batch.claim).update(state=BufferState.WAITING, due_at=now, claim=None, attempts=F("attempts") - 1)
 
 
-def fail(parcel: Claimed, error: str, *, now: datetime, attempts: int | None = None) -> bool:
+def fail(batch: Claimed, error: str, *, now: datetime, attempts: int | None = None) -> bool:
     """Say what went wrong: it is tried again, ever later, or parked when it was tried so often; whether parked."""
-    if parcel.attempt >= (attempts or conf.PARCEL_ATTEMPTS):
-        return park(parcel, error)
-    rest = min(conf.PARCEL_REST * 2 ** min(parcel.attempt - 1, 20), LONGEST_REST)
-    mine = _of(parcel.pk, parcel.claim)
+    if batch.attempt >= (attempts or conf.EXTRACTION_ATTEMPTS):
+        return park(batch, error)
+    rest = min(conf.EXTRACTION_REST * 2 ** min(batch.attempt - 1, 20), LONGEST_REST)
+    mine = _of(batch.pk, batch.claim)
     mine.update(state=BufferState.WAITING, due_at=now + rest, error=error[:ERROR_CHARS], claim=None)
     return False
 
 
-def park(parcel: Claimed, error: str) -> bool:
+def park(batch: Claimed, error: str) -> bool:
     """Leave it to the operator, with what went wrong; whether it was still this claim's."""
-    parked = _of(parcel.pk, parcel.claim)
+    parked = _of(batch.pk, batch.claim)
     return bool(parked.update(state=BufferState.PARKED, error=error[:ERROR_CHARS], claim=None))
 
 
-def postpone(parcel: Claimed, error: str, *, until: datetime) -> None:
+def postpone(batch: Claimed, error: str, *, until: datetime) -> None:
     """Have it wait for what is no fault of its own; that is no attempt."""
     waiting = {"state": BufferState.WAITING, "due_at": until, "error": error[:ERROR_CHARS], "claim": None}
-    _of(parcel.pk, parcel.claim).update(**waiting, attempts=F("attempts") - 1)
+    _of(batch.pk, batch.claim).update(**waiting, attempts=F("attempts") - 1)
 
 
 def _joined(*said: str) -> str:
     return "\n".join(filter(None, said))[:ERROR_CHARS]
 
 
-def retry(parcels: QuerySet[Parcel], *, now: datetime) -> int:
+def retry(batches: QuerySet[ExtractionBatch], *, now: datetime) -> int:
     """Try parked ones again, from the first attempt on; how many."""
-    parked = parcels.filter(state=BufferState.PARKED)
+    parked = batches.filter(state=BufferState.PARKED)
     return parked.update(state=BufferState.WAITING, due_at=now, attempts=0, error="", claim=None)
 
 
-def seal(parcels: QuerySet[Parcel], *, now: datetime) -> int:
+def seal(batches: QuerySet[ExtractionBatch], *, now: datetime) -> int:
     """Have waiting ones extracted at once, however little they hold; how many."""
     open_yet = Q(sealed=False) | Q(due_at__gt=now)
-    return parcels.filter(open_yet, state=BufferState.WAITING).update(sealed=True, due_at=now)
+    return batches.filter(open_yet, state=BufferState.WAITING).update(sealed=True, due_at=now)
 
 
-def drop(parcels: QuerySet[Parcel]) -> int:
-    """Take parcels out of the buffer without extracting them, whoever works on them; how many."""
-    return parcels.delete()[1].get(Parcel._meta.label, 0)
+def drop(batches: QuerySet[ExtractionBatch]) -> int:
+    """Take extraction batches out of the buffer without extracting them, whoever works on them; how many."""
+    return batches.delete()[1].get(ExtractionBatch._meta.label, 0)
 
 
 def drop_conversation(session_uid: UUID, conversation: int) -> int:
-    """What a conversation left in the buffer is not extracted (B6); how many parcels that were."""
-    return drop(Parcel.objects.filter(session_uid=session_uid, conversation=conversation))
+    """What a conversation left in the buffer is not extracted (B6); how many extraction batches that were."""
+    return drop(ExtractionBatch.objects.filter(session_uid=session_uid, conversation=conversation))

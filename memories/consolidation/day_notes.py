@@ -75,7 +75,7 @@ def _active(workspace: Workspace, now: datetime) -> tuple[list[tuple[Scope, date
 
 def _not_extracted(workspace: Workspace) -> set[tuple[int, date]]:
     """Days of which there are turns in the buffer, and of whose memories; what is parked may stay for good."""
-    turns = BufferedTurn.objects.filter(workspace=workspace).exclude(parcel__state=BufferState.PARKED)
+    turns = BufferedTurn.objects.filter(workspace=workspace).exclude(batch__state=BufferState.PARKED)
     found = turns.values_list("user_scope_id", "chat_scope_id", "said_at")
     return {
         (scope, said_at.astimezone(workspace.zone()).date())

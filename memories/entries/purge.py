@@ -11,7 +11,7 @@ from memories.choices import ChangeState, LeftBecause
 from memories.entries.bulk import Done, Expected, as_planned
 from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics
-from memories.models import BatchChange, Entry, Link, Receipt, Scope, Slot, Suppression
+from memories.models import BatchChange, Entry, Link, RecallTrace, Scope, Slot, Suppression
 from memories.models.change import forget_history
 
 _REMOVED_SLOTS = """
@@ -24,7 +24,7 @@ _VERDICT = RawSQL("jsonb_strip_nulls(jsonb_build_object('verdict', evidence -> '
 
 
 def purge(scope: Scope, expected: Expected, *, now: datetime) -> Done:
-    """Remove expired entries with their slots, links, search rows, history and the text of receipts they were in.
+    """Remove expired entries with their slots, links, search rows, history and the text of traces they were in.
 
     What people took out is left: it is the reason why no machine writes it again (A15). What an entry had taken the
     place of stays out of use without it. Counts stay. Inside the caller's transaction. Raises ScopeFrozen.
@@ -43,12 +43,12 @@ def purge(scope: Scope, expected: Expected, *, now: datetime) -> Done:
 
 
 def _forget_words(scope: Scope, purged: list[int], last_used: datetime) -> None:
-    """In the plans of batches, and in the receipts of what was asked while they were in use."""
+    """In the plans of batches, and in the traces of what was asked while they were in use."""
     changes = BatchChange.objects.filter(workspace_id=scope.workspace_id, entry__in=purged)
     changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=LeftBecause.GONE)
     changes.update(entry=None, draft={})
-    receipts = Receipt.objects.filter(workspace_id=scope.workspace_id, created_at__lte=last_used)
-    receipts.filter(served__overlap=purged).update(message="", note="", query={}, evidence=_VERDICT, candidates=None)
+    traces = RecallTrace.objects.filter(workspace_id=scope.workspace_id, created_at__lte=last_used)
+    traces.filter(served__overlap=purged).update(message="", note="", query={}, evidence=_VERDICT, candidates=None)
 
 
 def _remove(scope: Scope, purged: list[int], now: datetime) -> None:

@@ -1,15 +1,15 @@
-"""What the memories of a receipt said when they were served: a receipt is a record (F5)."""
+"""What the memories of a trace said when they were served: a trace is a record (F5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memories.entries.versions import Moment, contents_at
-from memories.models import Entry, Receipt, Suppression
+from memories.models import Entry, RecallTrace, Suppression
 
 
 @dataclass(frozen=True)
 class Served:
-    """The version of an entry a receipt tells of."""
+    """The version of an entry a trace tells of."""
 
     version: int
     words: str
@@ -17,25 +17,25 @@ class Served:
 
 
 def as_served(
-    receipt: Receipt, entries: Mapping[int, Entry], versions: Mapping[int, int] | None = None
+    trace: RecallTrace, entries: Mapping[int, Entry], versions: Mapping[int, int] | None = None
 ) -> dict[int, Served]:
     """The words of these entries at the time of a recall. `versions` are those of candidates that were not served."""
     known = dict(versions or {})
-    found = each_as_served([receipt], entries, known)
-    return {entry: served for (_receipt, entry), served in found.items()}
+    found = each_as_served([trace], entries, known)
+    return {entry: served for (_trace, entry), served in found.items()}
 
 
 def each_as_served(
-    receipts: Sequence[Receipt], entries: Mapping[int, Entry], candidates: Mapping[int, int] | None = None
+    traces: Sequence[RecallTrace], entries: Mapping[int, Entry], candidates: Mapping[int, int] | None = None
 ) -> dict[tuple[int, int], Served]:
-    """By receipt and entry, in one query at most. A receipt that kept no versions goes by its time."""
+    """By trace and entry, in one query at most. A trace that kept no versions goes by its time."""
     asked = [
-        (receipt.pk, Moment(entry, version, receipt.created_at))
-        for receipt in receipts
-        for entry, version in _versions(receipt, candidates, entries).items()
+        (trace.pk, Moment(entry, version, trace.created_at))
+        for trace in traces
+        for entry, version in _versions(trace, candidates, entries).items()
     ]
     changed = [(pk, moment) for pk, moment in asked if entries[moment.row_id].version != moment.version]
-    workspace = receipts[0].workspace_id if receipts else 0
+    workspace = traces[0].workspace_id if traces else 0
     past = dict(zip(changed, contents_at(Entry, workspace, [moment for _pk, moment in changed]), strict=True))
     told = {}
     for pk, moment in asked:
@@ -47,11 +47,11 @@ def each_as_served(
 
 
 def _versions(
-    receipt: Receipt, candidates: Mapping[int, int] | None, entries: Mapping[int, Entry]
+    trace: RecallTrace, candidates: Mapping[int, int] | None, entries: Mapping[int, Entry]
 ) -> dict[int, int | None]:
     """Of the entries that are still there: the version that was served, as far as it was kept."""
-    kept = dict(zip(receipt.served, receipt.versions, strict=False))
-    named: Iterable[int] = entries if candidates is not None else receipt.served
+    kept = dict(zip(trace.served, trace.versions, strict=False))
+    named: Iterable[int] = entries if candidates is not None else trace.served
     return {pk: kept.get(pk, (candidates or {}).get(pk)) for pk in named if pk in entries}
 
 

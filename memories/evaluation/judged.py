@@ -1,4 +1,4 @@
-"""Real questions with judgements, one a line: written from receipts, completed by hand, read again.
+"""Real questions with judgements, one a line: written from traces, completed by hand, read again.
 
 The file holds what people asked and what is remembered of them: it is written for its owner's eyes alone, and nothing
 of it leaves the machine.
@@ -16,9 +16,9 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memories.models import Entry, Receipt, Scope, Workspace
+from memories.models import Entry, RecallTrace, Scope, Workspace
 
-SEED = 5  # the same receipts make the same file
+SEED = 5  # the same traces make the same file
 
 
 class JudgementsError(Exception):
@@ -45,7 +45,7 @@ class Judged:
     answer, null while nobody has judged.
     """
 
-    receipt: str
+    trace: str
     question: str
     scopes: list[str]
     asked_at: str
@@ -66,40 +66,40 @@ class Judged:
 
 def judged_from(workspace: Workspace, *, since: datetime | None, most: int) -> list[Judged]:
     """At most so many recalls of a workspace that looked into memory, drawn by lot, oldest first."""
-    receipts = Receipt.objects.filter(workspace_id=workspace.pk).exclude(evidence={}).order_by("created_at", "pk")
+    traces = RecallTrace.objects.filter(workspace_id=workspace.pk).exclude(evidence={}).order_by("created_at", "pk")
     if since is not None:
-        receipts = receipts.filter(created_at__gte=since)
-    return [_judged(receipt) for receipt in _drawn(receipts, most)]
+        traces = traces.filter(created_at__gte=since)
+    return [_judged(trace) for trace in _drawn(traces, most)]
 
 
-def _drawn(receipts: "QuerySet[Receipt]", most: int) -> list[Receipt]:
-    every = list(receipts.values_list("pk", flat=True))
+def _drawn(traces: QuerySet[RecallTrace], most: int) -> list[RecallTrace]:
+    every = list(traces.values_list("pk", flat=True))
     drawn = every if len(every) <= most else random.Random(SEED).sample(every, most)  # noqa: S311 (a lot, no secret)
-    return list(receipts.filter(pk__in=drawn))
+    return list(traces.filter(pk__in=drawn))
 
 
-def _judged(receipt: Receipt) -> Judged:
-    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk(receipt.served)
-    scopes = Scope.objects.in_workspace(receipt.workspace_id).in_bulk(receipt.scopes)
+def _judged(trace: RecallTrace) -> Judged:
+    entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk(trace.served)
+    scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
     return Judged(
-        receipt=str(receipt.uid),
-        question=receipt.message,
-        scopes=[scopes[pk].key for pk in receipt.scopes if pk in scopes],
-        asked_at=receipt.created_at.isoformat(),
-        asked=receipt.query,
-        evidence=receipt.evidence.get("verdict", ""),
-        note=receipt.note,
-        served=[_shown(entries[pk], receipt) for pk in receipt.served if pk in entries],
+        trace=str(trace.uid),
+        question=trace.message,
+        scopes=[scopes[pk].key for pk in trace.scopes if pk in scopes],
+        asked_at=trace.created_at.isoformat(),
+        asked=trace.query,
+        evidence=trace.evidence.get("verdict", ""),
+        note=trace.note,
+        served=[_shown(entries[pk], trace) for pk in trace.served if pk in entries],
     )
 
 
-def _shown(entry: Entry, receipt: Receipt) -> Shown:
+def _shown(entry: Entry, trace: RecallTrace) -> Shown:
     return Shown(
         id=str(entry.uid),
         text=entry.content,
         said_at=entry.created_at.isoformat(),
-        used=None if receipt.used is None else entry.pk in receipt.used,
-        pointed_to=None if receipt.overlap is None else entry.pk in receipt.overlap,
+        used=None if trace.used is None else entry.pk in trace.used,
+        pointed_to=None if trace.overlap is None else entry.pk in trace.overlap,
     )
 
 

@@ -109,7 +109,7 @@ def _answer(row: Judged, result: Recall) -> Answer:
     category = BY_HAND if row.relevant is not None else WEAKLY if row.weakly is not None else ""
     gold = row.relevant if row.relevant is not None else row.weakly or []
     question = Question(
-        query_id=row.receipt, scope=row.scopes[0], query=row.question, category=category, gold=frozenset(gold),
+        query_id=row.trace, scope=row.scopes[0], query=row.question, category=category, gold=frozenset(gold),
         groups=(), asked_at=None, before_seq=None,
     )  # fmt: skip
     return Answer(

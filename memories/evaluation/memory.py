@@ -14,7 +14,7 @@ from memories.evaluation.dataset import Dataset, Row
 from memories.evaluation.throwaway import empty
 from memories.exceptions import EmbedderFailed
 from memories.index import search_rows, worker
-from memories.models import EmbeddingCache, Entry, Scope, StaleEntry, Workspace
+from memories.models import EmbeddingCache, Entry, IndexQueueItem, Scope, Workspace
 from memories.recall import centroids
 
 CHUNK = 500
@@ -152,7 +152,7 @@ def _draft(scope: Scope, row: Row, at: datetime) -> Draft:
 
 def _drain(workspace: Workspace, now: datetime, use_cache: bool, say: Progress) -> None:
     """Wait until every row of the workspace is indexed; other embedders may be helping. Raises EmbedderFailed."""
-    waiting = StaleEntry.objects.filter(workspace=workspace)
+    waiting = IndexQueueItem.objects.filter(workspace=workspace)
     said = time.monotonic()
     while left := waiting.count():
         if not worker.index_stale(now=datetime.now(UTC), limit=64, use_cache=use_cache):

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-from memories.models import Receipt, Workspace
+from memories.models import RecallTrace, Workspace
 
 #: Children first; what hangs on an entry goes with it.
 _TABLES = (
-    "memories_receipt",
-    "memories_staleentry",
+    "memories_recalltrace",
+    "memories_indexqueueitem",
     "memories_batchchange",
     "memories_batch",
     "memories_entry",
@@ -33,7 +33,7 @@ def workspace_for(keep: str | None) -> Iterator[Workspace]:
     try:
         yield workspace
     finally:
-        Receipt.objects.filter(workspace_id=workspace.pk).delete()  # of questions nobody asked
+        RecallTrace.objects.filter(workspace_id=workspace.pk).delete()  # of questions nobody asked
 
 
 def forget(keep: str) -> None:

@@ -88,7 +88,7 @@ def mark_stale(entries: Sequence[int]) -> None:
             # joined, not «id = … OR id IN …»: that reads every entry of everybody
             "WITH near AS (" + _NEIGHBOURS + "), marked AS ("  # noqa: S608 (constants)
             " SELECT unnest(%(entries)s::bigint[]) AS id UNION SELECT neighbour_id FROM near)"
-            " INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+            " INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)"
             " SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked"
             " JOIN memories_entry e ON e.id = marked.id ORDER BY e.id"
             " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
@@ -103,7 +103,7 @@ def mark_neighbours_stale(entries: Sequence[int]) -> None:
     if beside:
         with connection.cursor() as cursor:
             cursor.execute(
-                "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+                "INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)"
                 " SELECT id, workspace_id, clock_timestamp(), 0 FROM memories_entry WHERE id = ANY(%s) ORDER BY id"
                 " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
                 [list(beside)],
@@ -115,7 +115,7 @@ def mark_scope_stale(scope_id: int) -> None:
     """Have every search row of a scope made anew, after what is new there."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+            "INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)"
             " SELECT entry_id, workspace_id, clock_timestamp(), 0 FROM memories_entryindex WHERE scope_id = %s"
             " ORDER BY entry_id ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since",
             [scope_id],
@@ -231,7 +231,7 @@ def drop_vectors(model_id: int) -> None:
         cursor.execute(
             "WITH dropped AS (UPDATE memories_entryindex SET model_id = NULL, embedding = NULL WHERE model_id = %s"
             " RETURNING entry_id, workspace_id)"
-            " INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"
+            " INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)"
             " SELECT entry_id, workspace_id, clock_timestamp(), 0 FROM dropped ORDER BY entry_id"
             " ON CONFLICT (entry_id) DO NOTHING",
             [model_id],

@@ -75,7 +75,7 @@ def is_wanted(*, now: datetime) -> bool:
     """Whether an entry waits that can be indexed now: whoever does other work lets it go first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT EXISTS (SELECT 1 FROM memories_staleentry WHERE retry_at IS NULL OR retry_at <= %s)", [now]
+            "SELECT EXISTS (SELECT 1 FROM memories_indexqueueitem WHERE retry_at IS NULL OR retry_at <= %s)", [now]
         )
         return bool(cursor.fetchone()[0])
 
@@ -108,9 +108,9 @@ def _claim(model: EmbeddingModel | None, now: datetime, limit: int) -> list[Clai
         cursor.execute(
             # materialized: a join that asks for the next ones again would get further ones each time
             "WITH next AS MATERIALIZED ("
-            " SELECT entry_id FROM memories_staleentry WHERE retry_at IS NULL OR retry_at <= %(now)s"
+            " SELECT entry_id FROM memories_indexqueueitem WHERE retry_at IS NULL OR retry_at <= %(now)s"
             " ORDER BY since, entry_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED)"
-            " UPDATE memories_staleentry stale SET retry_at = %(until)s FROM next"
+            " UPDATE memories_indexqueueitem stale SET retry_at = %(until)s FROM next"
             " WHERE stale.entry_id = next.entry_id RETURNING stale.entry_id, stale.since, stale.failures",
             {"until": now + LEASE, "now": now, "limit": limit},
         )
@@ -180,8 +180,8 @@ def _release(claims: Sequence[Claim]) -> None:
     """Take the work off the list, unless it became stale again while it was done."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM memories_staleentry"  # noqa: S608 (constants)
-            " WHERE entry_id IN (SELECT entry_id FROM memories_staleentry stale"
+            "DELETE FROM memories_indexqueueitem"  # noqa: S608 (constants)
+            " WHERE entry_id IN (SELECT entry_id FROM memories_indexqueueitem stale"
             " JOIN unnest(%s::bigint[], %s::timestamptz[]) AS done (entry, since)"
             " ON stale.entry_id = done.entry AND stale.since = done.since"
             f" {_IN_ORDER} OF stale)",
@@ -193,9 +193,9 @@ def _postpone(claims: Sequence[Claim], now: datetime) -> None:
     """Have these wait longer after every failure."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE memories_staleentry SET failures = failures + 1,"  # noqa: S608 (constants)
+            "UPDATE memories_indexqueueitem SET failures = failures + 1,"  # noqa: S608 (constants)
             " retry_at = %s + least(%s, %s * power(2, least(failures, 10))) * interval '1 second'"
-            " WHERE entry_id IN (SELECT entry_id FROM memories_staleentry stale WHERE entry_id = ANY(%s)"
+            " WHERE entry_id IN (SELECT entry_id FROM memories_indexqueueitem stale WHERE entry_id = ANY(%s)"
             f" {_IN_ORDER})",
             [now, RETRY_LONGEST.total_seconds(), RETRY_FIRST.total_seconds(), [claim.entry_id for claim in claims]],
         )

@@ -1,6 +1,6 @@
 """How often a memory was served, and when last: what is used stays fresh (D2, D4).
 
-Counted in the background from the receipts, each of them once: how far the counting is stands on the row of the day's
+Counted in the background from the traces, each of them once: how far the counting is stands on the row of the day's
 run and moves in the transaction that counts. No version rises, and nothing of it is history.
 """
 
@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 from django.db import OperationalError, connection, transaction
 
 from memories.choices import JobState
-from memories.models import JobRun, Receipt
+from memories.models import JobRun, RecallTrace
 
 JOB = "rehearse"
-#: A receipt is counted when it is so old: one that began to be written before others is on the disk by then.
+#: A trace is counted when it is so old: one that began to be written before others is on the disk by then.
 SETTLED = timedelta(minutes=1)
-#: Receipts a transaction, and transactions a run.
+#: Recall traces a transaction, and transactions a run.
 CHUNK, CHUNKS = 1_000, 50
 _LOCK = 7_305_118  # any number nobody else uses
 #: What is said again is counted by its writers, who may hold several rows: whoever waits for them gives way.
@@ -23,7 +23,7 @@ _WAIT = "500ms"
 _COUNT = """
     INSERT INTO memories_entryaccess AS access (entry_id, workspace_id, access_count, last_accessed, repeat_count)
     SELECT e.id, e.workspace_id, count(*), max(r.created_at), 0
-    FROM memories_receipt r
+    FROM memories_recalltrace r
     CROSS JOIN LATERAL (SELECT DISTINCT unnest(r.served) AS entry_id) served
     JOIN memories_entry e ON e.id = served.entry_id AND e.workspace_id = r.workspace_id
     WHERE r.id > %(after)s AND r.id <= %(upto)s
@@ -34,16 +34,16 @@ _COUNT = """
 
 
 def count_served(*, now: datetime) -> dict[str, int]:
-    """Count what the receipts say was served since the last time; how many receipts and entries."""
-    counts = {"receipts": 0, "entries": 0}
+    """Count what the traces say was served since the last time; how many traces and entries."""
+    counts = {"traces": 0, "entries": 0}
     for _chunk in range(CHUNKS):
         try:
-            receipts, entries = _count_some(now)
+            traces, entries = _count_some(now)
         except OperationalError:  # somebody holds a row for longer: the next minute
             break
-        counts["receipts"] += receipts
+        counts["traces"] += traces
         counts["entries"] += entries
-        if not receipts:
+        if not traces:
             break
     return counts
 
@@ -52,7 +52,7 @@ _UNCOUNTED = """
     SELECT count(DISTINCT r.id), count(DISTINCT (r.chunk, e.id)) FILTER (WHERE e.id IS NOT NULL)
     FROM (
         SELECT id, workspace_id, served, (row_number() OVER (ORDER BY id) - 1) / %(chunk)s AS chunk
-        FROM memories_receipt WHERE id > %(after)s AND created_at <= %(settled)s ORDER BY id LIMIT %(most)s
+        FROM memories_recalltrace WHERE id > %(after)s AND created_at <= %(settled)s ORDER BY id LIMIT %(most)s
     ) r
     LEFT JOIN LATERAL unnest(r.served) AS served (entry_id) ON true
     LEFT JOIN memories_entry e ON e.id = served.entry_id AND e.workspace_id = r.workspace_id
@@ -69,8 +69,8 @@ def count_uncounted(*, now: datetime) -> dict[str, int]:
     }
     with connection.cursor() as cursor:
         cursor.execute(_UNCOUNTED, limits)
-        receipts, entries = cursor.fetchone()
-    return {"receipts": receipts, "entries": entries}
+        traces, entries = cursor.fetchone()
+    return {"traces": traces, "entries": entries}
 
 
 def _count_some(now: datetime) -> tuple[int, int]:
@@ -80,30 +80,30 @@ def _count_some(now: datetime) -> tuple[int, int]:
         if not cursor.fetchone()[0]:
             return 0, 0
         after = _mark()
-        settled = Receipt.objects.filter(pk__gt=after, created_at__lte=now - SETTLED).order_by("pk")
-        receipts = list(settled.values_list("pk", flat=True)[:CHUNK])
-        if not receipts:
+        settled = RecallTrace.objects.filter(pk__gt=after, created_at__lte=now - SETTLED).order_by("pk")
+        traces = list(settled.values_list("pk", flat=True)[:CHUNK])
+        if not traces:
             return 0, 0
-        cursor.execute(_COUNT, {"after": after, "upto": receipts[-1]})
+        cursor.execute(_COUNT, {"after": after, "upto": traces[-1]})
         entries = cursor.rowcount
-        _move_mark(receipts[-1], len(receipts), entries, now)
-    return len(receipts), entries
+        _move_mark(traces[-1], len(traces), entries, now)
+    return len(traces), entries
 
 
 def _mark() -> int:
-    """The newest receipt that was counted."""
+    """The newest trace that was counted."""
     newest = JobRun.objects.filter(job=JOB).order_by("-local_date").values_list("counts", flat=True)[:10]
     return max((int(counts.get("upto", 0)) for counts in newest), default=0)
 
 
-def _move_mark(upto: int, receipts: int, entries: int, now: datetime) -> None:
+def _move_mark(upto: int, traces: int, entries: int, now: datetime) -> None:
     day = now.astimezone(UTC).date()
     run, _made = JobRun.objects.get_or_create(
         job=JOB, workspace=None, local_date=day, asked="", defaults={"started_at": now, "state": JobState.DONE}
     )
     told = run.counts
     run.counts = {
-        "receipts": told.get("receipts", 0) + receipts,
+        "traces": told.get("traces", 0) + traces,
         "entries": told.get("entries", 0) + entries,
         "upto": upto,
     }

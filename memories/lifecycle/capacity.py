@@ -1,6 +1,6 @@
 """How much a scope holds (D1): what fades to nothing is archived, and beyond the most facts what passes first.
 
-Always softly, in a batch that passes the fuse; what lasts no machine chooses from: that waits for a person.
+Always softly, in a batch that passes the safety limit; what lasts no machine chooses from: that waits for a person.
 """
 
 from collections import Counter
@@ -92,7 +92,7 @@ def _faded(scope: Scope, now: datetime) -> EntryQuerySet:
 
 
 def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, run: str) -> dict[str, int]:
-    """A batch that passes the fuse; while one like it waits for a person, no other is made."""
+    """A batch that passes the safety limit; while one like it waits for a person, no other is made."""
     run = batches.part_of(run, name)
     begun = Batch.objects.filter(run=run, scope=scope).exists()
     if not begun and (batches.open_proposals(scope, name) or not chosen.exists()):

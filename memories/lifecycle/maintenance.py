@@ -25,7 +25,7 @@ def find_unindexed(*, now: datetime) -> dict[str, int]:
     lacking, parameters = _lacking()
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO memories_staleentry (entry_id, workspace_id, since, failures)"  # noqa: S608 (constants)
+            "INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)"  # noqa: S608 (constants)
             f" SELECT e.id, e.workspace_id, %(now)s, 0 {lacking} ORDER BY e.id ON CONFLICT DO NOTHING",
             parameters | {"now": now},
         )
@@ -38,7 +38,7 @@ def find_unindexed(*, now: datetime) -> dict[str, int]:
 def count_unindexed() -> int:
     """Live entries that lack a search row or a current vector, and are not on the embedder's list."""
     lacking, parameters = _lacking()
-    listed = "EXISTS (SELECT 1 FROM memories_staleentry s WHERE s.entry_id = e.id)"
+    listed = "EXISTS (SELECT 1 FROM memories_indexqueueitem s WHERE s.entry_id = e.id)"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) {lacking} AND NOT {listed}", parameters)  # noqa: S608 (constants)
         return int(cursor.fetchone()[0])
@@ -128,7 +128,7 @@ def count_outlived(*, now: datetime) -> dict[str, int]:
 def _outlived(now: datetime) -> dict[str, tuple[str, str, datetime]]:
     """What is removed: from which table, when which column is before a moment."""
     return {
-        "receipts": ("memories_receipt", "created_at", now - conf.RECEIPT_TTL),
+        "traces": ("memories_recalltrace", "created_at", now - conf.TRACE_TTL),
         "idempotency_keys": ("memories_idempotencykey", "created_at", now - conf.IDEMPOTENCY_TTL),
         "key_usage": ("memories_keyusage", "minute", now - conf.KEY_USAGE_TTL),
         "cached_embeddings": ("memories_embeddingcache", "used_at", now - conf.EMBEDDING_CACHE_TTL),

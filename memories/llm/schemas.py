@@ -2,7 +2,7 @@
 
 This is what makes a text that gives orders harmless. Whatever talked the model into an answer, the answer can name
 only rows the job laid before it, and holds only texts a person could have said. What becomes of it is the job's matter,
-through a batch with its fuse.
+through a batch with its safety limit.
 """
 
 import re

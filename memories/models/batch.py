@@ -26,7 +26,10 @@ class Batch(models.Model):
     reason = models.TextField(_("reason"), blank=True, default="")
     state = models.CharField(_("state"), max_length=10, choices=BatchState, default=BatchState.PROPOSED)
     held_because = models.JSONField(
-        _("held because"), default=list, blank=True, help_text=_("Reasons of the fuse, each a code with its figures.")
+        _("held because"),
+        default=list,
+        blank=True,
+        help_text=_("Reasons of the safety limit, each a code with its figures."),
     )
     is_summed = models.BooleanField(
         _("judged by a machine"),

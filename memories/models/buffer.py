@@ -17,7 +17,7 @@ from memories.models.scope import Scope
 from memories.models.tenancy import Workspace
 
 
-class Parcel(models.Model):
+class ExtractionBatch(models.Model):
     """Turns of one conversation that are extracted together; the row is the claim (D5).
 
     It gathers turns until it is sealed: full, asked for, or begun to be worked on. `due_at` is from when on somebody
@@ -40,29 +40,30 @@ class Parcel(models.Model):
     error = models.TextField(_("error"), blank=True, default="")
 
     class Meta:
-        verbose_name = _("parcel")
+        verbose_name = _("extraction batch")
         verbose_name_plural = _("buffer")
         constraints = [
-            models.UniqueConstraint(fields=["id", "workspace"], name="parcel_in_workspace"),
+            models.UniqueConstraint(fields=["id", "workspace"], name="extraction_in_workspace"),
             models.UniqueConstraint(
                 fields=["session_uid", "conversation"],
                 condition=Q(state=BufferState.WAITING, sealed=False),
-                name="parcel_gathers_once",
+                name="extraction_gathers_once",
             ),
-            models.CheckConstraint(condition=Q(state__in=BufferState.values), name="parcel_state_known"),
+            models.CheckConstraint(condition=Q(state__in=BufferState.values), name="extraction_state_known"),
             models.CheckConstraint(
-                condition=~Q(state=BufferState.CLAIMED) | Q(claim__isnull=False), name="parcel_claimed_by_somebody"
+                condition=~Q(state=BufferState.CLAIMED) | Q(claim__isnull=False),
+                name="extraction_claimed_by_somebody",
             ),
             models.CheckConstraint(
-                condition=Q(state=BufferState.WAITING) | Q(sealed=True), name="parcel_sealed_when_taken"
+                condition=Q(state=BufferState.WAITING) | Q(sealed=True), name="extraction_sealed_when_taken"
             ),
         ]
         indexes = [
-            models.Index(fields=["due_at", "id"], condition=~Q(state=BufferState.PARKED), name="parcel_by_due"),
-            models.Index(fields=["session_uid", "conversation"], name="parcel_of_conversation"),
-            models.Index(fields=["workspace", "-last_at", "-id"], name="parcel_by_time"),
+            models.Index(fields=["due_at", "id"], condition=~Q(state=BufferState.PARKED), name="extraction_by_due"),
+            models.Index(fields=["session_uid", "conversation"], name="extraction_of_conversation"),
+            models.Index(fields=["workspace", "-last_at", "-id"], name="extraction_by_time"),
             # how far behind it is, and what waits for an operator
-            models.Index(fields=["state", "began_at"], name="parcel_by_state"),
+            models.Index(fields=["state", "began_at"], name="extraction_by_state"),
         ]
 
     def __str__(self) -> str:
@@ -74,7 +75,9 @@ class BufferedTurn(models.Model):
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    parcel = models.ForeignKey(Parcel, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="turns")
+    batch = models.ForeignKey(
+        ExtractionBatch, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="turns"
+    )
     user_scope = models.ForeignKey(
         Scope, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+"
     )
@@ -100,7 +103,7 @@ class BufferedTurn(models.Model):
                 condition=Q(user_scope__isnull=False) | Q(chat_scope__isnull=False), name="bufferedturn_has_a_scope"
             ),
         ]
-        indexes = [models.Index(fields=["parcel", "said_at", "id"], name="bufferedturn_of_parcel")]
+        indexes = [models.Index(fields=["batch", "said_at", "id"], name="bufferedturn_of_batch")]
 
     def __str__(self) -> str:
         return " · ".join(str(message["content"])[:60] for message in self.messages)

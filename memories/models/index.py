@@ -56,7 +56,7 @@ class EntryIndex(models.Model):
         return str(self.entry_id)
 
 
-class StaleEntry(models.Model):
+class IndexQueueItem(models.Model):
     """The embedder's work list: entries whose search row no longer matches what they say.
 
     A table of its own, so that marking neither rewrites entries nor shows in their history.
@@ -69,9 +69,9 @@ class StaleEntry(models.Model):
     retry_at = models.DateTimeField(_("next try"), null=True)
 
     class Meta:
-        verbose_name = _("stale entry")
-        verbose_name_plural = _("stale entries")
-        indexes = [models.Index(fields=["since", "entry"], name="staleentry_in_order_of_arrival")]
+        verbose_name = _("entry to index")
+        verbose_name_plural = _("index queue")
+        indexes = [models.Index(fields=["since", "entry"], name="indexqueue_in_order_of_arrival")]
 
     def __str__(self) -> str:
         return str(self.entry_id)

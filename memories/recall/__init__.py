@@ -1,6 +1,6 @@
 """From a message to the memories that help to answer it: the one ranking of the platform.
 
-need → words, direction and days → one statement → decay → floor → quotas → evidence → context → receipt
+need → words, direction and days → one statement → decay → floor → quotas → evidence → context → trace
 """
 
 import time
@@ -17,9 +17,9 @@ from memories.choices import NeedMode
 from memories.conf import conf
 from memories.embeddings.base import Provider, typical_of, unrelated_of
 from memories.language import text
-from memories.models import EmbeddingModel, Policy, Receipt
+from memories.models import EmbeddingModel, Policy, RecallTrace
 from memories.models.policy import Policies
-from memories.recall import answer_cache, explanation, retrievers, trace
+from memories.recall import answer_cache, explanation, retrievers, traces
 from memories.recall.answerability import Evidence, evidence_about_asker, evidence_of, is_noise
 from memories.recall.centroids import average_of
 from memories.recall.client_history import mark_repeated, repeated
@@ -47,7 +47,7 @@ PENDING = "embedding_pending"
 
 @dataclass
 class Recall:
-    """What a recall answers, and what its receipt tells."""
+    """What a recall answers, and what its trace tells."""
 
     need: Need
     served: list[Ranked] = field(default_factory=list)
@@ -56,14 +56,14 @@ class Recall:
     tokens: int = 0
     degraded: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
-    receipt: Receipt | None = None
+    trace: RecallTrace | None = None
     evidence: Evidence = field(default_factory=Evidence)
     in_history: bool = False  # what bears on the message best is said by the messages that are handed out
     moments: list[Moment] = field(default_factory=list)
     events: list[retrievers.Found] = field(default_factory=list)  # what was said, of questions about the past
     passed_over: list[Ranked] = field(default_factory=list)
     weights: dict[str, float] = field(default_factory=dict)
-    explained: dict[str, Any] | None = None  # the candidates as the receipt keeps them; None: not sampled
+    explained: dict[str, Any] | None = None  # the candidates as the trace keeps them; None: not sampled
     cached_from: UUID | None = None  # the recall this is the answer of
     ends: datetime | None = None  # when the first of what is served is served no longer
 
@@ -85,7 +85,7 @@ def recall(
     recorded: bool = True,
     policies: Policies | None = None,
 ) -> Recall:
-    """The memories that bear on a message, best first, with a receipt of the search.
+    """The memories that bear on a message, best first, with a trace of the search.
 
     `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured. What is not
     `recorded` leaves no trace: it was asked to measure, not to answer. `policies` are those of the workspace, of
@@ -100,12 +100,12 @@ def recall(
         policies = policies or result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
         key = None if retrievers.are_wanted(query) else answer_cache.key_of(query, policies, zone)
         if (known := answer_cache.find(key, now)) is None:
-            _search(query, result, policies, now, zone, embed_seconds, sampled=recorded and trace.is_sampled())
+            _search(query, result, policies, now, zone, embed_seconds, sampled=recorded and traces.is_sampled())
         else:
             result = _again(known, result)
     result.timings["total"] = _since(begun)
     if recorded:
-        result.receipt = result.timed("receipt", lambda: trace.write(asked, result, now))
+        result.trace = result.timed("trace", lambda: traces.write(asked, result, now))
         _log(query, result)
         answer_cache.keep(key, result, now)
     return result
@@ -121,8 +121,8 @@ def _since(begun: float) -> float:
 
 def _again(known: Recall, asked: Recall) -> Recall:
     """An answer of a moment ago, with the time it took this time."""
-    told_by = known.receipt.uid if known.receipt else None
-    return replace(known, timings=asked.timings, cached_from=told_by, receipt=None)
+    told_by = known.trace.uid if known.trace else None
+    return replace(known, timings=asked.timings, cached_from=told_by, trace=None)
 
 
 def _search(
@@ -160,7 +160,7 @@ def _search(
         "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
     )
     if retrievers.are_wanted(query):
-        _ask_legs(query, result, sought, policies, now, zone)
+        _ask_retrievers(query, result, sought, policies, now, zone)
     if sampled or query.explain:
         _explain(query, result, sought, policies, now)
 
@@ -189,13 +189,15 @@ def _moments(query: Query, policies: Policies, now: datetime, zone: tzinfo) -> l
     return moments_of(query, now, zone) if policies.weight("DATE_BOOST") else []
 
 
-def _ask_legs(query: Query, result: Recall, sought: Sought, policies: Policies, now: datetime, zone: tzinfo) -> None:
+def _ask_retrievers(
+    query: Query, result: Recall, sought: Sought, policies: Policies, now: datetime, zone: tzinfo
+) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
     moments = result.moments or result.timed("dates", lambda: moments_of(query, now, zone))
     own = about_asker(query, sought)
     about = query.asker if own else None
     asked = retrievers.asked_by(query, moments, sought.direction, result.weights, policies, about=about)
-    found = result.timed("events", lambda: retrievers.found_by_legs(asked, query, result.served, now))
+    found = result.timed("events", lambda: retrievers.found_by_retrievers(asked, query, result.served, now))
     result.events = [event for event in found if not event.in_history]
     result.in_history |= bool(found) and found[0].in_history
     result.evidence = retrievers.with_found(result.evidence, found, names_days=bool(moments), about_asker=own)
@@ -206,8 +208,8 @@ def _ask_legs(query: Query, result: Recall, sought: Sought, policies: Policies, 
 
 
 def _explain(query: Query, result: Recall, sought: Sought, policies: Policies, now: datetime) -> None:
-    """What else there would have been, and all of it as a receipt keeps it."""
-    if query.explain or conf.RECEIPT_PASSED_OVER:
+    """What else there would have been, and all of it as a trace keeps it."""
+    if query.explain or conf.TRACE_EXCLUDED:
         result.passed_over = result.timed(
             "passed_over", lambda: passed_over(query, sought, policies, result.served, now)
         )

@@ -45,7 +45,7 @@ class Evidence:
     about_asker: bool = False  # the one who asks is asked about, and others have spoken here
 
     def told(self) -> dict[str, object]:
-        """As a receipt keeps it."""
+        """As a trace keeps it."""
         return {name: round(value, 4) if type(value) is float else value for name, value in asdict(self).items()}
 
 

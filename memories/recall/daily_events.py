@@ -1,4 +1,4 @@
-"""What happened on the days a question about the past names, or by its words on any day: the leg of tier 3 (C5, D1).
+"""The retriever of daily events: by the days a question about the past names, or by its words on any day (C5, D1).
 
 It reaches further back than the messages themselves, which are kept for a month. In a group only the group's own days
 are looked at: a person's are summaries of what was said elsewhere, too.

@@ -1,7 +1,7 @@
 """What would have been served, were it live, in time and heard here: the other half of «why did the bot say that?»
 
 A second, small search over the newest entries that may not be served. Nobody is answered with what it finds: it goes
-into the receipt, and what a bot is told of it has no words.
+into the trace, and what a bot is told of it has no words.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def passed_over(
 def _closed(query: Query, sought: Sought, policies: Policies, now: datetime) -> list[int]:
     """The entries that may not be served now: all, when an explanation is asked for; else of the newest."""
     conditions, parameters = eligible(query, sought, policies, now)
-    parameters |= within(query)[1] | {"newest": None if query.explain else conf.RECEIPT_PASSED_OVER}
+    parameters |= within(query)[1] | {"newest": None if query.explain else conf.TRACE_EXCLUDED}
     with connection.cursor() as cursor:
         cursor.execute(_CLOSED.replace("{eligible}", " AND ".join(conditions)), parameters)
         return [entry for (entry,) in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""Why a memory was served or left out: every number of its rank, as receipts keep it and as it is told (F5)."""
+"""Why a memory was served or left out: every number of its rank, as traces keep it and as it is told (F5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -22,14 +22,14 @@ UNTOLD = {
         *("content", "id", "scope", "type", "created_at", "sender", "sender_name", "slots", "score", "why"),
     ),
 }
-#: How candidates are written since receipts tell where each leg ranked them; before they were bare rows of _FIRST.
+#: How candidates are written since traces tell where each retriever ranked them; before they were bare rows of _FIRST.
 VERSION = 2
 _FIRST = ("entry", "keyword", "similarity", "named", "decay", "score", "fate")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One candidate. What a receipt does not tell is None."""
+    """One candidate. What a trace does not tell is None."""
 
     entry: int
     version: int | None = None  # of the entry at the time
@@ -76,7 +76,7 @@ def line_of(item: Ranked) -> Line:
 
 
 def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, Any]:
-    """Candidates as a receipt keeps them: the names of the columns once, a row each, and what each part counted for."""
+    """Candidates as a trace keeps them: the names of the columns once, a row each, and what each part counted for."""
     lines = [line_of(item) for item in items]
     return {
         "version": VERSION,
@@ -87,7 +87,7 @@ def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, 
 
 
 def lines_of(kept: Any) -> list[Line]:
-    """The candidates of a receipt, of whatever version; none when none were kept."""
+    """The candidates of a trace, of whatever version; none when none were kept."""
     if isinstance(kept, list):
         return [_read(_FIRST, row) for row in kept]
     return [_read(kept["columns"], row) for row in kept["rows"]] if kept else []
@@ -118,7 +118,7 @@ def why(line: Line, weights: Mapping[str, float]) -> dict[str, Any]:
 
 
 def boosts(line: Line, weights: Mapping[str, float]) -> dict[str, float]:
-    """What was added to the legs, because the question names who said it, or when."""
+    """What was added to the retrievers, because the question names who said it, or when."""
     return {
         "speaker": round(weights.get("boost", 0.0) * line.named, 4),
         "date": round(weights.get("date_boost", 0.0) * (line.date or 0.0), 4),

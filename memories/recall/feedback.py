@@ -9,26 +9,26 @@ from memories.conf import conf
 from memories.entries.served_versions import as_served
 from memories.exceptions import NotServed
 from memories.language import text
-from memories.models import Entry, Receipt
+from memories.models import Entry, RecallTrace
 
 
-def tell_used(receipt: Receipt, used: Sequence[UUID], note: str = "") -> None:
+def tell_used(trace: RecallTrace, used: Sequence[UUID], note: str = "") -> None:
     """Keep what a bot says its answer rested on; the last word counts. Raises NotServed."""
-    known = served_of(receipt, used)
-    _measure(receipt, len(known))
-    receipt.used, receipt.note = list(known.values()), note or receipt.note
-    receipt.save(update_fields=["used", "note"])
+    known = served_of(trace, used)
+    _measure(trace, len(known))
+    trace.used, trace.note = list(known.values()), note or trace.note
+    trace.save(update_fields=["used", "note"])
 
 
-def _measure(receipt: Receipt, used: int) -> None:
-    """Count what is heard first of a recall; what is heard later corrects the receipt only."""
-    if receipt.used is None and receipt.overlap is None:
-        metrics.reported(served=len(receipt.served), used=used)
+def _measure(trace: RecallTrace, used: int) -> None:
+    """Count what is heard first of a recall; what is heard later corrects the trace only."""
+    if trace.used is None and trace.overlap is None:
+        metrics.reported(served=len(trace.served), used=used)
 
 
-def served_of(receipt: Receipt, used: Sequence[UUID]) -> dict[UUID, int]:
+def served_of(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:
     """The entries with these ids, all served by this recall. Raises NotServed, naming the first that was not."""
-    rows = Entry.objects.filter(workspace_id=receipt.workspace_id, pk__in=receipt.served, uid__in=used)
+    rows = Entry.objects.filter(workspace_id=trace.workspace_id, pk__in=trace.served, uid__in=used)
     known = dict(rows.values_list("uid", "pk"))
     for position, uid in enumerate(used):
         if uid not in known:
@@ -36,15 +36,15 @@ def served_of(receipt: Receipt, used: Sequence[UUID]) -> dict[UUID, int]:
     return {uid: known[uid] for uid in used}
 
 
-def tell_answer(receipt: Receipt, *, question: str, answer: str) -> None:
+def tell_answer(trace: RecallTrace, *, question: str, answer: str) -> None:
     """Keep which served memories the words of an answer point to, beside what the bot itself may say."""
-    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk(receipt.served)
-    memories = {pk: served.words for pk, served in as_served(receipt, entries).items()}
-    shares = explained(answer, f"{receipt.message}\n{question}", memories)
-    pointed_to = [pk for pk in receipt.served if shares.get(pk, 0.0) >= conf.REFERENCE_SHARE]
-    _measure(receipt, len(pointed_to))
-    receipt.overlap = pointed_to
-    receipt.save(update_fields=["overlap"])
+    entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk(trace.served)
+    memories = {pk: served.words for pk, served in as_served(trace, entries).items()}
+    shares = explained(answer, f"{trace.message}\n{question}", memories)
+    pointed_to = [pk for pk in trace.served if shares.get(pk, 0.0) >= conf.REFERENCE_SHARE]
+    _measure(trace, len(pointed_to))
+    trace.overlap = pointed_to
+    trace.save(update_fields=["overlap"])
 
 
 def explained(answer: str, question: str, memories: Mapping[int, str]) -> dict[int, float]:
@@ -64,9 +64,9 @@ def explained(answer: str, question: str, memories: Mapping[int, str]) -> dict[i
     return {pk: sum(1 / holders[term] for term in terms) / len(new) for pk, terms in held.items()}
 
 
-def precision(receipts: Sequence[Receipt]) -> float | None:
+def precision(traces: Sequence[RecallTrace]) -> float | None:
     """Of the entries the words pointed to, the share the bots named too; None when nothing can be compared."""
-    both = [receipt for receipt in receipts if receipt.used is not None and receipt.overlap]
-    guessed = sum(len(receipt.overlap or []) for receipt in both)
-    right = sum(len(set(receipt.overlap or []) & set(receipt.used or [])) for receipt in both)
+    both = [trace for trace in traces if trace.used is not None and trace.overlap]
+    guessed = sum(len(trace.overlap or []) for trace in both)
+    right = sum(len(set(trace.overlap or []) & set(trace.used or [])) for trace in both)
     return right / guessed if guessed else None

@@ -27,7 +27,7 @@ class Ranked:
     similarity: float | None = None  # 0: as near as anything here, 1: as near as clear answers get
     recency: float = 1.0
     contrast: float | None = None  # how much nearer than the questions people ask
-    ranks: dict[str, int] = field(default_factory=dict)  # in each leg that found it, among what was looked at
+    ranks: dict[str, int] = field(default_factory=dict)  # in each retriever that found it, among what was looked at
     in_context: bool = False
     sender: Sender = field(default_factory=Sender)
     whose: float = 1.0  # less where somebody asks about themselves, and this is what another said

@@ -1,4 +1,4 @@
-"""The one statement of recall: both legs over the scopes, what may be served, and the fused score (A7, A9, E5).
+"""The one statement of recall: both retrievers over the scopes, what may be served, and the fused score (A7, A9, E5).
 
 Exact within the scope: an approximate index over all scopes loses most answers of a small one.
 """
@@ -27,7 +27,7 @@ from memories.recall.similarity import Direction
 
 @dataclass(frozen=True)
 class Candidate:
-    """An entry the legs found, with every part of its score."""
+    """An entry the retrievers found, with every part of its score."""
 
     entry_id: int
     scope_id: int
@@ -169,7 +169,7 @@ def _match(row: Sequence[Any]) -> Match:
 
 
 def weights_of(query: Query, sought: Sought, policies: Policies) -> dict[str, float]:
-    """What each leg and boost counts for in this search; a leg that cannot run weighs nothing."""
+    """What each retriever and boost counts for in this search; a retriever that cannot run weighs nothing."""
     of_vectors = 1.0 if query.mode == Mode.VECTOR else policies.weight("ALPHA")
     return {
         "alpha": of_vectors if sought.direction else 0.0,
@@ -181,7 +181,7 @@ def weights_of(query: Query, sought: Sought, policies: Policies) -> dict[str, fl
 
 
 def _keyword(query: Query, sought: Sought) -> tuple[str, dict[str, Any]]:
-    """The keyword leg, in SQL: how much of the question a row covers, or how many of its words stand in the text."""
+    """The keyword retriever, in SQL: how much of the question a row covers, or how many of its words the text has."""
     shares = sought.words.shares
     if query.mode == Mode.FTS and sought.needles:
         single = _needles(sought) | {"needed": 1 / max(shares.values(), default=1.0)}
@@ -213,7 +213,7 @@ def _own_words(sought: Sought) -> Part:
 
 
 def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
-    """The vector leg, in SQL; the plain cosine is computed for the best alone."""
+    """The vector retriever, in SQL; the plain cosine is computed for the best alone."""
     if direction is None:
         return {"vector": "NULL::float8", "cosine": "NULL::float8", "typical": "NULL::float8"}, {"of_average": 0.0}
     is_known = direction.typical_question is not None

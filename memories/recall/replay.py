@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memories.choices import ScopeKind
-from memories.models import Receipt, Scope
+from memories.models import RecallTrace, Scope
 from memories.recall.query import Place, Query
 from memories.recall.quotas import Ranked
 from memories.tenancy.resolver import ScopeRef
@@ -29,13 +29,13 @@ class Moved:
         return "stayed" if self.now == self.before else "up" if self.now < self.before else "down"
 
 
-def query_of(receipt: Receipt) -> Query:
-    """What a receipt says was asked, under the same walls; scopes that are gone are not asked again."""
-    asked = receipt.query
+def query_of(trace: RecallTrace) -> Query:
+    """What a trace says was asked, under the same walls; scopes that are gone are not asked again."""
+    asked = trace.query
     return Query(
-        workspace_id=receipt.workspace_id,
-        places=_places(receipt),
-        message=receipt.message,
+        workspace_id=trace.workspace_id,
+        places=_places(trace),
+        message=trace.message,
         limit=asked["limit"],
         mode=asked.get("mode", "hybrid"),
         types=asked.get("types"),
@@ -48,31 +48,31 @@ def query_of(receipt: Receipt) -> Query:
         quotas=asked["quotas"],
         token_budget=asked.get("token_budget", 1_000),
         include_session_events=asked.get("include_session_events", True),
-        session_key=receipt.session_key,
-        scope_keys=receipt.scope_keys,
-        bot_id=receipt.bot_id,
+        session_key=trace.session_key,
+        scope_keys=trace.scope_keys,
+        bot_id=trace.bot_id,
         asker=asked.get("asker", ""),
         explain=True,
     )
 
 
-def moves(receipt: Receipt, served: Sequence[Ranked]) -> list[Moved]:
+def moves(trace: RecallTrace, served: Sequence[Ranked]) -> list[Moved]:
     """What is served now in its order, then what no longer is."""
-    before = {entry: place for place, entry in enumerate(receipt.served, start=1)}
+    before = {entry: place for place, entry in enumerate(trace.served, start=1)}
     now = {item.entry.pk: place for place, item in enumerate(served, start=1)}
     return [Moved(entry, before.get(entry), now.get(entry)) for entry in dict.fromkeys([*now, *before])]
 
 
-def _places(receipt: Receipt) -> list[Place]:
-    scopes = Scope.objects.in_workspace(receipt.workspace_id).in_bulk(receipt.scopes)
-    known = [scopes[pk] for pk in receipt.scopes if pk in scopes]
+def _places(trace: RecallTrace) -> list[Place]:
+    scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
+    known = [scopes[pk] for pk in trace.scopes if pk in scopes]
     chat = next((scope.key for scope in known if scope.kind == ScopeKind.CHAT), None)
-    return [Place(scope, _ref(scope, receipt, chat)) for scope in known]
+    return [Place(scope, _ref(scope, trace, chat)) for scope in known]
 
 
-def _ref(scope: Scope, receipt: Receipt, chat: str | None) -> ScopeRef:
-    """What of a scope was heard; of receipts that do not tell, what a group hears by default."""
-    heard = receipt.query.get("heard")
+def _ref(scope: Scope, trace: RecallTrace, chat: str | None) -> ScopeRef:
+    """What of a scope was heard; of traces that do not tell, what a group hears by default."""
+    heard = trace.query.get("heard")
     if heard is None:
         only_chat = chat if scope.kind == ScopeKind.USER else None
         return ScopeRef(key=scope.key, kind=scope.kind, only_chat=only_chat, in_group=chat is not None)

@@ -1,7 +1,7 @@
-"""Legs of recall beside the one statement: what is known of the past that is no entry (C5, C6).
+"""Retrievers of recall beside the one statement: what is known of the past that is no entry (C5, C6).
 
-Packages above hand theirs down as dotted paths in MEMORY_RECALL_LEGS, each `leg(asked, places, now) → found`. A leg
-answers for its own walls: it is given the places the caller may look at, and nothing else.
+Packages above hand theirs down as dotted paths in MEMORY_RETRIEVERS, each `retriever(asked, places, now) → found`. A
+retriever answers for its own walls: it is given the places the caller may look at, and nothing else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ THEN = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A question about the past, as legs get it."""
+    """A question about the past, as retrievers get it."""
 
     workspace_id: int
     words: Sequence[str]  # by which something can be found; none: whatever was said then
@@ -90,18 +90,18 @@ class Found:
     said_by: Sender = Sender()
 
 
-class Leg(Protocol):
-    """What stands behind a path in MEMORY_RECALL_LEGS."""
+class Retriever(Protocol):
+    """What stands behind a path in MEMORY_RETRIEVERS."""
 
     def __call__(self, asked: Asked, places: Sequence[Place], now: datetime) -> list[Found]: ...
 
 
 def are_wanted(query: Query) -> bool:
-    """Whether the legs are asked: by a question about the past that does not ask for a certain kind of memory."""
+    """Whether the retrievers are asked: by a question about the past that does not ask for a certain kind of memory."""
     asks_for_entries = query.types is not None or query.filters or query.project is not None or query.topic is not None
     if asks_for_entries or not query.include_session_events or query.mode == Mode.VECTOR:
         return False
-    return bool(_legs(tuple(settings.MEMORY_RECALL_LEGS))) and is_about_the_past(query.message)
+    return bool(_retrievers(tuple(settings.MEMORY_RETRIEVERS))) and is_about_the_past(query.message)
 
 
 def asked_by(
@@ -112,7 +112,7 @@ def asked_by(
     policies: Policies,
     about: str | None = None,
 ) -> Asked:
-    """A question as the legs get it. One that names nothing («what did we say yesterday?») has no meaning to go by."""
+    """A question as retrievers get it. One that names nothing («what did we say yesterday?») has no meaning to use."""
     words = telling_words(query.message, moments)
     return Asked(
         workspace_id=query.workspace_id,
@@ -133,7 +133,7 @@ def asked_by(
 
 
 def best_of(found: Sequence[Found], asked: Asked) -> list[Found]:
-    """What a leg hands on of what it found, best first: of what is to be told, and of what the history says, the best.
+    """What a retriever hands on, best first: the best of what is told, and the best of what the history says already.
 
     What the history says takes nobody's place.
     """
@@ -146,10 +146,10 @@ def _is_handed_out(item: Found, paths: frozenset[str]) -> bool:
     return item.path in paths or (bool(item.rests_on) and paths.issuperset(item.rests_on))
 
 
-def found_by_legs(asked: Asked, query: Query, served: Sequence[Ranked], now: datetime) -> list[Found]:
-    """What the legs find, best first, each with the served memory that rests on it; also what the history says."""
-    legs = _legs(tuple(settings.MEMORY_RECALL_LEGS))
-    found = _with_senders([item for leg in legs for item in leg(asked, query.places, now)], query)
+def found_by_retrievers(asked: Asked, query: Query, served: Sequence[Ranked], now: datetime) -> list[Found]:
+    """What the retrievers find, best first, each with the served memory that rests on it; and what the history says."""
+    retrievers = _retrievers(tuple(settings.MEMORY_RETRIEVERS))
+    found = _with_senders([item for retriever in retrievers for item in retriever(asked, query.places, now)], query)
     guard = guard_of(query.workspace_id, query.scopes if found else [])
     found = [item for item in found if not guard.holds(item.content, [item.path, *item.rests_on])]
     chosen = best_of(_best_first(_untold(found)), asked)
@@ -173,7 +173,7 @@ def _untold(found: list[Found]) -> list[Found]:
 
 
 @cache
-def _legs(paths: tuple[str, ...]) -> tuple[Leg, ...]:
+def _retrievers(paths: tuple[str, ...]) -> tuple[Retriever, ...]:
     return tuple(import_string(path) for path in paths)
 
 

@@ -122,11 +122,11 @@ def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
 
 
 def _number(ranked: Sequence[Ranked]) -> None:
-    """The place of each candidate in each leg that found it; equals share theirs."""
-    for leg in ("keyword", "vector"):
-        values = {item.entry.pk: getattr(item.candidate, leg) for item in ranked}
+    """The place of each candidate in each retriever that found it; equals share theirs."""
+    for retriever in ("keyword", "vector"):
+        values = {item.entry.pk: getattr(item.candidate, retriever) for item in ranked}
         scores = sorted((value for value in values.values() if value), reverse=True)
         places = {value: place for place, value in reversed(list(enumerate(scores, start=1)))}
         for item in ranked:
             if value := values[item.entry.pk]:
-                item.ranks[leg] = places[value]
+                item.ranks[retriever] = places[value]

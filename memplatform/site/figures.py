@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from memories.choices import Verdict
 from memories.language import text
-from memories.models import Entry, Policy, Receipt
+from memories.models import Entry, Policy, RecallTrace
 from memories.models.state import State, in_state
 
 DAY = timedelta(days=1)
@@ -54,7 +54,7 @@ class Recalls:
 
     count: int = 0
     is_more: bool = False
-    by_verdict: dict[str, list[int]] = field(default_factory=dict)  # ids of receipts, the newest first
+    by_verdict: dict[str, list[int]] = field(default_factory=dict)  # ids of traces, the newest first
     degraded: int = 0
     p95: float = 0.0  # milliseconds, of those that looked into memory
     used: int = 0
@@ -81,7 +81,7 @@ def share(part: int, whole: int) -> str:
 
 def recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
     """What the newest recalls of the last day say, in one query."""
-    newest = mine(Receipt.objects.filter(created_at__gt=now - DAY), seen).order_by("-created_at", "-id")
+    newest = mine(RecallTrace.objects.filter(created_at__gt=now - DAY), seen).order_by("-created_at", "-id")
     rows = list(
         newest.annotate(verdict=KT("evidence__verdict")).values_list(
             "pk", "verdict", "degraded__len", "timings__total", "served__len", "used__len", "overlap__len"
@@ -135,7 +135,7 @@ def _counted(rows: QuerySet[Any]) -> str:
 
 
 def _of_recalls(asked: Recalls) -> Iterator[Figure]:
-    list_of = reverse("admin:memories_receipt_changelist")
+    list_of = reverse("admin:memories_recalltrace_changelist")
     more = "+" if asked.is_more else ""
     needed = _("in the last day; %(n)s looked into memory") % {"n": f"{asked.searched:,}{more}"}
     yield Figure(_("Recalls"), f"{asked.count:,}{more}", needed, list_of)
@@ -169,7 +169,7 @@ def tokens(seen: frozenset[int] | None) -> Figure:
     return Figure(_("Tokens a memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)
 
 
-def questions(asked: Recalls, verdict: Verdict, most: int) -> list[Receipt]:
+def questions(asked: Recalls, verdict: Verdict, most: int) -> list[RecallTrace]:
     """The newest questions of the last day with a verdict."""
-    rows = Receipt.objects.filter(pk__in=asked.of(verdict)[:most]).only("message", "created_at")
+    rows = RecallTrace.objects.filter(pk__in=asked.of(verdict)[:most]).only("message", "created_at")
     return list(rows.order_by("-created_at", "-id"))

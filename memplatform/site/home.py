@@ -25,7 +25,7 @@ from memories.admin.batch_names import name_of
 from memories.admin.batches import EMPTY
 from memories.admin.wall import workspaces_of
 from memories.choices import BatchState, BufferState, DmScope, Held, JobState, Verdict
-from memories.models import Batch, Entry, JobRun, Parcel, StaleEntry
+from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun
 from memories.tenancy.resolver import LOCAL_PLATFORMS
 from memplatform import health
 from memplatform.site import figures
@@ -113,11 +113,13 @@ def _of_the_model(how: health.Standing, seen: frozenset[int] | None) -> Item:
             how.model_waiting,
         )
         hint += " " + waiting % {"n": how.model_waiting, "ago": ago(how.model_waiting_since)}
-    return Item(_("The model gives no answer"), hint, reverse("admin:memories_parcel_changelist"), is_grave=True)
+    return Item(
+        _("The model gives no answer"), hint, reverse("admin:memories_extractionbatch_changelist"), is_grave=True
+    )
 
 
 def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Iterator[Item]:
-    waiting = mine(StaleEntry.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
+    waiting = mine(IndexQueueItem.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
     if waiting["since"] and now - waiting["since"] > health.EMBEDDING_BEHIND:
         text = ngettext(
             "%(n)d memory waits for its embedding", "%(n)d memories wait for their embedding", waiting["rows"]
@@ -127,23 +129,25 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
     if asked.count and asked.degraded / asked.count > DEGRADED_SHARE:
         degraded = share(asked.degraded, asked.count)
         text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}
-        address = reverse("admin:memories_receipt_changelist") + "?answer=degraded"
+        address = reverse("admin:memories_recalltrace_changelist") + "?answer=degraded"
         yield Item(text, _("The embedder did not answer in time; keywords answered alone."), address)
     if failed := mine(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
         text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", failed) % {"n": failed}
         yield Item(text, "", reverse("admin:memories_jobrun_changelist") + "?state__exact=failed", is_grave=True)
-    if parked := mine(Parcel.objects.filter(state=BufferState.PARKED), seen).count():
+    if parked := mine(ExtractionBatch.objects.filter(state=BufferState.PARKED), seen).count():
         text = ngettext(
             "%(n)d conversation could not be extracted", "%(n)d conversations could not be extracted", parked
         )
         hint = _("Extraction failed too often; look at the error, then try again.")
-        address = reverse("admin:memories_parcel_changelist") + "?state__exact=parked"
+        address = reverse("admin:memories_extractionbatch_changelist") + "?state__exact=parked"
         yield Item(text % {"n": parked}, hint, address, is_grave=True)
     batches = mine(Batch.objects.filter(state=BatchState.PROPOSED), seen)
-    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=_is_of_the_fuse()))
+    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=_is_of_the_safety_limit()))
     if waiting["n"]:
         text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", waiting["n"]) % waiting
-        hint = ngettext("The fuse holds %(held)d of them.", "The fuse holds %(held)d of them.", waiting["held"])
+        hint = ngettext(
+            "The safety limit holds %(held)d of them.", "The safety limit holds %(held)d of them.", waiting["held"]
+        )
         address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
         yield Item(text, hint % waiting if waiting["held"] else "", address)
     if due := mine(Entry.objects.live().filter(review_at__isnull=False, review_at__lte=now), seen)[:SAMPLE].count():
@@ -192,8 +196,8 @@ def _where(channels: list[Channel]) -> str:
     return f"{reverse('admin:channels_app_channel_changelist')}?{urlencode(sought)}"
 
 
-def _is_of_the_fuse() -> Q:
-    """Batches that the fuse holds; others wait because a person alone can tell."""
+def _is_of_the_safety_limit() -> Q:
+    """Batches that the safety limit holds; others wait because a person alone can tell."""
     codes = (Held.SHARE, Held.DRAINED, Held.PINNED, Held.UNREADABLE, Held.PURGE)
     return reduce(or_, (Q(held_because__contains=[{"code": code.value}]) for code in codes))
 

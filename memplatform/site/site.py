@@ -25,7 +25,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
             ("memories.scope", "folder_shared"),
             ("sessions_app.session", "forum"),
             ("memories.dailyevent", "calendar_month"),
-            ("memories.receipt", "receipt_long"),
+            ("memories.recalltrace", "trace_long"),
             ("memories.batch", "stacks"),
         ],
     ),
@@ -42,7 +42,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
     (
         _("Machine room"),
         [
-            ("memories.parcel", "inbox"),
+            ("memories.extractionbatch", "inbox"),
             ("memories.jobrun", "event_repeat"),
             ("memories.spend", "payments"),
             ("django_q.schedule", "schedule"),

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import Outcome
 from memories.entries.served_versions import Served as Then
 from memories.entries.served_versions import each_as_served
-from memories.models import Entry, Receipt
+from memories.models import Entry, RecallTrace
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.models import Flush, Session, SessionEvent
@@ -51,7 +51,7 @@ class Life:
 class Served:
     """What a recall brought up before a turn."""
 
-    receipt: Receipt
+    trace: RecallTrace
     entries: list[tuple[Entry, Then]]  # in the words they had then
 
 
@@ -181,20 +181,20 @@ def _served(session: Session, page: list[SessionEvent]) -> dict[int, list[Served
     if not asked:
         return {}
     between = (asked[0].at - BEFORE, asked[-1].at + BEFORE)
-    receipts = Receipt.objects.filter(
+    traces = RecallTrace.objects.filter(
         workspace_id=session.workspace_id, session_key=session.key, created_at__range=between
     ).defer("candidates")
-    found = list(receipts.order_by("-created_at")[:RECALLS])[::-1]
-    wanted = {pk for receipt in found for pk in receipt.served}
+    found = list(traces.order_by("-created_at")[:RECALLS])[::-1]
+    wanted = {pk for trace in found for pk in trace.served}
     entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(wanted)
     then = each_as_served(found, entries)
     named = _named_recalls(page)
     by_event: defaultdict[int, list[Served]] = defaultdict(list)
-    for receipt in found:
-        position = named.get(str(receipt.uid)) or _asked_with(receipt, asked)
+    for trace in found:
+        position = named.get(str(trace.uid)) or _asked_with(trace, asked)
         if position is not None:
-            kept = [(entries[pk], then[receipt.pk, pk]) for pk in receipt.served if pk in entries]
-            by_event[position].append(Served(receipt, kept))
+            kept = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
+            by_event[position].append(Served(trace, kept))
     return by_event
 
 
@@ -208,9 +208,9 @@ def _named_recalls(page: list[SessionEvent]) -> dict[str, int]:
     return named
 
 
-def _asked_with(receipt: Receipt, asked: list[SessionEvent]) -> int | None:
-    near = [event for event in asked if abs(event.at - receipt.created_at) <= BEFORE]
-    same = [event for event in near if event.content.strip() == receipt.message.strip()]
+def _asked_with(trace: RecallTrace, asked: list[SessionEvent]) -> int | None:
+    near = [event for event in asked if abs(event.at - trace.created_at) <= BEFORE]
+    same = [event for event in near if event.content.strip() == trace.message.strip()]
     return same[0].position if same else None
 
 

@@ -1,4 +1,4 @@
-"""Messages a recall found, for its receipt's page: named in MEMORY_EVENT_TELLERS."""
+"""Messages a recall found, for its trace's page: named in MEMORY_EVENT_TELLERS."""
 
 import re
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ _OLD = """
     FROM sessions_app_sessionevent e JOIN sessions_app_session s ON s.id = e.session_id
     WHERE e.at < %(before)s AND NOT (e.conversation = s.conversation AND e.position > s.compacted_to)
     AND NOT EXISTS (
-        SELECT 1 FROM memories_parcel b WHERE b.session_uid = s.uid AND b.conversation = e.conversation
+        SELECT 1 FROM memories_extractionbatch b WHERE b.session_uid = s.uid AND b.conversation = e.conversation
     )
 """
 _REMOVE = f"""

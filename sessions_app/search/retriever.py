@@ -1,4 +1,4 @@
-"""What was said word for word, for questions about the past: the leg of session events (C5, C6).
+"""What was said word for word, for questions about the past: the retriever of session events (C5, C6).
 
 A group's events belong to the chat, a direct chat's to its user (C4). So a person's private messages are found where
 that person is alone with the bot, and never in a group, not even in one that may hear everything: a message has no

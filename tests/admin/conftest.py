@@ -13,7 +13,7 @@ from memories.batches import bulk_actions
 from memories.choices import JobState, PolicyKind
 from memories.entries import daily_events
 from memories.entries.daily_events import Day
-from memories.models import Bot, Entry, JobRun, Link, Member, Policy, Receipt, Scope, Slot, Spend, Workspace
+from memories.models import Bot, Entry, JobRun, Link, Member, Policy, RecallTrace, Scope, Slot, Spend, Workspace
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 
@@ -30,7 +30,7 @@ class House:
     bot: Bot
     scope: Scope
     entry: Entry
-    receipt: Receipt
+    trace: RecallTrace
     session: Session
     word: str
 
@@ -63,7 +63,7 @@ def furnish(workspace: Workspace, word: str) -> House:
         bot=Bot.objects.get(workspace=workspace),
         scope=Scope.objects.get(workspace=workspace),
         entry=first,
-        receipt=Receipt.objects.get(workspace=workspace),
+        trace=RecallTrace.objects.get(workspace=workspace),
         session=Session.objects.get(workspace=workspace),
         word=word,
     )

@@ -73,7 +73,7 @@ def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Clien
     waiting = alice.get(reverse("admin:memories_batch_changelist")).content.decode()
     home = alice.get(reverse("admin:index")).content.decode()
     assert all("1 batch waits for you" in said for said in (waiting, home))
-    assert "The fuse holds 1 of them." in home
+    assert "The safety limit holds 1 of them." in home
 
 
 def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:

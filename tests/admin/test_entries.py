@@ -258,7 +258,7 @@ def test_an_entry_shows_its_relatives_and_the_answers_it_was_served_in(alice: Cl
     assert "resembles" in shown
     assert "planted a marmalade tree" in shown
     assert "what do I drink with marmalade?" in shown
-    assert reverse("admin:memories_receipt_change", args=[mine.receipt.pk]) in shown
+    assert reverse("admin:memories_recalltrace_change", args=[mine.trace.pk]) in shown
 
 
 def test_entries_are_not_added_or_deleted_here(owner: Client, mine: House) -> None:

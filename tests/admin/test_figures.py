@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from memories import entries
 from memories.choices import EntryType
-from memories.models import Entry, Policy, Receipt, Scope, Workspace
+from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
 from memories.models.change import acting
 from memplatform.site import figures
 from tests.admin.conftest import House
 from tests.conftest import make_draft, make_scope
 
 pytestmark = pytest.mark.django_db
-RECEIPTS = "admin:memories_receipt_changelist"
+RECEIPTS = "admin:memories_recalltrace_changelist"
 
 
 def home(client: Client) -> Any:
@@ -30,17 +30,17 @@ def shown(client: Client) -> dict[str, tuple[str, str]]:
     return {str(figure.name): (figure.value, str(figure.hint)) for figure in home(client).context["figures"]}
 
 
-def recalled(workspace: Workspace, verdict: str | None, message: str = "?", **columns: Any) -> Receipt:
+def recalled(workspace: Workspace, verdict: str | None, message: str = "?", **columns: Any) -> RecallTrace:
     """A recall of this minute with a verdict; None: the message needed no memory."""
     told = {"verdict": verdict} if verdict else {}
     defaults = {"scopes": [], "served": [1], "created_at": timezone.now(), "timings": {"total": 10.0}}
-    return Receipt.objects.create(workspace=workspace, message=message, evidence=told, **defaults | columns)
+    return RecallTrace.objects.create(workspace=workspace, message=message, evidence=told, **defaults | columns)
 
 
 @pytest.fixture
 def asked(mine: House) -> Workspace:
     """Five recalls: two found, one weak, one none though something was served, one that needed no memory."""
-    Receipt.objects.all().delete()
+    RecallTrace.objects.all().delete()
     for verdict in ("found", "found", "weak", "none", None):
         recalled(mine.workspace, verdict, f"the question that is {verdict}")
     return mine.workspace
@@ -53,17 +53,17 @@ def test_a_hit_is_a_recall_whose_verdict_is_found(alice: Client, asked: Workspac
 
 def test_questions_nothing_was_found_for_are_those_of_that_verdict(alice: Client, asked: Workspace) -> None:
     context = home(alice).context
-    assert [receipt.message for receipt in context["unanswered"]] == ["the question that is none"]
-    assert [receipt.message for receipt in context["doubtful"]] == ["the question that is weak"]
+    assert [trace.message for trace in context["unanswered"]] == ["the question that is none"]
+    assert [trace.message for trace in context["doubtful"]] == ["the question that is weak"]
 
 
-def test_the_list_of_receipts_goes_by_the_verdict_too(alice: Client, asked: Workspace) -> None:
+def test_the_list_of_traces_goes_by_the_verdict_too(alice: Client, asked: Workspace) -> None:
     page = alice.get(reverse(RECEIPTS), {"answer": "none"})
-    assert [receipt.message for receipt in page.context["cl"].result_list] == ["the question that is none"]
+    assert [trace.message for trace in page.context["cl"].result_list] == ["the question that is none"]
     words = page.content.decode()
     assert "Not enough" in words
     page = alice.get(reverse(RECEIPTS), {"answer": "unneeded"})
-    assert [receipt.message for receipt in page.context["cl"].result_list] == ["the question that is None"]
+    assert [trace.message for trace in page.context["cl"].result_list] == ["the question that is None"]
 
 
 def test_memories_in_use_are_counted_apart_from_all_that_is_kept(alice: Client, mine: House) -> None:
@@ -85,7 +85,7 @@ def _is_served(entry: Entry, now: datetime) -> bool:
 
 
 def test_the_reference_rate_is_what_answers_used_of_what_they_were_given(alice: Client, mine: House) -> None:
-    Receipt.objects.all().delete()
+    RecallTrace.objects.all().delete()
     recalled(mine.workspace, "found", served=[1, 2, 3, 4], used=[1, 2], overlap=[3])  # the bot's own word counts
     recalled(mine.workspace, "found", served=[5, 6, 7, 8], overlap=[5])
     recalled(mine.workspace, "found", served=[9, 10])  # nobody reported on it

@@ -139,6 +139,6 @@ def test_the_language_is_switched_on_any_page(alice: Client, mine: House) -> Non
 
 @pytest.mark.parametrize("other", ["收据", "回执", "落盘", "保险", "冲刷"])
 def test_an_idea_has_one_word_in_chinese_in_the_admin_and_in_the_pages_to_read(other: str) -> None:
-    """Receipt 召回记录, flush 刷写, fuse 熔断 (docs/glossary.md)."""
+    """Recall trace 召回记录, flush 刷写, safety limit 熔断 (docs/glossary.md)."""
     pages = [CATALOG, *ROOT.glob("*.zh-hans.md"), *ROOT.glob("docs/**/*.zh-hans.md")]
     assert [page.name for page in pages if other in page.read_text()] == []

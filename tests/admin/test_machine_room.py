@@ -13,7 +13,7 @@ from django_q.models import Failure, OrmQ, Schedule, Task
 
 from channels_app.models import Channel
 from memories.choices import BatchState, JobState
-from memories.models import Heartbeat, JobRun, Receipt, StaleEntry
+from memories.models import Heartbeat, IndexQueueItem, JobRun, RecallTrace
 from memplatform import health
 from memplatform.jobs import registry
 from memplatform.processes.supervisor import Supervisor
@@ -131,7 +131,7 @@ def test_an_owner_makes_an_operator(owner: Client) -> None:
 
 def test_a_quiet_home_says_so(owner: Client, mine: House) -> None:
     beat(*health.NEEDED)
-    StaleEntry.objects.all().delete()
+    IndexQueueItem.objects.all().delete()
     assert needs(owner) == []
     assert "Nothing. All processes live" in owner.get(reverse(HOME)).content.decode()
 
@@ -139,8 +139,8 @@ def test_a_quiet_home_says_so(owner: Client, mine: House) -> None:
 def test_home_names_what_needs_somebody(owner: Client, mine: House) -> None:
     now = timezone.now()
     fail()
-    StaleEntry.objects.update(since=now - timedelta(minutes=5))
-    Receipt.objects.update(degraded=["embedding"], created_at=now)
+    IndexQueueItem.objects.update(since=now - timedelta(minutes=5))
+    RecallTrace.objects.update(degraded=["embedding"], created_at=now)
     JobRun.objects.update(state=JobState.FAILED, finished_at=now)
     mine.workspace.batches.update(state=BatchState.PROPOSED)
     assert set(needs(owner)) == {
@@ -156,8 +156,8 @@ def test_home_names_what_needs_somebody(owner: Client, mine: House) -> None:
 
 def test_members_hear_of_processes_but_not_of_others_tasks(alice: Client, mine: House, theirs: House) -> None:
     fail()
-    StaleEntry.objects.filter(workspace=mine.workspace).delete()
-    StaleEntry.objects.update(since=timezone.now() - timedelta(minutes=5))
+    IndexQueueItem.objects.filter(workspace=mine.workspace).delete()
+    IndexQueueItem.objects.update(since=timezone.now() - timedelta(minutes=5))
     assert set(needs(alice)) == {"The process «embedder» is silent", "The process «worker» is silent"}
 
 
@@ -176,5 +176,5 @@ def test_home_warns_when_strangers_share_one_memory(alice: Client, mine: House) 
 
 
 def test_home_lists_questions_nothing_was_found_for(alice: Client, mine: House) -> None:
-    Receipt.objects.update(evidence={"verdict": "none"}, created_at=timezone.now())
+    RecallTrace.objects.update(evidence={"verdict": "none"}, created_at=timezone.now())
     assert "what do I drink with marmalade?" in alice.get(reverse(HOME)).content.decode()

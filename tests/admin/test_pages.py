@@ -1,4 +1,4 @@
-"""The other pages: bots and keys, people, policies, channels, conversations, receipts, batches."""
+"""The other pages: bots and keys, people, policies, channels, conversations, traces, batches."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from channels_app.models import Channel
 from memories.conf import conf
-from memories.models import BotKey, Change, Member, Policy, Receipt, Scope, Workspace
+from memories.models import BotKey, Change, Member, Policy, RecallTrace, Scope, Workspace
 from tests.admin.conftest import House, make_user
 from tests.conftest import TELEGRAM, Api
 
@@ -160,18 +160,18 @@ def test_a_session_reads_as_a_conversation(alice: Client, mine: House) -> None:
     assert shown.index("I like marmalade with tea") < shown.index("My neighbour planted")
 
 
-def test_a_receipt_tells_what_was_served_and_what_was_left_out(alice: Client, mine: House) -> None:
-    response = alice.get(reverse("admin:memories_receipt_change", args=[mine.receipt.pk]))
+def test_a_trace_tells_what_was_served_and_what_was_left_out(alice: Client, mine: House) -> None:
+    response = alice.get(reverse("admin:memories_recalltrace_change", args=[mine.trace.pk]))
     lines = response.context["lines"]
-    assert [line.entry_id for line in lines if line.is_served] == mine.receipt.served
+    assert [line.entry_id for line in lines if line.is_served] == mine.trace.served
     assert all(line.score is not None for line in lines)
     assert reverse("admin:memories_entry_change", args=[mine.entry.pk]) in response.content.decode()
 
 
 @pytest.mark.parametrize(("answer", "count"), [("found", 0), ("weak", 1), ("none", 0), ("degraded", 0), ("", 1)])
-def test_receipts_are_filtered_by_their_answer(answer: str, count: int, alice: Client, mine: House) -> None:
-    Receipt.objects.update(evidence={"verdict": "weak"})
-    found = alice.get(reverse("admin:memories_receipt_changelist"), {"answer": answer}).context["cl"].result_list
+def test_traces_are_filtered_by_their_answer(answer: str, count: int, alice: Client, mine: House) -> None:
+    RecallTrace.objects.update(evidence={"verdict": "weak"})
+    found = alice.get(reverse("admin:memories_recalltrace_changelist"), {"answer": answer}).context["cl"].result_list
     assert len(found) == count
 
 

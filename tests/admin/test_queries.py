@@ -21,13 +21,13 @@ from memories.models import (
     Batch,
     Bot,
     BotKey,
+    ExtractionBatch,
     Heartbeat,
     JobRun,
     Link,
     Member,
-    Parcel,
     Policy,
-    Receipt,
+    RecallTrace,
     Scope,
     Spend,
     Workspace,
@@ -74,13 +74,15 @@ def multiply(house: House) -> None:
         Policy.objects.create(
             workspace=other, kind=PolicyKind.TTL, entry_type=EntryType.FACT, scope_kind="user", value=n
         )
-        Receipt.objects.create(workspace=workspace, bot=house.bot, scopes=[], message="?", served=[], created_at=now)
+        RecallTrace.objects.create(
+            workspace=workspace, bot=house.bot, scopes=[], message="?", served=[], created_at=now
+        )
         Spend.objects.create(workspace=workspace, local_date=now.date(), purpose=f"purpose {n}", model="m", refused=1)
         Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)
         Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)
         daily_events.write([Day(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")
-        Parcel.objects.create(workspace=workspace, session_uid=uuid4(), began_at=now, last_at=now, due_at=now)
+        ExtractionBatch.objects.create(workspace=workspace, session_uid=uuid4(), began_at=now, last_at=now, due_at=now)
         Session.objects.create(workspace=workspace, key=f"s{n}", started_at=now, last_at=now, user_scope=scope)
         Schedule.objects.create(name=f"s{n}", func="f", next_run=now + timedelta(days=n))
         for success in (True, False):

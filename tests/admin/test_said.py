@@ -1,4 +1,4 @@
-"""What a recall found of the past, on its receipt: who said it, when, why, and the way to its place (C5, F5)."""
+"""What a recall found of the past, on its trace: who said it, when, why, and the way to its place (C5, F5)."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories.models import DailyEvent, Receipt
+from memories.models import DailyEvent, RecallTrace
 from sessions_app.models import SessionEvent
 from tests.admin.conftest import House
 from tests.conftest import TELEGRAM, Api, make_key
@@ -16,18 +16,18 @@ pytestmark = pytest.mark.django_db
 ASKED = "what did I say about marmalade?"
 
 
-def ask(house: House, message: str = ASKED) -> Receipt:
+def ask(house: House, message: str = ASKED) -> RecallTrace:
     """A question about the past to a furnished workspace."""
     word = house.word
     address = {**TELEGRAM, "account": word, "peer": f"peer-{word}", "chat": f"chat-{word}"}
     api = Api(make_key(house.workspace, name=f"asks-{word}"))
     answer = api.post("recall", {"address": address, "message": message})
     assert answer.status_code == 200, answer.json()
-    return Receipt.objects.get(uid=answer.json()["recall_id"])
+    return RecallTrace.objects.get(uid=answer.json()["recall_id"])
 
 
-def page(client: Client, receipt: Receipt, **headers: Any) -> Any:
-    return client.get(reverse("admin:memories_receipt_change", args=[receipt.pk]), headers=headers)
+def page(client: Client, trace: RecallTrace, **headers: Any) -> Any:
+    return client.get(reverse("admin:memories_recalltrace_change", args=[trace.pk]), headers=headers)
 
 
 def test_it_works(alice: Client, mine: House) -> None:
@@ -53,25 +53,25 @@ def test_it_is_said_in_chinese_too(alice: Client, mine: House) -> None:
 
 
 def test_what_is_gone_is_said_to_be(alice: Client, mine: House) -> None:
-    receipt = ask(mine)
+    trace = ask(mine)
     SessionEvent.objects.all().delete()
-    shown = page(alice, receipt)
+    shown = page(alice, trace)
     assert [line.told for line in shown.context["said_lines"] if line.event.path.startswith("session")] != []
     assert {line.told for line in shown.context["said_lines"] if line.event.path.startswith("session")} == {None}
     assert "no longer there" in shown.content.decode()
 
 
-def test_receipts_of_before_tell_what_they_know(alice: Client, mine: House) -> None:
-    receipt = ask(mine)
-    told = [row[:3] for row in receipt.evidence["events"]]
-    Receipt.objects.filter(pk=receipt.pk).update(evidence=receipt.evidence | {"events": told})
-    shown = page(alice, receipt)
+def test_traces_of_before_tell_what_they_know(alice: Client, mine: House) -> None:
+    trace = ask(mine)
+    told = [row[:3] for row in trace.evidence["events"]]
+    RecallTrace.objects.filter(pk=trace.pk).update(evidence=trace.evidence | {"events": told})
+    shown = page(alice, trace)
     assert shown.status_code == 200 and {line.event.words for line in shown.context["said_lines"]} == {None}
 
 
 def test_nothing_of_another_workspace_is_told(alice: Client, mine: House, theirs: House) -> None:
-    receipt, other = ask(mine), ask(theirs, "what did I say about quillfeather?")
-    Receipt.objects.filter(pk=receipt.pk).update(evidence=receipt.evidence | {"events": other.evidence["events"]})
-    shown = page(alice, receipt)
+    trace, other = ask(mine), ask(theirs, "what did I say about quillfeather?")
+    RecallTrace.objects.filter(pk=trace.pk).update(evidence=trace.evidence | {"events": other.evidence["events"]})
+    shown = page(alice, trace)
     assert shown.context["said_lines"] and {line.told for line in shown.context["said_lines"]} == {None}
     assert theirs.word not in shown.content.decode()

@@ -36,14 +36,14 @@ def test_the_buttons_of_a_page_hand_on_the_filters_and_lead_back_with_them(alice
     assert saved.status_code == 200
 
 
-def test_a_memory_opened_from_a_receipt_leads_back_to_it_when_it_is_saved(alice: Client, mine: House) -> None:
-    receipt = reverse("admin:memories_receipt_change", args=[mine.receipt.pk])
+def test_a_memory_opened_from_a_trace_leads_back_to_it_when_it_is_saved(alice: Client, mine: House) -> None:
+    trace = reverse("admin:memories_recalltrace_change", args=[mine.trace.pk])
     entry = Entry.objects.filter(workspace=mine.workspace, expired_at=None).latest("pk")
     page = reverse("admin:memories_entry_change", args=[entry.pk])
-    assert f"?_back={receipt}" in alice.get(receipt).content.decode()
+    assert f"?_back={trace}" in alice.get(trace).content.decode()
     wanted = form_of(entry, content=f"I like {OPEN} with coffee")
-    answer = alice.post(f"{page}?_back={receipt}", wanted)
-    assert (answer.status_code, answer.headers.get("Location")) == (302, receipt)
+    answer = alice.post(f"{page}?_back={trace}", wanted)
+    assert (answer.status_code, answer.headers.get("Location")) == (302, trace)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memories.models import Entry, Receipt, Workspace
+from memories.models import Entry, RecallTrace, Workspace
 from tests.api.requests import ROUTES, errors, every_route
 from tests.conftest import TELEGRAM, Api, make_key
 
@@ -186,7 +186,7 @@ def test_a_wrong_value_is_named_and_nothing_is_stored(api: Api, route: str, name
     response = api.post(route, {**ROUTES[route], name: value})
     assert response.status_code == 400, response.json()
     assert {found for _code, found in errors(response)} == {attr}
-    assert not Entry.objects.exists() and not Receipt.objects.exists()
+    assert not Entry.objects.exists() and not RecallTrace.objects.exists()
 
 
 def test_a_recall_needs_either_an_address_or_a_scope(api: Api) -> None:

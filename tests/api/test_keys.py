@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memories.models import Bot, BotKey, Entry, Receipt, Workspace
+from memories.models import Bot, BotKey, Entry, RecallTrace, Workspace
 from tests.api.requests import ROUTES, every_route
 from tests.conftest import GROUP, TELEGRAM, Api, make_draft, make_key, make_scope
 
@@ -123,7 +123,7 @@ def test_the_same_scope_key_in_two_workspaces_is_two_memories(workspace: Workspa
             assert answer.json()["left_out"] == []
         listed = bot.get("entries", q="door").json()["results"]
         assert [said in row["content"] for row in listed] == [True]
-    assert Receipt.objects.filter(workspace=workspace).count() == 2
+    assert RecallTrace.objects.filter(workspace=workspace).count() == 2
 
 
 def test_entries_of_another_workspace_are_not_listed(api: Api, stranger: Workspace, now: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from channels_app.models import Channel
 from memories.index.worker import drain
-from memories.models import Entry, Policy, Receipt, Scope, Workspace
+from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
 from tests.conftest import GROUP, TELEGRAM, Api
 
 pytestmark = pytest.mark.django_db
@@ -220,7 +220,7 @@ def test_what_has_nothing_to_do_with_the_question_stays_out(api: Api) -> None:
     assert contents(ask(api, "where does quantum chromodynamics come from?", mode="keyword")) == []
 
 
-def test_reciprocal_ranks_may_fuse_the_legs(api: Api, settings: Any) -> None:
+def test_reciprocal_ranks_may_fuse_the_retrievers(api: Api, settings: Any) -> None:
     settings.MEMORY_FUSION = "rrf"
     save(api, "my cat is called Mochi")
     save(api, "the weather in Lisbon was fine")
@@ -241,31 +241,31 @@ def test_taken_out_of_use_is_never_served(api: Api, now: datetime) -> None:
     assert {memory["content"] for memory in answer["left_out"]} == {None}
 
 
-def test_every_recall_leaves_a_receipt_with_its_candidates(api: Api, workspace: Workspace) -> None:
+def test_every_recall_leaves_a_trace_with_its_candidates(api: Api, workspace: Workspace) -> None:
     for n in range(3):
         save(api, f"tea number {n}")
     answer = ask(api, "which tea number?", limit=1, filters={"type": "user_explicit"})
-    receipt = Receipt.objects.get(uid=answer["recall_id"])
+    trace = RecallTrace.objects.get(uid=answer["recall_id"])
     served = Entry.objects.get(uid=answer["memories"][0]["id"])
-    assert (receipt.workspace, receipt.bot.name, receipt.message) == (workspace, "bot", "which tea number?")
-    assert receipt.served == [served.pk] and receipt.scopes == [served.scope_id]
-    assert receipt.rule == "question" and receipt.query["filters"] == {"type": "user_explicit"}
-    assert receipt.session_key.startswith("telegram-")
-    assert receipt.tokens == answer["tokens"] and receipt.timings["total"] > 0
-    rows = {row[0]: row[-1] for row in receipt.candidates["rows"]}
+    assert (trace.workspace, trace.bot.name, trace.message) == (workspace, "bot", "which tea number?")
+    assert trace.served == [served.pk] and trace.scopes == [served.scope_id]
+    assert trace.rule == "question" and trace.query["filters"] == {"type": "user_explicit"}
+    assert trace.session_key.startswith("telegram-")
+    assert trace.tokens == answer["tokens"] and trace.timings["total"] > 0
+    rows = {row[0]: row[-1] for row in trace.candidates["rows"]}
     assert len(rows) == 3 and rows.pop(served.pk) == "served" and set(rows.values()) == {"limit", "quota"}
 
 
-def test_a_recall_that_searched_nothing_leaves_a_receipt_too(api: Api) -> None:
-    receipt = Receipt.objects.get(uid=ask(api, "ok")["recall_id"])
-    assert receipt.rule == "too_short" and receipt.served == []
+def test_a_recall_that_searched_nothing_leaves_a_trace_too(api: Api) -> None:
+    trace = RecallTrace.objects.get(uid=ask(api, "ok")["recall_id"])
+    assert trace.rule == "too_short" and trace.served == []
 
 
 def test_candidates_are_kept_of_a_sample_only(api: Api, settings: Any) -> None:
-    settings.MEMORY_RECEIPT_SAMPLE = 0.0
+    settings.MEMORY_TRACE_SAMPLE = 0.0
     save(api, "tea number one")
-    receipt = Receipt.objects.get(uid=ask(api, "which tea number?")["recall_id"])
-    assert receipt.candidates is None and len(receipt.served) == 1
+    trace = RecallTrace.objects.get(uid=ask(api, "which tea number?")["recall_id"])
+    assert trace.candidates is None and len(trace.served) == 1
 
 
 def test_the_log_counts_words_and_does_not_repeat_them(api: Api, caplog: Any, settings: Any) -> None:

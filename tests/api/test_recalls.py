@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memories.models import BotKey, Entry, Receipt, Workspace
+from memories.models import BotKey, Entry, RecallTrace, Workspace
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_key
 
 pytestmark = pytest.mark.django_db
@@ -57,12 +57,12 @@ def test_what_the_answer_rested_on_is_told_too(api: Api, asked: dict[str, Any]) 
     assert (told["used"], told["pointed_to"], told["note"]) == (used, None, "good")
 
 
-def test_old_and_unsampled_receipts_are_told_as_far_as_they_go(api: Api, asked: dict[str, Any]) -> None:
-    receipt = Receipt.objects.get()
-    Receipt.objects.update(candidates=[[receipt.served[0], 0.5, 0.9, 0, 1.0, 0.4, "served"]])
+def test_old_and_unsampled_traces_are_told_as_far_as_they_go(api: Api, asked: dict[str, Any]) -> None:
+    trace = RecallTrace.objects.get()
+    RecallTrace.objects.update(candidates=[[trace.served[0], 0.5, 0.9, 0, 1.0, 0.4, "served"]])
     (memory,) = api.get(f"recalls/{asked['recall_id']}").json()["memories"][:1]
     assert (memory["score"], memory["why"]["keyword"], memory["why"]["vector"]) == (0.4, 0.5, None)
-    Receipt.objects.update(candidates=None)
+    RecallTrace.objects.update(candidates=None)
     told = api.get(f"recalls/{asked['recall_id']}").json()
     assert told["sampled"] is False and told["left_out"] == [] and told["memories"][0]["score"] is None
 

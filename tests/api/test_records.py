@@ -1,4 +1,4 @@
-"""A receipt is a record: it tells the words that were served, whatever became of the memory since (F5)."""
+"""A trace is a record: it tells the words that were served, whatever became of the memory since (F5)."""
 
 import json
 from datetime import timedelta
@@ -11,7 +11,7 @@ from memories import batches
 from memories import entries as store
 from memories.choices import BatchVerb
 from memories.entries.daily_events import Day, reword, write
-from memories.models import DailyEvent, Entry, Receipt, Scope, Workspace
+from memories.models import DailyEvent, Entry, RecallTrace, Scope, Workspace
 from memories.recall.feedback import tell_answer
 from tests.conftest import TELEGRAM, Api, make_draft
 
@@ -107,20 +107,20 @@ def test_of_what_was_removed_for_good_the_words_are_gone(api: Api, entry: Entry,
     batches.carry_out(batches.approve(plan, actor="test", now=now), now=now)
     memory = told(api, recall)
     assert (memory["id"], memory["content"], memory["withheld"]) == (None, None, "gone")
-    assert Receipt.objects.get(uid=recall).verdict  # a figure, and no words
+    assert RecallTrace.objects.get(uid=recall).verdict  # a figure, and no words
 
 
-def test_old_receipts_go_by_the_time_of_the_recall(api: Api, entry: Entry, recall: str) -> None:
+def test_old_traces_go_by_the_time_of_the_recall(api: Api, entry: Entry, recall: str) -> None:
     edit(api, entry)
-    receipt = Receipt.objects.get(uid=recall)
-    kept: Any = receipt.candidates
+    trace = RecallTrace.objects.get(uid=recall)
+    kept: Any = trace.candidates
     at = kept["columns"].index("version")
     kept["columns"].pop(at)
     for row in kept["rows"]:
         row.pop(at)
-    Receipt.objects.filter(pk=receipt.pk).update(versions=[], candidates=kept)
+    RecallTrace.objects.filter(pk=trace.pk).update(versions=[], candidates=kept)
     assert (told(api, recall)["content"], told(api, recall)["version"]) == (THEN, 1)
-    Receipt.objects.filter(pk=receipt.pk).update(created_at=timezone.now())
+    RecallTrace.objects.filter(pk=trace.pk).update(created_at=timezone.now())
     assert (told(api, recall)["content"], told(api, recall)["version"]) == (NOW_SAYS, 2)
 
 
@@ -130,9 +130,9 @@ def test_what_was_left_out_is_told_as_it_was_too(api: Api, entry: Entry) -> None
     answer = api.post("recall", body).json()
     served, left = (entry, other) if answer["memories"][0]["id"] == str(entry.uid) else (other, entry)
     edit(api, left)
-    receipt = api.get(f"recalls/{answer['recall_id']}").json()
-    assert (receipt["left_out"][0]["content"], receipt["left_out"][0]["reworded_since"]) == (left.content, True)
-    assert receipt["memories"][0]["content"] == served.content
+    trace = api.get(f"recalls/{answer['recall_id']}").json()
+    assert (trace["left_out"][0]["content"], trace["left_out"][0]["reworded_since"]) == (left.content, True)
+    assert trace["memories"][0]["content"] == served.content
 
 
 def test_it_takes_as_many_statements_for_many_edits_as_for_one(
@@ -153,12 +153,12 @@ def test_it_takes_as_many_statements_for_many_edits_as_for_one(
 def test_an_answer_is_compared_with_the_words_it_was_given(entry: Entry, recall: str) -> None:
     """The turn that answers may be merged into the memory: then its words would explain themselves."""
     Entry.objects.filter(pk=entry.pk).update(content="Your dog Rex barks at night")
-    receipt = Receipt.objects.get(uid=recall)
-    tell_answer(receipt, question="what?", answer="Your dog Rex barks at night")
-    assert receipt.overlap == []
+    trace = RecallTrace.objects.get(uid=recall)
+    tell_answer(trace, question="what?", answer="Your dog Rex barks at night")
+    assert trace.overlap == []
 
 
-def test_a_day_that_was_reworded_keeps_its_version_in_the_receipt(api: Api, workspace: Workspace) -> None:
+def test_a_day_that_was_reworded_keeps_its_version_in_the_trace(api: Api, workspace: Workspace) -> None:
     scope = Scope.objects.begin(workspace.pk, "telegram:direct_u42", "user")
     yesterday = timezone.now() - timedelta(days=1)
     write([Day(scope=scope, local_date=yesterday.date(), content="bought a lamp")], now=timezone.now(), actor="test")

@@ -13,7 +13,7 @@ from django.utils import timezone
 from channels_app.models import Channel
 from memories import entries
 from memories.choices import BatchState
-from memories.models import Batch, BatchChange, Bot, BotKey, Entry, Receipt, Scope, Workspace
+from memories.models import Batch, BatchChange, Bot, BotKey, Entry, RecallTrace, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.api_more.routes import ACCESS, ASKING, CONTENT, LOCAL, OPEN, SCOPE, calls, routes
 from tests.conftest import NOW, make_draft, make_key, make_scope
@@ -28,7 +28,7 @@ def rows(workspace: Workspace) -> dict[str, Any]:
     """What Alice's workspace holds: an entry, a recall that served it, a batch, a session in which it was said."""
     scope = make_scope(workspace, SCOPE)
     entry = entries.remember(make_draft(scope, CONTENT), now=NOW, actor="test").entry
-    receipt = Receipt.objects.create(
+    trace = RecallTrace.objects.create(
         workspace=workspace, scopes=[scope.pk], served=[entry.pk], message="my cat?", created_at=timezone.now()
     )
     batch = Batch.objects.create(
@@ -46,7 +46,7 @@ def rows(workspace: Workspace) -> dict[str, Any]:
     return {
         "channels": "telegram",
         "entries": entry.uid,
-        "recalls": receipt.uid,
+        "recalls": trace.uid,
         "batches": batch.uid,
         "sessions": session.key,
     } | {
@@ -272,8 +272,8 @@ def test_a_recall_over_several_scopes_is_out_of_reach_when_one_of_them_is(
     workspace: Workspace, rows: dict[str, Any]
 ) -> None:
     chat = Scope.objects.create(workspace=workspace, key="telegram:mybot:group_g1", kind="chat")
-    receipt = Receipt.objects.get(uid=rows["recalls"])
-    Receipt.objects.update(scopes=[*receipt.scopes, chat.pk])
+    trace = RecallTrace.objects.get(uid=rows["recalls"])
+    RecallTrace.objects.update(scopes=[*trace.scopes, chat.pk])
     route = ("api/v1/recalls/<uuid:uid>/feedback", "POST")
     narrow = make_key(workspace, scope_patterns=["telegram:direct_*"])
     assert call(narrow, *route, rows, {"used": []}).status_code == 404

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memories.models import Receipt, Scope, Workspace
+from memories.models import RecallTrace, Scope, Workspace
 from sessions_app.models import Session
 from tests.api_more.conftest import send
 from tests.conftest import GROUP, TELEGRAM, Api, make_key
@@ -54,16 +54,16 @@ def test_a_group_recall_is_out_of_reach_of_a_key_that_reaches_only_what_had_begu
     assert of_the_chat.get(f"recalls/{recall_id}").status_code == 404
 
 
-def test_a_receipt_that_names_no_scope_is_for_keys_that_reach_all(api: Api, narrow: Api) -> None:
+def test_a_trace_that_names_no_scope_is_for_keys_that_reach_all(api: Api, narrow: Api) -> None:
     recall_id = recall(api, address=TELEGRAM)
-    Receipt.objects.update(scope_keys=[], scopes=[])
+    RecallTrace.objects.update(scope_keys=[], scopes=[])
     assert narrow.get(f"recalls/{recall_id}").status_code == 404
     assert api.get(f"recalls/{recall_id}").status_code == 200
 
 
-def test_a_receipt_whose_scope_is_gone_is_for_keys_that_reach_all(api: Api, narrow: Api) -> None:
+def test_a_trace_whose_scope_is_gone_is_for_keys_that_reach_all(api: Api, narrow: Api) -> None:
     recall_id = recall(api, address=TELEGRAM)
-    Receipt.objects.update(scope_keys=[], scopes=[2**40])
+    RecallTrace.objects.update(scope_keys=[], scopes=[2**40])
     assert narrow.get(f"recalls/{recall_id}").status_code == 404
     assert api.get(f"recalls/{recall_id}").status_code == 200
 
@@ -72,7 +72,7 @@ def test_a_turn_does_not_touch_a_recall_out_of_reach(api: Api, narrow: Api) -> N
     recall_id = recall(api, address=TELEGRAM)
     turn = {"address": BOSS, "user": "hello", "assistant": "hi", "recall_id": recall_id, "used": []}
     assert narrow.post("turns", turn).status_code == 201
-    assert Receipt.objects.get(uid=recall_id).used is None
+    assert RecallTrace.objects.get(uid=recall_id).used is None
 
 
 CHAT_ALONE = {"platform": "telegram", "account": "mybot", "chat": "c1"}

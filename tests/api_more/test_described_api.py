@@ -19,7 +19,7 @@ from schemathesis.specs.openapi import checks
 
 from memories import entries as store
 from memories.api import answers, entries
-from memories.models import Batch, Policy, Receipt, Workspace
+from memories.models import Batch, Policy, RecallTrace, Workspace
 from memplatform.wsgi import application
 from sessions_app.models import Session
 from tests.api_more.routes import ACCESS, SCOPE
@@ -60,7 +60,7 @@ def _is_uuid(value: Any) -> bool:
 def rows(workspace: Workspace) -> Iterator[dict[str, str]]:
     scope = make_scope(workspace, SCOPE)
     entry = store.remember(make_draft(scope, "My cat is called Rice"), now=NOW, actor="test").entry
-    receipt = Receipt.objects.create(
+    trace = RecallTrace.objects.create(
         workspace=workspace, scopes=[scope.pk], served=[entry.pk], message="my cat?", created_at=NOW
     )
     batch = Batch.objects.create(
@@ -71,7 +71,7 @@ def rows(workspace: Workspace) -> Iterator[dict[str, str]]:
     )
     yield {
         "entries": str(entry.uid),
-        "recalls": str(receipt.uid),
+        "recalls": str(trace.uid),
         "batches": str(batch.uid),
         "sessions": str(session.uid),
     }

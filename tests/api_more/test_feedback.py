@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memories.models import Receipt, Workspace
+from memories.models import RecallTrace, Workspace
 from memories.recall import feedback
 from tests.conftest import TELEGRAM, Api, make_key
 
@@ -27,13 +27,13 @@ def id_of(recalled: dict[str, Any], word: str) -> str:
 
 
 def named(recalled: dict[str, Any], pks: list[int] | None) -> list[str] | None:
-    """The ids clients know of the entries a receipt names."""
-    served = Receipt.objects.get(uid=recalled["recall_id"]).served
+    """The ids clients know of the entries a trace names."""
+    served = RecallTrace.objects.get(uid=recalled["recall_id"]).served
     return None if pks is None else [recalled["memories"][served.index(pk)]["id"] for pk in pks]
 
 
-def told(recalled: dict[str, Any]) -> Receipt:
-    return Receipt.objects.get(uid=recalled["recall_id"])
+def told(recalled: dict[str, Any]) -> RecallTrace:
+    return RecallTrace.objects.get(uid=recalled["recall_id"])
 
 
 def test_it_works(api: Api, recalled: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ def test_the_last_word_counts(api: Api, recalled: dict[str, Any]) -> None:
 
 
 def test_what_was_not_served_cannot_have_been_used(api: Api, recalled: dict[str, Any]) -> None:
-    other = api.post("entries", {"scope": SCOPE, "content": "The parcel comes on Friday"}).json()["id"]
+    other = api.post("entries", {"scope": SCOPE, "content": "The extraction batch comes on Friday"}).json()["id"]
     used = [id_of(recalled, "Rice"), other]
     answer = api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": used})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "used.1")
@@ -119,7 +119,7 @@ def test_a_turn_cannot_use_memories_of_no_recall(api: Api) -> None:
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "recall_id")
 
 
-def test_a_turn_outlives_the_receipt_of_its_recall(api: Api, recalled: dict[str, Any]) -> None:
+def test_a_turn_outlives_the_trace_of_its_recall(api: Api, recalled: dict[str, Any]) -> None:
     turn = {"address": TELEGRAM, "user": "I moved", "assistant": "Noted.", "recall_id": UNKNOWN, "used": [UNKNOWN]}
     assert api.post("turns", turn).status_code == 201
 
@@ -149,9 +149,9 @@ def test_chinese_answers_point_to_their_memories_too() -> None:
 def test_how_often_the_words_are_right_is_known_where_bots_named_what_they_used() -> None:
     assert feedback.precision([]) is None
     both = [
-        Receipt(served=[1, 2, 3], used=[1], overlap=[1, 2]),
-        Receipt(served=[4], used=[4], overlap=[4]),
-        Receipt(served=[5], used=None, overlap=[5]),
-        Receipt(served=[6], used=[6], overlap=None),
+        RecallTrace(served=[1, 2, 3], used=[1], overlap=[1, 2]),
+        RecallTrace(served=[4], used=[4], overlap=[4]),
+        RecallTrace(served=[5], used=None, overlap=[5]),
+        RecallTrace(served=[6], used=[6], overlap=None),
     ]
     assert feedback.precision(both) == pytest.approx(2 / 3)

@@ -1,1 +1,1 @@
-"""Batches, undo and the fuse (F3, F4)."""
+"""Batches, undo and the safety limit (F3, F4)."""

@@ -109,7 +109,7 @@ def test_a_small_batch_is_carried_out_at_once_and_a_large_one_by_the_worker(
     assert (large.state, large.counts, len(live(scope))) == (BatchState.APPLIED, {"expire": 3}, 0)
 
 
-def test_the_worker_applies_nothing_the_fuse_holds(scope: Scope) -> None:
+def test_the_worker_applies_nothing_the_safety_limit_holds(scope: Scope) -> None:
     entries = remember(scope, *SUBJECTS)
     Entry.objects.filter(pk=entries[0].pk).update(pinned=True)
     plan = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries], judged=True)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memories.consolidation import extraction
-from memories.models import DailyEvent, Parcel, Workspace
+from memories.models import DailyEvent, ExtractionBatch, Workspace
 from tests.conftest import NOW, TELEGRAM, Api
 
 QUIET = timedelta(minutes=3)
@@ -43,8 +43,8 @@ def told() -> dict[str, list[str]]:
 
 
 def held() -> list[list[str]]:
-    """What waits in the buffer: the texts of each parcel, in order."""
+    """What waits in the buffer: the texts of each extraction batch, in order."""
     return [
-        [message["content"] for turn in parcel.turns.order_by("said_at", "pk") for message in turn.messages]
-        for parcel in Parcel.objects.order_by("pk")
+        [message["content"] for turn in batch.turns.order_by("said_at", "pk") for message in turn.messages]
+        for batch in ExtractionBatch.objects.order_by("pk")
     ]

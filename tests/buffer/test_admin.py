@@ -13,7 +13,7 @@ from memories.choices import BufferState
 from memories.consolidation import buffer
 from memories.entries import daily_events
 from memories.entries.daily_events import Day
-from memories.models import Change, DailyEvent, Parcel, Workspace
+from memories.models import Change, DailyEvent, ExtractionBatch, Workspace
 from tests.admin.conftest import enter, make_user
 from tests.buffer.conversations import extract, held, say
 from tests.conftest import Api, make_scope
@@ -33,9 +33,9 @@ def alice(workspace: Workspace) -> Client:
 
 
 @pytest.fixture
-def parcel(api: Api) -> Parcel:
+def batch(api: Api) -> ExtractionBatch:
     say(api, "我的猫叫年糕", "Nice name.", at=timezone.now())
-    return Parcel.objects.get()
+    return ExtractionBatch.objects.get()
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def event(workspace: Workspace) -> DailyEvent:
     return daily_events.write([told], now=datetime(2026, 3, 1, tzinfo=UTC), actor="job:extract")[0]
 
 
-def park(parcel: Parcel) -> None:
-    Parcel.objects.filter(pk=parcel.pk).update(
+def park(batch: ExtractionBatch) -> None:
+    ExtractionBatch.objects.filter(pk=batch.pk).update(
         state=BufferState.PARKED, sealed=True, attempts=3, error="InvalidDraft: not what was asked for"
     )
 
@@ -60,20 +60,20 @@ def act(client: Client, name: str, *args: int, **more: Any) -> None:
     assert client.post(reverse(f"admin:memories_{name}", args=args), YES | more).status_code == 302
 
 
-def test_what_waits_is_shown_with_every_word(alice: Client, parcel: Parcel) -> None:
-    listed = page(alice, "parcel_changelist")
+def test_what_waits_is_shown_with_every_word(alice: Client, batch: ExtractionBatch) -> None:
+    listed = page(alice, "extraction_batch_changelist")
     assert "telegram:direct_u42" in listed and "Waiting" in listed
-    shown = page(alice, "parcel_change", parcel.pk)
+    shown = page(alice, "extraction_batch_change", batch.pk)
     assert "我的猫叫年糕" in shown and "Nice name." in shown
     assert "Extract now" in shown and "Try again" not in shown
 
 
-def test_what_waits_can_be_extracted_now(alice: Client, parcel: Parcel) -> None:
-    assert extract(timezone.now())["parcels"] == 0
-    assert "within the next minute" in page(alice, "parcel_extract_now", parcel.pk)
-    assert extract(timezone.now())["parcels"] == 0  # asking did nothing
-    act(alice, "parcel_extract_now", parcel.pk)
-    assert extract(timezone.now())["parcels"] == 1
+def test_what_waits_can_be_extracted_now(alice: Client, batch: ExtractionBatch) -> None:
+    assert extract(timezone.now())["extraction_batches"] == 0
+    assert "within the next minute" in page(alice, "extraction_batch_extract_now", batch.pk)
+    assert extract(timezone.now())["extraction_batches"] == 0  # asking did nothing
+    act(alice, "extraction_batch_extract_now", batch.pk)
+    assert extract(timezone.now())["extraction_batches"] == 1
 
 
 @pytest.mark.parametrize(
@@ -90,56 +90,56 @@ def test_what_waits_can_be_extracted_now(alice: Client, parcel: Parcel) -> None:
     ],
 )
 def test_why_it_was_parked_is_said_in_the_reader_s_language(
-    alice: Client, parcel: Parcel, error: str, english: str, chinese: str
+    alice: Client, batch: ExtractionBatch, error: str, english: str, chinese: str
 ) -> None:
-    Parcel.objects.update(state=BufferState.PARKED, sealed=True, error=error)
+    ExtractionBatch.objects.update(state=BufferState.PARKED, sealed=True, error=error)
     for language, words in (("en", english), ("zh-hans", chinese)):
         alice.defaults["HTTP_ACCEPT_LANGUAGE"] = language
-        shown = page(alice, "parcel_change", parcel.pk)
-        assert words in page(alice, "parcel_changelist") and words in shown
+        shown = page(alice, "extraction_batch_change", batch.pk)
+        assert words in page(alice, "extraction_batch_changelist") and words in shown
         assert error.partition("\n")[0] in shown
 
 
-def test_what_was_parked_stands_out_with_its_error_and_is_tried_again(alice: Client, parcel: Parcel) -> None:
-    park(parcel)
-    listed = page(alice, "parcel_changelist", state__exact="parked")
+def test_what_was_parked_stands_out_with_its_error_and_is_tried_again(alice: Client, batch: ExtractionBatch) -> None:
+    park(batch)
+    listed = page(alice, "extraction_batch_changelist", state__exact="parked")
     assert "What came of it cannot be stored." in listed
-    shown = page(alice, "parcel_change", parcel.pk)
+    shown = page(alice, "extraction_batch_change", batch.pk)
     assert "Try again" in shown and "InvalidDraft: not what was asked for" in shown
-    act(alice, "parcel_retry", parcel.pk)
-    assert extract(timezone.now())["parcels"] == 1
+    act(alice, "extraction_batch_retry", batch.pk)
+    assert extract(timezone.now())["extraction_batches"] == 1
 
 
-def test_turns_are_taken_out_only_after_asking(alice: Client, parcel: Parcel) -> None:
-    assert "cannot be undone" in page(alice, "parcel_drop", parcel.pk)
+def test_turns_are_taken_out_only_after_asking(alice: Client, batch: ExtractionBatch) -> None:
+    assert "cannot be undone" in page(alice, "extraction_batch_drop", batch.pk)
     assert held() != []
-    act(alice, "parcel_drop", parcel.pk)
+    act(alice, "extraction_batch_drop", batch.pk)
     assert held() == []
-    assert LogEntry.objects.filter(object_id=str(parcel.pk)).exists()
+    assert LogEntry.objects.filter(object_id=str(batch.pk)).exists()
 
 
 @pytest.mark.parametrize(
     ("action", "left"),
     [("extract_chosen", BufferState.WAITING), ("retry_chosen", BufferState.WAITING), ("drop_chosen", None)],
 )
-def test_many_are_put_right_together(alice: Client, parcel: Parcel, action: str, left: str | None) -> None:
+def test_many_are_put_right_together(alice: Client, batch: ExtractionBatch, action: str, left: str | None) -> None:
     if action == "retry_chosen":
-        park(parcel)
-    address = reverse("admin:memories_parcel_changelist")
-    ticked = {"action": action, "_selected_action": [parcel.pk]}
+        park(batch)
+    address = reverse("admin:memories_extractionbatch_changelist")
+    ticked = {"action": action, "_selected_action": [batch.pk]}
     assert alice.post(address, ticked).status_code == 200
     assert alice.post(address, ticked | YES).status_code == 302
-    found = Parcel.objects.filter(pk=parcel.pk).values_list("state", flat=True).first()
+    found = ExtractionBatch.objects.filter(pk=batch.pk).values_list("state", flat=True).first()
     assert found == left
     assert buffer.claim_next(now=timezone.now() + timedelta(seconds=1)) is not None or left is None
 
 
-def test_strangers_reach_none_of_it(stranger: Workspace, parcel: Parcel, event: DailyEvent) -> None:
+def test_strangers_reach_none_of_it(stranger: Workspace, batch: ExtractionBatch, event: DailyEvent) -> None:
     charlie = enter(make_user("charlie", workspace=stranger, is_staff=True))
-    for name, row in (("parcel", parcel), ("dailyevent", event)):
+    for name, row in (("extractionbatch", batch), ("dailyevent", event)):
         assert str(row) not in page(charlie, f"{name}_changelist")
-    for name in ("parcel_extract_now", "parcel_retry", "parcel_drop"):
-        assert charlie.post(reverse(f"admin:memories_{name}", args=[parcel.pk]), YES).status_code == 404
+    for name in ("extraction_batch_extract_now", "extraction_batch_retry", "extraction_batch_drop"):
+        assert charlie.post(reverse(f"admin:memories_{name}", args=[batch.pk]), YES).status_code == 404
     for name in ("dailyevent_expire", "dailyevent_restore"):
         assert charlie.post(reverse(f"admin:memories_{name}", args=[event.pk]), YES).status_code == 404
     assert len(held()) == 1

@@ -12,7 +12,7 @@ from memories.consolidation import buffer, extraction
 from memories.consolidation.extraction.findings import Told
 from memories.entries import daily_events
 from memories.exceptions import InvalidDraft
-from memories.models import DailyEvent, Parcel, Workspace
+from memories.models import DailyEvent, ExtractionBatch, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import NOW, TELEGRAM, Api
 
@@ -27,9 +27,9 @@ def clock(settings: Any) -> None:
 
 
 @pytest.fixture
-def parcel(api: Api) -> Parcel:
+def batch(api: Api) -> ExtractionBatch:
     say(api, "I moved to Hangzhou", "Noted.")
-    return Parcel.objects.get()
+    return ExtractionBatch.objects.get()
 
 
 def claim(at: Any = READY) -> buffer.Claimed:
@@ -38,14 +38,14 @@ def claim(at: Any = READY) -> buffer.Claimed:
     return claimed
 
 
-def test_what_somebody_works_on_nobody_else_takes(parcel: Parcel) -> None:
+def test_what_somebody_works_on_nobody_else_takes(batch: ExtractionBatch) -> None:
     claimed = claim()
     assert [message.content for turn in claimed.turns for message in turn.messages] == ["I moved to Hangzhou", "Noted."]
     assert claimed.turns[0].messages[0].at == NOW
     assert buffer.claim_next(now=READY) is None
 
 
-def test_what_is_said_meanwhile_waits_in_a_parcel_of_its_own(api: Api, parcel: Parcel) -> None:
+def test_what_is_said_meanwhile_waits_in_an_extraction_batch_of_its_own(api: Api, batch: ExtractionBatch) -> None:
     claimed = claim()
     say(api, "My cat is called Rice", "Nice.", at=READY)
     assert len(claimed.turns) == 1
@@ -54,7 +54,7 @@ def test_what_is_said_meanwhile_waits_in_a_parcel_of_its_own(api: Api, parcel: P
     assert held() == [["My cat is called Rice", "Nice."]]
 
 
-def test_a_claim_that_ran_out_is_given_to_another_and_the_first_stores_nothing(parcel: Parcel) -> None:
+def test_a_claim_that_ran_out_is_given_to_another_and_the_first_stores_nothing(batch: ExtractionBatch) -> None:
     first = claim()
     second = claim(READY + LEASE)
     assert (first.attempt, second.attempt) == (1, 2)
@@ -66,7 +66,7 @@ def test_a_claim_that_ran_out_is_given_to_another_and_the_first_stores_nothing(p
     assert DailyEvent.objects.count() == 1 and held() == []
 
 
-def test_a_slow_worker_may_still_finish_while_nobody_else_has_begun(parcel: Parcel) -> None:
+def test_a_slow_worker_may_still_finish_while_nobody_else_has_begun(batch: ExtractionBatch) -> None:
     claimed = claim()
     with buffer.completing(claimed):
         pass
@@ -75,7 +75,7 @@ def test_a_slow_worker_may_still_finish_while_nobody_else_has_begun(parcel: Parc
         raise AssertionError("it has left already")
 
 
-def test_results_and_buffer_change_together(parcel: Parcel) -> None:
+def test_results_and_buffer_change_together(batch: ExtractionBatch) -> None:
     claimed = claim()
     with pytest.raises(ConnectionAbortedError), buffer.completing(claimed):
         daily_events.write(extraction.tell(claimed, now=READY).days, now=READY, actor="test")
@@ -83,67 +83,69 @@ def test_results_and_buffer_change_together(parcel: Parcel) -> None:
     assert told() == {} and len(held()) == 1
 
 
-def test_what_was_begun_in_vain_can_be_given_back(parcel: Parcel) -> None:
+def test_what_was_begun_in_vain_can_be_given_back(batch: ExtractionBatch) -> None:
     buffer.give_back(claim(), now=READY)
     again = claim()
     assert again.attempt == 1
 
 
 def test_what_fails_is_tried_again_later_and_then_parked_for_all_to_see(
-    parcel: Parcel, monkeypatch: pytest.MonkeyPatch
+    batch: ExtractionBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_parcel: buffer.Claimed, **_kwargs: Any) -> Told:
+    def refuse(_batch: buffer.Claimed, **_kwargs: Any) -> Told:
         raise InvalidDraft("not what was asked for")
 
     monkeypatch.setattr(extraction, "tell", refuse)
     moments = [READY, READY + timedelta(seconds=59), READY + timedelta(minutes=1), READY + timedelta(minutes=3)]
     counts = [extract(moment) for moment in moments]
     assert [(count["failed"], count["parked"]) for count in counts] == [(1, 0), (0, 0), (1, 0), (0, 1)]
-    parcel.refresh_from_db()
-    assert (parcel.state, parcel.attempts, parcel.claim) == (BufferState.PARKED, 3, None)
-    assert parcel.error == "InvalidDraft: not what was asked for"
-    assert extract(READY + timedelta(days=30))["parcels"] == 0
+    batch.refresh_from_db()
+    assert (batch.state, batch.attempts, batch.claim) == (BufferState.PARKED, 3, None)
+    assert batch.error == "InvalidDraft: not what was asked for"
+    assert extract(READY + timedelta(days=30))["extraction_batches"] == 0
     assert len(held()) == 1
     monkeypatch.undo()
-    assert buffer.retry(Parcel.objects.all(), now=READY) == 1
+    assert buffer.retry(ExtractionBatch.objects.all(), now=READY) == 1
     assert extract(READY)["events"] == 1
     assert held() == []
 
 
-def test_one_that_ends_its_workers_is_parked_too(parcel: Parcel) -> None:
+def test_one_that_ends_its_workers_is_parked_too(batch: ExtractionBatch) -> None:
     at = READY
     for _attempt in range(3):
         assert claim(at).attempt <= 3
         at += LEASE
     with translation.override("en"):
         assert buffer.claim_next(now=at) is None
-    parcel.refresh_from_db()
-    assert (parcel.state, parcel.attempts) == (BufferState.PARKED, 3)
-    assert parcel.error == "3 workers ended while they worked on it."
+    batch.refresh_from_db()
+    assert (batch.state, batch.attempts) == (BufferState.PARKED, 3)
+    assert batch.error == "3 workers ended while they worked on it."
 
 
-def test_one_that_fails_holds_up_no_other(api: Api, parcel: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_fails_holds_up_no_other(api: Api, batch: ExtractionBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     say(api, "I moved to Berlin", "Noted.", address={**TELEGRAM, "peer": "u43", "chat": "c8"})
     tell = extraction.tell
 
     def refuse_the_first(claimed: buffer.Claimed, **kwargs: Any) -> Told:
-        if claimed.pk == parcel.pk:
+        if claimed.pk == batch.pk:
             raise InvalidDraft
         return tell(claimed, **kwargs)
 
     monkeypatch.setattr(extraction, "tell", refuse_the_first)
     counts = Counter(extract())
-    assert (counts["failed"], counts["parcels"]) == (1, 1)
+    assert (counts["failed"], counts["extraction_batches"]) == (1, 1)
     assert told() == {"telegram:direct_u43": ["I moved to Berlin"]}
 
 
-def test_a_run_ends_when_its_time_is_up(api: Api, parcel: Parcel) -> None:
+def test_a_run_ends_when_its_time_is_up(api: Api, batch: ExtractionBatch) -> None:
     say(api, "I moved to Berlin", "Noted.", address={**TELEGRAM, "peer": "u43", "chat": "c8"})
     ticks = iter(READY + timedelta(seconds=20 * n) for n in range(100))
-    assert extraction.extract_ready(lambda: next(ticks))["parcels"] == 1
+    assert extraction.extract_ready(lambda: next(ticks))["extraction_batches"] == 1
 
 
-def test_sealed_ones_are_due_at_once_and_parked_ones_are_not(api: Api, parcel: Parcel, workspace: Workspace) -> None:
+def test_sealed_ones_are_due_at_once_and_parked_ones_are_not(
+    api: Api, batch: ExtractionBatch, workspace: Workspace
+) -> None:
     assert buffer.seal(extraction.waiting_in(workspace.pk), now=NOW) == 1
     assert buffer.seal(extraction.waiting_in(workspace.pk), now=NOW) == 0
-    assert extract(NOW)["parcels"] == 1
+    assert extract(NOW)["extraction_batches"] == 1

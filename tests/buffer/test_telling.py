@@ -7,7 +7,7 @@ import pytest
 
 from channels_app.models import Channel
 from memories import entries
-from memories.models import BufferedTurn, Change, DailyEvent, Entry, Parcel, Workspace
+from memories.models import BufferedTurn, Change, DailyEvent, Entry, ExtractionBatch, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
 
@@ -124,7 +124,7 @@ def test_a_frozen_scope_gets_nothing_and_nothing_is_lost(api: Api) -> None:
     type(scope).objects.update(frozen=True)
     assert extract()["failed"] == 1
     assert told() == {} and held() == [["I moved to Hangzhou", "Noted."]]
-    assert "frozen" in Parcel.objects.get().error
+    assert "frozen" in ExtractionBatch.objects.get().error
     type(scope).objects.update(frozen=False)
     assert extract(NOW + 2 * QUIET)["events"] == 1
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memories.consolidation import buffer, extraction
 from memories.consolidation.buffer import Message, Turn
-from memories.models import BufferedTurn, DailyEvent, Parcel, Scope, Workspace
+from memories.models import BufferedTurn, DailyEvent, ExtractionBatch, Scope, Workspace
 from tests.conftest import NOW, make_scope
 from tests.processes import database_url
 
@@ -52,9 +52,14 @@ def test_two_workers_share_many_conversations(workspace: Workspace, settings: An
     with ThreadPoolExecutor(2) as pool:
         counts = list(pool.map(work, ["first", "second"]))
     both = counts[0] + counts[1]
-    assert (both["parcels"], both["events"], both["failed"], both["lost"]) == (CONVERSATIONS, CONVERSATIONS, 0, 0)
-    assert min(count["parcels"] for count in counts) > CONVERSATIONS // 10  # both had work to do
-    assert not BufferedTurn.objects.exists() and not Parcel.objects.exists()
+    assert (both["extraction_batches"], both["events"], both["failed"], both["lost"]) == (
+        CONVERSATIONS,
+        CONVERSATIONS,
+        0,
+        0,
+    )
+    assert min(count["extraction_batches"] for count in counts) > CONVERSATIONS // 10  # both had work to do
+    assert not BufferedTurn.objects.exists() and not ExtractionBatch.objects.exists()
     told = DailyEvent.objects.values_list("scope_id", "content")
     assert sorted(told) == sorted((scope.pk, f"I moved to house number {n}") for n, scope in enumerate(scopes))
 
@@ -64,11 +69,11 @@ def test_the_next_one_is_found_by_an_index(workspace: Workspace) -> None:
     for n in range(300):
         hold(scope, "tea", at=NOW + timedelta(minutes=n))
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE memories_parcel")
+        cursor.execute("ANALYZE memories_extractionbatch")
         values: dict[str, Any] = {"now": NOW + timedelta(days=1), "until": NOW, "claim": uuid4(), "workspace": None}
         cursor.execute("EXPLAIN " + buffer._TAKE.format(narrowed=""), values)
         plan = "\n".join(line for (line,) in cursor.fetchall())
-    assert "Index Scan using parcel_by_due" in plan
+    assert "Index Scan using extraction_batch_by_due" in plan
     assert "Sort" not in plan
 
 
@@ -76,7 +81,7 @@ def worker(stand_still_before: str = "") -> subprocess.Popen[str]:
     environment = os.environ | {
         "DATABASE_URL": database_url(),
         "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMORY_PARCEL_LEASE": "1s",
+        "MEMORY_EXTRACTION_LEASE": "1s",
         "MEMPLATFORM_DATA": "/nonexistent",
     }
     command = [sys.executable, "-m", "tests.buffer.worker", *filter(None, [stand_still_before])]
@@ -93,16 +98,16 @@ def test_a_killed_worker_loses_nothing_and_repeats_nothing(workspace: Workspace,
         while step not in killed.stdout.readline():  # it stands still before its results are committed
             assert killed.poll() is None
         killed.kill()
-    assert (Parcel.objects.count(), DailyEvent.objects.count()) == (3, 0)
+    assert (ExtractionBatch.objects.count(), DailyEvent.objects.count()) == (3, 0)
     time.sleep(1.1)  # the lease
     with worker() as second:
         assert second.wait(60) == 0
     told = sorted(DailyEvent.objects.values_list("content", flat=True))
     assert told == [f"I moved to house number {n}" for n in range(3)]
-    assert not Parcel.objects.exists()
+    assert not ExtractionBatch.objects.exists()
 
 
-def test_what_is_said_while_a_parcel_is_taken_is_never_lost(workspace: Workspace, settings: Any) -> None:
+def test_what_is_said_while_an_extraction_batch_is_taken_is_never_lost(workspace: Workspace, settings: Any) -> None:
     """One conversation, whose turns come in while two workers take whatever they find."""
     settings.MEMORY_QUIET_GAP = timedelta(0)
     settings.MEMORY_EXTRACT_TIME = timedelta(seconds=2)
@@ -127,4 +132,4 @@ def test_what_is_said_while_a_parcel_is_taken_is_never_lost(workspace: Workspace
         worked = list(pool.map(work_all_along, range(2)))
     rest = extraction.extract_ready(timezone.now)["turns"]
     assert sum(worked) + rest == said.result() == 150
-    assert not Parcel.objects.exists()
+    assert not ExtractionBatch.objects.exists()

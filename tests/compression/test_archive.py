@@ -8,7 +8,7 @@ import pytest
 from memories import tasks
 from memories.choices import BufferState, Source
 from memories.consolidation import compression, day_notes
-from memories.models import DailyEvent, Parcel, Scope, Workspace
+from memories.models import DailyEvent, ExtractionBatch, Scope, Workspace
 from memories.models.policy import Policies
 from memories.recall.core_context import notes_of
 from tests.buffer.conversations import say
@@ -115,7 +115,7 @@ def test_a_day_waits_for_its_note_until_all_of_it_is_extracted(api: Api, scope: 
     told(scope, "Mia moved to Hamburg.")
     say(api, "And the cat 年糕 came along to Hamburg.", at=NOW - timedelta(days=1))
     assert archived(scope) == {"scopes": 0, "notes": 0, "by_model": 0, "waiting": 1}
-    Parcel.objects.update(state=BufferState.PARKED, sealed=True)  # it may stay so for good
+    ExtractionBatch.objects.update(state=BufferState.PARKED, sealed=True)  # it may stay so for good
     assert archived(scope)["notes"] == 1
 
 

@@ -9,7 +9,7 @@ from memories.choices import BatchVerb
 from memories.consolidation.compression import drafts
 from memories.entries.draft import Draft
 from memories.lifecycle import access_counting
-from memories.models import Entry, Receipt, Scope, Workspace
+from memories.models import Entry, RecallTrace, Scope, Workspace
 from tests.batches.conftest import applied
 from tests.compression.conftest import LATER, facts
 from tests.conftest import NOW, Api
@@ -46,7 +46,7 @@ def test_a_fact_says_what_rests_on_it(scope: Scope, api: Api) -> None:
 def test_it_says_how_often_it_was_recalled(workspace: Workspace, scope: Scope, api: Api) -> None:
     (fact,) = facts(scope, "Mia lives in Berlin.")
     assert api.get(f"entries/{fact.uid}").json()["times_recalled"] == 0
-    Receipt.objects.create(workspace=workspace, scopes=[], message="?", served=[fact.pk], created_at=NOW)
+    RecallTrace.objects.create(workspace=workspace, scopes=[], message="?", served=[fact.pk], created_at=NOW)
     access_counting.count_served(now=LATER)
     told = api.get(f"entries/{fact.uid}").json()
     assert (told["times_recalled"], told["last_recalled_at"]) == (1, NOW.isoformat().replace("+00:00", "Z"))

@@ -89,7 +89,7 @@ def test_a_drop_only_the_model_speaks_for_waits_for_a_person(scope: Scope, model
     assert live(scope) == set(FACTS) - {"Mia lives in Berlin."}
 
 
-def test_too_much_at_once_is_held_by_the_fuse(scope: Scope, model: FakeModel) -> None:
+def test_too_much_at_once_is_held_by_the_safety_limit(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS)
     passing = [f"test run {n} is on" for n in range(12)]
     facts(scope, *passing, category=Category.TEMP)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memories.entries import daily_events
-from memories.models import Entry, Receipt, Scope, Workspace
+from memories.models import Entry, RecallTrace, Scope, Workspace
 from sessions_app.models import Session
 from tests.conftest import GROUP, NOW, TELEGRAM, make_key
 from tests.sessions.conftest import Talk, clock
@@ -50,7 +50,7 @@ def test_it_works(talk: Talk) -> None:
     for said in ("Prefers short answers", "I moved to Hangzhou"):
         assert said in given["text"]
     assert "good morning" not in given["text"]
-    assert Receipt.objects.get(uid=given["recall_id"]).served
+    assert RecallTrace.objects.get(uid=given["recall_id"]).served
     assert 0 < given["tokens"] <= 4_000
 
 

@@ -157,7 +157,7 @@ def test_what_people_took_out_is_not_found_by_its_meaning(talk: Talk) -> None:
 
 
 @pytest.mark.usefixtures("chatted")
-def test_the_receipt_tells_why(talk: Talk) -> None:
+def test_the_trace_tells_why(talk: Talk) -> None:
     answer = asked(talk, SALARY)
     told = talk.get(f"recalls/{answer['recall_id']}").json()
     (event,) = told["events"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memories.models import Entry, Receipt, Workspace
+from memories.models import Entry, RecallTrace, Workspace
 from sessions_app.models import Session
 from tests.conftest import GROUP, NOW
 from tests.context.test_context import USER, context, know
@@ -110,8 +110,8 @@ def test_an_answer_that_stands_in_the_history_is_no_lack_of_evidence(
         assert (given["memories"], given["events"]) == ([], [])
         assert given["evidence"] == "found" and given["in_history"]
         assert words in given["directives"][0]["instruction"] and words in given["text"]
-        receipt = Receipt.objects.get(uid=given["recall_id"])
-        assert "history" in {row[-1] for row in receipt.candidates["rows"]}
+        trace = RecallTrace.objects.get(uid=given["recall_id"])
+        assert "history" in {row[-1] for row in trace.candidates["rows"]}
     given = context(talk, "what did I tell you about quantum chromodynamics?")
     assert given["directives"] and (given["evidence"] != "none" or words in given["directives"][0]["instruction"])
 
@@ -154,12 +154,12 @@ def test_a_reset_is_known_before_a_model_is_asked(
 ) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(language=language)
     talk.say("the boat sails at noon", at=LATELY)
-    before = Receipt.objects.count()
+    before = RecallTrace.objects.count()
     given = context(talk, message)
     (directive,) = given["directives"]
     assert directive["kind"] == "reset" and reply in given["reply"] and given["reply"] in directive["instruction"]
     assert (given["recall_id"], given["memories"], given["history"], given["text"]) == (None, [], [], "")
-    assert Receipt.objects.count() == before
+    assert RecallTrace.objects.count() == before
     assert len(context(talk, "good morning to you")["history"]) == 2  # asking has cleared nothing
     assert context(talk, "what does /reset do?")["reply"] is None
 

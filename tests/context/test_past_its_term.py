@@ -1,4 +1,4 @@
-"""What is past its term as a memory is told by no leg and in no text (A9)."""
+"""What is past its term as a memory is told by no retriever and in no text (A9)."""
 
 from datetime import timedelta
 from typing import Any

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memories.models import Entry, Receipt, Workspace
+from memories.models import Entry, RecallTrace, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, make_key
 from tests.retrieval import diary
@@ -86,7 +86,7 @@ def test_it_can_be_switched_off(talk: Talk, settings: Any) -> None:
     settings.MEMORY_INCLUDE_SESSION_EVENTS = False
     assert events(talk, "what did we say yesterday?") == []
     assert len(events(talk, "what did we say yesterday?", include_session_events=True)) == 4
-    settings.MEMORY_RECALL_LEGS = []
+    settings.MEMORY_RETRIEVERS = []
     assert events(talk, "what did we say yesterday?", include_session_events=True) == []
 
 
@@ -159,7 +159,7 @@ def test_a_bot_of_another_workspace_finds_nothing(stranger: Workspace) -> None:
 
 
 @pytest.mark.usefixtures("chatted")
-def test_the_receipt_names_them_and_a_memory_that_rests_on_each(talk: Talk) -> None:
+def test_the_trace_names_them_and_a_memory_that_rests_on_each(talk: Talk) -> None:
     answer = asked(talk, "when does the boat leave, as I said yesterday?")
     told = talk.get(f"recalls/{answer['recall_id']}").json()
     assert [event["path"] for event in told["events"]] == [event["path"] for event in answer["events"]]
@@ -167,7 +167,7 @@ def test_the_receipt_names_them_and_a_memory_that_rests_on_each(talk: Talk) -> N
     memory = next(memory for memory in answer["memories"] if memory["id"] == boat["memory"])
     assert "the boat leaves at noon" in memory["content"]
     assert boat["path"] not in answer["context"]  # its words are there already
-    assert Receipt.objects.get(uid=answer["recall_id"]).timings["events"] >= 0
+    assert RecallTrace.objects.get(uid=answer["recall_id"]).timings["events"] >= 0
 
 
 def test_long_messages_are_shortened_and_say_so(talk: Talk) -> None:

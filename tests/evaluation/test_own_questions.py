@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from memories.index.worker import drain
-from memories.models import Entry, Receipt, Workspace
+from memories.models import Entry, RecallTrace, Workspace
 from tests.conftest import Api, make_key
 from tests.evaluation.conftest import evaluate, measured, rows_of_every_table
 
@@ -162,7 +162,7 @@ def test_the_file_is_its_owner_s_and_is_not_written_over(asked: Api, workspace: 
 
 
 def test_an_export_is_of_the_days_asked_for_and_no_larger(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
-    Receipt.objects.filter(message__contains="cat").update(created_at=datetime.fromisoformat("2025-01-01T00:00Z"))
+    RecallTrace.objects.filter(message__contains="cat").update(created_at=datetime.fromisoformat("2025-01-01T00:00Z"))
     assert len(lines(export(workspace, tmp_path / "late.jsonl", "--since", "2025-06-01"))) == 1
     assert len(lines(export(workspace, tmp_path / "one.jsonl", "--most", 1))) == 1
     assert len(lines(export(workspace, tmp_path / "all.jsonl"))) == 2
@@ -177,10 +177,10 @@ def test_a_question_that_needed_no_memory_is_not_exported(asked: Api, workspace:
     ("line", "told"),
     [
         ("no json", "line 1"),
-        ('{"receipt": "r"}', "line 1"),
-        ('{"receipt": "r", "question": "q", "scopes": ["s"], "asked_at": "2025-01-01T00:00:00"}', "zone"),
-        ('{"receipt": "r", "question": "q", "scopes": [], "asked_at": "2025-01-01T00:00Z", "relevant": ["x"]}', "UUID"),
-        ('{"receipt": "r", "question": "q", "scopes": [], "asked_at": "2025-01-01T00:00Z", "relevant": "x"}', "list"),
+        ('{"trace": "r"}', "line 1"),
+        ('{"trace": "r", "question": "q", "scopes": ["s"], "asked_at": "2025-01-01T00:00:00"}', "zone"),
+        ('{"trace": "r", "question": "q", "scopes": [], "asked_at": "2025-01-01T00:00Z", "relevant": ["x"]}', "UUID"),
+        ('{"trace": "r", "question": "q", "scopes": [], "asked_at": "2025-01-01T00:00Z", "relevant": "x"}', "list"),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(workspace: Workspace, tmp_path: Path, line: str, told: str) -> None:

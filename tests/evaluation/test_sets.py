@@ -10,7 +10,7 @@ from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
 from memories.evaluation.ablation import STEPS
 from memories.index import search_rows
-from memories.models import Entry, EntryIndex, Receipt, Workspace
+from memories.models import Entry, EntryIndex, RecallTrace, Workspace
 from tests.evaluation.conftest import CORPUS, QUERIES, evaluate, measured, rows_of_every_table
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +46,7 @@ def test_a_kept_set_is_embedded_once_and_measured_the_same(set_of: SetOf, counti
     assert figures(first) == figures(again) and first["mean"]["recall@5"] == 1.0
     assert counting.texts == embedded == len(CORPUS)
     assert set(Entry.objects.values_list("pk", flat=True)) == entries
-    assert not Receipt.objects.exists()
+    assert not RecallTrace.objects.exists()
 
 
 @pytest.mark.parametrize("change", [{"text": "my cat is called Tiger"}, {"doc_id": "d9"}, {"speaker": "Ann"}])

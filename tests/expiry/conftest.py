@@ -9,7 +9,7 @@ from memories.lifecycle import expiry
 from memories.models import Entry, Scope, Workspace
 from tests.conftest import NOW, make_draft
 
-SAID = ("the parcel came on Tuesday", "我家的猫叫年糕", "a bicycle stands in the hall", "会议改到周四下午")
+SAID = ("the extraction batch came on Tuesday", "我家的猫叫年糕", "a bicycle stands in the hall", "会议改到周四下午")
 
 
 def remember(scope: Scope, *contents: str, days_ago: float = 40, **kwargs: Any) -> list[Entry]:

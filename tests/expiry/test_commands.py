@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memories.consolidation.extraction import _TOLD as TOLD
 from memories.management.told import Bar
-from memories.models import Batch, Entry, Parcel, Scope, Workspace
+from memories.models import Batch, Entry, ExtractionBatch, Scope, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_key, make_scope
 from tests.expiry.conftest import SAID, expire, live, remember
 
@@ -89,22 +89,22 @@ def test_people_read_plain_words(workspace: Workspace, scope: Scope) -> None:
 def test_extract_counts_first_and_works_on_one_workspace_alone(workspace: Workspace, stranger: Workspace) -> None:
     for owner in (workspace, stranger):
         Api(make_key(owner)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
-    assert said("extract", "--dry-run") == {"parcels": 0}  # it has not been quiet for long enough
+    assert said("extract", "--dry-run") == {"extraction_batches": 0}  # it has not been quiet for long enough
     for everything in ("--all", "--now"):  # the shorter word of before, which is understood still
-        assert said("extract", "--dry-run", everything) == {"parcels": 2}
+        assert said("extract", "--dry-run", everything) == {"extraction_batches": 2}
     counts = said("extract", "--all", "--workspace", workspace.name)
-    assert (counts["sealed"], counts["parcels"]) == (1, 1)
-    assert Parcel.objects.get().workspace == stranger
+    assert (counts["sealed"], counts["extraction_batches"]) == (1, 1)
+    assert ExtractionBatch.objects.get().workspace == stranger
 
 
 def test_extract_works_as_if_it_were_another_time(workspace: Workspace) -> None:
     at = timezone.now()
     Api(make_key(workspace)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
-    for minutes, parcels in ((2, 0), (4, 1)):
+    for minutes, batches in ((2, 0), (4, 1)):
         moment = (at + timedelta(minutes=minutes)).isoformat()
-        assert said("extract", "--dry-run", "--now", moment) == {"parcels": parcels}
-        assert said("extract", "--now", moment)["parcels"] == parcels
-    assert not Parcel.objects.exists()
+        assert said("extract", "--dry-run", "--now", moment) == {"extraction_batches": batches}
+        assert said("extract", "--now", moment)["extraction_batches"] == batches
+    assert not ExtractionBatch.objects.exists()
 
 
 def test_extract_tries_again_what_was_parked_and_goes_on_until_nothing_is_due(
@@ -112,20 +112,20 @@ def test_extract_tries_again_what_was_parked_and_goes_on_until_nothing_is_due(
 ) -> None:
     settings.MEMORY_EXTRACT_TIME = timedelta(0)  # a run has had its time before it begins
     Api(make_key(workspace)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
-    Parcel.objects.update(state="parked", sealed=True)
-    assert said("extract", "--all", "--dry-run") == {"parcels": 0}
-    assert said("extract", "--retry-parked", "--dry-run") == {"parcels": 1}
+    ExtractionBatch.objects.update(state="parked", sealed=True)
+    assert said("extract", "--all", "--dry-run") == {"extraction_batches": 0}
+    assert said("extract", "--retry-parked", "--dry-run") == {"extraction_batches": 1}
     assert said("extract", "--retry-parked") == {"retried": 1} | dict.fromkeys(TOLD, 0)
-    assert Parcel.objects.get().state == "waiting"
+    assert ExtractionBatch.objects.get().state == "waiting"
     settings.MEMORY_EXTRACT_TIME = timedelta(seconds=50)
-    assert said("extract")["parcels"] == 1
+    assert said("extract")["extraction_batches"] == 1
 
 
 @pytest.mark.parametrize("work", ["sweep", "flush", "clean"])
 def test_the_work_of_conversations_is_counted_first(workspace: Workspace, work: str) -> None:
     Api(make_key(workspace)).post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "Noted."})
     later = timezone.now() + timedelta(days=1 if work == "flush" else 40)
-    Parcel.objects.all().delete()
+    ExtractionBatch.objects.all().delete()
     if work == "clean":
         said("sessions", "sweep", "--now", later.isoformat())
     counted = said("sessions", work, "--dry-run", "--now", later.isoformat())
@@ -138,10 +138,10 @@ def test_the_work_of_conversations_is_counted_first(workspace: Workspace, work: 
 @pytest.mark.parametrize("total", [3, 0])
 def test_a_person_at_a_terminal_sees_how_far_it_is(total: int, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    bar = Bar(total, "parcels", "parked")
-    bar({"parcels": 1, "turns": 40})
-    bar.move_on({"parcels": 1, "parked": 1})
-    bar({"parcels": 1})
+    bar = Bar(total, "extraction_batches", "parked")
+    bar({"extraction_batches": 1, "turns": 40})
+    bar.move_on({"extraction_batches": 1, "parked": 1})
+    bar({"extraction_batches": 1})
     bar.end()
     shown = capsys.readouterr().err
     assert shown == (

@@ -16,7 +16,7 @@ from memories.entries import Edit
 from memories.exceptions import NothingToUndo
 from memories.index import worker
 from memories.lifecycle import expiry, purge
-from memories.models import Batch, BatchChange, Change, Entry, Link, Receipt, Scope, Slot, Workspace
+from memories.models import Batch, BatchChange, Change, Entry, Link, RecallTrace, Scope, Slot, Workspace
 from tests.admin.conftest import enter, make_user
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
 from tests.expiry.conftest import expire, live, remember
@@ -61,7 +61,7 @@ def furnish(scope: Scope) -> Entry:
     Link.objects.create(
         workspace=scope.workspace, from_entry=entry, to_entry=other, kind=LinkKind.ALIKE, created_at=NOW
     )
-    Receipt.objects.create(
+    RecallTrace.objects.create(
         workspace=scope.workspace, scopes=[scope.pk], message=f"where is my {WORD}?", note=WORD, served=[entry.pk],
         created_at=NOW - timedelta(days=1), query={"topic": WORD}, timings={"total": 12.0},
     )  # fmt: skip
@@ -79,13 +79,13 @@ def test_nothing_of_it_is_left_but_numbers(workspace: Workspace, scope: Scope) -
     done = approve(Batch.objects.get(name="purge"))
     assert everywhere(WORD) == {}
     assert not Entry.objects.exists()
-    for table in ("entryaccess", "entryvector", "entryindex", "staleentry", "slot", "link"):
+    for table in ("entryaccess", "entryvector", "entryindex", "indexqueueitem", "slot", "link"):
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT count(*) FROM memories_{table}")
             assert cursor.fetchone() == (0,), table
     assert not Change.objects.filter(table_name__in=["memories_entry", "memories_slot", "memories_link"]).exists()
-    receipt = Receipt.objects.get()
-    assert (receipt.served, receipt.timings, receipt.message) == ([entry.pk], {"total": 12.0}, "")
+    trace = RecallTrace.objects.get()
+    assert (trace.served, trace.timings, trace.message) == ([entry.pk], {"total": 12.0}, "")
     assert (done.state, done.counts) == ("applied", {"purge": 2})
     assert set(BatchChange.objects.filter(batch=done).values_list("entry", "state")) == {(None, "applied")}
     assert Batch.objects.get(name="expire").counts == {"expire": 2}
@@ -94,7 +94,7 @@ def test_nothing_of_it_is_left_but_numbers(workspace: Workspace, scope: Scope) -
 
 def test_it_waits_for_a_person_who_is_told_that_there_is_no_undo(workspace: Workspace, scope: Scope) -> None:
     ann = enter(make_user("ann", workspace=workspace, is_staff=True))
-    remember(scope, "the parcel came on Tuesday")
+    remember(scope, "the extraction batch came on Tuesday")
     expire(workspace)
     propose(workspace)
     done = Batch.objects.get(name="purge")
@@ -112,7 +112,7 @@ def test_it_waits_for_a_person_who_is_told_that_there_is_no_undo(workspace: Work
 
 
 def test_no_bot_approves_what_has_no_undo(workspace: Workspace, scope: Scope) -> None:
-    remember(scope, "the parcel came on Tuesday")
+    remember(scope, "the extraction batch came on Tuesday")
     expire(workspace)
     propose(workspace)
     done = Batch.objects.get(name="purge")
@@ -126,14 +126,14 @@ def _page(client: Client, done: Batch, what: str) -> str:
 
 def test_switched_off_nothing_is_proposed(workspace: Workspace, scope: Scope, settings: Any) -> None:
     settings.MEMORY_JOB_PURGE = False
-    remember(scope, "the parcel came on Tuesday")
+    remember(scope, "the extraction batch came on Tuesday")
     expire(workspace)
     assert propose(workspace) == {"scopes": 0, "entries": 0}
     assert not Batch.objects.filter(name="purge").exists()
 
 
 def test_only_what_has_been_expired_for_its_grace_is_proposed(workspace: Workspace, scope: Scope) -> None:
-    remember(scope, "the parcel came on Tuesday")
+    remember(scope, "the extraction batch came on Tuesday")
     remember(scope, "still in use", days_ago=1, type=EntryType.USER_EXPLICIT, source=Source.TOOL)
     expire(workspace)
     assert propose(workspace, GRACE_OVER - timedelta(seconds=1))["entries"] == 0
@@ -141,7 +141,7 @@ def test_only_what_has_been_expired_for_its_grace_is_proposed(workspace: Workspa
 
 
 def test_what_people_took_out_stays_so_that_no_machine_writes_it_again(workspace: Workspace, scope: Scope) -> None:
-    (wrong,) = remember(scope, "the parcel came on Tuesday", days_ago=1)
+    (wrong,) = remember(scope, "the extraction batch came on Tuesday", days_ago=1)
     bulk_actions.expire_chosen([wrong], now=NOW, actor="user:ann", reason="wrong")
     assert propose(workspace)["entries"] == 0
     again = make_draft(scope, wrong.content, source=Source.EXTRACTION, type=EntryType.FACT, tier=2)
@@ -149,7 +149,7 @@ def test_what_people_took_out_stays_so_that_no_machine_writes_it_again(workspace
 
 
 def test_what_was_restored_or_taken_out_by_people_meanwhile_is_left(workspace: Workspace, scope: Scope) -> None:
-    first, second = remember(scope, "the parcel came on Tuesday", "会议改到周四下午")
+    first, second = remember(scope, "the extraction batch came on Tuesday", "会议改到周四下午")
     expire(workspace)
     propose(workspace)
     expiry.restore_all(Batch.objects.filter(name="expire"), term=None, now=GRACE_OVER, actor="user:ann", reason="r")
@@ -169,7 +169,7 @@ def test_what_it_had_taken_the_place_of_does_not_come_back(workspace: Workspace,
 
 
 def test_a_newer_proposal_takes_the_place_of_an_older_one(workspace: Workspace, scope: Scope) -> None:
-    remember(scope, "the parcel came on Tuesday")
+    remember(scope, "the extraction batch came on Tuesday")
     expire(workspace)
     for night in (1, 2):
         propose(workspace, run=f"purge:1:{night}")

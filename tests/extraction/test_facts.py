@@ -7,7 +7,7 @@ import pytest
 from channels_app.models import Channel
 from memories import batches, entries
 from memories.choices import BatchState
-from memories.models import Batch, DailyEvent, Entry, Parcel, Workspace
+from memories.models import Batch, DailyEvent, Entry, ExtractionBatch, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import GROUP, NOW, Api
 from tests.extraction.conftest import answering, fact
@@ -36,7 +36,7 @@ def test_it_works(api: Api, model: FakeModel) -> None:
         )
     ]
     counts = extract()
-    assert (counts["parcels"], counts["facts"], counts["events"], counts["calls"]) == (1, 2, 1, 1)
+    assert (counts["extraction_batches"], counts["facts"], counts["events"], counts["calls"]) == (1, 2, 1, 1)
     assert facts() == {"telegram:direct_u42": ["米娅的猫叫年糕。", "用户住在杭州。"]}
     cat = Entry.objects.get(content__contains="年糕。", type="fact")
     turn = Entry.objects.get(type="chat_turn")
@@ -248,13 +248,13 @@ def test_a_batch_for_each_scope_can_be_looked_at_and_taken_back(api: Api, model:
     assert Entry.objects.filter(type="fact", archived_at__isnull=False).count() == 1
 
 
-def test_facts_days_and_the_end_of_the_parcel_are_one(api: Api, model: FakeModel) -> None:
+def test_facts_days_and_the_end_of_the_extraction_batch_are_one(api: Api, model: FakeModel) -> None:
     say(api, "I moved to Hangzhou", "Noted.", slots={"speaker": "Amy"})
     model.otherwise = answering(fact("Amy moved to Hangzhou.", "Hangzhou"), summary="Amy moved to Hangzhou.")
     type(Entry.objects.get().scope).objects.update(frozen=True)
     assert extract()["failed"] == 1
     assert (Entry.objects.filter(type="fact").count(), Batch.objects.count(), DailyEvent.objects.count()) == (0, 0, 0)
-    assert Parcel.objects.count() == 1
+    assert ExtractionBatch.objects.count() == 1
 
 
 def test_a_conversation_over_midnight_is_told_day_by_day(api: Api, model: FakeModel) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from memories.choices import BufferState
 from memories.consolidation import buffer, extraction
-from memories.models import Batch, Entry, Parcel, Spend, Workspace
+from memories.models import Batch, Entry, ExtractionBatch, Spend, Workspace
 from tests.buffer.conversations import QUIET, extract, held, say, told
 from tests.conftest import NOW, TELEGRAM, Api
 from tests.extraction.conftest import answering, fact
@@ -18,24 +18,26 @@ GOOD = answering(fact("Amy moved to Hangzhou.", "Hangzhou"))
 
 
 @pytest.fixture
-def parcel(api: Api, model: FakeModel) -> Parcel:
+def batch(api: Api, model: FakeModel) -> ExtractionBatch:
     say(api, "I moved to Hangzhou", "Noted.", slots={"speaker": "Amy"})
-    return Parcel.objects.get()
+    return ExtractionBatch.objects.get()
 
 
-def test_without_a_model_days_are_told_and_no_facts_are_made(parcel: Parcel, settings: Any, model: FakeModel) -> None:
+def test_without_a_model_days_are_told_and_no_facts_are_made(
+    batch: ExtractionBatch, settings: Any, model: FakeModel
+) -> None:
     settings.MEMORY_LLM_BASE_URL = ""
     assert extract()["events"] == 1
     assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
     assert (Entry.objects.filter(type="fact").count(), model.calls) == (0, 0)
 
 
-def test_a_budget_of_nothing_is_no_model(parcel: Parcel, settings: Any, model: FakeModel) -> None:
+def test_a_budget_of_nothing_is_no_model(batch: ExtractionBatch, settings: Any, model: FakeModel) -> None:
     settings.MEMORY_LLM_DAILY_TOKENS = 0
     assert (extract()["events"], model.calls, held()) == (1, 0, [])
 
 
-def test_an_answer_with_a_message_it_was_not_shown_is_corrected(parcel: Parcel, model: FakeModel) -> None:
+def test_an_answer_with_a_message_it_was_not_shown_is_corrected(batch: ExtractionBatch, model: FakeModel) -> None:
     stray = {"content": "Amy moved.", "category": "event", "importance": 0.5, "messages": ["m1", "m99"]}
     model.script = [{"facts": [stray], "summary": ""}, GOOD]
     assert extract()["calls"] == 2
@@ -43,17 +45,17 @@ def test_an_answer_with_a_message_it_was_not_shown_is_corrected(parcel: Parcel, 
     assert Entry.objects.get(type="fact").content == "Amy moved to Hangzhou."
 
 
-def test_an_answer_that_stays_unusable_parks_its_turns_with_the_error(parcel: Parcel, model: FakeModel) -> None:
+def test_an_answer_that_stays_unusable_parks_its_turns_with_the_error(batch: ExtractionBatch, model: FakeModel) -> None:
     model.otherwise = "I would rather not."
     counts = extract()
-    assert (counts["parked"], counts["parcels"], model.calls) == (1, 0, 3)
-    parcel.refresh_from_db()
-    assert (parcel.state, parcel.error) == (
+    assert (counts["parked"], counts["extraction_batches"], model.calls) == (1, 0, 3)
+    batch.refresh_from_db()
+    assert (batch.state, batch.error) == (
         BufferState.PARKED,
         "AnswerInvalid: The model's answer cannot be used: there is no JSON object in it",
     )
     assert (held(), told()) == ([["I moved to Hangzhou", "Noted."]], {})
-    assert extract(NOW + timedelta(days=2))["parcels"] == 0  # until the operator says so
+    assert extract(NOW + timedelta(days=2))["extraction_batches"] == 0  # until the operator says so
 
 
 STRAY = {"content": "Amy moved.", "category": "event", "importance": 0.5, "messages": ["m1", "m99"]}
@@ -62,7 +64,9 @@ PARTLY = {"facts": [STRAY, MOVED], "summary": "Amy moved to Hangzhou."}
 
 
 @pytest.mark.parametrize("last", [PARTLY, "I would rather not."], ids=["to the end", "and then nothing"])
-def test_a_fact_that_stays_unusable_does_not_hold_up_the_others(parcel: Parcel, model: FakeModel, last: Any) -> None:
+def test_a_fact_that_stays_unusable_does_not_hold_up_the_others(
+    batch: ExtractionBatch, model: FakeModel, last: Any
+) -> None:
     model.script = [PARTLY, PARTLY, last]
     counts = extract()
     assert (counts["facts"], counts["refused"], counts["parked"], model.calls) == (1, 1, 0, 3)
@@ -72,7 +76,7 @@ def test_a_fact_that_stays_unusable_does_not_hold_up_the_others(parcel: Parcel, 
     assert Spend.objects.get().failures == 3
 
 
-def test_a_corrected_answer_is_taken_whole(parcel: Parcel, model: FakeModel) -> None:
+def test_a_corrected_answer_is_taken_whole(batch: ExtractionBatch, model: FakeModel) -> None:
     model.script = [PARTLY, {"facts": [MOVED], "summary": ""}]
     counts = extract()
     assert (counts["facts"], counts.get("refused", 0), model.calls) == (1, 0, 2)
@@ -84,7 +88,7 @@ def test_a_corrected_answer_is_taken_whole(parcel: Parcel, model: FakeModel) -> 
     ids=["no fact is right", "its summary is too long", "it has no summary"],
 )
 def test_where_more_is_wrong_than_some_of_the_facts_all_of_it_is_parked(
-    parcel: Parcel, model: FakeModel, answer: Any
+    batch: ExtractionBatch, model: FakeModel, answer: Any
 ) -> None:
     model.otherwise = answer
     counts = extract()
@@ -92,22 +96,22 @@ def test_where_more_is_wrong_than_some_of_the_facts_all_of_it_is_parked(
     assert held() == [["I moved to Hangzhou", "Noted."]]
 
 
-def test_a_model_that_is_down_is_waited_for(parcel: Parcel, model: FakeModel) -> None:
+def test_a_model_that_is_down_is_waited_for(batch: ExtractionBatch, model: FakeModel) -> None:
     model.otherwise = Reply(status=503)
     at, tries = NOW + QUIET, 0
     while at < NOW + timedelta(hours=6):
         tries += extract(at).get("waiting", 0)
         at += timedelta(minutes=1)
     assert 5 < tries < 15  # ever later, at least every hour
-    parcel.refresh_from_db()
-    assert (parcel.state, parcel.attempts) == (BufferState.WAITING, tries)
-    assert parcel.error == "ModelFailed: The model gave no answer: The model's endpoint answered 503."
+    batch.refresh_from_db()
+    assert (batch.state, batch.attempts) == (BufferState.WAITING, tries)
+    assert batch.error == "ModelFailed: The model gave no answer: The model's endpoint answered 503."
     model.otherwise = GOOD
     assert extract(NOW + timedelta(hours=7))["facts"] == 1
     assert held() == []
 
 
-def test_one_that_is_down_for_a_day_parks_the_turns_for_all_to_see(parcel: Parcel, model: FakeModel) -> None:
+def test_one_that_is_down_for_a_day_parks_the_turns_for_all_to_see(batch: ExtractionBatch, model: FakeModel) -> None:
     model.otherwise = Reply(status=401)
     at, counts = NOW + QUIET, [0, 0]
     while not counts[1]:
@@ -118,7 +122,7 @@ def test_one_that_is_down_for_a_day_parks_the_turns_for_all_to_see(parcel: Parce
     assert held() == [["I moved to Hangzhou", "Noted."]]
 
 
-def test_a_machine_that_was_off_for_days_does_not_park_what_it_finds(parcel: Parcel, model: FakeModel) -> None:
+def test_a_machine_that_was_off_for_days_does_not_park_what_it_finds(batch: ExtractionBatch, model: FakeModel) -> None:
     model.otherwise = Reply(status=503)
     counts = extract(NOW + timedelta(days=3))
     assert (counts["waiting"], counts["parked"]) == (1, 0)
@@ -133,38 +137,38 @@ def test_a_run_does_not_go_on_with_a_model_that_is_down(api: Api, model: FakeMod
 
 
 def test_when_the_budget_is_spent_turns_wait_for_midnight(
-    parcel: Parcel, model: FakeModel, settings: Any, workspace: Workspace
+    batch: ExtractionBatch, model: FakeModel, settings: Any, workspace: Workspace
 ) -> None:
     Workspace.objects.update(time_zone="Asia/Shanghai")
     settings.MEMORY_LLM_DAILY_TOKENS = 100
     assert extract()["waiting"] == 1
     assert model.calls == 0
-    parcel.refresh_from_db()
+    batch.refresh_from_db()
     midnight = datetime(2026, 3, 1, 16, 0, tzinfo=UTC)
-    assert (parcel.state, parcel.due_at, parcel.attempts) == (BufferState.WAITING, midnight, 0)
-    assert parcel.error.startswith("BudgetSpent:")
+    assert (batch.state, batch.due_at, batch.attempts) == (BufferState.WAITING, midnight, 0)
+    assert batch.error.startswith("BudgetSpent:")
     assert Spend.objects.get().refused == 1
     settings.MEMORY_LLM_DAILY_TOKENS = 100_000
     model.script = [GOOD]
-    assert extract(midnight - timedelta(seconds=1))["parcels"] == 0
+    assert extract(midnight - timedelta(seconds=1))["extraction_batches"] == 0
     assert extract(midnight)["facts"] == 1
 
 
-def test_a_claim_outlasts_the_longest_question(parcel: Parcel, model: FakeModel, settings: Any) -> None:
+def test_a_claim_outlasts_the_longest_question(batch: ExtractionBatch, model: FakeModel, settings: Any) -> None:
     settings.MEMORY_LLM_TOTAL_SECONDS = 600.0
     assert buffer.claim_next(now=NOW + QUIET) is not None
     assert buffer.claim_next(now=NOW + QUIET + timedelta(minutes=14)) is None
     assert buffer.claim_next(now=NOW + QUIET + timedelta(minutes=15)) is not None
 
 
-def test_answers_that_come_too_late_are_stored_by_nobody(parcel: Parcel, model: FakeModel) -> None:
-    """Somebody else took the parcel, or dropped it, while the model was thinking."""
+def test_answers_that_come_too_late_are_stored_by_nobody(batch: ExtractionBatch, model: FakeModel) -> None:
+    """Somebody else took the extraction batch, or dropped it, while the model was thinking."""
 
     tell = extraction.tell
 
     def told_late(*args: Any, **kwargs: Any) -> Any:
         result = tell(*args, **kwargs)
-        Parcel.objects.all().delete()
+        ExtractionBatch.objects.all().delete()
         return result
 
     model.script = [GOOD]

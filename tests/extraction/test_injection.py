@@ -10,7 +10,7 @@ import pytest
 
 from memories import batches, entries
 from memories.choices import BatchState, BatchVerb
-from memories.models import Batch, BatchChange, DailyEvent, Entry, Parcel, Scope, Workspace
+from memories.models import Batch, BatchChange, DailyEvent, Entry, ExtractionBatch, Scope, Workspace
 from tests.buffer.conversations import QUIET, extract, say
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_scope
 from tests.llm.fake_server import Asked, FakeModel
@@ -92,7 +92,7 @@ def test_an_order_deletes_nothing_wherever_it_stands(
     say(api, said, "No.", slots=slots)
     model.otherwise = obeying(order)
     extract()
-    assert not Parcel.objects.exists()
+    assert not ExtractionBatch.objects.exists()
     assert state(own)[: len(before)] == before  # nothing was retired, changed, or even touched
     assert [state(scope) for scope in others] == elsewhere
     new = Entry.objects.filter(scope=own, pk__gt=before[-1][0]).exclude(type="chat_turn")

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memories.choices import BufferState
-from memories.models import ModelHealth, Parcel
+from memories.models import ExtractionBatch, ModelHealth
 from tests.admin.conftest import enter, make_user
 from tests.buffer.conversations import QUIET, extract, say
 from tests.conftest import NOW, Api
@@ -43,12 +43,12 @@ def test_home_tells_of_it_with_its_error_and_who_waits(down: FakeModel) -> None:
 
 
 def test_parked_conversations_wait_for_it_too(down: FakeModel) -> None:
-    Parcel.objects.update(state=BufferState.PARKED)
+    ExtractionBatch.objects.update(state=BufferState.PARKED)
     assert "1 conversation waits for it" in item(owner()).hint
 
 
 def test_operators_of_a_workspace_are_told_too_but_not_of_others_conversations(down: FakeModel) -> None:
-    workspace = Parcel.objects.get().workspace
+    workspace = ExtractionBatch.objects.get().workspace
     shown = item(enter(make_user("alice", workspace=workspace, is_staff=True)))
     assert "answered 503" in shown.hint and "conversation" not in shown.hint
 

@@ -150,9 +150,9 @@ def test_one_conversation_that_would_replace_many_asks_first(talk: Any) -> None:
     assert len(live()) == 22
 
 
-def test_what_the_fuse_holds_is_what_would_be_replaced_and_not_what_is_new(talk: Any, settings: Any) -> None:
+def test_what_the_safety_limit_holds_is_what_would_be_replaced_and_not_what_is_new(talk: Any, settings: Any) -> None:
     """Models that replace too much in thirty days: from then on a person decides, and nothing else waits for that."""
-    settings.MEMORY_FUSE_ROWS, settings.MEMORY_FUSE_WINDOW_SHARE = 1, 0.0
+    settings.MEMORY_SAFETY_LIMIT_ROWS, settings.MEMORY_SAFETY_LIMIT_WINDOW_SHARE = 1, 0.0
     talk(fact("The port of staging is 8080."))
     assert talk(fact("The port of staging is 9090."), at=LATER)["replaced"] == 1
     counts = talk(fact("The port of staging is 7070."), fact("米娅住在杭州。"), at=LATER + QUIET * 2)

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memories.consolidation import buffer
-from memories.models import Batch, DailyEvent, Entry, Parcel, Scope, Workspace
+from memories.models import Batch, DailyEvent, Entry, ExtractionBatch, Scope, Workspace
 from tests.conftest import NOW, make_scope
 from tests.llm.fake_server import Asked, FakeModel, plausible
 from tests.processes import database_url
@@ -69,11 +69,11 @@ def test_two_workers_share_many_memories_that_fill_at_once(workspace: Workspace)
         model.error_rate = 0.05
         with worker(model) as first, worker(model) as second:
             assert (first.wait(300), second.wait(300)) == (0, 0)
-        while Parcel.objects.exclude(state="parked").exists():  # what failed rests for a minute
-            Parcel.objects.update(due_at=timezone.now())
+        while ExtractionBatch.objects.exclude(state="parked").exists():  # what failed rests for a minute
+            ExtractionBatch.objects.update(due_at=timezone.now())
             with worker(model) as third:
                 assert third.wait(60) == 0
-    assert not Parcel.objects.exists()
+    assert not ExtractionBatch.objects.exists()
     assert facts() == sorted((scope.pk, f"I moved to house number {n}") for n, scope in enumerate(scopes))
     assert Batch.objects.count() == DailyEvent.objects.count() == SCOPES
 
@@ -90,9 +90,14 @@ def test_a_killed_worker_loses_nothing_and_repeats_nothing(workspace: Workspace,
             while step not in killed.stdout.readline():
                 assert killed.poll() is None
             killed.kill()
-        assert (Parcel.objects.count(), facts(), DailyEvent.objects.count(), Batch.objects.count()) == (3, [], 0, 0)
-        assert Parcel.objects.filter(state="claimed").update(due_at=timezone.now())  # the lease is over
+        assert (ExtractionBatch.objects.count(), facts(), DailyEvent.objects.count(), Batch.objects.count()) == (
+            3,
+            [],
+            0,
+            0,
+        )
+        assert ExtractionBatch.objects.filter(state="claimed").update(due_at=timezone.now())  # the lease is over
         with worker(model) as second:
             assert second.wait(60) == 0
     assert facts() == [(scope.pk, f"I moved to house number {n}") for n in range(3)]
-    assert (DailyEvent.objects.count(), Batch.objects.count(), Parcel.objects.count()) == (3, 3, 0)
+    assert (DailyEvent.objects.count(), Batch.objects.count(), ExtractionBatch.objects.count()) == (3, 3, 0)

@@ -14,7 +14,7 @@ from werkzeug import Request, Response
 from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
 from memories.index import worker
-from memories.models import EmbeddingModel, EntryIndex, EntryVector, StaleEntry
+from memories.models import EmbeddingModel, EntryIndex, EntryVector, IndexQueueItem
 from tests.conftest import TELEGRAM, Api
 
 pytestmark = pytest.mark.django_db
@@ -115,7 +115,7 @@ def test_a_broken_embedder_degrades_recall_and_no_more(api: Api, settings: Any, 
     assert answer["memories"][0]["why"]["vector"] is None
     save(api, "my dog is called Bello")
     assert worker.drain(now=timezone.now()) == 1
-    assert StaleEntry.objects.get().failures == 1
+    assert IndexQueueItem.objects.get().failures == 1
     assert contents(ask(api, "what is my dog called?"))[0] == "my dog is called Bello"
 
 
@@ -174,7 +174,7 @@ def test_a_text_the_embedder_chokes_on_does_not_hold_up_the_others(api: Api, set
     assert EntryVector.objects.count() == 0
     worker.drain(now=now + timedelta(minutes=1))
     assert sorted(EntryVector.objects.values_list("entry__content", flat=True)) == ["apples are red", "plums are blue"]
-    assert StaleEntry.objects.get().entry.content == "this is poison"
+    assert IndexQueueItem.objects.get().entry.content == "this is poison"
 
 
 def test_what_failed_is_tried_again_ever_more_rarely(api: Api, settings: Any) -> None:
@@ -185,13 +185,13 @@ def test_what_failed_is_tried_again_ever_more_rarely(api: Api, settings: Any) ->
     for _try in range(12):
         assert worker.drain(now=now) == 1
         embeddings.forget()
-        stale = StaleEntry.objects.get()
+        stale = IndexQueueItem.objects.get()
         waits.append((stale.retry_at - now).total_seconds())
         now = stale.retry_at
     assert waits == sorted(waits) and waits[0] < 60 and waits[-1] == 600
     use(settings, Deterministic)
     worker.drain(now=now)
-    assert not StaleEntry.objects.exists() and EntryIndex.objects.get().embedding
+    assert not IndexQueueItem.objects.exists() and EntryIndex.objects.get().embedding
 
 
 def test_a_model_whose_dimension_changed_is_embedded_anew(api: Api, settings: Any) -> None:

@@ -63,8 +63,8 @@ def test_a_web_worker_killed_in_a_write_leaves_nothing_of_it_and_it_may_be_sent_
     load.say("before", "an earlier turn that was acknowledged")
     with load.running(writers=1):
         until(lambda: load.acknowledged[1:], 20)
-        with holding(house, "memories_staleentry"):  # the last it writes: events and entries are written by then
-            until(lambda: waiting_to_write(house, "memories_staleentry"), 20)
+        with holding(house, "memories_indexqueueitem"):  # the last it writes: events and entries are written by then
+            until(lambda: waiting_to_write(house, "memories_indexqueueitem"), 20)
             for pid in house.pids("web"):
                 os.kill(pid, signal.SIGKILL)
             until(lambda: load.refused, 20)
@@ -93,21 +93,21 @@ def test_a_web_worker_killed_under_load_loses_nothing_it_acknowledged(house: Hou
 
 
 def test_a_batch_of_a_killed_embedder_is_taken_over_when_its_lease_is_over(house: House) -> None:
-    until(lambda: house.ask("SELECT count(*) FROM memories_staleentry") == [0], 30)
+    until(lambda: house.ask("SELECT count(*) FROM memories_indexqueueitem") == [0], 30)
     with holding(house, "memories_entryvector"):
         assert house.post("turns", turn("embedded", "words that wait for their vector")).status == 201
         until(lambda: waiting_to_write(house, "memories_entryvector"), 20)
         (victim,) = house.pids("embedder")
         os.kill(victim, signal.SIGKILL)
         until(lambda: not postmaster.is_alive(victim), 10)
-    leased = "SELECT retry_at - now() FROM memories_staleentry WHERE retry_at > now()"
+    leased = "SELECT retry_at - now() FROM memories_indexqueueitem WHERE retry_at > now()"
     (left,) = house.ask(leased)
     assert timedelta(minutes=1) < left <= timedelta(minutes=2)
     with psycopg.connect(postgres.url(house.data)) as connection:  # those two minutes pass
-        connection.execute("UPDATE memories_staleentry SET retry_at = retry_at - interval '2 minutes'")
+        connection.execute("UPDATE memories_indexqueueitem SET retry_at = retry_at - interval '2 minutes'")
     vectors = "SELECT count(*) FROM memories_entryvector JOIN memories_entry e ON e.id = entry_id WHERE content LIKE %s"
     until(lambda: house.ask(vectors, "%wait for their vector%") == [1], 30)
-    until(lambda: house.ask("SELECT count(*) FROM memories_staleentry") == [0], 10)
+    until(lambda: house.ask("SELECT count(*) FROM memories_indexqueueitem") == [0], 10)
 
 
 # the database

@@ -8,7 +8,7 @@ import pytest
 from memories import entries
 from memories.choices import ScopeKind
 from memories.index import worker
-from memories.models import Entry, Receipt, Scope, Workspace
+from memories.models import Entry, RecallTrace, Scope, Workspace
 from memories.recall.self_questions import asks_about_asker
 from tests.conftest import NOW, make_draft, make_key
 from tests.groups.members import address, chat
@@ -138,14 +138,14 @@ def test_messages_of_others_are_weak_and_named_as_well(talk: Talk) -> None:
     assert mine["evidence"] == "found" and "Ben:" not in mine["context"]
 
 
-def test_a_receipt_tells_who_said_it(talk: Talk) -> None:
+def test_a_trace_tells_who_said_it(talk: Talk) -> None:
     say(talk, "ben", "I am allergic to peanuts", sender_name="Ben", slots={"mood": "worried"})
     asked = ask(talk, "ann", "am I allergic to peanuts?")
     told = talk.get(f"recalls/{asked['recall_id']}").json()
     assert (told["memories"][0]["sender"], told["memories"][0]["sender_name"]) == ("ben", "Ben")
     assert told["memories"][0]["slots"]["mood"] == "worried"
     assert told["evidence"]["about_asker"] is True
-    assert Receipt.objects.get().query["asker"] == "ann"
+    assert RecallTrace.objects.get().query["asker"] == "ann"
 
 
 def test_an_answer_of_a_moment_ago_is_not_given_to_another_member(talk: Talk, workspace: Workspace) -> None:

@@ -146,7 +146,7 @@ def test_compression_touches_only_what_was_laid_before_it_and_once(
 def test_the_worst_it_can_do_is_to_drop_what_it_was_shown(
     model: FakeModel, workspace: Workspace, now: datetime
 ) -> None:
-    """Which is a plan: the fuse of the batch holds it (F4)."""
+    """Which is a plan: the safety limit of the batch holds it (F4)."""
     model.otherwise = NOTHING | {"drop": ["f1", "f2"], "delete_all": True}
     value = compress(workspace, now)
     assert value == schemas.Compression.model_construct(keep=[], merge=[], drop=["f1", "f2"])

@@ -11,7 +11,7 @@ from django.db import connection
 from memories import entries
 from memories.entries.draft import Draft
 from memories.exceptions import InvalidDraft, ScopeFrozen
-from memories.models import Change, Entry, EntryIndex, Scope, ScopeTerm, StaleEntry, Workspace
+from memories.models import Change, Entry, EntryIndex, IndexQueueItem, Scope, ScopeTerm, Workspace
 from memories.models.change import acting
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -47,7 +47,7 @@ def test_one_draft_that_cannot_be_stored_keeps_all_of_them_out(
     with pytest.raises(InvalidDraft) as refused:
         entries.remember_many([good, replace(good, **broken)], now=NOW, actor="bot:test")
     assert refused.value.field == field
-    for table in (Entry, EntryIndex, ScopeTerm, StaleEntry):
+    for table in (Entry, EntryIndex, ScopeTerm, IndexQueueItem):
         assert not table.objects.exists()
 
 
@@ -60,7 +60,7 @@ def test_a_failure_half_way_leaves_nothing_behind(scope: Scope, monkeypatch: pyt
         entries.remember(make_draft(scope, "a good memory"), now=NOW, actor="bot:test")
     scope.refresh_from_db()
     assert scope.version == scope.entry_count == 0
-    for table in (Entry, EntryIndex, ScopeTerm, StaleEntry):
+    for table in (Entry, EntryIndex, ScopeTerm, IndexQueueItem):
         assert not table.objects.exists()
     assert not Change.objects.filter(table_name="memories_entry").exists()
 
@@ -90,14 +90,14 @@ def test_what_came_in_can_be_found_before_it_is_embedded(scope: Scope) -> None:
     entry = entries.remember(make_draft(scope, "my cat is called Mochi"), now=NOW, actor="bot:test").entry
     row = EntryIndex.objects.get(entry=entry)
     assert row.keywords is not None and row.embedding is None
-    assert StaleEntry.objects.get().entry == entry
+    assert IndexQueueItem.objects.get().entry == entry
 
 
 def test_the_embedder_hears_of_it_when_the_transaction_commits(scope: Scope) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify('memplatform_stale', '')")  # is allowed, and costs nothing
     entries.remember(make_draft(scope, "my cat is called Mochi"), now=NOW, actor="bot:test")
-    assert StaleEntry.objects.filter(failures=0, retry_at=None).count() == 1
+    assert IndexQueueItem.objects.filter(failures=0, retry_at=None).count() == 1
 
 
 def test_drafts_keep_their_own_times(scope: Scope) -> None:

@@ -16,7 +16,7 @@ from memories.embeddings.deterministic import Deterministic
 from memories.evaluation import run
 from memories.evaluation.dataset import load, moment
 from memories.index import worker
-from memories.models import EmbeddingCache, Entry, Receipt
+from memories.models import EmbeddingCache, Entry, RecallTrace
 
 pytestmark = pytest.mark.django_db
 WORDS = "the office coffee machine needs fresh filters and clean water every single morning"
@@ -103,7 +103,7 @@ def test_other_workspaces_are_not_touched(tiny: Path, api: Any) -> None:
     api.post("entries", {"scope": "main", "content": "my cat is called Tiger"})
     api.post("recall", {"scope": "main", "message": "what is my cat called?"})
     evaluate(tiny)
-    assert Entry.objects.get().content == "my cat is called Tiger" and Receipt.objects.count() == 1
+    assert Entry.objects.get().content == "my cat is called Tiger" and RecallTrace.objects.count() == 1
 
 
 def test_what_was_said_later_is_hidden(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from django.db import connection
 
 from memories import entries
 from memories.index import search_rows, worker
-from memories.models import EmbeddingCache, EmbeddingModel, Entry, EntryIndex, EntryVector, Scope, StaleEntry
+from memories.models import EmbeddingCache, EmbeddingModel, Entry, EntryIndex, EntryVector, IndexQueueItem, Scope
 from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def embedding(entry: Entry) -> list[float] | None:
 def test_what_waits_is_embedded_and_then_waits_no_more(scope: Scope) -> None:
     entries = [say(scope, f"thing {n} {'x' * n}", n) for n in range(40)]
     assert worker.drain(now=later()) == 40
-    assert not StaleEntry.objects.exists()
+    assert not IndexQueueItem.objects.exists()
     assert EntryVector.objects.count() == EmbeddingCache.objects.count() == len(entries)
     model = EmbeddingModel.objects.get()
     assert (model.name, model.dimension) == ("deterministic-64", 64)
@@ -58,7 +58,7 @@ def test_neighbours_are_blended_anew_when_the_next_turn_comes(scope: Scope) -> N
     worker.drain(now=later())
     alone = embedding(first)
     near = [say(scope, f"{place} is far away {'x' * n}", 2 + n) for n, place in enumerate(("Porto", "Faro"))]
-    assert {row.entry_id for row in StaleEntry.objects.all()} == {first.pk, *(entry.pk for entry in near)}
+    assert {row.entry_id for row in IndexQueueItem.objects.all()} == {first.pk, *(entry.pk for entry in near)}
     worker.drain(now=later())
     blended = embedding(first)
     assert blended != alone
@@ -73,7 +73,7 @@ def test_only_one_conversation_is_blended_together(scope: Scope, elsewhere: dict
     worker.drain(now=later())
     alone = embedding(first)
     say(scope, "Porto is far away", 2, **elsewhere)
-    assert not StaleEntry.objects.filter(entry=first).exists()
+    assert not IndexQueueItem.objects.filter(entry=first).exists()
     worker.drain(now=later())
     assert embedding(first) == alone
 
@@ -113,7 +113,7 @@ def test_what_changes_while_it_is_embedded_is_embedded_again(scope: Scope, monke
 
     monkeypatch.setattr(worker.embeddings, "embed_passages", meanwhile)
     worker.index_stale(now=later())
-    assert StaleEntry.objects.filter(entry=entry).exists() and embedding(entry) is None
+    assert IndexQueueItem.objects.filter(entry=entry).exists() and embedding(entry) is None
     worker.drain(now=later())
     entry.refresh_from_db()
     assert EntryVector.objects.get().fingerprint == entry.fingerprint and embedding(entry)
@@ -168,7 +168,7 @@ def test_two_embedders_at_once_share_the_work(scope: Scope) -> None:
     for thread in threads:
         thread.join(60)
     assert len(done) == 2 and sum(done) >= 60
-    assert not StaleEntry.objects.exists()
+    assert not IndexQueueItem.objects.exists()
     assert EntryVector.objects.count() == 60
     stored = {row.entry_id: row.embedding for row in EntryIndex.objects.all()}
     search_rows.rebuild(scope.pk, model_id=EmbeddingModel.objects.get().pk)
@@ -190,4 +190,4 @@ def test_an_entry_that_is_erased_meanwhile_does_not_hold_up_the_others(
         patch.setattr(search_rows, "_vectors", meanwhile)
         worker.index_stale(now=NOW)
     worker.drain(now=later(121))
-    assert embedding(stays) and not StaleEntry.objects.exists()
+    assert embedding(stays) and not IndexQueueItem.objects.exists()

@@ -1,4 +1,4 @@
-"""An entry has one state, whoever tells it and whoever asks for it: one row, a list, the API, the admin, a receipt."""
+"""An entry has one state, whoever tells it and whoever asks for it: one row, a list, the API, the admin, a trace."""
 
 from datetime import timedelta
 from itertools import product
@@ -64,7 +64,7 @@ def test_a_client_reads_each_entry_in_the_list_of_its_state_alone(
         assert known <= {one["id"] for one in told}
 
 
-def test_a_receipt_gives_the_state_as_the_reason(workspace: Workspace, marked: dict[tuple[bool, ...], Entry]) -> None:
+def test_a_trace_gives_the_state_as_the_reason(workspace: Workspace, marked: dict[tuple[bool, ...], Entry]) -> None:
     policies = Policy.objects.of(workspace.pk)
     reasons = {"due": "expired", "live": "other_project"}
     for carried, entry in marked.items():

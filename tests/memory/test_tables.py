@@ -15,10 +15,10 @@ from memories.models import (
     BufferedTurn,
     DailyEvent,
     Entry,
+    ExtractionBatch,
     Link,
-    Parcel,
     Policy,
-    Receipt,
+    RecallTrace,
     Scope,
     Slot,
     Suppression,
@@ -65,7 +65,7 @@ def furnished(workspace: Workspace) -> Workspace:
     Suppression.objects.create(
         workspace=workspace, scope=scope, entry=one, fingerprint=one.fingerprint, actor="t", created_at=NOW
     )
-    Receipt.objects.create(
+    RecallTrace.objects.create(
         workspace=workspace, bot=Bot.objects.get(), scopes=[], message="?", served=[], created_at=NOW
     )
     Session.objects.update(user_scope=scope, chat_scope=chat)
@@ -105,7 +105,7 @@ def foreign(stranger: Workspace) -> dict[str, int]:
         "sessions_app_sessionevent": SessionEvent.objects.create(
             workspace=stranger, session=session, conversation=9, position=1, kind="user", content="theirs", at=NOW
         ).pk,
-        "memories_parcel": Parcel.objects.create(
+        "memories_extractionbatch": ExtractionBatch.objects.create(
             workspace=stranger, session_uid=session.uid, began_at=NOW, last_at=NOW, due_at=NOW
         ).pk,
     }

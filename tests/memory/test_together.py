@@ -12,7 +12,7 @@ from django.db import connection
 from channels_app.models import Channel
 from memories import entries
 from memories.index import worker
-from memories.models import Entry, EntryIndex, Scope, ScopeTerm, StaleEntry, Workspace
+from memories.models import Entry, EntryIndex, IndexQueueItem, Scope, ScopeTerm, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_key, make_scope
 
@@ -94,7 +94,7 @@ def test_embedders_and_rewording_writers_do_not_wait_in_a_circle(workspace: Work
 
     assert at_once(work, 6) == ["done"] * 6
     worker.drain(now=NOW.replace(year=2027))
-    assert not StaleEntry.objects.exists()
+    assert not IndexQueueItem.objects.exists()
     assert EntryIndex.objects.filter(embedding=None).count() == 0
 
 

@@ -39,7 +39,7 @@ def test_every_check_is_registered() -> None:
         ("MAX_RECALLS", True, "MEMORY_MAX_RECALLS is to be a whole number, not True."),
         ("ALPHA", "", "MEMORY_ALPHA is to be a number, not ''."),
         ("LOG_CONTENT", "perhaps", "MEMORY_LOG_CONTENT is to be yes or no, not 'perhaps'."),
-        ("RECEIPT_TTL", "a while", "MEMORY_RECEIPT_TTL is to be a time such as 90d, 48h, 3m or 20s, not 'a while'."),
+        ("TRACE_TTL", "a while", "MEMORY_TRACE_TTL is to be a time such as 90d, 48h, 3m or 20s, not 'a while'."),
         ("DM_SCOPE", 3, "MEMORY_DM_SCOPE is to be a text, not 3."),
     ],
 )
@@ -61,9 +61,9 @@ def test_a_setting_of_a_wrong_type_is_named_by_the_check_and_when_it_is_used(
         ("ALPHA", 1, 1.0),
         ("LOG_CONTENT", "Yes", True),
         ("LOG_CONTENT", "0", False),
-        ("RECEIPT_TTL", "90d", timedelta(days=90)),
-        ("RECEIPT_TTL", "1h30m", timedelta(minutes=90)),
-        ("RECEIPT_TTL", "20", timedelta(seconds=20)),
+        ("TRACE_TTL", "90d", timedelta(days=90)),
+        ("TRACE_TTL", "1h30m", timedelta(minutes=90)),
+        ("TRACE_TTL", "20", timedelta(seconds=20)),
         ("DM_SCOPE", "main", "main"),
     ],
 )

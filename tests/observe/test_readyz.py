@@ -13,7 +13,7 @@ from django_q.models import OrmQ, Schedule
 
 from memories import entries
 from memories.choices import Permission
-from memories.models import Heartbeat, Scope, StaleEntry, Workspace
+from memories.models import Heartbeat, IndexQueueItem, Scope, Workspace
 from tests.conftest import NOW, make_draft, make_key
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +64,7 @@ def test_work_that_is_behind_is_named_and_requests_are_answered_all_the_same(run
     OrmQ.objects.create(key="memplatform", payload="", lock=long_ago)
     Schedule.objects.create(name="late", func="builtins.print", next_run=long_ago, schedule_type="H")
     entry = entries.remember(make_draft(scope, "tea"), now=NOW, actor="test").entry
-    StaleEntry.objects.filter(entry=entry).update(since=long_ago)
+    IndexQueueItem.objects.filter(entry=entry).update(since=long_ago)
     assert ready(**AFAR) == (200, {"status": "behind", "behind": ["queue", "schedules", "embedding"]})
 
 

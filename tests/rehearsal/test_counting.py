@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memories.lifecycle import access_counting
-from memories.models import Change, Entry, EntryAccess, JobRun, Receipt, Scope, Workspace
+from memories.models import Change, Entry, EntryAccess, JobRun, RecallTrace, Scope, Workspace
 from tests.compression.conftest import facts
 from tests.conftest import NOW, TELEGRAM, Api
 
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MINUTE = timedelta(minutes=1)
 
 
-def receipt(workspace: Workspace, *served: Entry, at: datetime = NOW) -> Receipt:
+def trace(workspace: Workspace, *served: Entry, at: datetime = NOW) -> RecallTrace:
     pks = [entry.pk for entry in served]
-    return Receipt.objects.create(workspace=workspace, scopes=[], message="?", served=pks, created_at=at)
+    return RecallTrace.objects.create(workspace=workspace, scopes=[], message="?", served=pks, created_at=at)
 
 
 def count(minutes: int = 2) -> dict[str, int]:
@@ -31,36 +31,36 @@ def counted() -> dict[str, tuple[int, datetime | None]]:
 def test_it_works(api: Api) -> None:
     api.post("entries", {"scope": "telegram:direct_u42", "content": "我家的猫叫年糕"})
     assert api.post("recall", {"address": TELEGRAM, "message": "我家的猫叫什么？"}).json()["memories"]
-    served = Receipt.objects.get()
-    assert access_counting.count_served(now=served.created_at + MINUTE) == {"receipts": 1, "entries": 1}
+    served = RecallTrace.objects.get()
+    assert access_counting.count_served(now=served.created_at + MINUTE) == {"traces": 1, "entries": 1}
     assert counted() == {"我家的猫叫年糕": (1, served.created_at)}
 
 
-def test_every_receipt_counts_once_however_often_it_runs(workspace: Workspace, scope: Scope) -> None:
+def test_every_trace_counts_once_however_often_it_runs(workspace: Workspace, scope: Scope) -> None:
     tea, cat = facts(scope, "Mia likes tea.", "米娅的猫叫年糕。")
-    receipt(workspace, tea, cat)
-    receipt(workspace, tea, at=NOW + MINUTE)
-    assert count()["receipts"] == 2
-    assert count()["receipts"] == 0
+    trace(workspace, tea, cat)
+    trace(workspace, tea, at=NOW + MINUTE)
+    assert count()["traces"] == 2
+    assert count()["traces"] == 0
     assert counted() == {"Mia likes tea.": (2, NOW + MINUTE), "米娅的猫叫年糕。": (1, NOW)}
-    receipt(workspace, cat, at=NOW + 3 * MINUTE)
+    trace(workspace, cat, at=NOW + 3 * MINUTE)
     count(minutes=4)
     assert counted()["米娅的猫叫年糕。"] == (2, NOW + 3 * MINUTE)
 
 
-def test_what_is_told_of_a_receipt_later_does_not_count_again(workspace: Workspace, scope: Scope) -> None:
+def test_what_is_told_of_a_trace_later_does_not_count_again(workspace: Workspace, scope: Scope) -> None:
     (tea,) = facts(scope, "Mia likes tea.")
-    one = receipt(workspace, tea)
+    one = trace(workspace, tea)
     count()
-    Receipt.objects.filter(pk=one.pk).update(used=[tea.pk])
+    RecallTrace.objects.filter(pk=one.pk).update(used=[tea.pk])
     count(minutes=3)
     assert counted()["Mia likes tea."][0] == 1
 
 
-def test_a_receipt_is_counted_when_it_has_settled(workspace: Workspace, scope: Scope) -> None:
-    receipt(workspace, *facts(scope, "Mia likes tea."))
-    assert access_counting.count_served(now=NOW + MINUTE / 2)["receipts"] == 0
-    assert access_counting.count_served(now=NOW + MINUTE)["receipts"] == 1
+def test_a_trace_is_counted_when_it_has_settled(workspace: Workspace, scope: Scope) -> None:
+    trace(workspace, *facts(scope, "Mia likes tea."))
+    assert access_counting.count_served(now=NOW + MINUTE / 2)["traces"] == 0
+    assert access_counting.count_served(now=NOW + MINUTE)["traces"] == 1
 
 
 def test_a_crash_after_some_of_them_loses_and_repeats_nothing(
@@ -68,7 +68,7 @@ def test_a_crash_after_some_of_them_loses_and_repeats_nothing(
 ) -> None:
     (tea,) = facts(scope, "Mia likes tea.")
     for _n in range(5):
-        receipt(workspace, tea)
+        trace(workspace, tea)
     monkeypatch.setattr(access_counting, "CHUNK", 2)
     moved = access_counting._move_mark
     calls: list[int] = []
@@ -83,14 +83,14 @@ def test_a_crash_after_some_of_them_loses_and_repeats_nothing(
     with pytest.raises(KeyboardInterrupt):
         count()
     assert counted()["Mia likes tea."][0] == 2
-    assert count()["receipts"] == 3
+    assert count()["traces"] == 3
     assert counted()["Mia likes tea."][0] == 5
 
 
 def test_counting_is_no_change_of_the_memory(workspace: Workspace, scope: Scope) -> None:
     (tea,) = facts(scope, "Mia likes tea.")
     changes = Change.objects.count()
-    receipt(workspace, tea)
+    trace(workspace, tea)
     count()
     assert Entry.objects.get().version == tea.version and Change.objects.count() == changes
 
@@ -98,18 +98,18 @@ def test_counting_is_no_change_of_the_memory(workspace: Workspace, scope: Scope)
 def test_what_belongs_to_another_workspace_is_not_counted(
     workspace: Workspace, stranger: Workspace, scope: Scope
 ) -> None:
-    receipt(stranger, *facts(scope, "Mia likes tea."))
+    trace(stranger, *facts(scope, "Mia likes tea."))
     count()
     assert counted() == {}
 
 
 def test_how_far_it_is_stands_on_the_run_of_the_day(workspace: Workspace, scope: Scope) -> None:
     (tea,) = facts(scope, "Mia likes tea.")
-    last = receipt(workspace, tea)
+    last = trace(workspace, tea)
     count()
     run = JobRun.objects.get(job="rehearse")
-    assert (run.state, run.counts) == ("done", {"receipts": 1, "entries": 1, "upto": last.pk})
-    receipt(workspace, tea, at=NOW + timedelta(days=1))
+    assert (run.state, run.counts) == ("done", {"traces": 1, "entries": 1, "upto": last.pk})
+    trace(workspace, tea, at=NOW + timedelta(days=1))
     access_counting.count_served(now=NOW + timedelta(days=1, minutes=2))
     assert counted()["Mia likes tea."][0] == 2 and JobRun.objects.count() == 2
 
@@ -123,7 +123,7 @@ def test_a_row_somebody_holds_is_waited_for_shortly_and_counted_the_next_minute(
 
     (tea,) = facts(scope, "Mia likes tea.")
     EntryAccess.objects.create(entry=tea, workspace=workspace)
-    receipt(workspace, tea)
+    trace(workspace, tea)
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -136,7 +136,7 @@ def test_a_row_somebody_holds_is_waited_for_shortly_and_counted_the_next_minute(
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait(10)
-    assert count()["receipts"] == 0
+    assert count()["traces"] == 0
     done.set()
     thread.join()
-    assert count()["receipts"] == 1 and counted()["Mia likes tea."][0] == 1
+    assert count()["traces"] == 1 and counted()["Mia likes tea."][0] == 1

@@ -11,7 +11,7 @@ from memories.choices import PolicyKind
 from memories.entries import bulk
 from memories.entries.update import Edit
 from memories.index import worker
-from memories.models import Entry, Policy, Receipt, Scope, Workspace
+from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
 from memories.recall import Place, Query, Recall, answer_cache, centroids, recall
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
@@ -41,16 +41,16 @@ def ask(scope: Scope, message: str = MESSAGE, *, now: datetime = NOW, **kwargs: 
 
 def test_the_same_question_is_searched_once(scope: Scope, cat: Entry) -> None:
     first, again = ask(scope), ask(scope, now=SOON)
-    assert first.receipt and again.receipt and again.cached_from == first.receipt.uid
+    assert first.trace and again.trace and again.cached_from == first.trace.uid
     assert [item.entry.pk for item in again.served] == [cat.pk]
     assert (again.context, again.tokens, again.evidence) == (first.context, first.tokens, first.evidence)
     assert "search" in first.timings and "search" not in again.timings
 
 
-def test_an_answer_given_again_writes_a_receipt_of_its_own(scope: Scope, cat: Entry) -> None:
+def test_an_answer_given_again_writes_a_trace_of_its_own(scope: Scope, cat: Entry) -> None:
     ask(scope)
     ask(scope, now=SOON)
-    first, again = Receipt.objects.order_by("pk")
+    first, again = RecallTrace.objects.order_by("pk")
     assert again.uid != first.uid and again.created_at == SOON
     assert again.evidence["cached_from"] == str(first.uid) and "cached_from" not in first.evidence
     assert (again.served, again.candidates) == (first.served, first.candidates)
@@ -58,7 +58,7 @@ def test_an_answer_given_again_writes_a_receipt_of_its_own(scope: Scope, cat: En
 
 def test_it_saves_more_statements_than_it_costs(scope: Scope, cat: Entry, django_assert_num_queries: Any) -> None:
     ask(scope)
-    with django_assert_num_queries(6):  # scope, policies, and the receipt in its transaction
+    with django_assert_num_queries(6):  # scope, policies, and the trace in its transaction
         ask(scope, now=SOON)
 
 

@@ -120,7 +120,7 @@ def test_what_answers_nothing_is_noise_in_a_young_scope_alone(
     assert is_noise(replace(young(0.0, entries=entries, words=words), verdict=verdict, date=date)) is noise
 
 
-def test_a_receipt_keeps_the_signs() -> None:
+def test_a_trace_keeps_the_signs() -> None:
     told = evidence_of([item(0.45)], [item(0.45)], asked("cat", named=["Ann"]), 100).told()
     assert told["verdict"] == "found" and told["speaker"] is True and told["words"] == 1.0
     signs = {"contrast", "similarity", "words", "speaker", "others", "date", "entries", "about_asker"}

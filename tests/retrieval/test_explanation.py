@@ -1,4 +1,4 @@
-"""Why a memory was served or left out, number by number, in the answer and in the receipt (F5)."""
+"""Why a memory was served or left out, number by number, in the answer and in the trace (F5)."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from memories import entries
 from memories.index import worker
-from memories.models import Entry, Receipt, Scope
+from memories.models import Entry, RecallTrace, Scope
 from memories.recall import Place, Query, Recall, centroids, explanation, recall, replay
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
@@ -35,15 +35,15 @@ def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
 
 
 def kept() -> list[explanation.Line]:
-    return explanation.lines_of(Receipt.objects.latest("pk").candidates)
+    return explanation.lines_of(RecallTrace.objects.latest("pk").candidates)
 
 
-def test_every_part_of_a_score_stands_in_the_receipt(scope: Scope) -> None:
+def test_every_part_of_a_score_stands_in_the_trace(scope: Scope) -> None:
     remember(scope, "my cat is called Mochi", "the cat sleeps", "quartz and zeolite")
     result = ask(scope, "what is my cat called?")
     assert kept() == [explanation.line_of(item) for item in result.ranked]
     first = kept()[0]
-    weights = explanation.weights_of(Receipt.objects.get().candidates)
+    weights = explanation.weights_of(RecallTrace.objects.get().candidates)
     assert (first.keyword_rank, first.vector_rank, first.fate, first.in_context) == (1, 1, "served", True)
     alpha = weights["alpha"]
     assert first.fused == pytest.approx((1 - alpha) * (first.keyword or 0) + alpha * (first.vector or 0), abs=1e-3)
@@ -112,8 +112,8 @@ def test_nothing_of_other_scopes_is_looked_at(scope: Scope) -> None:
     assert ask(scope, "what is my cat called?", explain=True).passed_over == []
 
 
-def test_a_receipt_looks_at_the_newest_and_an_explanation_at_all(scope: Scope, settings: Any) -> None:
-    settings.MEMORY_RECEIPT_PASSED_OVER = 1
+def test_a_trace_looks_at_the_newest_and_an_explanation_at_all(scope: Scope, settings: Any) -> None:
+    settings.MEMORY_TRACE_EXCLUDED = 1
     old, _new = remember(scope, "my cat is called Mochi", "tea")
     Entry.objects.filter(pk=old.pk).update(expired_at=NOW, created_at=NOW - timedelta(days=9))
     assert ask(scope, "what is my cat called?").passed_over == []
@@ -121,14 +121,14 @@ def test_a_receipt_looks_at_the_newest_and_an_explanation_at_all(scope: Scope, s
 
 
 def test_an_operator_may_do_without(scope: Scope, settings: Any) -> None:
-    settings.MEMORY_RECEIPT_PASSED_OVER = 0
+    settings.MEMORY_TRACE_EXCLUDED = 0
     (gone,) = remember(scope, "my cat is called Mochi")
     Entry.objects.filter(pk=gone.pk).update(expired_at=NOW)
     result = ask(scope, "what is my cat called?")
     assert result.passed_over == [] and "passed_over" not in result.timings
 
 
-def test_receipts_of_the_first_version_can_still_be_read() -> None:
+def test_traces_of_the_first_version_can_still_be_read() -> None:
     (line,) = explanation.lines_of([[7, 0.5, None, 1, 1.0, 0.4, "quota"]])
     assert line == explanation.Line(entry=7, keyword=0.5, named=True, decay=1.0, score=0.4, fate="quota")
     assert explanation.weights_of([[7]]) == {} and explanation.lines_of(None) == []
@@ -138,17 +138,17 @@ def test_every_step_is_timed(scope: Scope) -> None:
     remember(scope, "my cat is called Mochi")
     steps = {"need", "policies", "words", "dates", "embedding", "average", "search", "rank", "quotas", "evidence"}
     timings = ask(scope, "what is my cat called?").timings
-    assert steps | {"context", "passed_over", "receipt", "total"} == set(timings)
+    assert steps | {"context", "passed_over", "trace", "total"} == set(timings)
     assert sum(timings[step] for step in steps) <= timings["total"]
 
 
-def test_a_receipt_can_be_asked_again_under_the_same_walls(scope: Scope) -> None:
+def test_a_trace_can_be_asked_again_under_the_same_walls(scope: Scope) -> None:
     remember(scope, "my cat is called Mochi", slots={"env": "home"})
     ref = ScopeRef(key=scope.key, kind=scope.kind, only_chat="telegram:mybot:group_g1", in_group=True)
     asked = {"filters": {"env": "home"}, "types": ["user_explicit"], "since": NOW, "mode": "keyword", "limit": 3}
     first = ask(scope, "which cat?", places=[Place(scope, ref)], **asked)
-    assert first.receipt is not None
-    query = replay.query_of(Receipt.objects.get(pk=first.receipt.pk))
+    assert first.trace is not None
+    query = replay.query_of(RecallTrace.objects.get(pk=first.trace.pk))
     assert [place.ref for place in query.places] == [ref]
     assert {name: getattr(query, name) for name in asked} == asked
     assert (query.message, query.quotas, query.explain) == ("which cat?", False, True)
@@ -156,10 +156,10 @@ def test_a_receipt_can_be_asked_again_under_the_same_walls(scope: Scope) -> None
 
 def test_asked_again_it_tells_what_came_went_and_moved(scope: Scope) -> None:
     mochi, rice = remember(scope, "my cat is called Mochi", "the cat of my aunt is called Rice")
-    receipt = ask(scope, "what is my cat called?", limit=2).receipt
-    assert receipt is not None and receipt.served == [mochi.pk, rice.pk]
+    trace = ask(scope, "what is my cat called?", limit=2).trace
+    assert trace is not None and trace.served == [mochi.pk, rice.pk]
     entries.expire(mochi, now=NOW, actor="test")
     (new,) = remember(scope, "my cat, what is it called, my cat")
-    moves = replay.moves(receipt, recall(replay.query_of(receipt), now=NOW, recorded=False).served)
+    moves = replay.moves(trace, recall(replay.query_of(trace), now=NOW, recorded=False).served)
     assert {move.entry_id: move.change for move in moves} == {new.pk: "came", rice.pk: "stayed", mochi.pk: "went"}
-    assert Receipt.objects.count() == 1
+    assert RecallTrace.objects.count() == 1

@@ -8,7 +8,7 @@ import pytest
 from memories import entries
 from memories.choices import EntryType, ScopeKind
 from memories.index import worker
-from memories.models import Entry, Receipt, Scope
+from memories.models import Entry, RecallTrace, Scope
 from memories.recall import Mode, Place, Query, Recall, centroids, recall
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
@@ -208,14 +208,14 @@ def test_in_no_mode_a_group_hears_what_was_said_elsewhere(scope: Scope, mode: st
 
 
 @every_mode
-def test_every_mode_obeys_quotas_and_leaves_a_receipt(scope: Scope, mode: str) -> None:
+def test_every_mode_obeys_quotas_and_leaves_a_trace(scope: Scope, mode: str) -> None:
     remember(scope, *(f"green tea {n}" for n in range(6)), type=EntryType.AUTO_CAPTURE)
     remember(scope, *(f"green tea cup {n}" for n in range(6)))
     worker.drain(now=LATER)
     result = ask(scope, "green tea", mode, limit=5, quotas=True)
     assert sorted(item.entry.type for item in result.served) == ["auto_capture"] * 3 + ["user_explicit"] * 2
-    receipt = Receipt.objects.get()
-    assert receipt.query["mode"] == mode and len(receipt.served) == 5
+    trace = RecallTrace.objects.get()
+    assert trace.query["mode"] == mode and len(trace.served) == 5
 
 
 @every_mode

@@ -12,7 +12,7 @@ from memories.conf import conf
 from memories.embeddings.base import Unrelated, unrelated_of
 from memories.embeddings.deterministic import Deterministic
 from memories.index import worker
-from memories.models import EmbeddingModel, Receipt, Scope
+from memories.models import EmbeddingModel, RecallTrace, Scope
 from memories.recall import Place, Query, Recall, centroids, recall
 from memories.recall.centroids import Average, average_of
 from memories.recall.similarity import direction_of, is_cjk, similarity
@@ -93,11 +93,11 @@ def test_a_question_without_a_day_has_no_boost(scope: Scope) -> None:
     assert result.moments == [] and all(item.candidate.date == 0 for item in result.ranked)
 
 
-def test_the_days_that_were_understood_stand_in_the_receipt(scope: Scope) -> None:
+def test_the_days_that_were_understood_stand_in_the_trace(scope: Scope) -> None:
     walks(scope)
     result = ask(scope, "which walk did I take yesterday?")
-    assert result.receipt is not None
-    kept = Receipt.objects.get(pk=result.receipt.pk).evidence
+    assert result.trace is not None
+    kept = RecallTrace.objects.get(pk=result.trace.pk).evidence
     assert kept["days"] == [["2026-02-28T00:00:00+00:00", "2026-03-01T00:00:00+00:00", "yesterday"]]
     assert kept["verdict"] == result.evidence.verdict and kept["date"] is True
 

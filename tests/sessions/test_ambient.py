@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memories.models import BufferedTurn, Entry, Parcel, Workspace
+from memories.models import BufferedTurn, Entry, ExtractionBatch, Workspace
 from sessions_app.compaction import compaction, flush
 from sessions_app.lifecycle import cleanup, close, conversations
 from sessions_app.models import Session, SessionEvent
@@ -68,7 +68,7 @@ def test_ambient_messages_are_no_history_to_believe_in(talk: Talk, group: Sessio
 
 
 def test_messages_of_closed_conversations_are_removed_after_a_month(talk: Talk, group: Session) -> None:
-    Parcel.objects.all().delete()
+    ExtractionBatch.objects.all().delete()
     talk.say("wait for me")  # to be extracted
     close.sweep(now=NOW + timedelta(days=3))
     assert cleanup.clean_events(now=MONTH - timedelta(days=2)) == {"events": 0}
@@ -81,7 +81,7 @@ def test_what_an_open_conversation_still_hands_out_is_never_removed(talk: Talk, 
     for n in range(6):
         talk.say(f"thing number {n}")
     session = Session.objects.get()
-    Parcel.objects.all().delete()
+    ExtractionBatch.objects.all().delete()
     assert cleanup.clean_events(now=MONTH) == {"events": 0}
     assert compaction.compact(session.pk, 1, 1, 1, now=NOW, is_asked=True)
     shown = talk.history(session)

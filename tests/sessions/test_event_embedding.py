@@ -11,7 +11,7 @@ from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
 from memories.index import worker as embedder
 from memories.management.commands.embedder import Command
-from memories.models import EmbeddingModel, StaleEntry
+from memories.models import EmbeddingModel, IndexQueueItem
 from sessions_app.lifecycle.cleanup import clean_events
 from sessions_app.models import ATTEMPTS, EventIndex, Session, SessionEvent
 from sessions_app.search.embedder import EventEmbedder
@@ -184,7 +184,7 @@ def test_embeddings_go_with_their_messages(talk: Talk) -> None:
     embed()
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM memories_bufferedturn")
-        cursor.execute("DELETE FROM memories_parcel")
+        cursor.execute("DELETE FROM memories_extractionbatch")
     assert clean_events(now=NOW) == {"events": 2}
     assert set(EventIndex.objects.values_list("event__content", flat=True)) == {"hello again", "welcome"}
 
@@ -195,7 +195,7 @@ def test_entries_go_first(talk: Talk) -> None:
     command = Command()
 
     def work(*, now: Any) -> float:
-        seen.append(StaleEntry.objects.count())
+        seen.append(IndexQueueItem.objects.count())
         command._stopping = True
         return 1.0
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memories.models import Entry, Receipt
+from memories.models import Entry, RecallTrace
 from sessions_app.lifecycle import close
 from sessions_app.models import Session
 from tests.conftest import GROUP, NOW, TELEGRAM
@@ -44,7 +44,7 @@ def test_what_was_left_out_says_why(said: str, asked: str, talk: Talk) -> None:
     close.sweep(now=LATER)
     answer = ask(talk, asked)
     assert [(memory["type"], memory["reason"]) for memory in answer["left_out"]] == [("auto_capture", "duplicate")]
-    assert len(Receipt.objects.get().served) == 1
+    assert len(RecallTrace.objects.get().served) == 1
 
 
 @pytest.mark.parametrize(("said", "asked"), SAID)

@@ -33,11 +33,16 @@ def _clone() -> Path:
     """The parts of a clone that installing needs, with nothing to install, in a folder with a space."""
     top = Path(tempfile.mkdtemp(prefix="a clone "))
     top.chmod(0o755)
-    (top / "memplatform").mkdir()
-    for file in ("bootstrap.py", "memplatform/__init__.py", "memplatform/setup/installation.py"):
+    (top / "memplatform" / "setup").mkdir(parents=True)
+    modules = (
+        "__init__.py",
+        "setup/__init__.py",
+        "setup/installation.py",
+        "setup/processor.py",
+        "setup/pip_progress.py",
+    )
+    for file in ("bootstrap.py", *(f"memplatform/{module}" for module in modules)):
         shutil.copy(ROOT / file, top / file)
-    for module in ("processor.py", "pip_progress.py"):
-        shutil.copy(ROOT / "memplatform" / module, top / "memplatform")
     for file in (PACKAGES, EMBEDDER, TOOLS):
         (top / file).write_text("# nothing\n")
     (top / "manage.py").write_text(MANAGE)

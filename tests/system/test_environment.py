@@ -106,7 +106,7 @@ def test_a_command_runs_with_a_variable_set_to_nothing(tmp_path: Path, name: str
     ("name", "value", "words"),
     [
         ("MEMORY_MAX_RECALLS", "abc", "MEMORY_MAX_RECALLS is to be a whole number"),
-        ("MEMORY_RECALL_LEGS", "no.such_module", "MEMORY_RECALL_LEGS names no.such_module"),
+        ("MEMORY_RETRIEVERS", "no.such_module", "MEMORY_RETRIEVERS names no.such_module"),
     ],
 )
 def test_nothing_starts_with_a_setting_of_which_every_process_would_die(

@@ -11,9 +11,9 @@ from tests.house import ROOT
 
 LOOK = """
 import time
-from memplatform import parent
-parent._LOOK_EVERY = 0.1
-parent.end_with_parent()
+from memplatform.processes import parent_watch
+parent_watch._LOOK_EVERY = 0.1
+parent_watch.end_with_parent()
 print("looks", flush=True)
 time.sleep(60)
 """

@@ -140,7 +140,7 @@ def test_without_a_workspace_neither_keys_nor_members_nor_work_are_seen(workspac
     entries.remember(make_draft(make_scope(workspace), "tea"), now=now, actor="test")
     seen = {}
     with acting_as("memplatform_web"), connection.cursor() as cursor:
-        for table in ("bot", "botkey", "member", "staleentry", "jobrun", "secret", "entry", "change", "scope"):
+        for table in ("bot", "botkey", "member", "indexqueueitem", "jobrun", "secret", "entry", "change", "scope"):
             cursor.execute(f"SELECT count(*) FROM memories_{table}")
             seen[table] = cursor.fetchone()[0]
     assert set(seen.values()) == {0}, seen

@@ -13,12 +13,12 @@ from memories.models import (
     DailyEvent,
     Entry,
     EntryIndex,
+    ExtractionBatch,
+    IndexQueueItem,
     JobRun,
-    Parcel,
-    Receipt,
+    RecallTrace,
     Scope,
     ScopeTerm,
-    StaleEntry,
     Workspace,
 )
 from memplatform.jobs import registry
@@ -44,14 +44,14 @@ def furnished(workspace: Workspace, api: Api, settings: Any) -> Workspace:
     api.post("recall", {"address": TELEGRAM, "message": "what is my cat called?"}, **clock)
     api.post("recall", {"address": TELEGRAM, "message": "我家的猫叫什么？"}, **clock)
     scope = Scope.objects.get(key="telegram:direct_u42")
-    parked, _waiting = Parcel.objects.order_by("pk")
-    Parcel.objects.filter(pk=parked.pk).update(state=BufferState.PARKED, sealed=True)
+    parked, _waiting = ExtractionBatch.objects.order_by("pk")
+    ExtractionBatch.objects.filter(pk=parked.pk).update(state=BufferState.PARKED, sealed=True)
     frozen = make_scope(workspace, "telegram:direct_u44")
     for place in (scope, frozen):
         gone = entries.remember(make_draft(place, "gone long ago"), now=NOW, actor="t").entry
         entries.expire(gone, now=NOW - timedelta(days=200), actor="job:expire", suppress=False)
         turns = {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE, "slots": {"sender_id": "u42"}}
-        entries.remember(make_draft(place, "the parcel came on Tuesday", **turns), now=NOW, actor="t")
+        entries.remember(make_draft(place, "the extraction batch came on Tuesday", **turns), now=NOW, actor="t")
         debug = {"type": EntryType.FACT, "tier": 2, "source": Source.EXTRACTION, "category": "debug"}
         entries.remember(make_draft(place, "the log said line 7", **debug), now=NOW, actor="t")
     Scope.objects.filter(pk=frozen.pk).update(frozen=True)
@@ -80,7 +80,7 @@ def run(job: str, workspace: Workspace, *, is_dry: bool) -> dict[str, int]:
 def everything() -> dict[str, Any]:
     """Whatever a job may change, as it stands."""
     found = {}
-    for model in (Entry, ScopeTerm, Scope, DailyEvent, Parcel, SessionEvent, Receipt, StaleEntry):
+    for model in (Entry, ScopeTerm, Scope, DailyEvent, ExtractionBatch, SessionEvent, RecallTrace, IndexQueueItem):
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT to_jsonb(t)::text FROM {model._meta.db_table} t ORDER BY 1")
             found[model.__name__] = cursor.fetchall()
@@ -99,7 +99,7 @@ def test_it_counts_what_is_done_then(job: str, furnished: Workspace, monkeypatch
     if job == "repair-index":
         EntryIndex.objects.all().delete()
         listed = Entry.objects.live().earliest("pk")
-        StaleEntry.objects.create(entry=listed, workspace=furnished, since=NOW)
+        IndexQueueItem.objects.create(entry=listed, workspace=furnished, since=NOW)
     before = everything()
     counted = run(job, furnished, is_dry=True)
     assert everything() == before

@@ -9,7 +9,7 @@ from memories import entries
 from memories.batches import apply
 from memories.choices import EntryType, ScopeKind, Source
 from memories.lifecycle import expiry
-from memories.models import Batch, BatchChange, Change, Entry, Policy, Scope, StaleEntry, Suppression, Workspace
+from memories.models import Batch, BatchChange, Change, Entry, IndexQueueItem, Policy, Scope, Suppression, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -44,10 +44,10 @@ def test_entries_expire_when_their_kind_has_lived_its_days(
     workspace: Workspace, kind: str, entry_type: str, days: int
 ) -> None:
     scope = make_scope(workspace, kind=kind)
-    remember(scope, "the parcel came on Tuesday", days_ago=days, type=entry_type)
+    remember(scope, "the extraction batch came on Tuesday", days_ago=days, type=entry_type)
     remember(scope, "a bicycle stands in the hall", days_ago=days - 0.01, type=entry_type)
     assert expire(workspace) == {"scopes": 1, "entries": 1}
-    assert expired() == {"the parcel came on Tuesday"}
+    assert expired() == {"the extraction batch came on Tuesday"}
 
 
 @pytest.mark.parametrize("entry_type", [EntryType.USER_EXPLICIT, EntryType.NOTE])
@@ -83,7 +83,7 @@ def test_pinned_entries_and_frozen_scopes_are_left_alone(workspace: Workspace, s
 
 
 def test_it_is_soft_recorded_and_bundled_by_scope(workspace: Workspace, scope: Scope) -> None:
-    first = remember(scope, "the parcel came on Tuesday", days_ago=40)
+    first = remember(scope, "the extraction batch came on Tuesday", days_ago=40)
     other = make_scope(workspace, "telegram:direct_u43")
     remember(other, "a bicycle stands in the hall", days_ago=40)
     expire(workspace)
@@ -100,7 +100,7 @@ def test_it_is_soft_recorded_and_bundled_by_scope(workspace: Workspace, scope: S
     assert (told.actor, told.batch_id, told.run) == ("job:expire", batch.pk, "expire:1:2026-03-01")
     assert told.old["expired_at"] is None
     first.refresh_from_db()
-    assert (first.expired_at, first.version, first.content) == (NOW, 2, "the parcel came on Tuesday")
+    assert (first.expired_at, first.version, first.content) == (NOW, 2, "the extraction batch came on Tuesday")
 
 
 def test_large_scopes_are_done_in_small_transactions(
@@ -140,13 +140,13 @@ def test_a_run_that_was_killed_half_way_is_finished_in_the_same_batch(
 
 def test_the_neighbours_are_blended_anew_and_nothing_is_suppressed(workspace: Workspace, scope: Scope) -> None:
     slots = {"session_id": "s", "chat_id": "c"}
-    remember(scope, "the parcel came on Tuesday", days_ago=30.5, slots=slots)
+    remember(scope, "the extraction batch came on Tuesday", days_ago=30.5, slots=slots)
     neighbour = remember(scope, "a bicycle stands in the hall", days_ago=29.5, slots=slots)
-    StaleEntry.objects.all().delete()
+    IndexQueueItem.objects.all().delete()
     expire(workspace)
-    assert StaleEntry.objects.filter(entry=neighbour).exists()
+    assert IndexQueueItem.objects.filter(entry=neighbour).exists()
     assert not Suppression.objects.exists()
-    again = entries.remember(make_draft(scope, "the parcel came on Tuesday"), now=NOW, actor="test")
+    again = entries.remember(make_draft(scope, "the extraction batch came on Tuesday"), now=NOW, actor="test")
     assert again.outcome == "created"
 
 

@@ -37,7 +37,7 @@ def asked(job: str, workspace: Workspace | None, **kwargs: Any) -> JobRun:
 
 
 def test_a_run_for_the_asking_is_done_once_and_leaves_the_night_its_own(workspace: Workspace, scope: Scope) -> None:
-    old(scope, "the parcel came on Tuesday", "包裹周二到了")
+    old(scope, "the extraction batch came on Tuesday", "包裹周二到了")
     run = asked("expire", workspace)
     assert (run.state, run.counts, run.actor) == (JobState.DONE, {"scopes": 1, "entries": 2}, "user:ann")
     tasks.perform(run.pk)
@@ -47,7 +47,7 @@ def test_a_run_for_the_asking_is_done_once_and_leaves_the_night_its_own(workspac
 
 
 def test_a_dry_run_counts_and_changes_nothing(workspace: Workspace, scope: Scope) -> None:
-    old(scope, "the parcel came on Tuesday")
+    old(scope, "the extraction batch came on Tuesday")
     run = asked("expire", workspace, is_dry=True)
     assert (run.state, run.counts) == (JobState.DONE, {"scopes": 1, "entries": 1})
     assert not Batch.objects.exists() and not Entry.objects.expired().exists()
@@ -59,7 +59,7 @@ def test_every_job_has_a_dry_run() -> None:
 
 @pytest.mark.parametrize("job", sorted(registry.DRY))
 def test_every_dry_run_says_what_would_be_done_in_counts(job: str, workspace: Workspace, scope: Scope) -> None:
-    old(scope, "the parcel came on Tuesday")
+    old(scope, "the extraction batch came on Tuesday")
     before = list(Entry.objects.values()), BatchChange.objects.exclude(state="planned").count()
     run = asked(job, None if isinstance(JOBS[job].cadence, str) else workspace, is_dry=True)
     assert run.state == JobState.DONE and run.counts
@@ -67,7 +67,7 @@ def test_every_dry_run_says_what_would_be_done_in_counts(job: str, workspace: Wo
 
 
 def test_the_batch_says_by_which_version_of_the_policies_it_acted(workspace: Workspace, scope: Scope) -> None:
-    old(scope, "the parcel came on Tuesday")
+    old(scope, "the extraction batch came on Tuesday")
     policy = Policy.objects.create(workspace=workspace, kind="ttl", entry_type="chat_turn", scope_kind="user", value=9)
     Policy.objects.filter(pk=policy.pk).update(value=5)
     asked("expire", workspace)
@@ -134,7 +134,7 @@ def test_a_run_whose_task_was_lost_fails_after_a_day(workspace: Workspace) -> No
 def test_every_job_of_the_platform_runs_for_the_asking_too(workspace: Workspace) -> None:
     run = asked("clean-up", None)
     assert run.state == JobState.DONE and run.workspace is None
-    assert set(run.counts) >= {"receipts", "job_runs"}
+    assert set(run.counts) >= {"traces", "job_runs"}
 
 
 def test_what_jobs_did_is_listed_for_ninety_days(workspace: Workspace) -> None:

@@ -44,7 +44,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.django_db
 def test_it_is_running_until_the_last_task_ends_it(workspace: Workspace, scope: Scope, short: None) -> None:
-    old(scope, "the parcel came on Tuesday", "包裹周二到了", "a bicycle stands in the hall")
+    old(scope, "the extraction batch came on Tuesday", "包裹周二到了", "a bicycle stands in the hall")
     claim = runs.claim_next("expire", now=NIGHT)
     assert claim
     runs.perform(claim, now=NIGHT)
@@ -62,7 +62,7 @@ def test_it_is_running_until_the_last_task_ends_it(workspace: Workspace, scope: 
 def test_a_run_for_the_asking_too_and_a_task_that_comes_twice_does_nothing(
     workspace: Workspace, scope: Scope, short: None
 ) -> None:
-    old(scope, "the parcel came on Tuesday")
+    old(scope, "the extraction batch came on Tuesday")
     run = on_demand.ask("expire", workspace, actor="user:ann", now=NIGHT)
     tasks.perform(run.pk)
     OrmQ.objects.earliest("pk").delete()  # the queue has had it
@@ -78,7 +78,7 @@ def test_a_run_for_the_asking_too_and_a_task_that_comes_twice_does_nothing(
 def test_one_whose_next_task_was_lost_is_taken_over(
     workspace: Workspace, scope: Scope, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old(scope, "the parcel came on Tuesday", "包裹周二到了")
+    old(scope, "the extraction batch came on Tuesday", "包裹周二到了")
     first = runs.claim_next("expire", now=NIGHT)
     assert first
     runs.perform(first, now=NIGHT)

@@ -19,11 +19,11 @@ from memories.models import (
     EntryIndex,
     EntryVector,
     IdempotencyKey,
+    IndexQueueItem,
     KeyUsage,
-    Receipt,
+    RecallTrace,
     Scope,
     ScopeTerm,
-    StaleEntry,
     Workspace,
 )
 from tests.conftest import NOW, make_draft, make_key
@@ -33,10 +33,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def entries(scope: Scope) -> list[Entry]:
-    texts = ["the parcel came on Tuesday", "a bicycle stands in the hall", "我的猫叫年糕"]
+    texts = ["the extraction batch came on Tuesday", "a bicycle stands in the hall", "我的猫叫年糕"]
     made = [store.remember(make_draft(scope, text), now=NOW, actor="test").entry for text in texts]
     worker.drain(now=NOW)
-    assert not StaleEntry.objects.exists()
+    assert not IndexQueueItem.objects.exists()
     return made
 
 
@@ -60,7 +60,7 @@ def test_where_all_is_indexed_nothing_is_found(entries: list[Entry]) -> None:
 def test_a_straggler_is_found_and_healed(entries: list[Entry], lose: Any) -> None:
     lose(entries[1])
     assert find() == 1
-    assert StaleEntry.objects.get().entry_id == entries[1].pk
+    assert IndexQueueItem.objects.get().entry_id == entries[1].pk
     worker.drain(now=NOW)
     assert find() == 0
     assert EntryIndex.objects.get(entry=entries[1]).embedding is not None
@@ -69,9 +69,9 @@ def test_a_straggler_is_found_and_healed(entries: list[Entry], lose: Any) -> Non
 def test_what_waits_already_keeps_its_place(entries: list[Entry]) -> None:
     EntryIndex.objects.all().delete()
     early = NOW - timedelta(hours=1)
-    StaleEntry.objects.create(entry=entries[0], workspace_id=entries[0].workspace_id, since=early, failures=4)
+    IndexQueueItem.objects.create(entry=entries[0], workspace_id=entries[0].workspace_id, since=early, failures=4)
     assert find() == 2
-    kept = StaleEntry.objects.get(entry=entries[0])
+    kept = IndexQueueItem.objects.get(entry=entries[0])
     assert (kept.since, kept.failures) == (early, 4)
 
 
@@ -128,19 +128,19 @@ def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: p
     key = BotKey.objects.get()
     for days in (0, 29, 31, 32, 33):
         at = NOW - timedelta(days=days)
-        Receipt.objects.create(workspace=workspace, scopes=[], message="", served=[], created_at=at)
+        RecallTrace.objects.create(workspace=workspace, scopes=[], message="", served=[], created_at=at)
     for hours in (1, 23, 25):
         at = NOW - timedelta(hours=hours)
         IdempotencyKey.objects.create(workspace=workspace, bot=key.bot, key=str(hours), created_at=at)
         KeyUsage.objects.create(key=key, minute=at)
     assert maintenance.clean_up(now=NOW) == {
-        "receipts": 3,
+        "traces": 3,
         "idempotency_keys": 1,
         "key_usage": 1,
         "cached_embeddings": 0,
         "job_runs": 0,
     }
-    assert Receipt.objects.count() == 2
+    assert RecallTrace.objects.count() == 2
 
 
 def test_a_cached_embedding_that_is_of_use_stays(settings: Any) -> None:
@@ -154,6 +154,8 @@ def test_a_cached_embedding_that_is_of_use_stays(settings: Any) -> None:
 
 
 def test_how_long_records_are_kept_is_a_setting(workspace: Workspace, settings: Any) -> None:
-    Receipt.objects.create(workspace=workspace, scopes=[], message="", served=[], created_at=NOW - timedelta(hours=2))
-    settings.MEMORY_RECEIPT_TTL = "1h"
-    assert maintenance.clean_up(now=NOW)["receipts"] == 1
+    RecallTrace.objects.create(
+        workspace=workspace, scopes=[], message="", served=[], created_at=NOW - timedelta(hours=2)
+    )
+    settings.MEMORY_TRACE_TTL = "1h"
+    assert maintenance.clean_up(now=NOW)["traces"] == 1

@@ -1,10 +1,10 @@
 """What waits in the buffer becomes facts, and what is known of a day (D5).
 
-With a model: one question a parcel, outside any transaction; its answer and the end of the parcel are one transaction.
-Without one: the most telling sentences of each day. A model that is configured is waited for: a parcel it gives no
-answer for is tried again, ever later, for about a day; one whose answer cannot be used is parked at once, unless only
-some of its facts cannot: these are left out and counted. When its budget is spent, parcels wait for the workspace's
-midnight.
+With a model: one question an extraction batch, outside any transaction; its answer and the end of the extraction batch
+are one transaction. Without one: the most telling sentences of each day. A model that is configured is waited for: an
+extraction batch it gives no answer for is tried again, ever later, for about a day; one whose answer cannot be used is
+parked at once, unless only some of its facts cannot: these are left out and counted. When its budget is spent,
+extraction batches wait for the workspace's midnight.
 """
 
 from collections import Counter
@@ -25,19 +25,19 @@ from memories.consolidation.extraction import extractive, model, storage
 from memories.consolidation.extraction.findings import Told, told_of
 from memories.consolidation.extraction.ownership import all_said, shares_of
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
-from memories.models import Parcel, Workspace
+from memories.models import ExtractionBatch, Workspace
 
 log = structlog.get_logger(__name__)
 ACTOR = storage.ACTOR
-#: What may be wrong with a parcel, rather than with the program or the machine.
+#: What may be wrong with an extraction batch, rather than with the program or the machine.
 _REFUSED = (PlatformError, DataError, IntegrityError)
-#: Parcels in a row for which the model gave no answer, after which a run ends.
+#: Extraction batches in a row for which the model gave no answer, after which a run ends.
 _FAILURES = 3
 Clock = Callable[[], datetime]
 #: Is told how far a run is.
 Report = Callable[[dict[str, int]], None]
 #: Counts a run always tells, however few.
-_TOLD = ("parcels", "turns", "events", "facts", "failed", "parked")
+_TOLD = ("extraction_batches", "turns", "events", "facts", "failed", "parked")
 
 
 @dataclass
@@ -61,10 +61,10 @@ class _Run:
 
 
 def extract_ready(clock: Clock, *, workspace_id: int | None = None, report: Report | None = None) -> dict[str, int]:
-    """Work off the parcels that are due until there are none, or for MEMORY_EXTRACT_TIME; what became of how many.
+    """Work off the extraction batches that are due, until none is left or MEMORY_EXTRACT_TIME is up; counts by outcome.
 
-    With a model as many parcels at once as questions may be asked at once: nearly all of the time is waiting. `report`
-    is told after every parcel.
+    With a model as many extraction batches at once as questions may be asked at once: nearly all of the time is
+    waiting. `report` is told after every extraction batch.
     """
     run = _Run(clock, clock() + conf.EXTRACT_TIME, workspace_id, report)
     hands = conf.LLM_CALLS if model.is_on() else 1
@@ -83,8 +83,8 @@ def extract_all(clock: Clock, *, workspace_id: int, report: Report | None = None
     return {"sealed": sealed, **extract_ready(clock, workspace_id=workspace_id, report=report)}
 
 
-def waiting_in(workspace_id: int) -> QuerySet[Parcel]:
-    return Parcel.objects.filter(workspace_id=workspace_id)
+def waiting_in(workspace_id: int) -> QuerySet[ExtractionBatch]:
+    return ExtractionBatch.objects.filter(workspace_id=workspace_id)
 
 
 def _work_alone(run: _Run) -> None:
@@ -97,40 +97,38 @@ def _work_alone(run: _Run) -> None:
 
 def _work(run: _Run) -> None:
     while run.clock() < run.until and run.failures < _FAILURES:
-        parcel = buffer.claim_next(now=run.clock(), workspace_id=run.workspace_id)
-        if parcel is None:
+        batch = buffer.claim_next(now=run.clock(), workspace_id=run.workspace_id)
+        if batch is None:
             break
-        run.count(_extract(parcel, run))
+        run.count(_extract(batch, run))
 
 
-def _extract(parcel: Claimed, run: _Run) -> dict[str, int]:
-    """One parcel: read it, store what it comes to, and let it go; or say what went wrong."""
+def _extract(batch: Claimed, run: _Run) -> dict[str, int]:
+    """One extraction batch: read it, store what it comes to, and let it go; or say what went wrong."""
     try:
-        told = tell(parcel, now=run.clock())
+        told = tell(batch, now=run.clock())
         run.failures = 0
-        with buffer.completing(parcel):
-            stored = storage.store(told, run=f"extract:{parcel.pk}", now=run.clock())
+        with buffer.completing(batch):
+            stored = storage.store(told, run=f"extract:{batch.pk}", now=run.clock())
     except buffer.ClaimLost:
-        log.warning("extraction.claim_lost", parcel=parcel.pk, workspace=parcel.workspace_id)
+        log.warning("extraction.claim_lost", batch=batch.pk, workspace=batch.workspace_id)
         return {"lost": 1}
     except _REFUSED as error:
         if isinstance(error, ModelFailed):
             run.failures += 1
-        fate = _put_off(parcel, error, run.clock())
-        log.warning(
-            "extraction.failed", parcel=parcel.pk, attempt=parcel.attempt, fate=fate, error=type(error).__name__
-        )
+        fate = _put_off(batch, error, run.clock())
+        log.warning("extraction.failed", batch=batch.pk, attempt=batch.attempt, fate=fate, error=type(error).__name__)
         return {fate: 1}
-    return {"parcels": 1, "turns": len(parcel.turns), **stored}
+    return {"extraction_batches": 1, "turns": len(batch.turns), **stored}
 
 
-def tell(parcel: Claimed, *, now: datetime) -> Told:
-    """What a parcel comes to; for each scope and local day at most one event.
+def tell(batch: Claimed, *, now: datetime) -> Told:
+    """What an extraction batch comes to; for each scope and local day at most one event.
 
     Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
     """
-    workspace = Workspace.objects.get(pk=parcel.workspace_id)
-    shares = shares_of(parcel.turns)
+    workspace = Workspace.objects.get(pk=batch.workspace_id)
+    shares = shares_of(batch.turns)
     said = all_said(shares)
     if not said or not model.is_on():
         return Told([day for share in shares for day in extractive.days_of(share, workspace.zone())])
@@ -144,18 +142,18 @@ def tell(parcel: Claimed, *, now: datetime) -> Told:
     return told
 
 
-def _put_off(parcel: Claimed, error: Exception, now: datetime) -> str:
-    """Have a parcel wait, or park it; which of the two."""
+def _put_off(batch: Claimed, error: Exception, now: datetime) -> str:
+    """Have an extraction batch wait, or park it; which of the two."""
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, BudgetSpent):
-        buffer.postpone(parcel, said, until=_midnight(parcel.workspace_id, now))
+        buffer.postpone(batch, said, until=_midnight(batch.workspace_id, now))
         return "waiting"
     if isinstance(error, AnswerInvalid):
-        buffer.park(parcel, said)
+        buffer.park(batch, said)
         return "parked"
     if isinstance(error, ModelFailed):
-        return "parked" if buffer.fail(parcel, said, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
-    return "parked" if buffer.fail(parcel, said, now=now) else "failed"
+        return "parked" if buffer.fail(batch, said, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
+    return "parked" if buffer.fail(batch, said, now=now) else "failed"
 
 
 def _midnight(workspace_id: int, now: datetime) -> datetime:

@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass
 class Told:
-    """What a parcel comes to."""
+    """What an extraction batch comes to."""
 
     days: list[Day] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)

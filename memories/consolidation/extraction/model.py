@@ -22,7 +22,7 @@ PURPOSE = "extraction"
 _PROJECTS = 50
 _PROBES = 30  # rarest terms of a conversation by which known facts are looked for
 _LOOKED_AT = 200
-#: So much of one message is shown, its head and its tail: twice the characters a parcel has tokens.
+#: So much of one message is shown, its head and its tail: twice the characters an extraction batch has tokens.
 _CHARS_A_TOKEN = 2
 
 

@@ -1,6 +1,6 @@
-"""Storing what a parcel came to: days, and for each scope a batch that can be looked at and taken back (F3).
+"""Storing what an extraction batch came to: days, and for each scope a batch that can be looked at and taken back (F3).
 
-Everything stands inside the transaction that takes the parcel out of the buffer.
+Everything stands inside the transaction that takes the extraction batch out of the buffer.
 """
 
 from collections import Counter
@@ -59,7 +59,7 @@ def _store(
 
 
 def _plan(scope: Scope, steps: Iterable[Step], run: str, now: datetime) -> Batch:
-    """The plan, which is taken back when the fuse holds it."""
+    """The plan, which is taken back when the safety limit holds it."""
     with transaction.atomic():
         made = batches.plan(scope, steps, name=NAME, run=run, actor=ACTOR, now=now, judged=True)
         transaction.set_rollback(bool(made.held_because))
@@ -73,7 +73,7 @@ def _decided(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
     """What is replaced at once, and what a person decides: all of it, when one conversation would replace many."""
     pairs = [(n, one) for n, finding in enumerate(findings, start=1) for one in finding.contradicts]
     certain = list({one.fact.pk: (n, one) for n, one in pairs if one.is_certain}.values())
-    if len(certain) > conf.FUSE_ROWS:
+    if len(certain) > conf.SAFETY_LIMIT_ROWS:
         return [], pairs
     taken = {one.fact.pk for _n, one in certain}
     return certain, [(n, one) for n, one in pairs if one.fact.pk not in taken]

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from memories.choices import BufferState
 from memories.consolidation import buffer, extraction
 from memories.management import told
-from memories.models import Parcel
+from memories.models import ExtractionBatch
 
-#: What may become of a parcel.
-FATES = ("parcels", "failed", "waiting", "parked", "lost")
+#: What may become of an extraction batch.
+FATES = ("extraction_batches", "failed", "waiting", "parked", "lost")
 
 
 class Command(BaseCommand):
@@ -34,32 +34,32 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = told.workspaces(options["workspace"]) if options["workspace"] else []
-        parcels = Parcel.objects.filter(workspace__in=chosen) if chosen else Parcel.objects.all()
+        batches = ExtractionBatch.objects.filter(workspace__in=chosen) if chosen else ExtractionBatch.objects.all()
         if options["now"] is True:
             options |= {"now": None, "all": True}
         clock = told.clock(options["now"])
-        waiting = _waiting(parcels, clock(), options).count()
-        counts = {"parcels": waiting}
+        waiting = _waiting(batches, clock(), options).count()
+        counts = {"extraction_batches": waiting}
         if not options["dry_run"]:
             bar = told.Bar(waiting, *FATES)
-            counts = _begin(parcels, clock(), options) | _extract(clock, chosen[0].pk if chosen else None, bar)
+            counts = _begin(batches, clock(), options) | _extract(clock, chosen[0].pk if chosen else None, bar)
             bar.end()
         self.stdout.write(told.said(counts, as_json=options["json"]))
 
 
-def _waiting(parcels: QuerySet[Parcel], now: datetime, options: dict[str, Any]) -> QuerySet[Parcel]:
+def _waiting(batches: QuerySet[ExtractionBatch], now: datetime, options: dict[str, Any]) -> QuerySet[ExtractionBatch]:
     """What a run with these options would take."""
-    waiting = parcels.exclude(state=BufferState.PARKED)
+    waiting = batches.exclude(state=BufferState.PARKED)
     due = waiting if options["all"] else waiting.filter(due_at__lte=now)
-    return due | parcels.filter(state=BufferState.PARKED) if options["retry_parked"] else due
+    return due | batches.filter(state=BufferState.PARKED) if options["retry_parked"] else due
 
 
-def _begin(parcels: QuerySet[Parcel], now: datetime, options: dict[str, Any]) -> dict[str, int]:
+def _begin(batches: QuerySet[ExtractionBatch], now: datetime, options: dict[str, Any]) -> dict[str, int]:
     begun = {}
     if options["retry_parked"]:
-        begun["retried"] = buffer.retry(parcels, now=now)
+        begun["retried"] = buffer.retry(batches, now=now)
     if options["all"]:
-        begun["sealed"] = buffer.seal(parcels, now=now)
+        begun["sealed"] = buffer.seal(batches, now=now)
     return begun
 
 
@@ -70,5 +70,5 @@ def _extract(clock: Callable[[], datetime], workspace_id: int | None, bar: told.
         done = extraction.extract_ready(clock, workspace_id=workspace_id, report=bar)
         bar.move_on(done)
         counts.update(done)
-        if not done["parcels"]:
+        if not done["extraction_batches"]:
             return dict(counts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection, transaction
 
 from memories.conf import conf
-from memories.models import Receipt
+from memories.models import RecallTrace
 from memories.recall.query import Query
 from memories.recall.retrievers import Found
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ToldEvent:
-    """Something that was said, as a receipt keeps it: where it is to be read, and why it was told."""
+    """Something that was said, as a trace keeps it: where it is to be read, and why it was told."""
 
     path: str
     score: float
@@ -28,9 +28,9 @@ class ToldEvent:
     version: int | None = None  # of the event of a day; a message never changes
 
 
-def write(query: Query, result: "Recall", now: datetime) -> Receipt:
-    """The receipt of a recall. It does not wait for the disk: a crash may lose the last ones, never a memory."""
-    receipt = Receipt(
+def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
+    """The trace of a recall. It does not wait for the disk: a crash may lose the last ones, never a memory."""
+    trace = RecallTrace(
         workspace_id=query.workspace_id,
         bot_id=query.bot_id,
         scopes=[scope.pk for scope in query.scopes],
@@ -50,13 +50,13 @@ def write(query: Query, result: "Recall", now: datetime) -> Receipt:
     )
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit = off")
-        receipt.save(force_insert=True)
-    return receipt
+        trace.save(force_insert=True)
+    return trace
 
 
 def is_sampled() -> bool:
     """Whether the candidates of the next recall are kept."""
-    return conf.RECEIPT_SAMPLE >= 1 or secrets.randbelow(10_000) < conf.RECEIPT_SAMPLE * 10_000
+    return conf.TRACE_SAMPLE >= 1 or secrets.randbelow(10_000) < conf.TRACE_SAMPLE * 10_000
 
 
 def _asked(query: Query) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _told(result: "Recall") -> dict[str, Any]:
     told = result.evidence.told()
     if result.cached_from is not None:
         told |= {"cached_from": str(result.cached_from)}
-    if result.events:  # of the leg that found them, with their scores and the memories that rest on them
+    if result.events:  # of the retriever that found them, with their scores and the memories that rest on them
         told |= {"events": [_event(event) for event in result.events]}
     days = [[moment.start.isoformat(), moment.end.isoformat(), moment.words] for moment in result.moments]
     return told | {"days": days}
@@ -104,6 +104,6 @@ def _event(event: Found) -> list[Any]:
     return [event.path, round(event.score, 4), event.memory, round(event.covered, 4), similarity, event.version]
 
 
-def events_of(receipt: Receipt) -> list[ToldEvent]:
-    """What a recall found of the past, best first; receipts of before know neither words nor similarity."""
-    return [ToldEvent(*row) for row in receipt.evidence.get("events", [])]
+def events_of(trace: RecallTrace) -> list[ToldEvent]:
+    """What a recall found of the past, best first; traces of before know neither words nor similarity."""
+    return [ToldEvent(*row) for row in trace.evidence.get("events", [])]

@@ -1,4 +1,4 @@
-"""What a receipt keeps as data, in words for its page."""
+"""What a trace keeps as data, in words for its page."""
 
 from typing import Any
 

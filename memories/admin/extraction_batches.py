@@ -23,15 +23,15 @@ from memories.admin.filters import DaysFilter
 from memories.admin.wall import LOOK, Colors, WalledAdmin, WalledInline
 from memories.choices import BufferState
 from memories.consolidation import buffer
-from memories.models import BufferedTurn, Parcel
+from memories.models import BufferedTurn, ExtractionBatch
 
-MOST = 500  # parcels an action takes at a time
-_LIST = "admin:memories_parcel_changelist"
+MOST = 500  # extraction batches an action takes at a time
+_LIST = "admin:memories_extractionbatch_changelist"
 _COLORS = Colors(
     {BufferState.WAITING.label: "info", BufferState.CLAIMED.label: "success", BufferState.PARKED.label: "danger"}
 )
-Act = Callable[[QuerySet[Parcel]], int]
-#: What a parcel waits for, or was parked for, by the name its error begins with; and what helps.
+Act = Callable[[QuerySet[ExtractionBatch]], int]
+#: What an extraction batch waits for, or was parked for, by the name its error begins with; and what helps.
 _WHY = {
     "AnswerInvalid": _(
         "The model's answer could not be used, nor could those it gave when it was told why. Try again, or use another "
@@ -71,8 +71,8 @@ def _role(role: str) -> str:
     return gettext("User") if role == buffer.USER else gettext("Assistant")
 
 
-@admin.register(Parcel)
-class ParcelAdmin(WalledAdmin):
+@admin.register(ExtractionBatch)
+class ExtractionBatchAdmin(WalledAdmin):
     """Nothing is edited here: turns are extracted, tried again, or taken out unextracted."""
 
     members_may = LOOK
@@ -96,40 +96,40 @@ class ParcelAdmin(WalledAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With the scope of the first turn of each; a group's before the speaker's."""
-        parcels = super().get_queryset(request)
-        turns = BufferedTurn.objects.filter(parcel=OuterRef("pk"))
+        batches = super().get_queryset(request)
+        turns = BufferedTurn.objects.filter(batch=OuterRef("pk"))
         first = turns.order_by("said_at", "pk").values_list(Coalesce("chat_scope__key", "user_scope__key"))[:1]
-        return parcels.annotate(_scope=Subquery(first))
+        return batches.annotate(_scope=Subquery(first))
 
     @display(description=_("scope"))
-    def whose(self, parcel: Any) -> str:
-        return parcel._scope or "—"
+    def whose(self, batch: Any) -> str:
+        return batch._scope or "—"
 
     @display(description=_("state"), label=_COLORS)
-    def colored_state(self, parcel: Parcel) -> Any:
-        return BufferState(parcel.state).label
+    def colored_state(self, batch: ExtractionBatch) -> Any:
+        return BufferState(batch.state).label
 
     @display(description=_("oldest turn since"))
-    def waits(self, parcel: Parcel) -> str:
-        return timesince(parcel.began_at, timezone.now(), depth=1)
+    def waits(self, batch: ExtractionBatch) -> str:
+        return timesince(batch.began_at, timezone.now(), depth=1)
 
     @display(description=_("why"))
-    def why(self, parcel: Parcel) -> str:
+    def why(self, batch: ExtractionBatch) -> str:
         """What went wrong and what helps, in the reader's language; the error itself is the worker's."""
-        if not parcel.error:
+        if not batch.error:
             return "—"
-        name = parcel.error.partition(":")[0]
+        name = batch.error.partition(":")[0]
         return str(_WHY.get(name, _OTHER if name.isidentifier() else _GONE))
 
     # what may be done
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """What makes sense for this parcel as it stands."""
-        parcel = self.get_object(request, str(object_id))
-        if parcel is None:
+        """What makes sense for this extraction batch as it stands."""
+        batch = self.get_object(request, str(object_id))
+        if batch is None:
             return []
         sensible = {BufferState.WAITING: ["extract_now", "drop"], BufferState.PARKED: ["retry", "drop"]}
-        wanted = sensible.get(BufferState(parcel.state), ["drop"])
+        wanted = sensible.get(BufferState(batch.state), ["drop"])
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
 
     @action(description=_("Extract now"), url_path="extract", icon="bolt", permissions=["view"])
@@ -151,49 +151,49 @@ class ParcelAdmin(WalledAdmin):
         return self._drop(request, self._one(request, object_id))
 
     @admin.action(description=_("Extract the chosen turns now …"), permissions=["view"])
-    def extract_chosen(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> HttpResponse:
+    def extract_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
         return self._extract(request, self._some(queryset))
 
     @admin.action(description=_("Try the chosen turns again …"), permissions=["view"])
-    def retry_chosen(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> HttpResponse:
+    def retry_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
         return self._retry(request, self._some(queryset))
 
     @admin.action(description=_("Take the chosen turns out …"), permissions=["view"])
-    def drop_chosen(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> HttpResponse:
+    def drop_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
         return self._drop(request, self._some(queryset))
 
-    def _one(self, request: HttpRequest, object_id: str) -> QuerySet[Parcel]:
-        return Parcel.objects.filter(pk=self.reach(request, object_id, "view").pk)
+    def _one(self, request: HttpRequest, object_id: str) -> QuerySet[ExtractionBatch]:
+        return ExtractionBatch.objects.filter(pk=self.reach(request, object_id, "view").pk)
 
-    def _some(self, queryset: QuerySet[Parcel]) -> QuerySet[Parcel]:
-        return Parcel.objects.filter(pk__in=list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST]))
+    def _some(self, queryset: QuerySet[ExtractionBatch]) -> QuerySet[ExtractionBatch]:
+        return ExtractionBatch.objects.filter(pk__in=list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST]))
 
-    def _extract(self, request: HttpRequest, parcels: QuerySet[Parcel]) -> HttpResponse:
+    def _extract(self, request: HttpRequest, batches: QuerySet[ExtractionBatch]) -> HttpResponse:
         text = gettext("What waits is not waited for any longer: it is extracted within the next minute.")
         title, button = gettext("Extract now"), gettext("Extract now")
-        return self._ask(request, parcels, title, text, button, lambda rows: buffer.seal(rows, now=timezone.now()))
+        return self._ask(request, batches, title, text, button, lambda rows: buffer.seal(rows, now=timezone.now()))
 
-    def _retry(self, request: HttpRequest, parcels: QuerySet[Parcel]) -> HttpResponse:
+    def _retry(self, request: HttpRequest, batches: QuerySet[ExtractionBatch]) -> HttpResponse:
         text = gettext("What was parked is tried again within the next minute, as if for the first time.")
         title, button = gettext("Try again"), gettext("Try again")
-        return self._ask(request, parcels, title, text, button, lambda rows: buffer.retry(rows, now=timezone.now()))
+        return self._ask(request, batches, title, text, button, lambda rows: buffer.retry(rows, now=timezone.now()))
 
-    def _drop(self, request: HttpRequest, parcels: QuerySet[Parcel]) -> HttpResponse:
+    def _drop(self, request: HttpRequest, batches: QuerySet[ExtractionBatch]) -> HttpResponse:
         text = gettext(
             "These turns are not extracted, and this cannot be undone. What was captured of them as entries, and the "
             "messages in their sessions, stay."
         )
 
-        def drop(rows: QuerySet[Parcel]) -> int:
+        def drop(rows: QuerySet[ExtractionBatch]) -> int:
             self.log_deletions(request, rows)
             return buffer.drop(rows)
 
-        return self._ask(request, parcels, gettext("Take out unextracted"), text, gettext("Take out"), drop, grave=True)
+        return self._ask(request, batches, gettext("Take out unextracted"), text, gettext("Take out"), drop, grave=True)
 
     def _ask(
         self,
         request: HttpRequest,
-        parcels: QuerySet[Parcel],
+        batches: QuerySet[ExtractionBatch],
         title: str,
         text: str,
         button: str,
@@ -202,11 +202,11 @@ class ParcelAdmin(WalledAdmin):
         grave: bool = False,
     ) -> HttpResponse:
         if is_answer(request):
-            done = act(parcels)
-            said = ngettext("%(n)d parcel: done.", "%(n)d parcels: done.", done)
+            done = act(batches)
+            said = ngettext("%(n)d extraction batch: done.", "%(n)d extraction batches: done.", done)
             messages.success(request, said % {"n": done})
             return HttpResponseRedirect(reverse(_LIST))
-        rows = list(parcels)
+        rows = list(batches)
         question = Question(
             title=title,
             text=text,
@@ -220,7 +220,7 @@ class ParcelAdmin(WalledAdmin):
         return ask(self, request, question, form_of(request, forms.Form))
 
 
-def _told(parcel: Parcel) -> str:
-    """A parcel by what was said first in it."""
-    first = parcel.turns.order_by("said_at", "pk").first()
-    return str(first)[:110] if first else str(parcel)
+def _told(batch: ExtractionBatch) -> str:
+    """An extraction batch by what was said first in it."""
+    first = batch.turns.order_by("said_at", "pk").first()
+    return str(first)[:110] if first else str(batch)

@@ -1,4 +1,4 @@
-"""Receipts: why the bot said that, candidate by candidate."""
+"""Recall traces: why the bot said that, candidate by candidate."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from memories.admin.filters import DaysFilter
-from memories.admin.receipt_lines import asked_again, page_of
-from memories.admin.receipt_words import in_words
+from memories.admin.recall_trace_lines import asked_again, page_of
+from memories.admin.recall_trace_words import in_words
 from memories.admin.wall import LOOK, Colors, WalledAdmin
 from memories.choices import Verdict
-from memories.models import Receipt, Scope
+from memories.models import RecallTrace, Scope
 
 _COLORS = Colors(
     {Verdict.FOUND.label: "success", Verdict.WEAK.label: "warning", Verdict.NONE.label: "danger"}
@@ -39,8 +39,8 @@ class AnswerFilter(DropdownFilter):
         return queryset.filter(conditions[self.value()]) if self.value() in conditions else queryset
 
 
-@admin.register(Receipt)
-class ReceiptAdmin(WalledAdmin):
+@admin.register(RecallTrace)
+class RecallTraceAdmin(WalledAdmin):
     """Read only: what happened, happened."""
 
     members_may = LOOK
@@ -55,7 +55,7 @@ class ReceiptAdmin(WalledAdmin):
         (_("Evidence"), {"fields": ["signs", "degraded", "tokens", "note"], "classes": ["tab"]}),
     ]
     readonly_fields = ["scope_names", "conditions", "signs"]
-    change_form_before_template = "admin/memories/receipt.html"
+    change_form_before_template = "admin/memories/trace.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return (
@@ -69,54 +69,54 @@ class ReceiptAdmin(WalledAdmin):
         return bool(match and str(match.url_name).endswith("_changelist"))
 
     @display(description=_("message"))
-    def asked(self, receipt: Receipt) -> str:
-        return receipt.message[:90] or "—"
+    def asked(self, trace: RecallTrace) -> str:
+        return trace.message[:90] or "—"
 
     @display(description=_("served"))
-    def served_count(self, receipt: Receipt) -> int:
-        return len(receipt.served)
+    def served_count(self, trace: RecallTrace) -> int:
+        return len(trace.served)
 
     @display(description=_("answer"), label=_COLORS)
-    def how(self, receipt: Receipt) -> Any:
+    def how(self, trace: RecallTrace) -> Any:
         """Whether it was enough to answer with."""
-        return Verdict(receipt.verdict).label if receipt.verdict else _("No memory needed")
+        return Verdict(trace.verdict).label if trace.verdict else _("No memory needed")
 
     @display(description=_("degraded"), label="warning")
-    def without(self, receipt: Receipt) -> Any:
+    def without(self, trace: RecallTrace) -> Any:
         """What did not answer in time; words answered alone."""
-        if "embedding" in receipt.degraded:
+        if "embedding" in trace.degraded:
             return _("words alone")
-        return _("the newest by words alone") if receipt.degraded else None
+        return _("the newest by words alone") if trace.degraded else None
 
     @display(description=_("ms"))
-    def milliseconds(self, receipt: Receipt) -> str:
-        return f"{receipt.timings.get('total', 0):.0f}"
+    def milliseconds(self, trace: RecallTrace) -> str:
+        return f"{trace.timings.get('total', 0):.0f}"
 
     @display(description=_("scopes"))
-    def scope_names(self, receipt: Receipt) -> str:
-        scopes = Scope.objects.filter(pk__in=receipt.scopes, workspace_id=receipt.workspace_id)
+    def scope_names(self, trace: RecallTrace) -> str:
+        scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
         return ", ".join(map(str, scopes)) or "—"
 
     @display(description=_("query"))
-    def conditions(self, receipt: Receipt) -> str:
+    def conditions(self, trace: RecallTrace) -> str:
         """What was asked for beside the message, in words."""
-        return in_words(receipt.query) or "—"
+        return in_words(trace.query) or "—"
 
     @display(description=_("evidence"))
-    def signs(self, receipt: Receipt) -> str:
+    def signs(self, trace: RecallTrace) -> str:
         """Whether it was enough to answer with, and by which signs, in words."""
-        verdict = Verdict(receipt.verdict).label if receipt.verdict else ""
-        known = {name: value for name, value in receipt.evidence.items() if name != "verdict"}
+        verdict = Verdict(trace.verdict).label if trace.verdict else ""
+        known = {name: value for name, value in trace.evidence.items() if name != "verdict"}
         return format_html("{}{}", f"{verdict} · " if verdict else "", in_words(known) or "—")
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        receipt = self.get_object(request, object_id) if object_id else None
-        if receipt:  # one clock a page: that of the workspace where it was asked
-            timezone.activate(receipt.workspace.zone())
-        more = {**(page_of(receipt) if receipt else {}), **(extra_context or {})}
-        if receipt and "again" in request.GET and not receipt.is_purged:
-            more |= asked_again(receipt, now=timezone.now())
+        trace = self.get_object(request, object_id) if object_id else None
+        if trace:  # one clock a page: that of the workspace where it was asked
+            timezone.activate(trace.workspace.zone())
+        more = {**(page_of(trace) if trace else {}), **(extra_context or {})}
+        if trace and "again" in request.GET and not trace.is_purged:
+            more |= asked_again(trace, now=timezone.now())
         answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
         return answer

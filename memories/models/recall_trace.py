@@ -1,4 +1,4 @@
-"""Receipts: the record of one recall, which answers «why did the bot say that?» (F5)."""
+"""Recall traces: the record of one recall, which answers «why did the bot say that?» (F5)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -8,14 +8,14 @@ from memories.models.ids import uuid7
 from memories.models.tenancy import Bot, Workspace
 
 
-class Receipt(models.Model):
+class RecallTrace(models.Model):
     """What was asked, what was served and how long it took; the candidates beside it when sampled."""
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     bot = models.ForeignKey(Bot, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+")
     scopes = ArrayField(models.BigIntegerField(), verbose_name=_("scopes"))
-    #: Of all scopes that were asked for, also those nobody had written to yet; empty in receipts from before.
+    #: Of all scopes that were asked for, also those nobody had written to yet; empty in traces from before.
     scope_keys = ArrayField(models.CharField(max_length=255), default=list, editable=False, verbose_name=_("scopes"))
     session_key = models.CharField(_("session"), max_length=200, blank=True, default="")
     message = models.TextField(_("message"))
@@ -54,11 +54,11 @@ class Receipt(models.Model):
     created_at = models.DateTimeField(_("at"))
 
     class Meta:
-        verbose_name = _("receipt")
-        verbose_name_plural = _("receipts")
+        verbose_name = _("recall trace")
+        verbose_name_plural = _("recall traces")
         indexes = [
-            models.Index(fields=["workspace", "-created_at", "-id"], name="receipt_by_time"),
-            models.Index(fields=["created_at"], name="receipt_by_age"),
+            models.Index(fields=["workspace", "-created_at", "-id"], name="trace_by_time"),
+            models.Index(fields=["created_at"], name="trace_by_age"),
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""A receipt in plain words: its candidates with every number, its steps, and what would be answered now (F5)."""
+"""A trace in plain words: its candidates with every number, its steps, and what would be answered now (F5)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from memories import recall
 from memories.admin.said import said_of
 from memories.entries.served_versions import Served, as_served
-from memories.models import Entry, Policy, Receipt, Scope
+from memories.models import Entry, Policy, RecallTrace, Scope
 from memories.models.state import State, state_of
 from memories.recall import explanation, replay
 from memories.recall.explanation import Line
@@ -20,7 +20,7 @@ from memories.recall.explanation import Line
 FATES = {
     "served": _("served"),
     "limit": _("others were better"),
-    "rank": _("others were better"),  # of receipts before they said so
+    "rank": _("others were better"),  # of traces before they said so
     "quota": _("its kind had its places"),
     "duplicate": _("said already by another that is served"),
     "floor": _("too far from the question"),
@@ -121,15 +121,15 @@ class Change:
     color: str | None
 
 
-def lines_of(receipt: Receipt) -> list[Shown]:
+def lines_of(trace: RecallTrace) -> list[Shown]:
     """What was served first, in order, then what was left out; entries of other workspaces are never read."""
-    kept = {line.entry: line for line in explanation.lines_of(receipt.candidates)}
-    order = [*receipt.served, *(pk for pk in kept if pk not in receipt.served)]
-    here = Entry.objects.filter(workspace_id=receipt.workspace_id).select_related("scope")
+    kept = {line.entry: line for line in explanation.lines_of(trace.candidates)}
+    order = [*trace.served, *(pk for pk in kept if pk not in trace.served)]
+    here = Entry.objects.filter(workspace_id=trace.workspace_id).select_related("scope")
     entries = here.in_bulk(order)
-    then = as_served(receipt, entries, {line.entry: line.version for line in kept.values() if line.version})
-    weights, now = explanation.weights_of(receipt.candidates), timezone.now()
-    policies = Policy.objects.of(receipt.workspace_id)
+    then = as_served(trace, entries, {line.entry: line.version for line in kept.values() if line.version})
+    weights, now = explanation.weights_of(trace.candidates), timezone.now()
+    policies = Policy.objects.of(trace.workspace_id)
     states = {pk: state_of(entry, policies.end_of(entry), now) for pk, entry in entries.items()}
     return [
         Shown(
@@ -137,37 +137,37 @@ def lines_of(receipt: Receipt) -> list[Shown]:
             entry=entries.get(pk),
             then=then.get(pk),
             state=states.get(pk),
-            is_served=pk in receipt.served,
+            is_served=pk in trace.served,
             boosts=explanation.boosts(line, weights),
         )
         for pk, line in ((pk, kept.get(pk, Line(entry=pk))) for pk in order)
     ]
 
 
-def page_of(receipt: Receipt) -> dict[str, Any]:
-    """All a page of a receipt tells."""
-    lines, said = lines_of(receipt), said_of(receipt)
-    scopes = Scope.objects.filter(pk__in=receipt.scopes, workspace_id=receipt.workspace_id)
+def page_of(trace: RecallTrace) -> dict[str, Any]:
+    """All a page of a trace tells."""
+    lines, said = lines_of(trace), said_of(trace)
+    scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
     return {
-        "receipt": receipt,
+        "trace": trace,
         "lines": lines,
         "served_lines": [line for line in lines if line.is_served],
         "left_out_lines": [line for line in lines if not line.is_served],
-        "mode": MODES.get(receipt.query.get("mode", "hybrid")),
+        "mode": MODES.get(trace.query.get("mode", "hybrid")),
         "highest": max((line.score or 0.0 for line in lines), default=0.0) or 1.0,
         "said_lines": said,
         "said_highest": max((line.event.score for line in said), default=0.0) or 1.0,
-        "weights": explanation.weights_of(receipt.candidates),
-        "steps": _steps(receipt),
-        "cached_from": _cached_from(receipt),
-        "is_purged": receipt.is_purged,
+        "weights": explanation.weights_of(trace.candidates),
+        "steps": _steps(trace),
+        "cached_from": _cached_from(trace),
+        "is_purged": trace.is_purged,
         "scopes": scopes,
     }
 
 
-def _steps(receipt: Receipt) -> list[tuple[Any, float]]:
+def _steps(trace: RecallTrace) -> list[tuple[Any, float]]:
     """The steps in the order they were taken, then those of other versions."""
-    took = receipt.timings
+    took = trace.timings
     return [
         (STEPS.get(name, name), took[name])
         for name in [*STEPS, *(took.keys() - STEPS)]
@@ -175,23 +175,23 @@ def _steps(receipt: Receipt) -> list[tuple[Any, float]]:
     ]
 
 
-def _cached_from(receipt: Receipt) -> Receipt | None:
-    told = receipt.evidence.get("cached_from")
-    return Receipt.objects.filter(workspace_id=receipt.workspace_id, uid=told).first() if told else None
+def _cached_from(trace: RecallTrace) -> RecallTrace | None:
+    told = trace.evidence.get("cached_from")
+    return RecallTrace.objects.filter(workspace_id=trace.workspace_id, uid=told).first() if told else None
 
 
-def asked_again(receipt: Receipt, *, now: datetime) -> dict[str, Any]:
-    """The same question as of now, leaving no receipt of its own; what came, went and moved."""
+def asked_again(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:
+    """The same question as of now, leaving no trace of its own; what came, went and moved."""
     result = recall.recall(
-        replay.query_of(receipt),
+        replay.query_of(trace),
         now=now,
-        zone=receipt.workspace.zone(),
+        zone=trace.workspace.zone(),
         embed_seconds=EMBED_SECONDS,
         recorded=False,
     )
-    moves = replay.moves(receipt, result.served)
-    entries = Entry.objects.filter(workspace_id=receipt.workspace_id).in_bulk([move.entry_id for move in moves])
-    then = as_served(receipt, entries)
+    moves = replay.moves(trace, result.served)
+    entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk([move.entry_id for move in moves])
+    then = as_served(trace, entries)
     return {
         "again": [_change(move, entries.get(move.entry_id), then.get(move.entry_id)) for move in moves],
         "again_is_the_same": all(move.change == "stayed" for move in moves),
