@@ -47,8 +47,6 @@ def configuration(form: str, level: str) -> dict[str, Any]:
             "django-q": {"level": "WARNING"},  # it tells of every pulse
             "axes": {"level": "WARNING"},  # wrong passwords and locked logins; not each step of its own
             "httpx": {"level": "WARNING"},
-            "httpx2": {"level": "WARNING"},
-            "openai": {"level": "WARNING"},
         },
     }
 

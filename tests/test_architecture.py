@@ -20,7 +20,7 @@ PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom
 LAYERS = {
     "words": "exceptions choices decay conf metrics language verification",
     "tables": "tenancy models",
-    "providers": "secrets embeddings llm",
+    "providers": "secrets endpoint embeddings llm",
     "doors": "index entries batches",
     "verbs": "recall consolidation lifecycle",
     "faces": "apps evaluation previews tasks api admin management",

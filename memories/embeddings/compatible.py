@@ -2,11 +2,24 @@
 
 from functools import cached_property
 
+import httpx
 from django.conf import settings
-from openai import OpenAI, OpenAIError
+from pydantic import BaseModel, ValidationError
 
 from memories.embeddings.base import Unrelated
+from memories.endpoint import Endpoint
 from memories.exceptions import EmbedderFailed
+
+_MAX_BYTES = 64_000_000  # of an answer: vectors, written out as numbers
+
+
+class _Row(BaseModel):
+    index: int
+    embedding: list[float]
+
+
+class _Body(BaseModel):
+    data: list[_Row]
 
 
 class OpenAICompatible:
@@ -25,25 +38,27 @@ class OpenAICompatible:
         self.unrelated = Unrelated.all(self.floor)
 
     def embed_passages(self, texts: list[str], *, seconds: float) -> list[list[float]]:
-        return self._ask([text or " " for text in texts], seconds)
+        return self._embed([text or " " for text in texts], seconds)
 
     def embed_query(self, text: str, *, seconds: float) -> list[float]:
-        return self._ask([text or " "], seconds)[0]
+        return self._embed([text or " "], seconds)[0]
 
     @cached_property
-    def _client(self) -> OpenAI:
-        return OpenAI(
-            base_url=settings.MEMORY_EMBEDDING_BASE_URL,
-            api_key=settings.MEMORY_EMBEDDING_API_KEY or "none",
-            max_retries=0,
-        )
+    def _endpoint(self) -> Endpoint:
+        """Kept open, with the proxy the environment names: a question has no time to connect anew."""
+        url, key = settings.MEMORY_EMBEDDING_BASE_URL, settings.MEMORY_EMBEDDING_API_KEY
+        return Endpoint(url, key, proxy_of_environment=True)
 
-    def _ask(self, texts: list[str], seconds: float) -> list[list[float]]:
+    def _embed(self, texts: list[str], seconds: float) -> list[list[float]]:
+        payload = {"model": self.model, "input": texts, "encoding_format": "float"}
         try:
-            answer = self._client.with_options(timeout=seconds).embeddings.create(
-                model=self.model, input=texts, encoding_format="float"
-            )
-        except (OpenAIError, ValueError, TypeError) as error:
-            raise EmbedderFailed(f"The embedding endpoint failed: {type(error).__name__}.") from error
-        rows = sorted(answer.data or [], key=lambda row: row.index)
-        return [row.embedding for row in rows]
+            response = self._endpoint.post("embeddings", payload, seconds=seconds, max_bytes=_MAX_BYTES)
+        except (httpx.RequestError, httpx.InvalidURL, ValueError) as error:
+            raise EmbedderFailed(f"The embedding endpoint failed: {type(error).__name__}.") from None
+        if not response.is_success:
+            raise EmbedderFailed(f"The embedding endpoint answered {response.status}.")
+        try:
+            rows = _Body.model_validate_json(response.content).data
+        except ValidationError:
+            raise EmbedderFailed("The embedding endpoint answered with something else.") from None
+        return [row.embedding for row in sorted(rows, key=lambda row: row.index)]

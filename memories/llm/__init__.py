@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib import import_module
 from typing import Generic, TypeVar
 
 from django.conf import settings
@@ -21,7 +20,7 @@ from memories.conf import conf
 from memories.exceptions import AnswerInvalid, ModelFailed, ModelOff
 from memories.language import text
 from memories.llm import budget, concurrency, health, parsing, prompts
-from memories.llm.call import CallFailed, Reply, Request
+from memories.llm.client import CallFailed, Completion, Request, complete
 from memories.llm.prompts import Prompt
 from memories.llm.schemas import Given
 from memories.models import Workspace
@@ -114,7 +113,6 @@ def ask(
     """
     if not is_on():
         raise ModelOff
-    import_module("memories.llm.client")  # before the time begins to run: the first time takes seconds
     request = Request(
         model=model or settings.MEMORY_LLM_MODEL,
         messages=prompt.messages(),
@@ -157,7 +155,7 @@ def _corrected(request: Request, said: str, problem: str) -> Request:
     return replace(request, messages=[*request.messages[:2], *back])
 
 
-def _patiently(question: _Question) -> tuple[Reply, budget.Reservation]:
+def _patiently(question: _Question) -> tuple[Completion, budget.Reservation]:
     """A reply, after failures that passed. Raises ModelFailed, BudgetSpent."""
     for attempt in range(conf.LLM_RETRIES + 1):
         try:
@@ -165,7 +163,7 @@ def _patiently(question: _Question) -> tuple[Reply, budget.Reservation]:
         except CallFailed as failure:
             pause = pause_after(failure, attempt)
             log.warning("llm.call_failed purpose=%s try=%d: %s", question.purpose, attempt + 1, failure)
-            if not failure.may_pass or attempt == conf.LLM_RETRIES or time.monotonic() + pause >= question.until:
+            if not failure.is_temporary or attempt == conf.LLM_RETRIES or time.monotonic() + pause >= question.until:
                 raise ModelFailed(_("The model gave no answer: %(what)s") % {"what": failure}) from None
         time.sleep(pause)
     raise ModelFailed
@@ -175,13 +173,11 @@ def pause_after(failure: CallFailed, attempt: int) -> float:
     """As long as the server asks for, else ever longer; by chance, so that many callers do not come back at once."""
     doubled: float = min(_BACKOFF * 2**attempt, _LONGEST_BACKOFF)
     chance = random.uniform(0.5, 1.0)  # noqa: S311 (chance, not a secret)
-    return doubled * chance if failure.after is None else failure.after + doubled * (1 - chance)
+    return doubled * chance if failure.retry_after is None else failure.retry_after + doubled * (1 - chance)
 
 
-def _call(question: _Question) -> tuple[Reply, budget.Reservation]:
+def _call(question: _Question) -> tuple[Completion, budget.Reservation]:
     """One call in a place, paid for. Raises CallFailed, ModelFailed, BudgetSpent."""
-    from memories.llm.client import complete  # the SDK takes a second and 60 MB, which only those pay who have a model
-
     request = question.request
     with concurrency.place(question.until):
         reservation = _reserved(question)

@@ -268,6 +268,14 @@ def test_an_endpoint_that_answers_nonsense_degrades_recall(
     assert len(endpoint.log) == 1
 
 
+def test_a_redirect_of_the_embedding_endpoint_is_not_followed(api: Api, endpoint: HTTPServer) -> None:
+    elsewhere = endpoint.url_for("/elsewhere")
+    endpoint.expect_request("/v1/embeddings").respond_with_data("", status=307, headers={"Location": elsewhere})
+    save(api, "my cat is called Mochi")
+    assert ask(api)["degraded"] == ["embedding"]
+    assert {request.path for request, _response in endpoint.log} == {"/v1/embeddings"}
+
+
 def test_an_endpoint_without_an_address_is_no_embedder(api: Api, settings: Any) -> None:
     settings.MEMORY_EMBEDDING_BASE_URL = ""
     use(settings, "memories.embeddings.compatible.OpenAICompatible")

@@ -2,14 +2,15 @@
 
 import json
 import logging
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
-import httpx2
+import httpx
 import pytest
 
+from memories.endpoint import Endpoint
 from memories.exceptions import ModelFailed
-from memories.llm.client import OneHost
 from memories.models import Spend, Workspace
 from tests.llm.conftest import KEY, extract
 from tests.llm.fake_server import Asked, FakeModel, Reply
@@ -70,11 +71,25 @@ def test_a_failure_that_stays_is_not(status: int, model: FakeModel, workspace: W
 
 
 def test_only_one_address_is_ever_asked() -> None:
-    door = OneHost(httpx2.URL("http://127.0.0.1:9000/v1"), KEY, httpx2.HTTPTransport())
-    with httpx2.Client(transport=door, trust_env=False) as client:
+    with closing(Endpoint("http://127.0.0.1:9000/v1", KEY)) as endpoint:
         for url in ("http://127.0.0.1:9001/v1", "https://127.0.0.1:9000/v1", "http://127.0.0.1.example.org:9000/v1"):
-            with pytest.raises(httpx2.ConnectError, match="Only the configured endpoint"):
-                client.post(url)
+            with pytest.raises(httpx.ConnectError, match="Only the configured endpoint"):
+                endpoint.post(url, {}, seconds=1)
+
+
+def test_a_path_that_looks_like_an_address_stays_at_the_endpoint(model: FakeModel) -> None:
+    model.otherwise = Reply("here")
+    with FakeModel() as elsewhere, closing(Endpoint(model.url, KEY)) as endpoint:
+        endpoint.post(elsewhere.url.removeprefix("http:"), {"messages": [], "model": "m"}, seconds=5)
+        assert (model.calls, elsewhere.calls) == (1, 0)
+
+
+def test_a_name_and_password_in_the_address_do_not_take_the_place_of_the_key(
+    model: FakeModel, workspace: Workspace, now: datetime, settings: Any
+) -> None:
+    settings.MEMORY_LLM_BASE_URL = model.url.replace("//", "//somebody:else@")
+    extract(workspace, now)
+    assert model.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
 def test_a_redirect_is_not_followed_and_the_key_not_handed_on(

@@ -1,0 +1,71 @@
+"""A POST of JSON to an address the owner names, and to no other: what leaves here, and how much may come back.
+
+Redirects are not followed, an answer ends after so many bytes and seconds, and nothing is told about the machine.
+"""
+
+import ssl
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import truststore
+
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "memplatform"}
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a server answered, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Endpoint:
+    """One address, such as https://models.example.org/v1, with the connections to it."""
+
+    def __init__(self, base_url: str, key: str = "", *, proxy: str = "", proxy_of_environment: bool = False) -> None:
+        """Raises ValueError on a key no header can carry: libraries quote those in their errors and logs."""
+        key = key.strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ValueError("The key holds characters no header can carry.")
+        self._client = httpx.Client(
+            base_url=base_url,
+            headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),
+            auth=httpx.Auth(),  # none; else a name and password in the address would take the key's place
+            proxy=proxy or None,
+            trust_env=proxy_of_environment,
+            follow_redirects=False,
+            verify=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT),  # the machine's own certificates
+        )
+
+    def post(self, path: str, payload: Mapping[str, Any], *, seconds: float, max_bytes: int = 8_000_000) -> Response:
+        """The answer, read whole within `seconds`. Raises httpx.RequestError, httpx.InvalidURL, UnicodeError."""
+        until = time.monotonic() + seconds
+        request = self._client.build_request("POST", path, json=payload, timeout=seconds)
+        if _origin(request.url) != _origin(self._client.base_url):
+            raise httpx.ConnectError("Only the configured endpoint is asked.", request=request)
+        content = bytearray()
+        with closing(self._client.send(request, stream=True)) as response:
+            for part in response.iter_bytes():
+                content += part
+                if len(content) > max_bytes:
+                    raise httpx.ReadError("The answer is too large.", request=request)
+                if time.monotonic() > until:  # the timeout of a read begins anew with every byte that drips in
+                    raise httpx.ReadTimeout("The answer drips.", request=request)
+        return Response(response.status_code, response.headers, bytes(content))
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
