@@ -204,7 +204,7 @@ def a_week(fake: Any, turns: int) -> None:
     from memories import entries
     from memories.consolidation import compression, day_notes
     from memories.entries import daily_events
-    from memories.entries.daily_events import Day
+    from memories.entries.daily_events import EventDraft
     from memories.entries.draft import Draft
     from memories.lifecycle import access_counting, capacity, expiry
     from memories.models import DailyEvent, Entry
@@ -224,7 +224,7 @@ def a_week(fake: Any, turns: int) -> None:
         ]  # fmt: skip
         for start in range(0, turns, 200):
             entries.remember_many(drafts[start : start + 200], now=day, actor="bench")
-        told = [Day(scope=scope, local_date=day.date(), content=one) for _topic, one in said]
+        told = [EventDraft(scope=scope, local_date=day.date(), content=one) for _topic, one in said]
         daily_events.write(told, now=day + timedelta(hours=12), actor="bench")
         night = day + timedelta(days=1)
         workspace, run = scope.workspace_id, f"{scope.workspace_id}:{night.date()}"

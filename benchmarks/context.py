@@ -86,7 +86,7 @@ def fill(options: argparse.Namespace) -> Any:
     today = NOW.date()
     daily_events.write(
         [
-            daily_events.Day(scope=scope, local_date=today - timedelta(days=n % 9), content=f"Note {n}")
+            daily_events.EventDraft(scope=scope, local_date=today - timedelta(days=n % 9), content=f"Note {n}")
             for n in range(900)
         ],
         now=NOW,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memories.consolidation import buffer
-from memories.consolidation.capture import Turn, place_of
+from memories.consolidation.capture import Turn, source_slots
 from memories.models import Scope
 from memories.tenancy.resolver import Resolved
 from sessions_app.choices import EventKind
@@ -38,6 +38,6 @@ def hold_turn(
         chat_scope=scopes.get(resolved.chat_scope or "") if resolved.rules.capture_group_memory else None,
         chat=resolved.chat,
         is_group=resolved.address.is_group,
-        place={**turn.slots, **place_of(resolved, sender)},
+        place={**turn.slots, **source_slots(resolved, sender)},
     )
     buffer.hold(held, now=now)

@@ -12,7 +12,7 @@ from django_q.tasks import async_task
 from channels_app import addresses, buffering
 from memories.consolidation import turn_summaries
 from memories.consolidation.capture import Turn, capture_task, capture_turn
-from memories.entries import Remembered
+from memories.entries import WriteResult
 from memories.language.redaction import ToolCall, scrubbed
 from memories.models import BotKey
 from memories.models.change import acting
@@ -43,7 +43,7 @@ class Taken:
     """What became of a turn."""
 
     session: Session
-    remembered: list[Remembered] = field(default_factory=list)
+    remembered: list[WriteResult] = field(default_factory=list)
     directives: list[budget.Directive] = field(default_factory=list)
     reply: str | None = None  # to be given to the user in place of an answer
 
@@ -85,7 +85,7 @@ def _named(said: Said) -> dict[str, str]:
 
 
 def _shorten_later(
-    turn: Turn, session: Session, events: Sequence[SessionEvent], remembered: Sequence[Remembered]
+    turn: Turn, session: Session, events: Sequence[SessionEvent], remembered: Sequence[WriteResult]
 ) -> None:
     """Have a long turn shortened once it is stored (A11); the queue carries ids, and no words."""
     if remembered and turn_summaries.is_wanted(turn.user, turn.assistant):

@@ -162,7 +162,7 @@ class ChangeState(TextChoices):
     UNDONE = "undone", _("Undone")
 
 
-class LeftBecause(TextChoices):
+class SkipReason(TextChoices):
     """Why a planned change was not made, or not taken back."""
 
     CHANGED = "changed", _("It was changed meanwhile.")

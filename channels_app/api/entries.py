@@ -13,7 +13,7 @@ from channels_app.turns import speaker_of
 from memories.api import answers, entries, fields
 from memories.api.authentication import key_of
 from memories.choices import Permission, ScopeKind
-from memories.consolidation.capture import place_of
+from memories.consolidation.capture import source_slots
 from memories.exceptions import InvalidAddress
 from memories.models import Scope
 from memories.tenancy.resolver import Resolved
@@ -61,7 +61,7 @@ class EntriesView(entries.EntriesView):
         wanted = _scope_key(resolved, kind)
         scope = addresses.scope_to_write(key, resolved, wanted)
         addresses.begin_channel(key.workspace_id, resolved.address)
-        place = place_of(resolved, speaker_of(resolved.address))
+        place = source_slots(resolved, speaker_of(resolved.address))
         data["slots"] = data["slots"] | {name: value for name, value in place.items() if value}
         data["chats"] = (resolved.chat,) if scope.kind == ScopeKind.USER else ()
         return scope

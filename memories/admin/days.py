@@ -93,7 +93,7 @@ class DailyEventAdmin(RecordedHistory, WalledAdmin):
 
     def save_model(self, request: HttpRequest, obj: DailyEvent, form: Any, change: bool) -> None:
         if "content" in form.changed_data:
-            daily_events.reword(obj, obj.content, now=timezone.now(), actor=actor_of(request))
+            daily_events.update(obj, obj.content, now=timezone.now(), actor=actor_of(request))
 
     @display(description=_("content"))
     def text(self, event: DailyEvent) -> str:

@@ -25,7 +25,7 @@ from memories.admin.paging import BoundedList
 from memories.admin.related import about
 from memories.admin.search import search
 from memories.admin.wall import EDIT, Colors, WalledAdmin, actor_of, workspaces_of
-from memories.entries import edit
+from memories.entries import update
 from memories.exceptions import PlatformError
 from memories.models import Entry, Policy
 from memories.models.state import State, state_of
@@ -209,7 +209,7 @@ class EntryAdmin(OutAndBack, WalledAdmin):
         wanted = edit_of(form, formsets)
         if wanted.columns or wanted.slots:
             opened = form.cleaned_data["opened_version"]
-            edit(form.instance, wanted, now=timezone.now(), actor=actor_of(request), expected_version=opened)
+            update(form.instance, wanted, now=timezone.now(), actor=actor_of(request), expected_version=opened)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         """None: the history of entries is kept by the database, and words of users do not go into a second one."""

@@ -17,7 +17,7 @@ from memories.admin.wall import actor_of
 from memories.choices import Operation
 from memories.entries import versions
 from memories.entries.history import Step, history_of
-from memories.entries.update import SLOT_FIELD
+from memories.entries.modify import SLOT_FIELD
 from memories.exceptions import PlatformError
 from memories.models import Batch, Entry
 
@@ -37,7 +37,7 @@ def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: in
     step = next((step for step in history_of(entry) if step.version == version), None)
     if step is None:
         raise Http404
-    differing = entries.differing(entry, version)
+    differing = entries.differences(entry, version)
     if not differing:
         messages.info(request, gettext("Nothing differs from that version."))
         return HttpResponseRedirect(back)

@@ -77,7 +77,7 @@ class OutAndBack(Together):
             return ask(self, request, question, forms.Form())
         now, actor = timezone.now(), actor_of(request)
         checked = {"verified_at": now, "verified_by": actor}
-        store.edit(entry, store.Edit(columns=checked, slots={store.CONTRADICTED_BY: None}), now=now, actor=actor)
+        store.update(entry, store.Edit(columns=checked, slots={store.CONTRADICTED_BY: None}), now=now, actor=actor)
         messages.success(request, gettext("It is handed out again."))
         return HttpResponseRedirect(question.back)
 
@@ -103,8 +103,8 @@ class OutAndBack(Together):
         return act(request, entries)
 
     def _expire(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
-        copies = store.going_along(entries)
-        is_own = all(map(store.are_own_words, entries))
+        copies = store.copies_to_expire(entries)
+        is_own = all(map(store.is_own_statement, entries))
         form = form_of(request, CopiesForm if copies else ReasonForm, copies=is_own)
         if is_answer(request) and form.is_valid():
             reason, going = form.cleaned_data["reason"], [*entries, *_along(form, copies)]
@@ -120,7 +120,7 @@ class OutAndBack(Together):
         return ask(self, request, question, form)
 
     def _restore(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
-        copies = store.coming_along(entries)
+        copies = store.copies_to_restore(entries)
         form = form_of(request, CopiesTermForm if copies else TermForm, copies=True)
         if is_answer(request) and form.is_valid():
             days = form.cleaned_data["term"]

@@ -94,7 +94,7 @@ class EntryView(Call):
         entry = entry_for(key_of(request), uid)
         columns = {name: asked.validated_data[name] for name in COLUMNS if name in asked.validated_data}
         wanted = entries.Edit(columns=columns, slots=asked.validated_data.get("slots", {}))
-        return shown(request, entries.edit(entry, wanted, **_by(request)))
+        return shown(request, entries.update(entry, wanted, **_by(request)))
 
     @extend_schema(
         operation_id="delete_entry",
@@ -113,7 +113,7 @@ class EntryView(Call):
         along = told_once(self.asked, told.validated_data).get("copies")
         gone, copies = entries.expire_with_copies(
             entry,
-            along=entries.are_own_words(entry) if along is None else along == "all",
+            along=entries.is_own_statement(entry) if along is None else along == "all",
             reach=key.may_reach,
             **_by(request),
         )

@@ -4,10 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memories.choices import LeftBecause, Outcome
+from memories.choices import Outcome, SkipReason
 
 #: Why a row was left alone, or what became of what it creates.
-ROW_NOTES = (*LeftBecause.values, Outcome.MERGED.value, Outcome.SKIPPED.value, "note")
+ROW_NOTES = (*SkipReason.values, Outcome.MERGED.value, Outcome.SKIPPED.value, "note")
 
 
 class RowNoteDetails(serializers.Serializer[Any]):

@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from memories import entries
 from memories.batches import undo
 from memories.batches.planning import counts_of
-from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause, Outcome
-from memories.entries import Done, Edit, daily_events
+from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
+from memories.entries import BulkOutcome, Edit, daily_events
 from memories.entries import draft as drafts
 from memories.entries.locks import lock_scopes
 from memories.exceptions import EntryNotFound, InvalidDraft, PlatformError, VersionConflict
@@ -118,23 +118,23 @@ def _create(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetim
     ready, outdated = [], _outdated(scope, changes)
     for change in changes:
         if change.pk in outdated:
-            change.leave(LeftBecause.CHANGED)
+            change.leave(SkipReason.CHANGED)
             continue
         try:
-            draft = drafts.read_back(scope, change.draft)
+            draft = drafts.deserialize(scope, change.draft)
             drafts.check(draft)
             ready.append((change, draft))
         except InvalidDraft as problem:
-            change.leave(LeftBecause.UNSTORABLE, str(problem))
+            change.leave(SkipReason.UNSTORABLE, str(problem))
     answers = entries.remember_many([draft for _change, draft in ready], now=now, actor=batch.actor)
     for (change, _draft), answer in zip(ready, answers, strict=True):
         if answer.outcome == Outcome.SUPPRESSED:
-            change.leave(LeftBecause.SUPPRESSED)
+            change.leave(SkipReason.SUPPRESSED)
             continue
         change.entry, change.state = answer.entry, ChangeState.APPLIED
         change.note = "" if answer.outcome == Outcome.CREATED else str(answer.outcome)
         change.save(update_fields=["entry", "state", "note"])  # rows that merge into it look it up
-        entries.name_sources(scope, answer.entry.pk, change.draft.get("sources", []), now=now)
+        entries.link_sources(scope, answer.entry.pk, change.draft.get("sources", []), now=now)
 
 
 def _outdated(scope: Scope, changes: Iterable[BatchChange]) -> set[int]:
@@ -150,24 +150,24 @@ def _outdated(scope: Scope, changes: Iterable[BatchChange]) -> set[int]:
 
 def _expire(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
     for suppress, group in _alike(changes, lambda draft: bool(draft.get("suppress"))):
-        done = entries.take_out(scope, _expected(group), now=now, actor=batch.actor, suppress=suppress)
+        done = entries.expire_many(scope, _expected(group), now=now, actor=batch.actor, suppress=suppress)
         _mark(group, done)
 
 
 def _archive(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    done = entries.take_out(scope, _expected(changes), now=now, actor=batch.actor, column="archived_at")
+    done = entries.expire_many(scope, _expected(changes), now=now, actor=batch.actor, column="archived_at")
     _mark(changes, done)
 
 
 def _restore(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
     for seconds, group in _alike(changes, lambda draft: draft.get("term_seconds")):
         term = None if seconds is None else timedelta(seconds=seconds)
-        _mark(group, entries.bring_back(scope, _expected(group), now=now, term=term))
+        _mark(group, entries.restore_many(scope, _expected(group), now=now, term=term))
 
 
 def _merge(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
     for keeper, group in _by_successor(batch, changes):
-        _mark(group, entries.merge_into(scope, keeper, _expected(group), now=now))
+        _mark(group, entries.merge(scope, keeper, _expected(group), now=now))
 
 
 def _supersede(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
@@ -180,13 +180,13 @@ def _change(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetim
     together: defaultdict[str, list[BatchChange]] = defaultdict(list)
     for change in changes:
         columns = change.draft.get("columns", {})
-        if change.draft.get("slots") or not entries.PLAIN.issuperset(columns):
+        if change.draft.get("slots") or not entries.BULK_EDITABLE.issuperset(columns):
             _edit(batch, change, now)
         else:
             together[repr(sorted(columns.items()))].append(change)
     for group in together.values():
         columns = entries.read_columns(group[0].draft["columns"])
-        _mark(group, entries.change_alike(scope, columns, _expected(group), now=now))
+        _mark(group, entries.update_many(scope, columns, _expected(group), now=now))
 
 
 def _edit(batch: Batch, change: BatchChange, now: datetime) -> None:
@@ -195,22 +195,22 @@ def _edit(batch: Batch, change: BatchChange, now: datetime) -> None:
     try:
         if entry is None:
             raise EntryNotFound
-        entries.edit(entry, wanted, now=now, actor=batch.actor, expected_version=change.expected_version)
+        entries.update(entry, wanted, now=now, actor=batch.actor, expected_version=change.expected_version)
     except EntryNotFound:
-        change.leave(LeftBecause.GONE)
+        change.leave(SkipReason.GONE)
     except VersionConflict:
-        change.leave(LeftBecause.CHANGED)
+        change.leave(SkipReason.CHANGED)
     except InvalidDraft as problem:
-        change.leave(LeftBecause.UNSTORABLE, str(problem))
+        change.leave(SkipReason.UNSTORABLE, str(problem))
     else:
         change.state = ChangeState.APPLIED
 
 
 def _tell(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    told = [daily_events.read_back(scope, change.draft) for change in changes]
+    told = [daily_events.deserialize(scope, change.draft) for change in changes]
     for change, event in zip(changes, daily_events.write_each(told, now=now, actor=batch.actor), strict=True):
         if event is None:
-            change.leave(LeftBecause.SUPPRESSED)
+            change.leave(SkipReason.SUPPRESSED)
             continue
         change.event, change.state = event, ChangeState.APPLIED
         change.save(update_fields=["event", "state"])
@@ -219,7 +219,7 @@ def _tell(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime)
 def _undo(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
     for force, group in _alike(changes, lambda draft: bool(draft.get("force"))):
         of, by = batch.undoes_id or 0, batch.pk
-        for put_back, column in ((entries.put_back, "entry_id"), (daily_events.put_back, "event_id")):
+        for put_back, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
             rows = [change for change in group if getattr(change, column) is not None]
             if named := [getattr(change, column) for change in rows]:
                 _mark(rows, put_back(scope, named, of=of, by=by, force=force, now=now), column)
@@ -272,15 +272,15 @@ def _by_successor(batch: Batch, changes: Sequence[BatchChange]) -> list[tuple[in
 
     groups = _alike(changes, successor)
     for change in (change for entry, group in groups if entry is None for change in group):
-        change.leave(LeftBecause.NO_SUCCESSOR)
+        change.leave(SkipReason.NO_SUCCESSOR)
     return [(entry, group) for entry, group in groups if entry is not None]
 
 
-def _mark(changes: Iterable[BatchChange], done: Done, column: str = "entry_id") -> None:
-    made = set(done.done)
+def _mark(changes: Iterable[BatchChange], outcome: BulkOutcome, column: str = "entry_id") -> None:
+    made = set(outcome.applied)
     for change in changes:
         pk = getattr(change, column) or 0
         if pk in made:
             change.state = ChangeState.APPLIED
         else:
-            change.leave(done.left.get(pk, LeftBecause.ALREADY), done.details.get(pk, ""))
+            change.leave(outcome.skipped.get(pk, SkipReason.ALREADY), outcome.details.get(pk, ""))

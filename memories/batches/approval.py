@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from memories.batches.planning import counts_of
-from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause
+from memories.choices import BatchState, BatchVerb, ChangeState, SkipReason
 from memories.entries import draft
 from memories.exceptions import BatchSettled, InvalidDraft, ScopeFrozen
 from memories.models import Batch, BatchChange
@@ -43,7 +43,7 @@ def remove(batch: Batch, positions: Iterable[int]) -> int:
         wanted = set(positions)
         resting = changes.filter(draft__into__position__in=sorted(wanted)).values_list("position", flat=True)
         removed = changes.filter(position__in=wanted.union(resting)).update(
-            state=ChangeState.LEFT, note=LeftBecause.REMOVED
+            state=ChangeState.LEFT, note=SkipReason.REMOVED
         )
         _count_anew(batch)
     return removed
@@ -57,7 +57,7 @@ def reword(batch: Batch, position: int, content: str) -> BatchChange:
             raise InvalidDraft(_("This row of the plan writes no words."), field="position")
         if change.verb == BatchVerb.CREATE:
             change.draft["content"] = content
-            draft.check(draft.read_back(batch.scope, change.draft))
+            draft.check(draft.deserialize(batch.scope, change.draft))
         else:
             draft.check_content(content)
             change.draft = {**change.draft, "columns": {**change.draft.get("columns", {}), "content": content}}

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import pgettext
 
 from memories import entries
-from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause, Operation, Outcome
+from memories.choices import BatchState, BatchVerb, ChangeState, Operation, Outcome, SkipReason
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot, state
 
 Values = tuple[Any, Any]  # before and after
@@ -53,10 +53,10 @@ def tell(batch: Batch, changes: Sequence[BatchChange]) -> list[Told]:
 def note_of(change: BatchChange) -> tuple[str, str] | None:
     """What became of a row that was not simply made: a word to act on, and words to read."""
     code, _colon, detail = change.note.partition(": ")
-    if code == LeftBecause.STANDS:
-        return code, str(LeftBecause.STANDS.label) % {"batches": detail}
-    if code in LeftBecause.values:
-        return code, detail or str(LeftBecause(code).label)
+    if code == SkipReason.STANDS:
+        return code, str(SkipReason.STANDS.label) % {"batches": detail}
+    if code in SkipReason.values:
+        return code, detail or str(SkipReason(code).label)
     if code in Outcome.values:
         return code, str(_OUTCOMES.get(Outcome(code), Outcome(code).label)())
     return ("note", change.note) if change.note else None
@@ -65,7 +65,7 @@ def note_of(change: BatchChange) -> tuple[str, str] | None:
 def named_by(change: BatchChange) -> list[str]:
     """The batches to undo before this row can be, where it was left alone because of them."""
     code, _colon, detail = change.note.partition(": ")
-    return detail.split(", ") if code == LeftBecause.STANDS and detail not in ("", "—") else []
+    return detail.split(", ") if code == SkipReason.STANDS and detail not in ("", "—") else []
 
 
 _OUTCOMES: Mapping[Outcome, Any] = {
@@ -168,7 +168,7 @@ class _Past:
 
 def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent] = Entry) -> dict[int, dict[str, Any]]:
     """What a batch found in the columns it changed; what it made is out of use when it is taken back."""
-    found = entries.before(batch, model._meta.db_table, rows) if rows else {}
+    found = entries.rows_before(batch, model._meta.db_table, rows) if rows else {}
     gone = {"archived_at" if model is Entry else "expired_at": True}
     return {pk: row.columns | (gone if row.made else {}) for pk, row in found.items()}
 

@@ -93,7 +93,7 @@ def events_changed_since(batch: Batch) -> list[int]:
 
 def standing(batch: Batch) -> dict[int, str]:
     """Entries of an applied batch that have taken the place of others since, and by which batches, to undo first."""
-    return {} if batch.scope is None else entries.standing_in_for(batch.scope, _still_applied(batch), of=batch.pk)
+    return {} if batch.scope is None else entries.needed_replacements(batch.scope, _still_applied(batch), of=batch.pk)
 
 
 def _lasts(batch: Batch, table: str) -> dict[int, int]:

@@ -44,7 +44,7 @@ def turn_text(user: str, assistant: str) -> str:
 
 def capture_turn(
     turn: Turn, resolved: Resolved, scopes: dict[str, Scope], *, sender: str, now: datetime, actor: str
-) -> list[entries.Remembered]:
+) -> list[entries.WriteResult]:
     """Store a turn in the speaker's scope and, where the channel says so, once in the chat's.
 
     `scopes` holds the scopes of `resolved` by key. Nothing is stored of an empty turn, and nothing in a user's scope
@@ -67,7 +67,7 @@ def _draft(turn: Turn, resolved: Resolved, scope: Scope, sender: str) -> Draft:
         content=turn_text(turn.user, turn.assistant),
         source=Source.CONVERSATION_CAPTURE,
         at=turn.at,
-        slots={**turn.slots, **place_of(resolved, sender)},
+        slots={**turn.slots, **source_slots(resolved, sender)},
         chats=(resolved.chat,) if scope.kind == ScopeKind.USER else (),
         origins=turn.origins,
     )
@@ -83,7 +83,7 @@ def capture_task(
     sender: str,
     now: datetime,
     actor: str,
-) -> list[entries.Remembered]:
+) -> list[entries.WriteResult]:
     """Store what was asked, done, and how it ended, and of two or more tools the order they were used in (A6).
 
     The first goes where the turn goes. The order goes to the speaker alone, and there once: used again, it is counted.
@@ -131,13 +131,13 @@ def _told(
         content=content,
         source=Source.MEMORY_CAPTURE,
         at=turn.at,
-        slots={**slots, **place_of(resolved, sender)},
+        slots={**slots, **source_slots(resolved, sender)},
         chats=(resolved.chat,) if scope.kind == ScopeKind.USER else (),
         origins=turn.origins,
     )
 
 
-def place_of(resolved: Resolved, sender: str) -> dict[str, str]:
+def source_slots(resolved: Resolved, sender: str) -> dict[str, str]:
     """The slots that say where and by whom something was said."""
     address = resolved.address
     return {

@@ -13,7 +13,7 @@ from memories import llm
 from memories.choices import BufferState, Source
 from memories.conf import conf
 from memories.entries import daily_events
-from memories.entries.daily_events import Day
+from memories.entries.daily_events import EventDraft
 from memories.exceptions import AnswerInvalid, BudgetSpent, InvalidDraft, ModelFailed, ModelOff, ScopeFrozen
 from memories.index import scope_statistics
 from memories.language import summary, text
@@ -121,7 +121,7 @@ def _weights(scope: Scope, events: Sequence[DailyEvent]) -> summary.Weigh:
 def _write(scope: Scope, day: date, said: str, events: Sequence[DailyEvent], now: datetime) -> int:
     """The note, unless another process has written it; it is no news for the facts, which know its days already."""
     known = all(event.chats for event in events)
-    note = Day(
+    note = EventDraft(
         scope=scope,
         local_date=day,
         content=said[: conf.CONTENT_MAX_CHARS],

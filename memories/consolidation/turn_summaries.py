@@ -69,7 +69,7 @@ def _replace(entry: Entry, summary: str, now: datetime) -> bool:
     """Through the door, which keeps what was there in the history and has it found by its new words."""
     wanted = Edit(columns={"content": summary})
     try:
-        entries.edit(entry, wanted, now=now, actor=ACTOR, expected_version=entry.version)
+        entries.update(entry, wanted, now=now, actor=ACTOR, expected_version=entry.version)
     except (VersionConflict, EntryNotFound, ScopeFrozen) as problem:
         log.info("shortening.discarded", entry=str(entry.uid), problem=type(problem).__name__)
         return False

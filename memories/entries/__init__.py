@@ -1,58 +1,58 @@
 """The one door: nothing but this package inserts or changes an Entry."""
 
-from memories.entries.before_batch import Before, before, changed_since
-from memories.entries.bulk import Done, bring_back, change_alike, merge_into, name_sources, supersede, take_out
+from memories.entries.before_batch import PriorRow, changed_since, rows_before
+from memories.entries.bulk import BulkOutcome, expire_many, link_sources, merge, restore_many, supersede, update_many
 from memories.entries.contradictions import MARKED_SQL as CONTRADICTED_SQL
 from memories.entries.contradictions import SLOT as CONTRADICTED_BY
 from memories.entries.contradictions import contradiction_of
 from memories.entries.copies import (
-    are_own_words,
-    coming_along,
     copies_of,
+    copies_to_expire,
+    copies_to_restore,
     expire_with_copies,
-    going_along,
+    is_own_statement,
     restore_with_copies,
 )
 from memories.entries.locks import lock_scopes
+from memories.entries.modify import BULK_EDITABLE, Edit, differences, expire, read_columns, restore, revert, update
 from memories.entries.purge import purge
-from memories.entries.rollback import put_back, standing_in_for
-from memories.entries.update import PLAIN, Edit, differing, edit, expire, read_columns, restore, revert
-from memories.entries.write import TAKEN_OUT, Remembered, remember, remember_many
+from memories.entries.rollback import needed_replacements, rollback
+from memories.entries.write import TAKEN_OUT, WriteResult, remember, remember_many
 
 __all__ = [
     "CONTRADICTED_BY",
     "CONTRADICTED_SQL",
-    "PLAIN",
+    "BULK_EDITABLE",
     "TAKEN_OUT",
-    "Before",
-    "Done",
+    "PriorRow",
+    "BulkOutcome",
     "Edit",
-    "Remembered",
-    "are_own_words",
-    "before",
-    "bring_back",
-    "change_alike",
+    "WriteResult",
+    "is_own_statement",
+    "rows_before",
+    "restore_many",
+    "update_many",
     "changed_since",
-    "coming_along",
+    "copies_to_restore",
     "contradiction_of",
     "copies_of",
-    "differing",
-    "edit",
+    "differences",
+    "update",
     "expire",
     "expire_with_copies",
-    "going_along",
+    "copies_to_expire",
     "lock_scopes",
-    "merge_into",
-    "name_sources",
+    "merge",
+    "link_sources",
     "purge",
-    "put_back",
+    "rollback",
     "read_columns",
     "remember",
     "remember_many",
     "restore",
     "restore_with_copies",
     "revert",
-    "standing_in_for",
+    "needed_replacements",
     "supersede",
-    "take_out",
+    "expire_many",
 ]

@@ -16,7 +16,7 @@ _NAMED = {Entry._meta.db_table: "entry_id", DailyEvent._meta.db_table: "event_id
 
 
 @dataclass
-class Before:
+class PriorRow:
     """What a row was before the batch."""
 
     made: bool = False  # by the batch
@@ -24,9 +24,9 @@ class Before:
     last: int = 0  # its last change by the batch
 
 
-def before(batch: int, table: str, rows: Collection[int]) -> dict[int, Before]:
+def rows_before(batch: int, table: str, rows: Collection[int]) -> dict[int, PriorRow]:
     """What a batch found: the earliest value of every column it changed of these rows of a table."""
-    found: defaultdict[int, Before] = defaultdict(Before)
+    found: defaultdict[int, PriorRow] = defaultdict(PriorRow)
     for row_id, change_id, op, old in _changes(batch, table, rows):
         row = found[row_id]
         row.made = row.made or (op == Operation.INSERT and not row.last)

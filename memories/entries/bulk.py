@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from memories.choices import LeftBecause, LinkKind
+from memories.choices import LinkKind, SkipReason
 from memories.entries import suppression
 from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics, search_rows
@@ -20,22 +20,22 @@ Expected = Mapping[int, int | None]  # entry → the version it must have; None:
 
 
 @dataclass
-class Done:
+class BulkOutcome:
     """What became of the entries of one call."""
 
-    done: list[int] = field(default_factory=list)
-    left: dict[int, LeftBecause] = field(default_factory=dict)
+    applied: list[int] = field(default_factory=list)
+    skipped: dict[int, SkipReason] = field(default_factory=dict)
     details: dict[int, str] = field(default_factory=dict)  # of some that were left
 
-    def leave(self, entries: Iterable[int], reason: LeftBecause) -> None:
-        self.left.update(dict.fromkeys(entries, reason))
+    def skip(self, entries: Iterable[int], reason: SkipReason) -> None:
+        self.skipped.update(dict.fromkeys(entries, reason))
 
-    def leave_each(self, told: Mapping[int, tuple[LeftBecause, str]]) -> None:
-        self.left.update({pk: reason for pk, (reason, _detail) in told.items()})
+    def skip_each(self, told: Mapping[int, tuple[SkipReason, str]]) -> None:
+        self.skipped.update({pk: reason for pk, (reason, _detail) in told.items()})
         self.details.update({pk: detail for pk, (_reason, detail) in told.items()})
 
 
-def take_out(
+def expire_many(
     scope: Scope,
     expected: Expected,
     *,
@@ -43,26 +43,26 @@ def take_out(
     actor: str,
     column: Literal["expired_at", "archived_at"] = "expired_at",
     suppress: bool = False,
-) -> Done:
+) -> BulkOutcome:
     """Take live entries out of use, softly. What people take out stays out: then no machine writes it again (A15)."""
     held = lock_scopes([scope])[scope.pk]
-    done, entries = as_planned(held, expected)
-    _keep_live(done, entries)
-    if done.done:
-        _rows(held, done.done).update(**{column: now}, updated_at=now)
+    outcome, entries = as_planned(held, expected)
+    _keep_live(outcome, entries)
+    if outcome.applied:
+        _rows(held, outcome.applied).update(**{column: now}, updated_at=now)
         if suppress:
-            suppression.suppress_many(held, [entries[pk] for pk in done.done], now=now, actor=actor)
-        search_rows.mark_neighbours_stale(done.done)
+            suppression.suppress_many(held, [entries[pk] for pk in outcome.applied], now=now, actor=actor)
+        search_rows.mark_neighbours_stale(outcome.applied)
         scope_statistics.touch(held)
-    return done
+    return outcome
 
 
-def bring_back(scope: Scope, expected: Expected, *, now: datetime, term: timedelta | None) -> Done:
+def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timedelta | None) -> BulkOutcome:
     """Bring entries back into use, for `term` from now, or for as long as their policy says from now on."""
     held = lock_scopes([scope])[scope.pk]
-    done, entries = as_planned(held, expected)
-    if done.done:
-        for expires_at, ids in _terms(held, [entries[pk] for pk in done.done], now, term).items():
+    outcome, entries = as_planned(held, expected)
+    if outcome.applied:
+        for expires_at, ids in _terms(held, [entries[pk] for pk in outcome.applied], now, term).items():
             _rows(held, ids).update(
                 expired_at=None,
                 archived_at=None,
@@ -71,9 +71,9 @@ def bring_back(scope: Scope, expected: Expected, *, now: datetime, term: timedel
                 expires_at=expires_at,
                 updated_at=now,
             )
-        suppression.release_many(held, [entries[pk] for pk in done.done], now=now)
-        _settle(held, done.done)
-    return done
+        suppression.release_many(held, [entries[pk] for pk in outcome.applied], now=now)
+        _settle(held, outcome.applied)
+    return outcome
 
 
 def _terms(
@@ -90,45 +90,45 @@ def _terms(
     return dict(ends)
 
 
-def merge_into(scope: Scope, keeper_id: int, expected: Expected, *, now: datetime) -> Done:
+def merge(scope: Scope, keeper_id: int, expected: Expected, *, now: datetime) -> BulkOutcome:
     """Archive entries that have become part of another, which names them as its sources.
 
     What they stood for counts for the keeper: the chats they came from, the messages they rest on, when they were
     stated last, and their importance (A3, A9).
     """
     held = lock_scopes([scope])[scope.pk]
-    done, entries = as_planned(held, expected)
+    outcome, entries = as_planned(held, expected)
     keeper = Entry.objects.in_scope(held).live().filter(pk=keeper_id).first()
     if keeper is None:
-        return _all_left(expected, LeftBecause.NO_SUCCESSOR)
-    _keep_live(done, entries)
-    merged = [entries[pk] for pk in done.done if pk != keeper.pk]
-    done.done = [entry.pk for entry in merged]
+        return _skip_all(expected, SkipReason.NO_SUCCESSOR)
+    _keep_live(outcome, entries)
+    merged = [entries[pk] for pk in outcome.applied if pk != keeper.pk]
+    outcome.applied = [entry.pk for entry in merged]
     if merged:
         _inherit(keeper, merged, now)
-        _rows(held, done.done).update(archived_at=now, updated_at=now)
+        _rows(held, outcome.applied).update(archived_at=now, updated_at=now)
         _link(keeper, merged, LinkKind.MERGED_FROM, now)
-        _settle(held, [keeper.pk, *done.done])
-    return done
+        _settle(held, [keeper.pk, *outcome.applied])
+    return outcome
 
 
-def supersede(scope: Scope, successor_id: int, expected: Expected, *, now: datetime) -> Done:
+def supersede(scope: Scope, successor_id: int, expected: Expected, *, now: datetime) -> BulkOutcome:
     """Let an entry take the place of others, which no longer hold; they are kept, with a link and their dates."""
     held = lock_scopes([scope])[scope.pk]
-    done, entries = as_planned(held, expected)
+    outcome, entries = as_planned(held, expected)
     successor = Entry.objects.in_scope(held).live().filter(pk=successor_id).first()
     if successor is None:
-        return _all_left(expected, LeftBecause.NO_SUCCESSOR)
-    _keep_live(done, entries)
-    done.done = [pk for pk in done.done if pk != successor.pk]
-    if done.done:
-        _rows(held, done.done).update(superseded_by=successor, updated_at=now)
-        _link(successor, [entries[pk] for pk in done.done], LinkKind.SUPERSEDES, now)
-        _settle(held, done.done)
-    return done
+        return _skip_all(expected, SkipReason.NO_SUCCESSOR)
+    _keep_live(outcome, entries)
+    outcome.applied = [pk for pk in outcome.applied if pk != successor.pk]
+    if outcome.applied:
+        _rows(held, outcome.applied).update(superseded_by=successor, updated_at=now)
+        _link(successor, [entries[pk] for pk in outcome.applied], LinkKind.SUPERSEDES, now)
+        _settle(held, outcome.applied)
+    return outcome
 
 
-def name_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:
+def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:
     """Say which entries another was made from that stay in use beside it."""
     kept = Entry.objects.in_scope(scope).filter(pk__in=list(sources)).exclude(pk=entry_id)
     Link.objects.bulk_create(
@@ -146,36 +146,36 @@ def name_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: da
     )
 
 
-def change_alike(scope: Scope, columns: Mapping[str, Any], expected: Expected, *, now: datetime) -> Done:
+def update_many(scope: Scope, columns: Mapping[str, Any], expected: Expected, *, now: datetime) -> BulkOutcome:
     """Give many entries the same values in columns that neither words nor slots follow from."""
     held = lock_scopes([scope])[scope.pk]
-    done, _entries = as_planned(held, expected)
-    if done.done:
-        _rows(held, done.done).update(**columns, updated_at=now)
+    outcome, _entries = as_planned(held, expected)
+    if outcome.applied:
+        _rows(held, outcome.applied).update(**columns, updated_at=now)
         scope_statistics.touch(held)
-    return done
+    return outcome
 
 
-def as_planned(scope: Scope, expected: Expected) -> tuple[Done, dict[int, Entry]]:
+def as_planned(scope: Scope, expected: Expected) -> tuple[BulkOutcome, dict[int, Entry]]:
     """The entries that are still as the plan saw them, and the others with the reason."""
     entries = Entry.objects.in_scope(scope).select_for_update().in_bulk(list(expected))
-    done = Done()
-    done.leave(expected.keys() - entries.keys(), LeftBecause.GONE)
+    outcome = BulkOutcome()
+    outcome.skip(expected.keys() - entries.keys(), SkipReason.GONE)
     for pk, entry in sorted(entries.items()):
         if expected[pk] in (None, entry.version):
-            done.done.append(pk)
+            outcome.applied.append(pk)
         else:
-            done.left[pk] = LeftBecause.CHANGED
-    return done, entries
+            outcome.skipped[pk] = SkipReason.CHANGED
+    return outcome, entries
 
 
-def _keep_live(done: Done, entries: Mapping[int, Entry]) -> None:
-    done.leave((pk for pk in done.done if not entries[pk].is_live()), LeftBecause.ALREADY)
-    done.done = [pk for pk in done.done if pk not in done.left]
+def _keep_live(outcome: BulkOutcome, entries: Mapping[int, Entry]) -> None:
+    outcome.skip((pk for pk in outcome.applied if not entries[pk].is_live()), SkipReason.ALREADY)
+    outcome.applied = [pk for pk in outcome.applied if pk not in outcome.skipped]
 
 
-def _all_left(expected: Expected, reason: LeftBecause) -> Done:
-    return Done(left=dict.fromkeys(expected, reason))
+def _skip_all(expected: Expected, reason: SkipReason) -> BulkOutcome:
+    return BulkOutcome(skipped=dict.fromkeys(expected, reason))
 
 
 def _rows(scope: Scope, entries: Sequence[int]) -> Any:

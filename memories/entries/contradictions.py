@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memories.choices import EntryType, Source
-from memories.entries.update import Edit, edit
+from memories.entries.modify import Edit, update
 from memories.language.contradiction import outdates
 from memories.models import Entry, Slot
 from memories.models.state import live_sql
@@ -39,7 +39,7 @@ def contradiction_of(line: Entry) -> Entry | None:
 def mark_contradicted(newer: Sequence[Entry], *, now: datetime, actor: str) -> None:
     """Mark the lines these statements make untrue, in the change that wrote the statements."""
     for line, entry in _contradicted(newer):
-        edit(line, Edit(slots={SLOT: str(entry.uid)}), now=now, actor=actor)
+        update(line, Edit(slots={SLOT: str(entry.uid)}), now=now, actor=actor)
 
 
 def _contradicted(newer: Sequence[Entry]) -> list[tuple[Entry, Entry]]:

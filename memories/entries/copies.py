@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from memories.choices import ScopeKind
-from memories.entries import update
+from memories.entries import modify
 from memories.entries.locks import lock_scopes
 from memories.models import Entry, Suppression
 from memories.models.change import acting
@@ -51,12 +51,12 @@ def _written_to(entries: Sequence[Entry]) -> set[str]:
     return keys | {key_of_speaker(entry.channel, entry.sender_id) for entry in spoken}
 
 
-def are_own_words(entry: Entry) -> bool:
+def is_own_statement(entry: Entry) -> bool:
     """Whether an entry holds what one person said, so that its copies go with it unless told otherwise."""
     return entry.scope.kind == ScopeKind.USER or bool(entry.sender_id)
 
 
-def going_along(entries: Sequence[Entry], reach: Reach = anywhere) -> list[Entry]:
+def copies_to_expire(entries: Sequence[Entry], reach: Reach = anywhere) -> list[Entry]:
     """The copies of other scopes that go when these entries are taken out: the same statement, or drawn from it alone.
 
     What rests on their messages in a scope of theirs is kept out by their suppression.
@@ -70,7 +70,7 @@ def _goes_along(entry: Entry, copy: Entry) -> bool:
     return bool(shared) and is_same and copy.scope_id != entry.scope_id and copy.is_live()
 
 
-def coming_along(entries: Sequence[Entry], reach: Reach = anywhere) -> list[Entry]:
+def copies_to_restore(entries: Sequence[Entry], reach: Reach = anywhere) -> list[Entry]:
     """The copies that were taken out together with these entries: by the same person or bot, at the same moment."""
     copies = [copy for copy in copies_of(entries, reach) if copy.expired_at]
     rows = Suppression.objects.filter(
@@ -96,9 +96,9 @@ def expire_with_copies(
         known = [copy for copy in copies_of([entry], reach) if copy.is_live()]
         going = [copy for copy in known if along and _goes_along(entry, copy)]
         lock_scopes([entry.scope, *(copy.scope for copy in going)])
-        gone = update.expire(entry, now=now, actor=actor, expected_version=expected_version)
+        gone = modify.expire(entry, now=now, actor=actor, expected_version=expected_version)
         for copy in going:
-            update.expire(copy, now=now, actor=actor)
+            modify.expire(copy, now=now, actor=actor)
         return gone, _as_they_are(known)
 
 
@@ -118,11 +118,11 @@ def restore_with_copies(
     """
     with acting(actor):
         known = [copy for copy in copies_of([entry], reach) if not copy.is_live()]
-        coming = coming_along([entry], reach) if along else []
+        coming = copies_to_restore([entry], reach) if along else []
         lock_scopes([entry.scope, *(copy.scope for copy in coming)])
-        back = update.restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
+        back = modify.restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
         for copy in coming:
-            update.restore(copy, now=now, actor=actor, term=term)
+            modify.restore(copy, now=now, actor=actor, term=term)
         return back, _as_they_are(known)
 
 

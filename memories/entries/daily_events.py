@@ -11,9 +11,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from memories import entries
-from memories.choices import LeftBecause, Source
+from memories.choices import SkipReason, Source
 from memories.conf import conf
-from memories.entries import Done
+from memories.entries import BulkOutcome
 from memories.exceptions import InvalidDraft, ScopeFrozen
 from memories.language import text
 from memories.models import DailyEvent, Scope, Suppression
@@ -31,7 +31,7 @@ ASSISTANT = "Assistant"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Day:
+class EventDraft:
     """What is to be told of one local day of a scope, and the messages it rests on."""
 
     scope: Scope
@@ -42,7 +42,7 @@ class Day:
     origins: tuple[str, ...] = ()
 
 
-def written_down(day: Day) -> dict[str, Any]:
+def serialize(day: EventDraft) -> dict[str, Any]:
     """A day as JSON, without its scope: the plan it stands in names that."""
     return {
         "date": day.local_date.isoformat(),
@@ -53,9 +53,9 @@ def written_down(day: Day) -> dict[str, Any]:
     }
 
 
-def read_back(scope: Scope, values: Mapping[str, Any]) -> Day:
+def deserialize(scope: Scope, values: Mapping[str, Any]) -> EventDraft:
     """The day that was written down."""
-    return Day(
+    return EventDraft(
         scope=scope,
         local_date=date.fromisoformat(values["date"]),
         content=values["content"],
@@ -65,7 +65,7 @@ def read_back(scope: Scope, values: Mapping[str, Any]) -> Day:
     )
 
 
-class TakenOut:
+class SuppressedContent:
     """What people took out of some scopes, which no machine tells of again (A15); read once."""
 
     def __init__(self, scopes: Iterable[Scope]) -> None:
@@ -85,12 +85,12 @@ class TakenOut:
         return bool(self._words[scope.pk]) and text.fingerprint(content) in self._words[scope.pk]
 
 
-def write(days: Sequence[Day], *, now: datetime, actor: str) -> list[DailyEvent]:
+def write(days: Sequence[EventDraft], *, now: datetime, actor: str) -> list[DailyEvent]:
     """Store what is told of days, less what people took out. Raises ScopeFrozen, InvalidDraft; then none is stored."""
     return [event for event in write_each(days, now=now, actor=actor) if event is not None]
 
 
-def write_each(days: Sequence[Day], *, now: datetime, actor: str) -> list[DailyEvent | None]:
+def write_each(days: Sequence[EventDraft], *, now: datetime, actor: str) -> list[DailyEvent | None]:
     """The same, with None for each that people took out."""
     if not days:
         return []
@@ -100,13 +100,13 @@ def write_each(days: Sequence[Day], *, now: datetime, actor: str) -> list[DailyE
     for day in days:
         check(day.content)
     with acting(actor):
-        taken_out = TakenOut(scopes.values())
+        taken_out = SuppressedContent(scopes.values())
         told = [None if taken_out.holds(day.scope, day.content, day.origins) else _event(day, now) for day in days]
         DailyEvent.objects.bulk_create(event for event in told if event is not None)
         return told
 
 
-def _event(day: Day, now: datetime) -> DailyEvent:
+def _event(day: EventDraft, now: datetime) -> DailyEvent:
     return DailyEvent(
         workspace_id=day.scope.workspace_id,
         scope=day.scope,
@@ -132,7 +132,7 @@ def check(content: str) -> None:
         raise InvalidDraft(_("NUL and lone surrogates cannot be stored."), field="content")
 
 
-def reword(event: DailyEvent, content: str, *, now: datetime, actor: str) -> None:
+def update(event: DailyEvent, content: str, *, now: datetime, actor: str) -> None:
     """Have it say something else; what it said stays in its history. Raises InvalidDraft."""
     check(content)
     event.content, event.terms, event.updated_at = content, sorted(text.terms(content)), now
@@ -188,27 +188,29 @@ def restore(events: QuerySet[DailyEvent], *, now: datetime, actor: str) -> int:
         return events.filter(expired_at__isnull=False).update(expired_at=None, updated_at=now)
 
 
-def put_back(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> Done:
+def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> BulkOutcome:
     """Give events back what they were before batch `of`; one that it told is out of use then.
 
     Those that anything but this undo, the batch `by`, has changed since are left alone unless `force`: reworded, taken
     out, or made into facts. Inside the caller's transaction.
     """
-    were = entries.before(of, _TABLE, events)
+    were = entries.rows_before(of, _TABLE, events)
     found = DailyEvent.objects.filter(scope=scope).select_for_update().in_bulk(list(events))
-    done = Done()
-    done.leave(set(events) - found.keys(), LeftBecause.GONE)
+    outcome = BulkOutcome()
+    outcome.skip(set(events) - found.keys(), SkipReason.GONE)
     if not force:
-        done.leave(changed_since({pk: row.last for pk, row in were.items()}, by=by) & found.keys(), LeftBecause.CHANGED)
-    done.done = sorted(found.keys() - done.left.keys())
-    for pk in done.done:
-        was = were.get(pk, entries.Before())
+        outcome.skip(
+            changed_since({pk: row.last for pk, row in were.items()}, by=by) & found.keys(), SkipReason.CHANGED
+        )
+    outcome.applied = sorted(found.keys() - outcome.skipped.keys())
+    for pk in outcome.applied:
+        was = were.get(pk, entries.PriorRow())
         columns = {name: value for name, value in was.columns.items() if name not in _KEPT}
         if was.made:
             columns = {} if found[pk].expired_at else {"expired_at": now}
         if columns:
             DailyEvent.objects.filter(pk=pk).update(**columns, updated_at=now)
-    return done
+    return outcome
 
 
 def changed_since(lasts: Mapping[int, int], *, by: int = 0) -> set[int]:

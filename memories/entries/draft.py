@@ -67,7 +67,7 @@ _MOMENTS = ("at", "expires_at")
 _TUPLES = ("chats", "origins")
 
 
-def written_down(draft: Draft) -> dict[str, Any]:
+def serialize(draft: Draft) -> dict[str, Any]:
     """A draft as JSON, without its scope: the plan it stands in names that."""
     values = {field.name: getattr(draft, field.name) for field in fields(draft) if field.name != "scope"}
     values["slots"] = dict(draft.slots)
@@ -76,7 +76,7 @@ def written_down(draft: Draft) -> dict[str, Any]:
     return {name: list(value) if name in _TUPLES else value for name, value in values.items()}
 
 
-def read_back(scope: Scope, values: Mapping[str, Any]) -> Draft:
+def deserialize(scope: Scope, values: Mapping[str, Any]) -> Draft:
     """The draft that was written down."""
     known: dict[str, Any] = {field.name: values[field.name] for field in fields(Draft) if field.name in values}
     for name in _MOMENTS:

@@ -7,8 +7,8 @@ from django.db.models import QuerySet, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
-from memories.choices import ChangeState, LeftBecause
-from memories.entries.bulk import Done, Expected, as_planned
+from memories.choices import ChangeState, SkipReason
+from memories.entries.bulk import BulkOutcome, Expected, as_planned
 from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics
 from memories.models import BatchChange, Entry, Link, RecallTrace, Scope, Slot, Suppression
@@ -23,29 +23,29 @@ _REMOVED_SLOTS = """
 _VERDICT = RawSQL("jsonb_strip_nulls(jsonb_build_object('verdict', evidence -> 'verdict'))", ())
 
 
-def purge(scope: Scope, expected: Expected, *, now: datetime) -> Done:
+def purge(scope: Scope, expected: Expected, *, now: datetime) -> BulkOutcome:
     """Remove expired entries with their slots, links, search rows, history and the text of traces they were in.
 
     What people took out is left: it is the reason why no machine writes it again (A15). What an entry had taken the
     place of stays out of use without it. Counts stay. Inside the caller's transaction. Raises ScopeFrozen.
     """
     held = lock_scopes([scope])[scope.pk]
-    done, entries = as_planned(held, expected)
-    kept = set(Suppression.objects.filter(entry__in=done.done).values_list("entry_id", flat=True))
-    done.leave((pk for pk in done.done if pk in kept or not entries[pk].expired_at), LeftBecause.CHANGED)
-    done.done = [pk for pk in done.done if pk not in done.left]
-    if done.done:
-        last_used = max(entries[pk].expired_at or now for pk in done.done)
-        _forget_words(held, done.done, last_used)
-        _remove(held, done.done, now)
+    outcome, entries = as_planned(held, expected)
+    kept = set(Suppression.objects.filter(entry__in=outcome.applied).values_list("entry_id", flat=True))
+    outcome.skip((pk for pk in outcome.applied if pk in kept or not entries[pk].expired_at), SkipReason.CHANGED)
+    outcome.applied = [pk for pk in outcome.applied if pk not in outcome.skipped]
+    if outcome.applied:
+        last_used = max(entries[pk].expired_at or now for pk in outcome.applied)
+        _forget_words(held, outcome.applied, last_used)
+        _remove(held, outcome.applied, now)
         scope_statistics.touch(held)
-    return done
+    return outcome
 
 
 def _forget_words(scope: Scope, purged: list[int], last_used: datetime) -> None:
     """In the plans of batches, and in the traces of what was asked while they were in use."""
     changes = BatchChange.objects.filter(workspace_id=scope.workspace_id, entry__in=purged)
-    changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=LeftBecause.GONE)
+    changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=SkipReason.GONE)
     changes.update(entry=None, draft={})
     traces = RecallTrace.objects.filter(workspace_id=scope.workspace_id, created_at__lte=last_used)
     traces.filter(served__overlap=purged).update(message="", note="", query={}, evidence=_VERDICT, candidates=None)

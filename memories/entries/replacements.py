@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 from django.db.models import Min
 
-from memories.choices import ChangeState, LeftBecause, LinkKind
-from memories.entries.before_batch import before, changed_since
+from memories.choices import ChangeState, LinkKind, SkipReason
+from memories.entries.before_batch import changed_since, rows_before
 from memories.models import Batch, BatchChange, Change, Entry, Link, Scope
 
 ENTRIES = Entry._meta.db_table
@@ -16,7 +16,7 @@ _PLACE = ("superseded_by_id", "archived_at")
 
 def standing(
     scope: Scope, going: Collection[int], *, of: int, by: int | None, force: bool
-) -> dict[int, tuple[LeftBecause, str]]:
+) -> dict[int, tuple[SkipReason, str]]:
     """Of entries that undoing batch `of` would take out of use, those it must leave, each with the reason.
 
     Those that anything but this batch has let take the place of others since, whose batches are named; and those that
@@ -31,9 +31,9 @@ def standing(
     blocked = {pk: ones - coming for pk, ones in hanging.items() if ones - coming}
     first = _batches_of({other for ones in blocked.values() for other in ones - stuck})
     return {
-        pk: (LeftBecause.STANDS, ", ".join(sorted({first[one] for one in ones - stuck if one in first})) or "—")
+        pk: (SkipReason.STANDS, ", ".join(sorted({first[one] for one in ones - stuck if one in first})) or "—")
         if ones - stuck
-        else (LeftBecause.CHANGED, "")
+        else (SkipReason.CHANGED, "")
         for pk, ones in blocked.items()
     }
 
@@ -69,7 +69,7 @@ def _coming_back(others: Collection[int], of: int, by: int | None, force: bool) 
     if by is not None:
         rows = BatchChange.objects.filter(batch=by, entry__in=others).exclude(state=ChangeState.LEFT)
         named = {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
-    were = {pk: row for pk, row in before(of, ENTRIES, named).items() if not row.columns.keys().isdisjoint(_PLACE)}
+    were = {pk: row for pk, row in rows_before(of, ENTRIES, named).items() if not row.columns.keys().isdisjoint(_PLACE)}
     if force:
         return set(were), set()
     changed = changed_since({pk: row.last for pk, row in were.items()}, by=by or 0)

@@ -12,10 +12,10 @@ from typing import Any
 
 from django.db import connection
 
-from memories.choices import LeftBecause
+from memories.choices import SkipReason
 from memories.entries import suppression
-from memories.entries.before_batch import Before, before, changed_since
-from memories.entries.bulk import Done
+from memories.entries.before_batch import PriorRow, changed_since, rows_before
+from memories.entries.bulk import BulkOutcome
 from memories.entries.locks import lock_scopes
 from memories.entries.replacements import standing
 from memories.index import scope_statistics, search_rows
@@ -36,32 +36,32 @@ _KEPT = frozenset({"id", "uid", "workspace_id", "scope_id", "version", "updated_
 _OUT = tuple(MARKS.values())
 
 
-def put_back(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> Done:
+def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> BulkOutcome:
     """Give entries, their slots, links and suppressions back what they were before batch `of`.
 
     Entries that anything but this undo, the batch `by`, has changed since are left alone unless `force`; so are, in any
     case, those that others would be out of use without. Inside the caller's transaction. Raises ScopeFrozen.
     """
     held = lock_scopes([scope])[scope.pk]
-    were = before(of, ENTRIES, entries)
+    were = rows_before(of, ENTRIES, entries)
     beside = {table: _beside(of, table, entries) for table in BESIDE}
-    done = Done()
+    outcome = BulkOutcome()
     found = Entry.objects.in_scope(held).select_for_update().in_bulk(list(entries))
-    done.leave(set(entries) - found.keys(), LeftBecause.GONE)
+    outcome.skip(set(entries) - found.keys(), SkipReason.GONE)
     if not force:
         since = changed_since({pk: row.last for pk, row in were.items()}, by=by)
-        done.leave(since & found.keys(), LeftBecause.CHANGED)
-    going = {pk for pk in found.keys() - done.left.keys() if pk in were and _goes(found[pk], were[pk])}
-    done.leave_each(standing(held, going, of=of, by=by, force=force))
-    done.done = sorted(found.keys() - done.left.keys())
-    _put_entries_back(held, {pk: were[pk] for pk in done.done if pk in were}, found, now)
+        outcome.skip(since & found.keys(), SkipReason.CHANGED)
+    going = {pk for pk in found.keys() - outcome.skipped.keys() if pk in were and _goes(found[pk], were[pk])}
+    outcome.skip_each(standing(held, going, of=of, by=by, force=force))
+    outcome.applied = sorted(found.keys() - outcome.skipped.keys())
+    _put_entries_back(held, {pk: were[pk] for pk in outcome.applied if pk in were}, found, now)
     for table, rows in beside.items():
-        _put_rows_back(table, rows, set(done.done))
-    _settle(held, done.done, freed=bool(beside[Suppression._meta.db_table]), found=found, now=now)
-    return done
+        _put_rows_back(table, rows, set(outcome.applied))
+    _settle(held, outcome.applied, freed=bool(beside[Suppression._meta.db_table]), found=found, now=now)
+    return outcome
 
 
-def _beside(batch: int, table: str, entries: Sequence[int]) -> dict[int, Before]:
+def _beside(batch: int, table: str, entries: Sequence[int]) -> dict[int, PriorRow]:
     """What the batch changed of the rows that belong to these entries: those still there, and those it removed."""
     _model, columns = BESIDE[table]
     here = " OR ".join(f"{column} = ANY(%(entries)s)" for column in columns)
@@ -73,19 +73,19 @@ def _beside(batch: int, table: str, entries: Sequence[int]) -> dict[int, Before]
             {"entries": list(entries), "batch": batch, "table": table},
         )
         rows = [row[0] for row in cursor.fetchall()]
-    return before(batch, table, rows) if rows else {}
+    return rows_before(batch, table, rows) if rows else {}
 
 
-def standing_in_for(scope: Scope, entries: Sequence[int], *, of: int) -> dict[int, str]:
+def needed_replacements(scope: Scope, entries: Sequence[int], *, of: int) -> dict[int, str]:
     """Entries that undoing batch `of` would leave because they have taken the place of others; by which batches."""
-    were = before(of, ENTRIES, entries)
+    were = rows_before(of, ENTRIES, entries)
     found = Entry.objects.in_scope(scope).in_bulk(list(were))
     going = {pk for pk, entry in found.items() if _goes(entry, were[pk])}
     told = standing(scope, going, of=of, by=None, force=False)
-    return {pk: detail for pk, (reason, detail) in told.items() if reason == LeftBecause.STANDS}
+    return {pk: detail for pk, (reason, detail) in told.items() if reason == SkipReason.STANDS}
 
 
-def _goes(entry: Entry, was: Before) -> bool:
+def _goes(entry: Entry, was: PriorRow) -> bool:
     """Whether it is in use, and would be out of use when it is put back."""
     return entry.is_live() and (was.made or any(was.columns.get(column) for column in _OUT))
 
@@ -98,7 +98,7 @@ _POPULATE = (
 ).replace("{columns}", ", ".join(f"{column} = was.{column}" for column in _COLUMNS))
 
 
-def _put_entries_back(scope: Scope, were: dict[int, Before], found: dict[int, Entry], now: datetime) -> None:
+def _put_entries_back(scope: Scope, were: dict[int, PriorRow], found: dict[int, Entry], now: datetime) -> None:
     made = [pk for pk, row in were.items() if row.made and found[pk].archived_at is None]
     Entry.objects.in_scope(scope).filter(pk__in=made).update(archived_at=now, updated_at=now)
     changed = {pk: row.columns for pk, row in were.items() if not row.made and row.columns}
@@ -134,7 +134,7 @@ def _find_by_words(scope: Scope, reworded: Sequence[Entry]) -> None:
     search_rows.write_keywords(rows, {scope.pk: scope.index_length})
 
 
-def _put_rows_back(table: str, rows: dict[int, Before], done: set[int]) -> None:
+def _put_rows_back(table: str, rows: dict[int, PriorRow], done: set[int]) -> None:
     """Remove what the batch made, give back what it changed or removed; of entries that were left alone, nothing."""
     model, columns = BESIDE[table]
     stored = {row.pk: row for row in model.objects.filter(pk__in=list(rows))}

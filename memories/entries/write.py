@@ -28,7 +28,7 @@ _MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
-class Remembered:
+class WriteResult:
     """What became of one draft."""
 
     entry: Entry
@@ -42,12 +42,12 @@ class Remembered:
         return TAKEN_OUT if self.outcome == Outcome.SUPPRESSED else None
 
 
-def remember(draft: Draft, *, now: datetime, actor: str) -> Remembered:
+def remember(draft: Draft, *, now: datetime, actor: str) -> WriteResult:
     """Store one draft; see remember_many."""
     return remember_many([draft], now=now, actor=actor)[0]
 
 
-def remember_many(drafts: Sequence[Draft], *, now: datetime, actor: str) -> list[Remembered]:
+def remember_many(drafts: Sequence[Draft], *, now: datetime, actor: str) -> list[WriteResult]:
     """Store drafts in order, or strengthen the entries that already say the same; one answer a draft.
 
     1. Check every draft, before anything is written: all of them are stored, or none.
@@ -77,7 +77,7 @@ def _arrive(draft: Draft) -> Arrival:
     return Arrival(draft=draft, counts=text.terms(draft.content), fingerprint=text.fingerprint(draft.content))
 
 
-def _log(answer: Remembered) -> None:
+def _log(answer: WriteResult) -> None:
     entry = answer.entry
     log.info(
         "memory_capture",
@@ -105,7 +105,7 @@ class _Intake:
         default_factory=dict
     )  # by entry: their search rows wait for the end
 
-    def take(self, arrivals: Sequence[Arrival]) -> list[Remembered]:
+    def take(self, arrivals: Sequence[Arrival]) -> list[WriteResult]:
         workspace = arrivals[0].draft.scope.workspace_id
         wanted = set().union(*(arrival.counts for arrival in arrivals))
         choose_probes(arrivals, scope_statistics.frequencies(self.scopes, wanted))
@@ -116,7 +116,7 @@ class _Intake:
         links = self._link_resembling()
         self._finish()
         return [
-            Remembered(holder.written, outcome, tuple(links[id(arrival)]), id(arrival) in self.brought_back)
+            WriteResult(holder.written, outcome, tuple(links[id(arrival)]), id(arrival) in self.brought_back)
             for arrival, (holder, outcome) in zip(arrivals, decided, strict=True)
         ]
 

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import BatchState, BatchVerb, ChangeState, LeftBecause
+from memories.choices import BatchState, BatchVerb, ChangeState, SkipReason
 from memories.models.buffer import DailyEvent
 from memories.models.entry import Entry
 from memories.models.ids import uuid7
@@ -103,6 +103,6 @@ class BatchChange(models.Model):
     def __str__(self) -> str:
         return f"{self.verb} {self.entry_id or ''}"
 
-    def leave(self, reason: LeftBecause, detail: str = "") -> None:
+    def leave(self, reason: SkipReason, detail: str = "") -> None:
         """Mark it as left alone; whoever carries the batch out writes that down."""
         self.state, self.note = ChangeState.LEFT, f"{reason}: {detail}" if detail else str(reason)

@@ -10,7 +10,7 @@ from memories.api.authentication import actor_of, key_of, workspace_of
 from memories.api.clock import now_of
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
-from memories.entries import Remembered
+from memories.entries import WriteResult
 from memories.models.change import acting
 from sessions_app.api import answers, serializers
 from sessions_app.api.answers import session_json
@@ -95,7 +95,7 @@ def _recorded(session: Session, flush: Any, candidates: list[dict[str, Any]]) ->
     }
 
 
-def _became(remembered: Remembered | None, reason: str) -> dict[str, Any]:
+def _became(remembered: WriteResult | None, reason: str) -> dict[str, Any]:
     if remembered is None:
         return {"id": None, "type": None, "scope": None, "outcome": None, "reason": reason}
     entry = remembered.entry

@@ -36,7 +36,7 @@ class Candidate:
 class Stored:
     """What became of each candidate, in order; None where it was left out, and why."""
 
-    remembered: list[entries.Remembered | None]
+    remembered: list[entries.WriteResult | None]
     reasons: list[str]
 
     @property

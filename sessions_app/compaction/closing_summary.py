@@ -28,7 +28,7 @@ TURNS = 5
 
 def keep(
     session: Session, events: Sequence[SessionEvent], subtype: str, *, now: datetime, actor: str
-) -> list[entries.Remembered]:
+) -> list[entries.WriteResult]:
     """Store a stretch of one conversation by the rule above, less what people took out (A15).
 
     They take it out of a scope: what is left out is looked up with the scopes held, so that nothing goes in between.

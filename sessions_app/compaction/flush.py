@@ -41,7 +41,7 @@ class Flushed:
     """What became of a flush: of each candidate, in order; None where it was left out, and why."""
 
     flush: Flush
-    remembered: list[entries.Remembered | None]
+    remembered: list[entries.WriteResult | None]
     reasons: list[str]
 
 

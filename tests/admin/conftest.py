@@ -12,7 +12,7 @@ from channels_app.models import Channel
 from memories.batches import bulk_actions
 from memories.choices import JobState, PolicyKind
 from memories.entries import daily_events
-from memories.entries.daily_events import Day
+from memories.entries.daily_events import EventDraft
 from memories.models import Bot, Entry, JobRun, Link, Member, Policy, RecallTrace, Scope, Slot, Spend, Workspace
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
@@ -49,7 +49,7 @@ def furnish(workspace: Workspace, word: str) -> House:
     Link.objects.create(workspace=workspace, from_entry=first, to_entry=second, kind="alike", created_at=NOW)
     bulk_actions.expire_chosen([second], now=NOW, actor=f"user:{word}", reason=f"because {word}")
     Policy.objects.create(workspace=workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.4)
-    told = Day(
+    told = EventDraft(
         scope=first.scope, local_date=NOW.date(), content=f"bought {word}", origins=("session_events/s/1/event-1",)
     )
     daily_events.write([told], now=NOW, actor=f"user:{word}")

@@ -13,7 +13,7 @@ from memories import batches, tasks
 from memories import entries as store
 from memories.batches import Step
 from memories.choices import BatchState, BatchVerb
-from memories.entries.draft import written_down
+from memories.entries.draft import serialize
 from memories.models import Batch, Entry, Scope
 from tests.admin.conftest import House
 from tests.admin.test_entries import LIST, remember
@@ -46,7 +46,7 @@ def entries(mine: House) -> list[Entry]:
 def held(mine: House, entries: list[Entry]) -> Batch:
     """What a machine judged and may not do by itself."""
     Entry.objects.filter(pk=entries[1].pk).update(pinned=True)
-    made = written_down(make_draft(mine.scope, "the port of staging is 9090"))
+    made = serialize(make_draft(mine.scope, "the port of staging is 9090"))
     steps = [
         Step(verb=BatchVerb.CREATE, draft=made),
         Step(verb=BatchVerb.MERGE, entry_id=entries[0].pk, draft={"into": {"position": 1}}),
@@ -188,7 +188,7 @@ def test_ticked_rows_alone_are_taken_back(alice: Client, mine: House, entries: l
 def test_what_was_changed_since_is_named_and_left_or_taken(
     choice: str, comes_back: bool, alice: Client, mine: House, entries: list[Entry], applied: Batch
 ) -> None:
-    store.edit(entries[0], store.Edit(columns={"topic": "ports"}), now=timezone.now(), actor="user:bo")
+    store.update(entries[0], store.Edit(columns={"topic": "ports"}), now=timezone.now(), actor="user:bo")
     asked = alice.get(page_of(applied, "undo")).content.decode()
     assert "1 memory was changed since" in asked and entries[0].content in asked and entries[2].content not in asked
     shown = alice.post(page_of(applied, "undo"), WHY | {"changed": choice}, follow=True).content.decode()

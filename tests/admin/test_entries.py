@@ -165,7 +165,9 @@ def test_slots_are_edited_with_their_entry_in_one_step(alice: Client, mine: Hous
 
 def test_a_change_by_somebody_else_meanwhile_loses_nothing_that_was_typed(alice: Client, mine: House) -> None:
     typed = form_of(mine.entry, content="what Alice typed")
-    entries.edit(mine.entry, entries.Edit(columns={"content": "what the bot wrote"}), now=timezone.now(), actor="bot:b")
+    entries.update(
+        mine.entry, entries.Edit(columns={"content": "what the bot wrote"}), now=timezone.now(), actor="bot:b"
+    )
     response = alice.post(page_of(mine.entry, "change"), typed)
     shown = response.content.decode()
     assert response.status_code == 200
@@ -187,10 +189,10 @@ def test_a_change_between_the_check_and_the_save_is_told_too(
     def late(entry: Entry, *args: Any, **kwargs: Any) -> Entry:
         edits.append(entry)
         if len(edits) == 1:
-            entries.edit(entry, entries.Edit(columns={"topic": "new"}), now=timezone.now(), actor="bot:b")
-        return entries.edit(entry, *args, **kwargs)
+            entries.update(entry, entries.Edit(columns={"topic": "new"}), now=timezone.now(), actor="bot:b")
+        return entries.update(entry, *args, **kwargs)
 
-    monkeypatch.setattr("memories.admin.entries.edit", late)
+    monkeypatch.setattr("memories.admin.entries.update", late)
     response = alice.post(page_of(mine.entry, "change"), form_of(mine.entry, content="what Alice typed"))
     shown = response.content.decode()
     assert "what Alice typed" in shown

@@ -16,7 +16,7 @@ from channels_app.models import Channel
 from memories import entries
 from memories.choices import EntryType, PolicyKind
 from memories.entries import daily_events
-from memories.entries.daily_events import Day
+from memories.entries.daily_events import EventDraft
 from memories.models import (
     Batch,
     Bot,
@@ -81,7 +81,7 @@ def multiply(house: House) -> None:
         Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)
         Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)
-        daily_events.write([Day(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")
+        daily_events.write([EventDraft(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")
         ExtractionBatch.objects.create(workspace=workspace, session_uid=uuid4(), began_at=now, last_at=now, due_at=now)
         Session.objects.create(workspace=workspace, key=f"s{n}", started_at=now, last_at=now, user_scope=scope)
         Schedule.objects.create(name=f"s{n}", func="f", next_run=now + timedelta(days=n))
@@ -119,7 +119,7 @@ def test_an_entry_costs_the_same_however_long_its_life(alice: Client, mine: Hous
     pages = ("change", "history")
     few = [[queries(page) for page in pages] for _twice in range(2)][-1]  # the first fills what is kept per process
     for n in range(MANY):
-        entries.edit(mine.entry, entries.Edit(slots={"mood": str(n)}), now=timezone.now(), actor="test")
+        entries.update(mine.entry, entries.Edit(slots={"mood": str(n)}), now=timezone.now(), actor="test")
         other = entries.remember(make_draft(mine.scope, f"thing number {n}"), now=timezone.now(), actor="test").entry
         Link.objects.create(
             workspace=mine.workspace, from_entry=mine.entry, to_entry=other, kind="alike", created_at=timezone.now()

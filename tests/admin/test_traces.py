@@ -68,7 +68,7 @@ def test_nothing_is_asked_again_unless_wanted(alice: Client, mine: House) -> Non
 def reword(entry: Entry, content: str) -> None:
     entry.refresh_from_db()
     wanted = entries.Edit(columns={"content": content}, slots={})
-    entries.edit(entry, wanted, now=timezone.now(), actor="user:alice", expected_version=None)
+    entries.update(entry, wanted, now=timezone.now(), actor="user:alice", expected_version=None)
 
 
 def test_an_edited_memory_stands_there_as_it_was_served(alice: Client, mine: House) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memories import batches
 from memories import entries as store
 from memories.choices import BatchVerb
-from memories.entries.daily_events import Day, reword, write
+from memories.entries.daily_events import EventDraft, update, write
 from memories.models import DailyEvent, Entry, RecallTrace, Scope, Workspace
 from memories.recall.feedback import tell_answer
 from tests.conftest import TELEGRAM, Api, make_draft
@@ -161,9 +161,13 @@ def test_an_answer_is_compared_with_the_words_it_was_given(entry: Entry, recall:
 def test_a_day_that_was_reworded_keeps_its_version_in_the_trace(api: Api, workspace: Workspace) -> None:
     scope = Scope.objects.begin(workspace.pk, "telegram:direct_u42", "user")
     yesterday = timezone.now() - timedelta(days=1)
-    write([Day(scope=scope, local_date=yesterday.date(), content="bought a lamp")], now=timezone.now(), actor="test")
+    write(
+        [EventDraft(scope=scope, local_date=yesterday.date(), content="bought a lamp")],
+        now=timezone.now(),
+        actor="test",
+    )
     event = DailyEvent.objects.get()
     answer = api.post("recall", {"address": TELEGRAM, "message": "what did I buy yesterday, a lamp?"}).json()
-    reword(event, "bought a chair", now=timezone.now(), actor="test")
+    update(event, "bought a chair", now=timezone.now(), actor="test")
     (kept,) = api.get(f"recalls/{answer['recall_id']}").json()["events"]
     assert (kept["path"], kept["version"]) == (f"daily_events/{event.uid}", 1)

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from memories import batches, tasks
 from memories.batches import Step
 from memories.choices import BatchVerb
-from memories.entries.draft import written_down
+from memories.entries.draft import serialize
 from memories.models import Batch, Entry, Link, Scope, Slot, Suppression, Workspace
 from tests.api_more.conftest import send
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
@@ -44,7 +44,7 @@ def held(scope: Scope, entries: list[str]) -> Batch:
     one, two = Entry.objects.filter(uid__in=entries[:2]).order_by("pk")
     Entry.objects.filter(pk=one.pk).update(pinned=True)
     steps = [
-        Step(verb=BatchVerb.CREATE, draft=written_down(make_draft(scope, "the port of staging is 9090"))),
+        Step(verb=BatchVerb.CREATE, draft=serialize(make_draft(scope, "the port of staging is 9090"))),
         Step(verb=BatchVerb.MERGE, entry_id=one.pk, draft={"into": {"position": 1}}),
         Step(verb=BatchVerb.CHANGE, entry_id=two.pk, draft={"columns": {"content": "我家的猫叫米饭"}}),
     ]

@@ -10,7 +10,7 @@ from django.db import connection
 from memories import batches, entries
 from memories.batches import Step
 from memories.choices import BatchVerb
-from memories.entries.draft import written_down
+from memories.entries.draft import serialize
 from memories.models import Batch, Entry, Scope
 from tests.conftest import NOW, make_draft
 
@@ -33,7 +33,7 @@ def step(verb: BatchVerb, entry: Entry, **draft: Any) -> Step:
 
 
 def create(scope: Scope, content: str, **kwargs: Any) -> Step:
-    return Step(verb=BatchVerb.CREATE, draft=written_down(make_draft(scope, content, **kwargs)))
+    return Step(verb=BatchVerb.CREATE, draft=serialize(make_draft(scope, content, **kwargs)))
 
 
 def planned(scope: Scope, steps: Iterable[Step], run: str = "test:1", **kwargs: Any) -> Batch:

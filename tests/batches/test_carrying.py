@@ -79,7 +79,7 @@ def test_where_one_source_came_from_nobody_knows_no_chat_is_told(scope: Scope) -
 def test_rows_changed_since_the_plan_are_left_alone_and_say_so(scope: Scope) -> None:
     one, two, three = remember(scope, *SUBJECTS[:3])
     plan = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in (one, two, three)])
-    store.edit(one, Edit(columns={"content": "the port of staging is 8081"}), now=NOW, actor="user:ann")
+    store.update(one, Edit(columns={"content": "the port of staging is 8081"}), now=NOW, actor="user:ann")
     store.expire(two, now=NOW, actor="user:ann")
     done = batches.carry_out(plan, now=LATER)
     assert states(done) == [("expire", "left", "changed"), ("expire", "left", "changed"), ("expire", "applied", "")]
@@ -131,15 +131,15 @@ def test_a_killed_run_goes_on_where_it_was_left(scope: Scope, monkeypatch: pytes
     monkeypatch.setattr(apply, "CHUNK", 2)
     plan = planned(scope, [step(BatchVerb.ARCHIVE, entry) for entry in entries])
     calls = iter(range(2))
-    take_out = store.take_out
+    expire_many = store.expire_many
 
     def until_killed(*args: Any, **kwargs: Any) -> Any:
         if next(calls, None) is None:
             raise ConnectionAbortedError
-        return take_out(*args, **kwargs)
+        return expire_many(*args, **kwargs)
 
     with monkeypatch.context() as crash, pytest.raises(ConnectionAbortedError):
-        crash.setattr(store, "take_out", until_killed)
+        crash.setattr(store, "expire_many", until_killed)
         batches.carry_out(plan, now=LATER)
     plan.refresh_from_db()
     assert plan.state == BatchState.APPLYING and len(live(scope)) == 3

@@ -94,7 +94,7 @@ def test_a_batch_that_was_undone_and_done_again_can_be_undone_again(scope: Scope
 def test_what_was_changed_since_is_named_and_left_alone(scope: Scope) -> None:
     one, two = remember(scope, *SUBJECTS[:2])
     done = applied(scope, [step(BatchVerb.CHANGE, entry, columns={"category": "event"}) for entry in (one, two)])
-    entries.edit(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
+    entries.update(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
     assert batches.changed_since(done) == [one.pk]
     undo = undone(done)
     assert states(undo) == [("undo", "left", "changed"), ("undo", "applied", "")]
@@ -107,7 +107,7 @@ def test_what_was_changed_since_is_named_and_left_alone(scope: Scope) -> None:
 def test_what_was_changed_since_can_be_taken_back_on_request(scope: Scope) -> None:
     (one,) = remember(scope, SUBJECTS[0])
     done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"category": "event"})])
-    entries.edit(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
+    entries.update(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
     undone(done, force=True)
     one.refresh_from_db()
     assert (one.category, one.topic) == ("", "ports")  # what others changed beside it stays

@@ -12,7 +12,7 @@ from django.utils import timezone
 from memories.choices import BufferState
 from memories.consolidation import buffer
 from memories.entries import daily_events
-from memories.entries.daily_events import Day
+from memories.entries.daily_events import EventDraft
 from memories.models import Change, DailyEvent, ExtractionBatch, Workspace
 from tests.admin.conftest import enter, make_user
 from tests.buffer.conversations import extract, held, say
@@ -40,7 +40,9 @@ def batch(api: Api) -> ExtractionBatch:
 
 @pytest.fixture
 def event(workspace: Workspace) -> DailyEvent:
-    told = Day(scope=make_scope(workspace, "telegram:direct_u1"), local_date=date(2026, 3, 1), content="搬到了杭州")
+    told = EventDraft(
+        scope=make_scope(workspace, "telegram:direct_u1"), local_date=date(2026, 3, 1), content="搬到了杭州"
+    )
     return daily_events.write([told], now=datetime(2026, 3, 1, tzinfo=UTC), actor="job:extract")[0]
 
 

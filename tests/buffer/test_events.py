@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from memories import entries
 from memories.entries import daily_events
-from memories.entries.daily_events import Day
+from memories.entries.daily_events import EventDraft
 from memories.models import DailyEvent, Scope, Workspace
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
 
@@ -18,7 +18,7 @@ TODAY = date(2026, 3, 1)
 
 
 def tell(scope: Scope, content: str, day: date = TODAY, **kwargs: Any) -> DailyEvent:
-    told = Day(scope=scope, local_date=day, content=content, **kwargs)
+    told = EventDraft(scope=scope, local_date=day, content=content, **kwargs)
     return daily_events.write([told], now=NOW, actor="test")[0]
 
 

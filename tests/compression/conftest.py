@@ -10,7 +10,7 @@ from memories import entries
 from memories.choices import Category, EntryType, Source
 from memories.consolidation import compression
 from memories.entries import daily_events
-from memories.entries.daily_events import Day
+from memories.entries.daily_events import EventDraft
 from memories.models import DailyEvent, Entry, Scope
 from tests.conftest import NOW, make_draft
 from tests.llm.conftest import point_to
@@ -48,7 +48,9 @@ def facts(scope: Scope, *contents: str, days_ago: float = 30, **kwargs: Any) -> 
 def told(scope: Scope, content: str, *, days_ago: int = 1, **kwargs: Any) -> DailyEvent:
     """An event of a day before NOW's."""
     at = NOW - timedelta(days=days_ago)
-    return daily_events.write([Day(scope=scope, local_date=at.date(), content=content, **kwargs)], now=at, actor="t")[0]
+    return daily_events.write(
+        [EventDraft(scope=scope, local_date=at.date(), content=content, **kwargs)], now=at, actor="t"
+    )[0]
 
 
 def judging(judge: Callable[[dict[str, str]], dict[str, Any]]) -> Callable[[Asked], dict[str, Any]]:

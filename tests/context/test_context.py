@@ -31,7 +31,7 @@ def know(talk: Talk, content: str, *, scope: str = USER, **more: Any) -> None:
 
 def note(scope: str, content: str, *, days_ago: int = 0) -> None:
     where = Scope.objects.get(key=scope)
-    day = daily_events.Day(
+    day = daily_events.EventDraft(
         scope=where, local_date=NOW.date() - timedelta(days=days_ago), content=content, chats=(scope,)
     )
     daily_events.write([day], now=NOW, actor="test")

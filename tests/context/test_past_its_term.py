@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memories import entries
-from memories.entries.daily_events import Day, write
+from memories.entries.daily_events import EventDraft, write
 from memories.models import Entry, Policy, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM
@@ -91,7 +91,9 @@ def test_a_day_told_in_the_words_of_turns_has_their_term(
 ) -> None:
     talk.say("hello", address=address)
     scope = Entry.objects.filter(scope__kind=kind).latest("id").scope
-    told_of = Day(scope=scope, local_date=NOW.date(), content=f"{BOAT}.", origins=("session_events/x/1/event-1",))
+    told_of = EventDraft(
+        scope=scope, local_date=NOW.date(), content=f"{BOAT}.", origins=("session_events/x/1/event-1",)
+    )
     write([told_of], now=NOW, actor="test")
     assert told(talk, days - 1, address) and told(talk, days + 1, address) == []
     settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL = "http://127.0.0.1:9/v1", "m"

@@ -54,13 +54,13 @@ def test_the_job_takes_exactly_what_is_listed_as_over(workspace: Workspace, scop
 
 def test_a_review_date_lists_a_memory_and_keeps_it_in_use(workspace: Workspace, scope: Scope) -> None:
     (entry,) = remember(scope, SAID[0], days_ago=1, type=EntryType.USER_EXPLICIT)
-    edited = entries.edit(entry, Edit(columns={"review_at": NOW}), now=NOW, actor="user:ann")
+    edited = entries.update(entry, Edit(columns={"review_at": NOW}), now=NOW, actor="user:ann")
     assert (due(Due.REVIEW, NOW - timedelta(seconds=1)), due(Due.REVIEW)) == (set(), {SAID[0]})
     assert expire(workspace)["entries"] == 0
     assert live(scope) == {SAID[0]}
     change = Change.objects.filter(row_id=entry.pk, table_name="memories_entry").latest("id")
     assert (change.old["review_at"], change.actor) == (None, "user:ann")
-    entries.edit(edited, Edit(columns={"review_at": None}), now=NOW, actor="user:ann")
+    entries.update(edited, Edit(columns={"review_at": None}), now=NOW, actor="user:ann")
     assert due(Due.REVIEW) == set()
 
 
@@ -88,7 +88,7 @@ def test_the_admin_lists_what_is_due_and_sets_the_date(workspace: Workspace, str
     ann = enter(make_user("ann", workspace=workspace, is_staff=True))
     for owner in (workspace, stranger):
         entry = entries.remember(make_draft(make_scope(owner), f"{owner.name} has tea"), now=NOW, actor="t").entry
-        entries.edit(entry, Edit(columns={"review_at": NOW}), now=NOW, actor="t")
+        entries.update(entry, Edit(columns={"review_at": NOW}), now=NOW, actor="t")
     shown = _list(ann, due="review")
     assert ("Alice&#x27;s has tea" in shown, "Charlie&#x27;s has tea" in shown) == (True, False)
     assert "has tea" not in _list(ann, due="over")

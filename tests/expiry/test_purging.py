@@ -55,9 +55,9 @@ def everywhere(word: str) -> dict[str, int]:
 def furnish(scope: Scope) -> Entry:
     """A memory with everything that can hang on one, each telling the word."""
     (entry, other) = remember(scope, f"the {WORD} of 年糕", "a bicycle stands in the hall", slots={"mood": WORD})
-    entries.edit(entry, Edit(slots={"mood": None, "name": WORD}), now=NOW, actor="user:ann")
+    entries.update(entry, Edit(slots={"mood": None, "name": WORD}), now=NOW, actor="user:ann")
     entry.refresh_from_db()
-    entries.edit(entry, Edit(columns={"content": f"another {WORD}"}), now=NOW, actor="user:ann")
+    entries.update(entry, Edit(columns={"content": f"another {WORD}"}), now=NOW, actor="user:ann")
     Link.objects.create(
         workspace=scope.workspace, from_entry=entry, to_entry=other, kind=LinkKind.ALIKE, created_at=NOW
     )

@@ -109,7 +109,7 @@ def test_what_a_person_wrote_pinned_or_checked_is_replaced_by_a_person(talk: Any
         entries.remember(replace(draft, project=known.project, topic=known.topic), now=NOW, actor="user:ann")
     else:
         columns = {"pinned": True} if how == "pinned" else {"verified_at": NOW, "verified_by": "ann"}
-        entries.edit(known, entries.Edit(columns=columns), now=NOW, actor="user:ann")
+        entries.update(known, entries.Edit(columns=columns), now=NOW, actor="user:ann")
     counts = talk(fact("The port of staging is 9090."), at=LATER)
     assert (counts["replaced"], counts["proposed"]) == (0, 1)
     assert {"The port of staging is 8080.", "The port of staging is 9090."} <= live()

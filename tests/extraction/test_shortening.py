@@ -105,7 +105,7 @@ def test_what_was_changed_meanwhile_stays(
 
     def ask_while_somebody_edits(*args: Any, **kwargs: Any) -> Any:
         answer = ask(*args, **kwargs)
-        entries.edit(Entry.objects.get(), entries.Edit(columns={"category": "decision"}), now=NOW, actor="user:ann")
+        entries.update(Entry.objects.get(), entries.Edit(columns={"category": "decision"}), now=NOW, actor="user:ann")
         return answer
 
     monkeypatch.setattr(llm, "ask", ask_while_somebody_edits)

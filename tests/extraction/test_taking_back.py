@@ -106,7 +106,7 @@ def test_a_day_that_was_made_into_facts_or_corrected_is_named_and_left_or_taken(
     if how == "compressed":
         assert daily_events.mark_compressed([event], now=LATER, actor="job:compress-days")
     else:
-        daily_events.reword(event, "米娅买了一辆蓝色的自行车", now=LATER, actor="user:ann")
+        daily_events.update(event, "米娅买了一辆蓝色的自行车", now=LATER, actor="user:ann")
     assert batches.events_changed_since(made) == [event.pk]
     undo = undone(made)
     row = undo.changes.get(event=event)
@@ -155,7 +155,7 @@ def test_after_its_doubts_were_approved_it_says_what_to_undo_first(talk: Any) ->
 def test_the_page_that_asks_says_so_too(talk: Any) -> None:
     talk(fact("小王喝咖啡"))
     made = talk(fact("小王不喝咖啡"), at=LATER)
-    daily_events.reword(DailyEvent.objects.latest("pk"), "小王说了咖啡的事", now=LATER, actor="user:ann")
+    daily_events.update(DailyEvent.objects.latest("pk"), "小王说了咖啡的事", now=LATER, actor="user:ann")
     doubts = Batch.objects.get(state=BatchState.PROPOSED)
     batches.carry_out(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
     client = enter(make_user("ann", workspace=made.workspace, is_staff=True))
@@ -194,7 +194,7 @@ def test_what_it_replaced_and_people_changed_since_is_not_lost(talk: Any) -> Non
     talk(fact("The port of staging is 8080."))
     made = talk(fact("The port of staging is 9090."), at=LATER)
     was = Entry.objects.get(content="The port of staging is 8080.", type="fact")
-    entries.edit(was, entries.Edit(columns={"importance": 0.9}), now=LATER, actor="user:ann")
+    entries.update(was, entries.Edit(columns={"importance": 0.9}), now=LATER, actor="user:ann")
     undo = undone(made)
     assert {row.note for row in undo.changes.filter(entry__isnull=False)} == {"changed"}
     assert live() == {"The port of staging is 9090."}

@@ -145,7 +145,7 @@ def _remember(scope: Scope, content: str, chats: tuple[str, ...]) -> Entry:
 
 def _merge(scope: Scope, keeper: Entry, gone: Entry) -> None:
     with acting("test"):
-        assert entries.merge_into(scope, keeper.pk, {gone.pk: None}, now=NOW).done == [gone.pk]
+        assert entries.merge(scope, keeper.pk, {gone.pk: None}, now=NOW).applied == [gone.pk]
 
 
 def _merge_in_a_batch(scope: Scope, keeper: Entry, gone: Entry) -> None:
@@ -156,7 +156,7 @@ def _days(world: World, workspace: Workspace, peer: str) -> None:
     """What happened, by the person and by the group."""
     own = Scope.objects.get(workspace=workspace, key=user(peer))
     told = [
-        daily_events.Day(
+        daily_events.EventDraft(
             scope=own,
             local_date=YESTERDAY.date(),
             content=f"{peer} day {world.word(peer, places)}",
@@ -167,7 +167,7 @@ def _days(world: World, workspace: Workspace, peer: str) -> None:
     for group in GROUPS:
         where = Scope.objects.get(workspace=workspace, key=chat(group))
         said = f"the group's day {world.word(peer, {group}, {group})}"
-        told.append(daily_events.Day(scope=where, local_date=YESTERDAY.date(), content=said))
+        told.append(daily_events.EventDraft(scope=where, local_date=YESTERDAY.date(), content=said))
     daily_events.write(told, now=NOW, actor="test")
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from memories import batches
 from memories.choices import BatchVerb
-from memories.entries import CONTRADICTED_BY, Edit, edit, expire, remember
-from memories.entries.draft import written_down
+from memories.entries import CONTRADICTED_BY, Edit, expire, remember, update
+from memories.entries.draft import serialize
 from memories.language.contradiction import outdates
 from memories.models import Entry, Policy, Scope
 from memories.recall import Place, Query, recall
@@ -70,7 +70,7 @@ def test_it_is_handed_out_no_more_at_once(scope: Scope, tier: int | None) -> Non
 def test_who_takes_the_mark_away_says_that_it_is_true_still(scope: Scope) -> None:
     old = line(scope)
     put(scope, NEWER)
-    edit(old, Edit(slots={CONTRADICTED_BY: None}), now=LATER, actor="user:ann")
+    update(old, Edit(slots={CONTRADICTED_BY: None}), now=LATER, actor="user:ann")
     assert profile(scope) == [LINE]
     put(scope, NEWER, at=LATER + timedelta(hours=1))  # said again: nothing new
     assert profile(scope) == [LINE]
@@ -102,7 +102,7 @@ def test_what_was_said_before_makes_nothing_untrue(scope: Scope) -> None:
 @pytest.mark.django_db
 def test_of_a_batch_it_is_taken_back_with_the_batch(scope: Scope) -> None:
     old = line(scope)
-    draft = written_down(make_draft(scope, NEWER, at=LATER, type="fact", tier=2))
+    draft = serialize(make_draft(scope, NEWER, at=LATER, type="fact", tier=2))
     steps = [batches.Step(verb=BatchVerb.CREATE, draft=draft)]
     made = batches.plan(scope, steps, name="extract", run="extract:1", actor="job:extract", now=LATER)
     made = batches.carry_out(made, now=LATER)
@@ -121,5 +121,5 @@ def test_the_answer_and_the_context_say_so(api: Api) -> None:
     assert (told["contradicted_by"], told["state"]) == (newer["id"], "live")
     context = api.post("context", {"address": TELEGRAM, "message": "你知道我什么？"}).json()
     assert "用户住在上海" not in str(context)
-    edit(Entry.objects.get(uid=saved["id"]), Edit(slots={CONTRADICTED_BY: None}), now=LATER, actor="user:ann")
+    update(Entry.objects.get(uid=saved["id"]), Edit(slots={CONTRADICTED_BY: None}), now=LATER, actor="user:ann")
     assert "用户住在上海" in str(api.post("context", {"address": TELEGRAM, "message": "你知道我什么？"}).json())

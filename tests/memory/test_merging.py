@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from memories.choices import EntryType, LinkKind, Outcome
-from memories.entries import Remembered, remember, remember_many
+from memories.entries import WriteResult, remember, remember_many
 from memories.language import text
 from memories.models import Change, Entry, Link, Policy, Scope, Slot, Workspace
 from tests.conftest import NOW, make_draft, make_scope
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.django_db
 WORDS = "the office coffee machine needs fresh filters and clean water every single morning"
 
 
-def put(scope: Scope, content: str, **kwargs: Any) -> Remembered:
+def put(scope: Scope, content: str, **kwargs: Any) -> WriteResult:
     return remember(make_draft(scope, content, **kwargs), now=NOW, actor="bot:test")
 
 
-def turn(scope: Scope, content: str, **kwargs: Any) -> Remembered:
+def turn(scope: Scope, content: str, **kwargs: Any) -> WriteResult:
     slots = {"sender_id": "u42", "chat_id": "c7"} | kwargs.pop("slots", {})
     return put(scope, content, type=EntryType.CHAT_TURN, slots=slots, **kwargs)
 

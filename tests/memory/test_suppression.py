@@ -14,7 +14,7 @@ WORDS = "我的身份证号在蓝色文件夹里 my passport is in the blue fold
 EVENT = "session_events/s/1/event-7"
 
 
-def put(scope: Scope, content: str = WORDS, **kwargs: Any) -> entries.Remembered:
+def put(scope: Scope, content: str = WORDS, **kwargs: Any) -> entries.WriteResult:
     return entries.remember(make_draft(scope, content, **kwargs), now=NOW, actor="bot:alice")
 
 

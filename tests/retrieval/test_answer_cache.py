@@ -9,7 +9,7 @@ import pytest
 from memories import entries
 from memories.choices import PolicyKind
 from memories.entries import bulk
-from memories.entries.update import Edit
+from memories.entries.modify import Edit
 from memories.index import worker
 from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
 from memories.recall import Place, Query, Recall, answer_cache, centroids, recall
@@ -65,15 +65,15 @@ def test_it_saves_more_statements_than_it_costs(scope: Scope, cat: Entry, django
 CHANGES: dict[str, Callable[[Entry], Any]] = {
     "saved": lambda cat: entries.remember(make_draft(cat.scope, "my other cat is Rice"), now=SOON, actor="test"),
     "said again": lambda cat: entries.remember(make_draft(cat.scope, cat.content), now=SOON, actor="test"),
-    "edited": lambda cat: entries.edit(cat, Edit(columns={"content": "my cat is Mo"}), now=SOON, actor="test"),
-    "given a slot": lambda cat: entries.edit(cat, Edit(slots={"env": "home"}), now=SOON, actor="test"),
+    "edited": lambda cat: entries.update(cat, Edit(columns={"content": "my cat is Mo"}), now=SOON, actor="test"),
+    "given a slot": lambda cat: entries.update(cat, Edit(slots={"env": "home"}), now=SOON, actor="test"),
     "expired": lambda cat: entries.expire(cat, now=SOON, actor="test"),
     "restored": lambda cat: entries.restore(cat, now=SOON, actor="test"),
     "indexed": lambda cat: worker.drain(now=NOW + timedelta(days=2_000)),
     "policy": lambda cat: Policy.objects.create(
         workspace=cat.workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.1
     ),
-    "taken out by a batch": lambda cat: bulk.take_out(cat.scope, {cat.pk: None}, now=SOON, actor="test"),
+    "taken out by a batch": lambda cat: bulk.expire_many(cat.scope, {cat.pk: None}, now=SOON, actor="test"),
 }
 
 

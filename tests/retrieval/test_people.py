@@ -150,7 +150,7 @@ def test_nicknames_follow_what_is_still_remembered(scope: Scope, workspace: Work
 
 def test_an_edit_teaches_a_name_at_once(scope: Scope) -> None:
     said(scope, ("Nicholas", "I live in Leeds"))
-    entries.edit(Entry.objects.get(), entries.Edit(columns={"content": "call me Nick"}), now=NOW, actor="test")
+    entries.update(Entry.objects.get(), entries.Edit(columns={"content": "call me Nick"}), now=NOW, actor="test")
     scope.refresh_from_db()
     assert named("Where does Nick live?", scope) == ["Nicholas"]
 

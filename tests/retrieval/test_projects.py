@@ -132,7 +132,7 @@ def test_a_project_is_named_by_its_name_alone(message: str, known: str, named: b
 
 def test_a_project_given_by_an_edit_is_known_at_once(scope: Scope) -> None:
     facts(scope, "", "the port is 1")
-    entries.edit(Entry.objects.get(), entries.Edit(columns={"project": "Hermes"}), now=NOW, actor="test")
+    entries.update(Entry.objects.get(), entries.Edit(columns={"project": "Hermes"}), now=NOW, actor="test")
     scope.refresh_from_db()
     assert scope.projects == ["Hermes"]
 

@@ -123,14 +123,14 @@ def test_a_run_that_was_killed_half_way_is_finished_in_the_same_batch(
     for animal in ("ants", "bears"):
         remember(scope, f"we talked of {animal}", days_ago=40)
     with monkeypatch.context() as crash, pytest.raises(ConnectionAbortedError):
-        calls = iter([entries.take_out])
+        calls = iter([entries.expire_many])
 
-        def once(*args: Any, **kwargs: Any) -> entries.Done:
+        def once(*args: Any, **kwargs: Any) -> entries.BulkOutcome:
             for call in calls:
                 return call(*args, **kwargs)
             raise ConnectionAbortedError
 
-        crash.setattr(entries, "take_out", once)
+        crash.setattr(entries, "expire_many", once)
         expire(workspace)
     assert len(expired()) == 1
     assert expire(workspace)["entries"] == 2

@@ -183,4 +183,4 @@ def _step(scope: Scope, fact: Drawn, events: Sequence[DailyEvent], now: datetime
         chats=tuple(dict.fromkeys(chat for event in events for chat in event.chats)) if known else (),
         origins=tuple(dict.fromkeys(origin for event in events for origin in event.origins)),
     )
-    return Step(verb=BatchVerb.CREATE, draft=drafts.written_down(draft))
+    return Step(verb=BatchVerb.CREATE, draft=drafts.serialize(draft))

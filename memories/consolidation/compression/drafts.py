@@ -63,7 +63,7 @@ def _category(sources: Sequence[Entry]) -> str:
 def create(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entry] = ()) -> Step:
     """The row that makes it, unless one of its sources was changed or taken out by then."""
     resting = {str(source.pk): source.version for source in sources}
-    written = drafts.written_down(draft) | {"rests_on": resting}
+    written = drafts.serialize(draft) | {"rests_on": resting}
     return Step(verb=BatchVerb.CREATE, draft=written | {"sources": [source.pk for source in naming]})
 
 

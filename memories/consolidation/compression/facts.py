@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 from memories import decay
-from memories.choices import BatchState, ChangeState, EntryType, LeftBecause, Source
+from memories.choices import BatchState, ChangeState, EntryType, SkipReason, Source
 from memories.models import Batch, BatchChange, Entry, Scope
 
 #: Facts in one question: more bury what is alike, and their ids alone fill the answer.
@@ -77,7 +77,7 @@ def reached(partition: Partition) -> int:
 
 def settled_by_people(scope: Scope) -> set[int]:
     """Facts of which people took back, refused or struck out what a run made of them: none decides on them again."""
-    taken_back = Q(state=ChangeState.UNDONE) | Q(state=ChangeState.LEFT, note=LeftBecause.REMOVED)
+    taken_back = Q(state=ChangeState.UNDONE) | Q(state=ChangeState.LEFT, note=SkipReason.REMOVED)
     refused = Q(batch__state=BatchState.REFUSED) & ~Q(batch__decided_by__startswith="job:")
     rows = BatchChange.objects.filter(taken_back | refused, batch__scope=scope, batch__name__in=NAMES)
     return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}

@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo
 from memories.choices import ScopeKind
 from memories.conf import conf
 from memories.consolidation.extraction.ownership import Said, Share
-from memories.entries.daily_events import Day
+from memories.entries.daily_events import EventDraft
 from memories.index import scope_statistics
 from memories.language import summary as summaries
 from memories.language import text
 from memories.models import Scope
 
 
-def days_of(share: Share, zone: ZoneInfo) -> Iterator[Day]:
+def days_of(share: Share, zone: ZoneInfo) -> Iterator[EventDraft]:
     """For each local day at most one event; none where it held nothing but pleasantries."""
     weigh = _weights(share.scope, share.said)
     by_day: dict[date, list[Said]] = defaultdict(list)
@@ -25,7 +25,7 @@ def days_of(share: Share, zone: ZoneInfo) -> Iterator[Day]:
     for day in sorted(by_day):
         summary = summaries.summarise([_line(one, share.scope) for one in by_day[day]], weigh, limit=conf.SUMMARY_CHARS)
         if summary.content:
-            yield Day(
+            yield EventDraft(
                 scope=share.scope,
                 local_date=day,
                 content=summary.content,

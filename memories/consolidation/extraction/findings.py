@@ -13,7 +13,7 @@ from memories.consolidation.extraction import extractive, verification
 from memories.consolidation.extraction.contradictions import Contradiction, Known, without_corrected
 from memories.consolidation.extraction.model import Question
 from memories.consolidation.extraction.ownership import Said, Share, home_of
-from memories.entries.daily_events import Day
+from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft
 from memories.llm.schemas import Extraction, Fact
 
@@ -32,7 +32,7 @@ class Finding:
 class Told:
     """What an extraction batch comes to."""
 
-    days: list[Day] = field(default_factory=list)
+    days: list[EventDraft] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     cost: dict[str, int | str] = field(default_factory=dict)
@@ -95,7 +95,7 @@ def _slots(home: Share, said: Sequence[Said]) -> dict[str, str]:
     return {"speaker": speaker} | ({"sender_id": sender} if sender else {})
 
 
-def _days(summary: str, question: Question, share: Share, zone: ZoneInfo) -> Iterator[Day]:
+def _days(summary: str, question: Question, share: Share, zone: ZoneInfo) -> Iterator[EventDraft]:
     """The model's summary, where a memory may hold all it tells of and all of it was said on one day.
 
     Else, and where it tells of something else, the most telling sentences of each day.
@@ -105,6 +105,8 @@ def _days(summary: str, question: Question, share: Share, zone: ZoneInfo) -> Ite
     dates = {one.message.at.astimezone(zone).date() for one in shown}
     is_told = bool(summary) and len(dates) == 1 and share.holds(ids)
     if is_told and verification.is_summary(summary, question, share, zone):
-        yield Day(scope=share.scope, local_date=dates.pop(), content=summary, chats=share.chats(ids), origins=ids)
+        yield EventDraft(
+            scope=share.scope, local_date=dates.pop(), content=summary, chats=share.chats(ids), origins=ids
+        )
     else:
         yield from extractive.days_of(share, zone)

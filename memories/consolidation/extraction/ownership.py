@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from memories.choices import ScopeKind
 from memories.consolidation import buffer
 from memories.consolidation.buffer import Message, Turn
-from memories.entries.daily_events import ASSISTANT, TakenOut
+from memories.entries.daily_events import ASSISTANT, SuppressedContent
 from memories.models import Scope
 
 
@@ -55,7 +55,7 @@ def shares_of(turns: Sequence[Turn]) -> list[Share]:
     for turn in turns:
         for scope, messages in _of_turn(turn):
             found.setdefault(scope.pk, (scope, []))[1].extend(Said(message, turn) for message in messages)
-    taken_out = TakenOut(scope for scope, _said in found.values())
+    taken_out = SuppressedContent(scope for scope, _said in found.values())
     return [
         Share(scope, tuple(one for one in said if not taken_out.holds(scope, one.message.content, [one.message.id])))
         for scope, said in found.values()

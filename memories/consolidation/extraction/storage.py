@@ -16,8 +16,8 @@ from memories.conf import conf
 from memories.consolidation.extraction.contradictions import Contradiction
 from memories.consolidation.extraction.findings import Finding, Told
 from memories.entries import daily_events
-from memories.entries.daily_events import Day
-from memories.entries.draft import written_down
+from memories.entries.daily_events import EventDraft
+from memories.entries.draft import serialize
 from memories.models import Batch, BatchChange, Entry, Scope
 
 NAME, ACTOR = "extract", "job:extract"
@@ -40,7 +40,7 @@ def store(told: Told, *, run: str, now: datetime) -> dict[str, int]:
 def _store(
     scope: Scope,
     findings: Sequence[Finding],
-    told: Sequence[Day],
+    told: Sequence[EventDraft],
     run: str,
     now: datetime,
     cost: dict[str, int | str],
@@ -79,13 +79,13 @@ def _decided(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
     return certain, [(n, one) for n, one in pairs if one.fact.pk not in taken]
 
 
-def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], told: Sequence[Day]) -> Iterator[Step]:
+def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], told: Sequence[EventDraft]) -> Iterator[Step]:
     for finding in findings:
-        yield Step(verb=BatchVerb.CREATE, draft=written_down(finding.draft))
+        yield Step(verb=BatchVerb.CREATE, draft=serialize(finding.draft))
     for n, one in certain:
         yield _superseded(one.fact.pk, one.fact.version, {"position": n})
     for day in told:
-        yield Step(verb=BatchVerb.TELL, draft=daily_events.written_down(day))
+        yield Step(verb=BatchVerb.TELL, draft=daily_events.serialize(day))
 
 
 def _superseded(entry: int, version: int, into: dict[str, int]) -> Step:

@@ -36,7 +36,7 @@ REVERTIBLE = (*EDITABLE, *COLUMN_SLOTS, "type", "subtype", "tier", "source")
 
 
 #: Columns from which nothing follows: neither words to search for nor slots.
-PLAIN = frozenset(EDITABLE) - {"content", "project"}
+BULK_EDITABLE = frozenset(EDITABLE) - {"content", "project"}
 
 #: How a field that is a slot is named.
 SLOT_FIELD = "slots."
@@ -57,7 +57,7 @@ def read_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _COLUMNS[name].to_python(value) for name, value in columns.items()}
 
 
-def edit(entry: Entry, wanted: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
+def update(entry: Entry, wanted: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
     """Change an entry as a person or bot wants it.
 
     Raises InvalidDraft, VersionConflict, ScopeFrozen or EntryNotFound.
@@ -135,7 +135,7 @@ def revert(
     return held
 
 
-def differing(entry: Entry, version: int) -> dict[str, tuple[Any, Any]]:
+def differences(entry: Entry, version: int) -> dict[str, tuple[Any, Any]]:
     """What is something else now than in a version, field by field: as it was, and as it is. Raises VersionNotFound."""
     columns, slots = _as_they_were(entry, version)
     has = {slot.name: slot.value for slot in entry.slots.all()}
