@@ -150,24 +150,8 @@ class MemorySettings:
     SAFETY_LIMIT_WINDOW: timedelta = timedelta(days=30)  # what models retired in so long is summed up
     SAFETY_LIMIT_WINDOW_SHARE: float = 0.30  # a batch waits that would make it more than this share
 
-    # jobs: the off switch of each (memplatform.jobs.registry), and how long records are kept
-    JOB_TICK: bool = True  # off: none of the nightly jobs run
-    JOB_EXPIRE: bool = True
-    JOB_PURGE: bool = False  # on: what expired long ago is proposed to be removed for good
+    # jobs (each has a switch, MEMORY_JOB_<NAME>: memories.jobs.Job), and how long records are kept
     PURGE_AFTER: timedelta = timedelta(days=90)  # since it expired
-    JOB_COUNT_TERMS: bool = True
-    JOB_REPAIR_INDEX: bool = True
-    JOB_CLEAN_UP: bool = True
-    JOB_SWEEP_SESSIONS: bool = True
-    JOB_CLEAN_EVENTS: bool = True
-    JOB_EXTRACT: bool = True
-    JOB_EXTRACT_DAY: bool = True
-    JOB_RESUME_BATCHES: bool = True
-    JOB_COMPRESS_DAYS: bool = True
-    JOB_COMPRESS: bool = True
-    JOB_CAPACITY: bool = True
-    JOB_ARCHIVE: bool = True
-    JOB_REHEARSE: bool = True
     TRACE_TTL: timedelta = timedelta(days=30)
     JOB_RUN_TTL: timedelta = timedelta(days=90)  # of what jobs did, as the admin lists it
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
@@ -186,23 +170,27 @@ class MemorySettings:
     def __getattribute__(self, name: str) -> Any:
         default = super().__getattribute__(name)
         value = getattr(settings, f"MEMORY_{name}", default)
-        return default if value is default else typed(name, value)
+        return default if value is default else typed(f"MEMORY_{name}", value, kinds()[name])
 
 
 class SettingMistyped(ValueError):
     """A setting holds something that is not of its type."""
 
 
-def typed(name: str, value: Any) -> Any:
+def typed(setting: str, value: Any, kind: type) -> Any:
     """The value as the type a setting is declared with. Raises SettingMistyped."""
-    kind = kinds()[name]
     if isinstance(value, str) and kind is not str:
-        value = _parsed(name, value.strip(), kind)
+        value = _parsed(setting, value.strip(), kind)
     if kind is float and type(value) is int:
         return float(value)
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-        raise SettingMistyped(f"MEMORY_{name} is to be {_EXAMPLES[kind]}, not {value!r}.")
+        raise SettingMistyped(f"{setting} is to be {_EXAMPLES[kind]}, not {value!r}.")
     return value
+
+
+def switch(setting: str, *, default: bool) -> bool:
+    """A yes or no that is declared elsewhere, by the whole name of its setting. Raises SettingMistyped."""
+    return bool(typed(setting, getattr(settings, setting, default), bool))
 
 
 @cache
@@ -222,7 +210,7 @@ _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 
 
-def _parsed(name: str, text: str, kind: type) -> Any:
+def _parsed(setting: str, text: str, kind: type) -> Any:
     try:
         if kind is bool:
             return _WORDS[text.lower()]
@@ -230,7 +218,7 @@ def _parsed(name: str, text: str, kind: type) -> Any:
             return duration(text)
         return kind(text)
     except (ValueError, KeyError):
-        raise SettingMistyped(f"MEMORY_{name} is to be {_EXAMPLES[kind]}, not {text!r}.") from None
+        raise SettingMistyped(f"{setting} is to be {_EXAMPLES[kind]}, not {text!r}.") from None
 
 
 def duration(text: str) -> timedelta:

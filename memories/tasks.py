@@ -16,8 +16,7 @@ from memories.conf import conf
 from memories.consolidation import compression, extraction
 from memories.consolidation import day_notes as archiving
 from memories.exceptions import PlatformError
-from memories.lifecycle import access_counting, capacity, expiry, maintenance
-from memories.lifecycle import purge as purging
+from memories.lifecycle import access_counting, expiry, maintenance
 from memories.models import Batch
 
 log = structlog.get_logger(__name__)
@@ -65,16 +64,6 @@ def restore_expired(batch_ids: list[int], *, term: timedelta | None, actor: str,
     """What is too much to wait for; called again, it goes on with what is out still."""
     batches = Batch.objects.filter(pk__in=batch_ids)
     return expiry.restore_all(batches, term=term, now=timezone.now(), actor=actor, reason=reason)
-
-
-def purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Nightly, at the workspace's own hour, where it is switched on: batches that wait for somebody to agree."""
-    return purging.propose(workspace_id, now=now, run=run)
-
-
-def count_terms(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Nightly, at the workspace's own hour."""
-    return maintenance.count_terms_anew(workspace_id)
 
 
 def repair_index() -> dict[str, int]:
@@ -128,11 +117,6 @@ def _going_on(counts: dict[str, int], done: str) -> dict[str, int]:
 def _added(so_far: Counts, counts: dict[str, int]) -> dict[str, int]:
     """What the tasks of a run have counted together; how many wait is said by the last of them."""
     return {name: count + (so_far.get(name, 0) if name != "waiting" else 0) for name, count in counts.items()}
-
-
-def keep_within(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Nightly, at the workspace's own hour."""
-    return capacity.keep_within(workspace_id, now=now, run=run)
 
 
 def archive(workspace_id: int, *, now: datetime) -> dict[str, int]:

@@ -20,7 +20,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
 from memories.admin.wall import LOOK, WalledAdmin
 from memplatform.jobs import pages
-from memplatform.jobs.registry import JOBS, PREFIX, is_on
+from memplatform.jobs.registry import JOBS, PREFIX
 
 __all__ = ["pages"]
 
@@ -169,14 +169,14 @@ class SchedulePage(WalledAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """With the jobs that have an hour of the day, which are no rows of their own."""
-        nightly = [(name, job, is_on(name)) for name, job in JOBS.items() if not isinstance(job.cadence, str)]
+        nightly = [job for job in JOBS.values() if job.at]
         answer: HttpResponse = super().changelist_view(request, {"nightly": nightly, **(extra_context or {})})
         return answer
 
     @display(description=_("what it does"))
     def purpose(self, schedule: Schedule) -> str:
         job = JOBS.get((schedule.name or "").removeprefix(PREFIX))
-        return gettext(job.what) if job else schedule.func
+        return gettext(job.label) if job else schedule.func
 
     @display(description=_("last went well"), boolean=True)
     def last_went_well(self, schedule: Any) -> bool | None:

@@ -21,6 +21,7 @@ from memories import embeddings
 from memories.conf import MemorySettings, SettingMistyped, kinds, typed
 from memplatform.database import checks
 from memplatform.database.state import has_pending_migrations
+from memplatform.jobs.registry import JOBS
 
 POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)
@@ -34,30 +35,27 @@ _Apps = Sequence[AppConfig] | None
 def settings_are_typed(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
     """MEMORY_* settings of a wrong type, and those nobody reads."""
     found: list[CheckMessage] = []
-    known = kinds()
+    known = {name: (kind, getattr(MemorySettings, name)) for name, kind in kinds().items()}
+    known |= {job.switch.removeprefix("MEMORY_"): (bool, job.is_on_by_default) for job in JOBS.values()}
     for setting in sorted(name for name in dir(settings) if name.startswith("MEMORY_")):
         name = setting.removeprefix("MEMORY_")
         if name in known:
-            found += _typed(name)
+            found += _typed(setting, *known[name])
         elif name not in OTHERS and not name.startswith(_FAMILIES):
-            found.append(Warning(_("Nothing reads the setting %s.") % setting, _meant(name), id="memplatform.W001"))
+            like = difflib.get_close_matches(name, known, n=1)
+            hint = _("Did you mean MEMORY_%s?") % like[0] if like else _("Take it away.")
+            found.append(Warning(_("Nothing reads the setting %s.") % setting, hint, id="memplatform.W001"))
     return found
 
 
-def _typed(name: str) -> list[CheckMessage]:
+def _typed(setting: str, kind: type, default: Any) -> list[CheckMessage]:
     try:
-        value = typed(name, getattr(settings, f"MEMORY_{name}"))
+        value = typed(setting, getattr(settings, setting), kind)
     except SettingMistyped as problem:
-        default = getattr(MemorySettings, name)
         return [Error(str(problem), _("The default is %s.") % default, id="memplatform.E001")]
     if isinstance(value, int | float) and value < 0:
-        return [Error(_("MEMORY_%s is negative.") % name, _("Give it 0 or more."), id="memplatform.E002")]
+        return [Error(_("%s is negative.") % setting, _("Give it 0 or more."), id="memplatform.E002")]
     return []
-
-
-def _meant(name: str) -> str:
-    like = difflib.get_close_matches(name, kinds(), n=1)
-    return _("Did you mean MEMORY_%s?") % like[0] if like else _("Take it away.")
 
 
 def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:

@@ -13,7 +13,7 @@ def pulse() -> None:
 
 def tick() -> dict[str, int]:
     """Begin every nightly job that is due somewhere; how many workspaces each has before it."""
-    waiting = would_tick()
+    waiting = count_due()
     on_demand.give_up(now=timezone.now())
     for job, count in waiting.items():
         if count:
@@ -21,7 +21,7 @@ def tick() -> dict[str, int]:
     return waiting
 
 
-def would_tick() -> dict[str, int]:
+def count_due() -> dict[str, int]:
     """How many workspaces each nightly job has before it."""
     now = timezone.now()
     return {job: len(runs.due(job, now=now)) for job in runs.nightly()}

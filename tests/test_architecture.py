@@ -23,7 +23,7 @@ LAYERS = {
     "providers": "secrets endpoint embeddings llm",
     "doors": "index entries batches",
     "verbs": "recall consolidation lifecycle",
-    "faces": "apps evaluation previews tasks api admin management",
+    "faces": "apps evaluation tasks jobs api admin management",
 }
 FACES = set(LAYERS["faces"].split())
 NAMELESS = {"util", "utils", "helper", "helpers", "service", "services", "common", "core", "managers", "constants"}

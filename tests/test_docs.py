@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from memories.conf import MemorySettings
 from memories.models import BotKey, Workspace
+from memplatform.jobs.registry import JOBS
 from memplatform.setup import demo
 from memplatform.setup.installation import WORDS
 from tests.conftest import Api, make_key
@@ -63,10 +64,15 @@ def numbers_in_code() -> dict[str, str]:
     }
 
 
+def switches() -> dict[str, str]:
+    return {job.switch: str(job.is_on_by_default) for job in JOBS.values()}
+
+
 def test_every_number_is_documented_with_its_default() -> None:
     documented = {coded(row[0]): coded(row[1]) for row in rows(read("settings.md")) if len(row) == 3}
     in_code = numbers_in_code()
     assert len(in_code) == len(MemorySettings.__annotations__)
+    in_code |= switches()
     assert {name: documented.get(name) for name in in_code} == in_code
     assert all(row[2] for row in rows(read("settings.md")) if coded(row[0]))
 
@@ -94,7 +100,7 @@ def default_of(call: ast.Call) -> str | None:
 def test_every_environment_variable_is_documented_with_its_default() -> None:
     documented = {coded(row[0]): row[1] for row in rows(read("settings.md")) if len(row) == 3 and coded(row[0])}
     in_code = variables_in_code()
-    assert set(documented) == set(in_code) | set(numbers_in_code())
+    assert set(documented) == set(in_code) | set(numbers_in_code()) | set(switches())
     for name, default in in_code.items():
         if default:
             assert coded(documented[name]) == default, name

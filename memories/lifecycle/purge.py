@@ -1,4 +1,4 @@
-"""Removing for good what expired long ago (A9): off unless switched on, proposed by night, done when people agree."""
+"""Removing for good what expired long ago (A9): proposed by night, done when people agree."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -19,9 +19,9 @@ ACTOR = f"job:{JOB}"
 def propose(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     """Plan to remove what expired before the grace began, a batch for each scope, each held until somebody approves.
 
-    It takes the place of what was proposed before and nobody has decided on. Off: nothing.
+    It takes the place of what was proposed before and nobody has decided on.
     """
-    entries = [plan.counts.get(BatchVerb.PURGE, 0) for plan in _plans(workspace_id, now, run)] if conf.JOB_PURGE else []
+    entries = [plan.counts.get(BatchVerb.PURGE, 0) for plan in _plans(workspace_id, now, run)]
     return {"scopes": len(entries), "entries": sum(entries)}
 
 

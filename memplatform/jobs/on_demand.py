@@ -14,7 +14,7 @@ from memplatform.jobs.runs import ATTEMPTS, Claim, today_in
 LOST_AFTER = timedelta(days=1)
 
 
-def ask(job: str, workspace: Workspace | None, *, actor: str, now: datetime, is_dry: bool = False) -> JobRun:
+def enqueue(job: str, workspace: Workspace | None, *, actor: str, now: datetime, is_dry: bool = False) -> JobRun:
     """Queue a run of a job: in a workspace, or of a job that is for the whole platform."""
     with transaction.atomic():
         run = JobRun.objects.create(

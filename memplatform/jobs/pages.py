@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext
 from django_q.models import Schedule, Task
 
@@ -20,37 +19,38 @@ from memories.admin.confirmations import Question, ask, form_of, is_answer
 from memories.admin.processes import JobRunAdmin
 from memories.admin.wall import actor_of, workspaces_of
 from memories.choices import JobState
+from memories.jobs import Job
 from memories.models import JobRun, Workspace
 from memplatform.jobs import on_demand, runs
-from memplatform.jobs.registry import DRY, JOBS, PREFIX, is_on
+from memplatform.jobs.registry import JOBS, PREFIX
 
 LIST = "admin:memories_jobrun_changelist"
 
 
 @dataclass
-class Row:
-    """A job in a workspace, or of the whole platform."""
+class JobRow:
+    """A job in a workspace, or of the whole platform, with its newest run."""
 
-    name: str
-    what: str
-    behaviour: str
-    cadence: str
-    is_on: bool
+    job: Job
     next_run: datetime | None
     began_at: datetime | None = None
     state: str = ""
-    took: float | None = None
+    took: float | None = None  # seconds
     counts: str = ""
-    address: str = ""
-    can_be_dry: bool = False
+    address: str = ""  # of the run's own page
 
-    def ran(self, began_at: datetime, ended_at: datetime | None, state: str, counts: Any, address: str = "") -> None:
-        """Tell of the newest run only."""
+    def add(self, began_at: datetime, ended_at: datetime | None, state: str, counts: Any, address: str = "") -> None:
+        """Take a run in, unless a newer one is known."""
         if self.began_at and self.began_at > began_at:
             return
         self.began_at, self.state, self.address = began_at, str(JobState(state).label), address
         self.took = (ended_at - began_at).total_seconds() if ended_at else None
         self.counts = counted.said(counts if isinstance(counts, dict) else {})
+
+    def add_run(self, run: JobRun | None) -> None:
+        if run:
+            address = reverse("admin:memories_jobrun_change", args=[run.pk])
+            self.add(run.started_at, run.finished_at, run.state, run.counts, address)
 
 
 @admin.register(JobRun)
@@ -90,22 +90,20 @@ class JobRunPage(JobRunAdmin):
 
     def run(self, request: HttpRequest, job: str) -> HttpResponse:
         """Asks, and queues a run on a confirmed answer. Somebody else's workspace does not exist."""
-        workspace, is_dry = self._place(request, job), "dry" in request.GET
-        if is_dry and job not in DRY:
-            raise Http404
+        workspace, is_dry = self._workspace(request, job), "dry" in request.GET
         back = reverse(LIST) + (f"?of={workspace.pk}" if workspace else "")
         if is_answer(request):
-            run = on_demand.ask(job, workspace, actor=actor_of(request), now=timezone.now(), is_dry=is_dry)
+            run = on_demand.enqueue(job, workspace, actor=actor_of(request), now=timezone.now(), is_dry=is_dry)
             address = reverse("admin:memories_jobrun_change", args=[run.pk])
             messages.success(request, gettext("It is queued. This page tells how far it is; load it again to see."))
             return HttpResponseRedirect(address)
         return ask(self, request, self._question(job, workspace, is_dry, back), form_of(request, forms.Form))
 
-    def _place(self, request: HttpRequest, job: str) -> Workspace | None:
+    def _workspace(self, request: HttpRequest, job: str) -> Workspace | None:
         if job not in JOBS:
             raise Http404
         seen = workspaces_of(request)
-        if isinstance(JOBS[job].cadence, str):
+        if JOBS[job].cron:
             if seen is not None:
                 raise PermissionDenied
             return None
@@ -124,46 +122,38 @@ class JobRunPage(JobRunAdmin):
             else gettext("The worker begins at once, beside its usual runs; what is done already is not done again.")
         )
         button = gettext("Dry run") if is_dry else gettext("Run now")
-        what = gettext(JOBS[job].what)
+        what = gettext(JOBS[job].label)
         return Question(title=title % {"job": job, "where": where}, text=text, button=button, back=back, rows=[what])
 
 
-def nightly(workspace: Workspace, now: datetime) -> Iterator[Row]:
-    """The jobs with an hour of the day, in a workspace."""
-    ran = JobRun.objects.filter(workspace=workspace, is_dry=False).order_by("job", "-started_at", "-pk").distinct("job")
-    last = {run.job: run for run in ran}
-    for name, job in sorted(JOBS.items(), key=lambda item: str(item[1].cadence)):
-        if isinstance(job.cadence, time):
-            next_run = runs.next_run(job.cadence, workspace.time_zone, now, job.weekday) if is_on(name) else None
-            day = "" if job.weekday is None else f"{WEEKDAYS[job.weekday]} "
-            row = _row(name, f"{day}{job.cadence:%H:%M}", next_run)
-            _tell_of_run(row, last.get(name))
+def nightly(workspace: Workspace, now: datetime) -> Iterator[JobRow]:
+    """The jobs with an hour of the day, in a workspace, in the order of the night."""
+    newest = _newest_runs(workspace)
+    for job in sorted(JOBS.values(), key=lambda job: str(job.at)):
+        if job.at:
+            next_run = runs.next_run(job.at, workspace.time_zone, now, job.weekday) if job.is_on else None
+            row = JobRow(job, next_run)
+            row.add_run(newest.get(job.name))
             yield row
 
 
-def steady() -> Iterator[Row]:
+def steady() -> Iterator[JobRow]:
     """The jobs of the whole platform, with what they did last: by themselves, or because somebody asked."""
     schedules = {schedule.name: schedule for schedule in Schedule.objects.filter(name__startswith=PREFIX)}
     tasks = Task.objects.in_bulk([schedule.task for schedule in schedules.values() if schedule.task])
-    ran = JobRun.objects.filter(workspace=None, is_dry=False).order_by("job", "-started_at", "-pk").distinct("job")
-    last = {run.job: run for run in ran}
-    for name, job in JOBS.items():
-        if isinstance(job.cadence, str):
-            schedule = schedules.get(PREFIX + name)
-            row = _row(name, job.cadence, schedule.next_run if schedule and schedule.repeats else None)
+    newest = _newest_runs(None)
+    for job in JOBS.values():
+        if job.cron:
+            schedule = schedules.get(PREFIX + job.name)
+            row = JobRow(job, schedule.next_run if schedule and schedule.repeats else None)
             if task := tasks.get(schedule.task) if schedule else None:
                 state = JobState.DONE if task.success else JobState.FAILED
-                row.ran(task.started, task.stopped, state, task.result)
-            _tell_of_run(row, last.get(name))
+                row.add(task.started, task.stopped, state, task.result)
+            row.add_run(newest.get(job.name))
             yield row
 
 
-def _row(name: str, cadence: str, next_run: datetime | None) -> Row:
-    job = JOBS[name]
-    return Row(name, gettext(job.what), job.behaviour, cadence, is_on(name), next_run, can_be_dry=name in DRY)
-
-
-def _tell_of_run(row: Row, run: JobRun | None) -> None:
-    if run:
-        address = reverse("admin:memories_jobrun_change", args=[run.pk])
-        row.ran(run.started_at, run.finished_at, run.state, run.counts, address)
+def _newest_runs(workspace: Workspace | None) -> dict[str, JobRun]:
+    """The last run of each job that was no dry run."""
+    ran = JobRun.objects.filter(workspace=workspace, is_dry=False).order_by("job", "-started_at", "-pk").distinct("job")
+    return {run.job: run for run in ran}

@@ -1,90 +1,35 @@
-"""Everything the platform does by itself, in one table, and keeping django-q2's rows equal to it (C10).
+"""Every job of the platform in one table, and the schedule rows of django-q2 kept equal to it (C10).
 
-A job with a cron cadence (UTC) is a schedule row of its own. One with an hour of the day runs once a local date in
-every workspace's own time zone: the tick asks every 15 minutes which are due (memplatform.jobs).
+A job with a cron cadence is a schedule row of its own. One with an hour of the day runs once a local date in every
+workspace's own time zone: the tick asks every 15 minutes which are due (memplatform.jobs.runs).
 """
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from croniter import croniter
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
-from django.utils.dates import WEEKDAYS
+from django.utils.translation import gettext_noop as _
 from django_q.models import Schedule
 
-from memories.conf import conf
+import memories.jobs
+import sessions_app.jobs
+from memories.jobs import Job
 
 log = structlog.get_logger(__name__)
 
-
-@dataclass(frozen=True)
-class Job:
-    """What runs when, and the behaviour it keeps. Its off switch is MEMORY_JOB_<NAME>."""
-
-    task: str
-    cadence: str | time
-    behaviour: str
-    what: str
-    weekday: int | None = None  # of a weekly job; 0 is Monday
-
-    @property
-    def when(self) -> str:
-        """`*/15 * * * *`, `03:30`, or `Monday 04:00`, in the language of whoever reads it."""
-        if isinstance(self.cadence, str):
-            return self.cadence
-        return f"{'' if self.weekday is None else f'{WEEKDAYS[self.weekday]} '}{self.cadence:%H:%M}"
-
-
-JOBS: dict[str, Job] = {
-    "tick": Job("memplatform.tasks.tick", "*/15 * * * *", "D6", "starts the nightly jobs that are due"),
-    "count-terms": Job("memories.tasks.count_terms", time(2, 30), "E5", "counts the words of every scope anew"),
-    "extract": Job("memories.tasks.extract", "* * * * *", "D5", "extracts conversations that have gone quiet"),
-    "extract-day": Job("memories.tasks.extract_day", time(3, 0), "D5", "extracts whatever the buffer still holds"),
-    "expire": Job("memories.tasks.expire", time(3, 30), "A9", "takes out of use what has lived its time"),
-    "compress-days": Job("memories.tasks.compress_days", time(3, 15), "D6", "makes facts of the days before"),
-    "capacity": Job("memories.tasks.keep_within", time(3, 45), "D1", "archives what has faded and what is too much"),
-    "compress": Job(
-        "memories.tasks.compress", time(4, 0), "D6", "merges and drops facts, refreshes profiles", weekday=0
-    ),
-    "archive": Job("memories.tasks.archive", time(4, 0), "C10", "condenses the day before into a note"),
-    "rehearse": Job("memories.tasks.rehearse", "* * * * *", "D2", "counts what was recalled"),
-    "purge": Job("memories.tasks.purge", time(4, 30), "A9", "proposes to remove for good what expired long ago"),
-    "resume-batches": Job(
-        "memories.tasks.resume_batches", "*/5 * * * *", "F3", "goes on with batches left half applied"
-    ),
-    "repair-index": Job(
-        "memories.tasks.repair_index", "7 * * * *", "C12", "finds entries without search row or vector"
-    ),
-    "sweep-sessions": Job(
-        "sessions_app.tasks.sweep_sessions", "*/10 * * * *", "B4", "closes conversations that were idle for too long"
-    ),
-    "clean-events": Job("sessions_app.tasks.clean_events", "5-59/10 * * * *", "C6", "removes old session events"),
-    "clean-up": Job("memories.tasks.clean_up", "37 * * * *", "F5", "removes records that are no longer needed"),
-}
-
-#: What says what a job would do: it plans batches that wait for somebody to decide, or counts.
-DRY: dict[str, str] = {
-    "tick": "memplatform.tasks.would_tick",
-    "count-terms": "memories.previews.count_terms",
-    "extract": "memories.previews.extract",
-    "extract-day": "memories.previews.extract_day",
-    "expire": "memories.previews.expire",
-    "compress-days": "memories.previews.compress_days",
-    "capacity": "memories.previews.keep_within",
-    "compress": "memories.previews.compress",
-    "archive": "memories.previews.archive",
-    "rehearse": "memories.previews.rehearse",
-    "purge": "memories.previews.purge",
-    "resume-batches": "memories.previews.resume_batches",
-    "repair-index": "memories.previews.repair_index",
-    "sweep-sessions": "sessions_app.previews.sweep_sessions",
-    "clean-events": "sessions_app.previews.clean_events",
-    "clean-up": "memories.previews.clean_up",
-}
+TICK = Job(
+    name="tick",
+    label=_("starts the nightly jobs that are due"),
+    behaviour="D6",
+    cron="*/15 * * * *",
+    run="memplatform.tasks.tick",
+    preview="memplatform.tasks.count_due",
+)
+JOBS = {job.name: job for job in (TICK, *memories.jobs.JOBS, *sessions_app.jobs.JOBS)}
 
 PREFIX = "mem:"
 _LOCK = 7_305_117  # any number nobody else uses
@@ -101,16 +46,12 @@ _FIXED = {
 }
 
 
-def is_on(name: str) -> bool:
-    return bool(getattr(conf, f"JOB_{name.upper().replace('-', '_')}"))
-
-
 def ensure(*, now: datetime) -> None:
     """Make the schedule rows what the table says: create, repair, leave one of several, drop what it does not name.
 
     A row somebody else made is only touched when it cannot be run: one such row would stop all the others.
     """
-    wanted = {f"{PREFIX}{name}": job for name, job in JOBS.items() if isinstance(job.cadence, str) and is_on(name)}
+    wanted = {f"{PREFIX}{name}": job for name, job in JOBS.items() if job.cron and job.is_on}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         rows: dict[str, Schedule] = {}
@@ -184,10 +125,10 @@ def _quarantine(row: Schedule, problem: str) -> None:
 
 
 def _settle(row: Schedule | None, name: str, job: Job, now: datetime) -> None:
-    wanted = {**_FIXED, "func": job.task, "cron": job.cadence}
+    wanted = {**_FIXED, "func": job.task, "cron": job.cron}
     if row is not None and row.repeats == 0:  # switched off in the admin, where it is switched on again
         wanted["repeats"] = 0
-    next_run = croniter(job.cadence, now).get_next(datetime)
+    next_run = croniter(job.cron, now).get_next(datetime)
     if row is None:
         # Not by save(), which has a clock of its own.
         Schedule.objects.bulk_create([Schedule(name=name, next_run=next_run, **wanted)])

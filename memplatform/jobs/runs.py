@@ -7,7 +7,6 @@ import inspect
 import json
 import logging
 import time as clock
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from types import TracebackType
@@ -19,20 +18,16 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from django.utils.module_loading import import_string
 from django_q.tasks import async_task
 
 from memories.choices import JobState
 from memories.models import JobRun, Workspace
 from memories.tasks import GOES_ON
-from memplatform.jobs.registry import DRY, JOBS, is_on
+from memplatform.jobs.registry import JOBS
 
 log = structlog.get_logger(__name__)
 ATTEMPTS = 3
 
-#: What a job does. Of (workspace_id, now, run, report, so_far) it is given what it names; it answers with what it
-#: counted, and says whether it goes on in another task.
-Work = Callable[..., dict[str, int]]
 REPORTS_EVERY = 1.0  # second; a job may report more often than anybody reads
 
 
@@ -62,7 +57,7 @@ def run_of(job: str, workspace_id: int | None, local_date: date, asked: str = ""
 
 def nightly() -> dict[str, time]:
     """The jobs with an hour of the day that are switched on, those of one day of the week too."""
-    return {name: job.cadence for name, job in JOBS.items() if isinstance(job.cadence, time) and is_on(name)}
+    return {name: job.at for name, job in JOBS.items() if job.at and job.is_on}
 
 
 def newest_due(at: time, zone: str, now: datetime, weekday: int | None = None) -> date:
@@ -179,7 +174,7 @@ def _newest_dates(job: str, at: time, now: datetime) -> dict[int, date]:
 
 def perform(claim: Claim, *, now: datetime) -> None:
     """Run a job under a claim. What goes wrong is kept on its row, and raised."""
-    work: Work = import_string(DRY[claim.job] if claim.is_dry else JOBS[claim.job].task)
+    work = JOBS[claim.job].work(is_dry=claim.is_dry)
     with _Running(claim) as running:
         offered: dict[str, Any] = {"workspace_id": claim.workspace_id, "now": now, "run": claim.run}
         offered |= {"report": running.report, "so_far": claim.so_far}

@@ -59,7 +59,7 @@ def spoken() -> set[str]:
     return (
         {text for folder in OURS for text in messages_in(folder)}
         | {str(error.__doc__).splitlines()[0] for error in errors}
-        | {job.what for job in JOBS.values()}
+        | {job.label for job in JOBS.values()}
         | {field.name.replace("_", " ") for model in admin.site._registry for field in unnamed(model)}
     )
 

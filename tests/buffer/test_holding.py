@@ -111,7 +111,7 @@ def test_each_conversation_waits_by_itself(api: Api) -> None:
 
 
 def test_at_night_all_of_the_workspace_is_swept(api: Api, workspace: Workspace, stranger: Workspace) -> None:
-    assert JOBS["extract-day"].cadence == time(3, 0)
+    assert JOBS["extract-day"].at == time(3, 0)
     night = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
     say(api, "I moved to Hangzhou", "Noted.", at=night - timedelta(seconds=5))
     assert tasks.extract_day(stranger.pk, now=night, run="r")["extraction_batches"] == 0

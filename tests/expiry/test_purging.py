@@ -9,13 +9,13 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from memories import batches, entries
+from memories import batches, entries, jobs
 from memories.batches import Step, bulk_actions
 from memories.choices import BatchVerb, EntryType, LinkKind, Source
 from memories.entries import Edit
 from memories.exceptions import NothingToUndo
 from memories.index import worker
-from memories.lifecycle import expiry, purge
+from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Change, Entry, Link, RecallTrace, Scope, Slot, Workspace
 from tests.admin.conftest import enter, make_user
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
@@ -32,7 +32,7 @@ def switched_on(settings: Any) -> None:
 
 
 def propose(workspace: Workspace, now: Any = GRACE_OVER, run: str = "purge:1:2026-05-30") -> dict[str, int]:
-    return purge.propose(workspace.pk, now=now, run=run)
+    return jobs.purge(workspace.pk, now=now, run=run)
 
 
 def approve(done: Batch) -> Batch:

@@ -21,7 +21,7 @@ from memories.models import (
     ScopeTerm,
     Workspace,
 )
-from memplatform.jobs import registry
+from memplatform.jobs.registry import JOBS
 from memplatform.jobs.runs import Claim, perform
 from sessions_app.models import SessionEvent
 from tests.batches.conftest import planned, step
@@ -91,7 +91,7 @@ def everything() -> dict[str, Any]:
 ELSEWHERE = {"expire", "purge", "compress", "compress-days", "tick", "clean-events"}
 
 
-@pytest.mark.parametrize("job", sorted(registry.DRY.keys() - ELSEWHERE))
+@pytest.mark.parametrize("job", sorted(JOBS.keys() - ELSEWHERE))
 def test_it_counts_what_is_done_then(job: str, furnished: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("memories.tasks", "sessions_app.tasks"):
         monkeypatch.setattr(f"{place}.timezone.now", lambda: LATER)

@@ -1,6 +1,7 @@
 """Runs of jobs that somebody asks for: beside the nightly ones, told of as they go, dry where wanted."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,8 +12,8 @@ from memories import entries
 from memories.choices import EntryType, JobState, Source
 from memories.models import Batch, BatchChange, Entry, JobRun, Policy, Scope, Workspace
 from memplatform import tasks
-from memplatform.jobs import on_demand, registry, runs
-from memplatform.jobs.registry import JOBS, Job
+from memplatform.jobs import on_demand, runs
+from memplatform.jobs.registry import JOBS
 from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +29,7 @@ def old(scope: Scope, *contents: str) -> None:
 
 def asked(job: str, workspace: Workspace | None, **kwargs: Any) -> JobRun:
     """As the worker does what the admin has queued."""
-    run = on_demand.ask(job, workspace, actor="user:ann", now=NIGHT, **kwargs)
+    run = on_demand.enqueue(job, workspace, actor="user:ann", now=NIGHT, **kwargs)
     queued = OrmQ.objects.latest("pk").task
     assert (queued["func"], queued["args"]) == ("memplatform.tasks.perform", (run.pk,))
     tasks.perform(run.pk)
@@ -53,15 +54,11 @@ def test_a_dry_run_counts_and_changes_nothing(workspace: Workspace, scope: Scope
     assert not Batch.objects.exists() and not Entry.objects.expired().exists()
 
 
-def test_every_job_has_a_dry_run() -> None:
-    assert registry.DRY.keys() == JOBS.keys()
-
-
-@pytest.mark.parametrize("job", sorted(registry.DRY))
+@pytest.mark.parametrize("job", sorted(JOBS))
 def test_every_dry_run_says_what_would_be_done_in_counts(job: str, workspace: Workspace, scope: Scope) -> None:
     old(scope, "the extraction batch came on Tuesday")
     before = list(Entry.objects.values()), BatchChange.objects.exclude(state="planned").count()
-    run = asked(job, None if isinstance(JOBS[job].cadence, str) else workspace, is_dry=True)
+    run = asked(job, None if JOBS[job].cron else workspace, is_dry=True)
     assert run.state == JobState.DONE and run.counts
     assert (list(Entry.objects.values()), BatchChange.objects.exclude(state="planned").count()) == before
 
@@ -77,8 +74,7 @@ def test_the_batch_says_by_which_version_of_the_policies_it_acted(workspace: Wor
 
 @pytest.fixture
 def working(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = {"expire": Job(f"{__name__}.work", JOBS["expire"].cadence, "A9", "")}
-    monkeypatch.setattr(runs, "JOBS", table)
+    monkeypatch.setitem(JOBS, "expire", replace(JOBS["expire"], run=work))
     monkeypatch.setattr(runs, "REPORTS_EVERY", 0.0)
 
 
@@ -102,7 +98,7 @@ def test_how_far_a_run_is_can_be_seen_while_it_runs(workspace: Workspace, workin
 
 
 def test_a_run_whose_process_died_is_taken_over_twice_and_then_failed(workspace: Workspace) -> None:
-    run = on_demand.ask("expire", workspace, actor="user:ann", now=NIGHT)
+    run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
     claims = [on_demand.claim(run.pk, now=NIGHT) for _ in range(4)]
     assert [claim and claim.attempt for claim in claims] == [1, 2, 3, None]
     assert len({claim.run for claim in claims if claim}) == 1
@@ -115,7 +111,7 @@ def test_what_goes_wrong_is_final_and_told(workspace: Workspace, monkeypatch: py
         raise LookupError("nothing there")
 
     monkeypatch.setattr("memories.lifecycle.expiry.expire_due", break_down)
-    run = on_demand.ask("expire", workspace, actor="user:ann", now=NIGHT)
+    run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
     with pytest.raises(LookupError):
         tasks.perform(run.pk)
     run.refresh_from_db()
@@ -123,7 +119,7 @@ def test_what_goes_wrong_is_final_and_told(workspace: Workspace, monkeypatch: py
 
 
 def test_a_run_whose_task_was_lost_fails_after_a_day(workspace: Workspace) -> None:
-    run = on_demand.ask("expire", workspace, actor="user:ann", now=NIGHT)
+    run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
     on_demand.give_up(now=NIGHT + timedelta(hours=23))
     assert JobRun.objects.get().state == JobState.QUEUED
     on_demand.give_up(now=NIGHT + timedelta(hours=25))

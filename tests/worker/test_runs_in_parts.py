@@ -63,7 +63,7 @@ def test_a_run_for_the_asking_too_and_a_task_that_comes_twice_does_nothing(
     workspace: Workspace, scope: Scope, short: None
 ) -> None:
     old(scope, "the extraction batch came on Tuesday")
-    run = on_demand.ask("expire", workspace, actor="user:ann", now=NIGHT)
+    run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
     tasks.perform(run.pk)
     OrmQ.objects.earliest("pk").delete()  # the queue has had it
     the_next_task()

@@ -12,7 +12,6 @@ from django.utils.module_loading import import_string
 from django_q.models import OrmQ, Schedule
 from django_q.scheduler import scheduler
 
-from memories.conf import conf
 from memplatform.jobs import registry
 from memplatform.jobs.registry import JOBS, Job
 
@@ -30,9 +29,10 @@ def names() -> list[str]:
 
 def test_every_job_can_be_imported_and_has_a_switch_that_is_on_unless_it_removes_for_good() -> None:
     for name, job in JOBS.items():
-        assert callable(import_string(job.task))
-        assert registry.is_on(name) == (name != "purge")
-        assert f"JOB_{name.upper().replace('-', '_')}" in type(conf).__annotations__
+        assert callable(job.work(is_dry=False)) and callable(job.work(is_dry=True))
+        assert job.is_on == (name != "purge")
+        assert bool(job.cron) != bool(job.at)
+        assert not job.cron or import_string(job.task) == job.work(is_dry=False)
 
 
 def test_rows_are_made_and_due_at_the_next_quarter() -> None:
@@ -122,7 +122,7 @@ def test_a_row_that_would_stop_all_others_is_quarantined(bad: dict[str, Any], mo
 
 
 def is_cron(job: Job) -> bool:
-    return isinstance(job.cadence, str)
+    return bool(job.cron)
 
 
 def test_rows_that_can_run_are_not_touched() -> None:

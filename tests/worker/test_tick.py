@@ -1,6 +1,7 @@
 """The nightly jobs: due by each workspace's own clock, run once a date, taken over when a process died."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -10,8 +11,8 @@ from django_q.models import OrmQ
 
 from memories.models import JobRun, Workspace
 from memplatform import tasks
-from memplatform.jobs import registry, runs
-from memplatform.jobs.registry import Job
+from memplatform.jobs import runs
+from memplatform.jobs.registry import JOBS
 
 HALF_PAST_THREE = time(3, 30)
 NIGHT = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
@@ -65,8 +66,7 @@ def test_over_a_year_of_ticks_every_date_is_due_once_and_in_order(zone: str) -> 
 def nightly(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """One job at half past three, and how it was called."""
     calls: list[dict[str, Any]] = []
-    monkeypatch.setattr(registry, "JOBS", table := {"expire": Job(f"{__name__}.on_trial", HALF_PAST_THREE, "A9", "")})
-    monkeypatch.setattr(runs, "JOBS", table)
+    monkeypatch.setattr(runs, "JOBS", {"expire": replace(JOBS["expire"], run=on_trial)})
     monkeypatch.setattr(f"{__name__}._calls", calls)
     return calls
 
@@ -117,7 +117,7 @@ EVES = [
 def test_over_a_change_of_the_clocks_every_local_date_runs_once(
     workspace: Workspace, nightly: list[Any], zone: str, begun: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(runs.JOBS, "expire", Job(f"{__name__}.on_trial", time(2, 30), "A9", ""))
+    monkeypatch.setitem(runs.JOBS, "expire", replace(JOBS["expire"], run=on_trial, at=time(2, 30)))
     Workspace.objects.update(time_zone=zone)
     first = utc(f"{begun} 12:00")
     for half_hour in range(3 * 24 * 2):

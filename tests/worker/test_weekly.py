@@ -1,5 +1,6 @@
 """A weekly job runs once each Monday of the workspace, and makes up for the newest it missed (D6)."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -8,7 +9,6 @@ import pytest
 from memories import tasks
 from memories.models import JobRun, Workspace
 from memplatform.jobs import registry, runs
-from memplatform.jobs.registry import Job
 
 FOUR = time(4, 0)
 
@@ -52,8 +52,7 @@ def test_over_a_year_of_ticks_every_monday_is_due_once_and_in_order(zone: str) -
 @pytest.fixture
 def weekly(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ran: list[str] = []
-    monkeypatch.setattr(registry, "JOBS", table := {"compress": Job(f"{__name__}.on_trial", FOUR, "D6", "", weekday=0)})
-    monkeypatch.setattr(runs, "JOBS", table)
+    monkeypatch.setitem(registry.JOBS, "compress", replace(registry.JOBS["compress"], run=on_trial))
     monkeypatch.setattr(f"{__name__}._ran", ran)
     return ran
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
-from memories import previews
+from memories import jobs
 from memories.consolidation import compression
 from memories.management import told
 from memories.models import Workspace
@@ -57,7 +57,9 @@ def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Cou
 
 
 def _count(part: str, workspace: Workspace, clock: Clock) -> dict[str, int]:
-    return previews.compress_days(workspace.pk, now=clock()) if part == DAYS else previews.compress(workspace.pk)
+    if part == DAYS:
+        return jobs.preview_compress_days(workspace.pk, now=clock())
+    return compression.to_judge(workspace.pk)
 
 
 def _compress(part: str, workspace: Workspace, clock: Clock, bar: told.Bar) -> dict[str, int]:

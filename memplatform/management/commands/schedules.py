@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django_q.models import Schedule
 
 from memplatform.jobs import registry
-from memplatform.jobs.registry import JOBS, PREFIX, is_on
+from memplatform.jobs.registry import JOBS, PREFIX
 
 
 class Command(BaseCommand):
@@ -39,9 +39,9 @@ def _rows() -> Iterator[dict[str, Any]]:
         next_run = next_runs.get(PREFIX + name)
         yield {
             "job": name,
-            "is_on": is_on(name),
-            "when": job.cadence if isinstance(job.cadence, str) else f"{job.when} in each workspace",
+            "is_on": job.is_on,
+            "when": job.cron or f"{job.when} in each workspace",
             "behaviour": job.behaviour,
-            "what": job.what,
+            "what": job.label,
             "next_run": next_run and next_run.isoformat(),
         }

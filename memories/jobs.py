@@ -1,0 +1,213 @@
+"""The jobs of memories, one object each: what it runs, what its dry run counts, when, and which behaviour it keeps."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, time
+
+from django.utils.dates import WEEKDAYS
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_noop as _
+
+from memories import batches, tasks
+from memories.choices import BufferState
+from memories.conf import switch
+from memories.consolidation import compression, day_notes, extraction
+from memories.lifecycle import access_counting, capacity, expiry, maintenance
+from memories.lifecycle import purge as purging
+from memories.models import ExtractionBatch, Workspace
+
+#: What a job does, or counts. Of (workspace_id, now, run, report, so_far) it is given what it names; it answers with
+#: counts by name (their labels: memories.admin.counted).
+Work = Callable[..., dict[str, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One thing the platform does by itself: with `cron` for all workspaces at once, with `at` for each in turn."""
+
+    name: str
+    label: str  # what it does, in English; translated where it is shown
+    behaviour: str  # its line in docs/reference/behaviours.md
+    run: Work | str  # a dotted path where the work itself needs the table of jobs
+    preview: Work | str  # counts what `run` would do, and changes nothing
+    cron: str = ""  # in UTC
+    at: time | None = None  # the workspace's own hour
+    weekday: int | None = None  # of a weekly job; 0 is Monday
+    is_on_by_default: bool = True
+
+    @property
+    def task(self) -> str:
+        """The dotted path by which the queue knows the run."""
+        return self.run if isinstance(self.run, str) else f"{self.run.__module__}.{self.run.__qualname__}"
+
+    @property
+    def when(self) -> str:
+        """`*/15 * * * *`, `03:30`, or `Monday 04:00`, in the language of whoever reads it."""
+        if self.at is None:
+            return self.cron
+        return f"{'' if self.weekday is None else f'{WEEKDAYS[self.weekday]} '}{self.at:%H:%M}"
+
+    @property
+    def switch(self) -> str:
+        """The setting that turns it off, or on."""
+        return f"MEMORY_JOB_{self.name.upper().replace('-', '_')}"
+
+    @property
+    def is_on(self) -> bool:
+        return switch(self.switch, default=self.is_on_by_default)
+
+    def work(self, *, is_dry: bool) -> Work:
+        work = self.preview if is_dry else self.run
+        return import_string(work) if isinstance(work, str) else work
+
+
+def preview_compress_days(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    return {"days": compression.waiting(Workspace.objects.get(pk=workspace_id), now).count()}
+
+
+def preview_archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    return {"notes": day_notes.count_days(workspace_id, now=now)}
+
+
+def purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+    """Proposals where the job is switched on; off, nothing, even when somebody asks for a run."""
+    return purging.propose(workspace_id, now=now, run=run) if PURGE.is_on else {"scopes": 0, "entries": 0}
+
+
+def preview_purge(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    """Counts, even where it is switched off."""
+    outlived = purging.outlived(workspace_id, now=now).filter(scope__frozen=False)
+    return {"scopes": outlived.values("scope_id").distinct().count(), "entries": outlived.count()}
+
+
+def preview_extract(*, now: datetime) -> dict[str, int]:
+    due = ExtractionBatch.objects.filter(due_at__lte=now)
+    return {"extraction_batches": due.exclude(state=BufferState.PARKED).count()}
+
+
+def preview_extract_day(workspace_id: int) -> dict[str, int]:
+    return {"extraction_batches": extraction.waiting_in(workspace_id).exclude(state=BufferState.PARKED).count()}
+
+
+def preview_count_terms(workspace_id: int) -> dict[str, int]:
+    """Counts, and takes it back scope by scope: only counting tells which are wrong."""
+    return maintenance.count_terms_anew(workspace_id, is_dry=True)
+
+
+def preview_resume_batches() -> dict[str, int]:
+    return {"batches": batches.waiting().count()}
+
+
+def preview_repair_index() -> dict[str, int]:
+    return {"entries": maintenance.count_unindexed()}
+
+
+PURGE = Job(
+    name="purge",
+    label=_("proposes to remove for good what expired long ago"),
+    behaviour="A9",
+    at=time(4, 30),
+    run=purge,
+    preview=preview_purge,
+    is_on_by_default=False,
+)
+JOBS = (
+    Job(
+        name="count-terms",
+        label=_("counts the words of every scope anew"),
+        behaviour="E5",
+        at=time(2, 30),
+        run=maintenance.count_terms_anew,
+        preview=preview_count_terms,
+    ),
+    Job(
+        name="extract",
+        label=_("extracts conversations that have gone quiet"),
+        behaviour="D5",
+        cron="* * * * *",
+        run=tasks.extract,
+        preview=preview_extract,
+    ),
+    Job(
+        name="extract-day",
+        label=_("extracts whatever the buffer still holds"),
+        behaviour="D5",
+        at=time(3, 0),
+        run=tasks.extract_day,
+        preview=preview_extract_day,
+    ),
+    Job(
+        name="compress-days",
+        label=_("makes facts of the days before"),
+        behaviour="D6",
+        at=time(3, 15),
+        run=tasks.compress_days,
+        preview=preview_compress_days,
+    ),
+    Job(
+        name="expire",
+        label=_("takes out of use what has lived its time"),
+        behaviour="A9",
+        at=time(3, 30),
+        run=tasks.expire,
+        preview=expiry.count_due,
+    ),
+    Job(
+        name="capacity",
+        label=_("archives what has faded and what is too much"),
+        behaviour="D1",
+        at=time(3, 45),
+        run=capacity.keep_within,
+        preview=capacity.count_surplus,
+    ),
+    Job(
+        name="compress",
+        label=_("merges and drops facts, refreshes profiles"),
+        behaviour="D6",
+        at=time(4, 0),
+        weekday=0,
+        run=tasks.compress,
+        preview=compression.to_judge,
+    ),
+    Job(
+        name="archive",
+        label=_("condenses the day before into a note"),
+        behaviour="C10",
+        at=time(4, 0),
+        run=tasks.archive,
+        preview=preview_archive,
+    ),
+    PURGE,
+    Job(
+        name="rehearse",
+        label=_("counts what was recalled"),
+        behaviour="D2",
+        cron="* * * * *",
+        run=tasks.rehearse,
+        preview=access_counting.count_uncounted,
+    ),
+    Job(
+        name="resume-batches",
+        label=_("goes on with batches left half applied"),
+        behaviour="F3",
+        cron="*/5 * * * *",
+        run=tasks.resume_batches,
+        preview=preview_resume_batches,
+    ),
+    Job(
+        name="repair-index",
+        label=_("finds entries without search row or vector"),
+        behaviour="C12",
+        cron="7 * * * *",
+        run=tasks.repair_index,
+        preview=preview_repair_index,
+    ),
+    Job(
+        name="clean-up",
+        label=_("removes records that are no longer needed"),
+        behaviour="F5",
+        cron="37 * * * *",
+        run=tasks.clean_up,
+        preview=maintenance.count_outlived,
+    ),
+)

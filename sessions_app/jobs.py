@@ -1,0 +1,26 @@
+"""The jobs of conversations, one object each."""
+
+from django.utils.translation import gettext_noop as _
+
+from memories.jobs import Job
+from sessions_app import tasks
+from sessions_app.lifecycle import cleanup, close
+
+JOBS = (
+    Job(
+        name="sweep-sessions",
+        label=_("closes conversations that were idle for too long"),
+        behaviour="B4",
+        cron="*/10 * * * *",
+        run=tasks.sweep_sessions,
+        preview=close.count_stale,
+    ),
+    Job(
+        name="clean-events",
+        label=_("removes old session events"),
+        behaviour="C6",
+        cron="5-59/10 * * * *",
+        run=tasks.clean_events,
+        preview=cleanup.count_old,
+    ),
+)
