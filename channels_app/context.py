@@ -21,7 +21,7 @@ from memories.recall.core_context import CoreFact, Note, notes_of, profile_of
 from memories.recall.gate.decision import Need
 from memories.recall.past_questions import is_about_the_past
 from memories.recall.quotas import Ranked
-from memories.recall.retrievers import Found
+from memories.recall.retrievers import RecalledEvent
 from memories.recall.speakers import sender_of, sender_with_id
 from memories.tenancy.resolver import Resolved
 from sessions_app.history.replay import replayed
@@ -42,7 +42,7 @@ class Context:
     session: Session | None  # None: the next message begins a conversation
     profile: list[CoreFact] = field(default_factory=list)
     memories: list[Ranked] = field(default_factory=list)
-    events: list[Found] = field(default_factory=list)
+    events: list[RecalledEvent] = field(default_factory=list)
     recent_chat: list[SessionEvent] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     history: list[Said] = field(default_factory=list)
@@ -84,7 +84,7 @@ def context_for(
     _add_recent_chat(given, page, key, query, resolved)
     share = page.share(conf.CONTEXT_MEMORIES_SHARE)
     conversation = _Conversation(given, query.token_budget, page.left - share)
-    query = replace(query, token_budget=page.room("memories", share), handed_out=conversation.handed_out)
+    query = replace(query, token_budget=page.room("memories", share), client_history=conversation.client_history)
     given.recall = recall(query, now=now, zone=zone, policies=policies)
     _add_directives(given, page, query, language)
     _add_found(given, page, share, zone)
@@ -102,7 +102,7 @@ class _Conversation:
         self._given = given
         self._events = replayed(given.session, budget) if given.session else []
         self._sure = self._fitting(sure)
-        self.handed_out = handed_out(given.session, self._sure) if given.session else None
+        self.client_history = handed_out(given.session, self._sure) if given.session else None
 
     def _fitting(self, limit: int) -> list[Said]:
         session = self._given.session

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from memories.language import text
-from memories.recall.client_history import HandedOut
+from memories.recall.client_history import ClientHistory
 from sessions_app.choices import EventKind
 from sessions_app.history.replay import MESSAGE_TOKENS, Spoken
 from sessions_app.models import Session
@@ -43,12 +43,12 @@ def _shortened(summary: Spoken, limit: int) -> Said:
     return Said(summary, content, text.count_tokens(content) + MESSAGE_TOKENS)
 
 
-def handed_out(session: Session, history: Sequence[Said]) -> HandedOut | None:
+def handed_out(session: Session, history: Sequence[Said]) -> ClientHistory | None:
     """The messages of a history that are handed out as they were said; None when there are none."""
     spoken = [said.event for said in history if said.event.kind != EventKind.SUMMARY]
     if not spoken:
         return None
-    return HandedOut(
+    return ClientHistory(
         paths=frozenset(path_of(session, event) for event in spoken),
         since=min(event.at for event in spoken),
         said=tuple(event.content for event in spoken if event.kind == EventKind.USER),

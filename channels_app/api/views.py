@@ -25,7 +25,7 @@ from memories.language.redaction import ToolCall
 from memories.models import BotKey, Policy, RecallTrace
 from memories.recall import Place, Query, Recall, explanation, feedback, recall
 from memories.recall.quotas import Ranked
-from memories.recall.retrievers import Found
+from memories.recall.retrievers import RecalledEvent
 from memories.tenancy.resolver import ScopeRef
 
 
@@ -92,14 +92,14 @@ def _trace(key: BotKey, data: dict[str, Any]) -> RecallTrace | None:
     """
     trace = trace_for(key, data["recall_id"]) if data["recall_id"] else None
     if trace is not None and data["used"]:
-        feedback.served_of(trace, data["used"])
+        feedback.served_ids(trace, data["used"])
     return trace
 
 
 def _tell(trace: RecallTrace, data: dict[str, Any]) -> None:
     if data["used"] is not None:
-        feedback.tell_used(trace, list(dict.fromkeys(data["used"])))
-    feedback.tell_answer(trace, question=data["user"], answer=data["assistant"])
+        feedback.record_feedback(trace, list(dict.fromkeys(data["used"])))
+    feedback.record_answer(trace, question=data["user"], answer=data["assistant"])
 
 
 class ResolveView(Call):
@@ -182,7 +182,7 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
         "cached": result.cached_from is not None,
     }
     if explain:
-        left_out = [*(item for item in result.ranked if item.fate != "served"), *result.passed_over]
+        left_out = [*(item for item in result.ranked if item.reason != "served"), *result.excluded]
         prefetch_related_objects([item.entry for item in left_out], "slots")
         body["left_out"] = [_left_out(item, result.weights) for item in left_out]
     return body
@@ -206,11 +206,11 @@ def memory_json(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
         "slots": slots_of(entry),
         "created_at": _iso(entry.created_at),
         "score": round(item.score, 4),
-        "why": explanation.why(explanation.line_of(item), weights),
+        "why": explanation.why(explanation.record_of(item), weights),
     }
 
 
-def event_json(event: Found) -> dict[str, Any]:
+def event_json(event: RecalledEvent) -> dict[str, Any]:
     """A message that was said, as clients see it."""
     return {
         "kind": event.kind,
@@ -231,8 +231,8 @@ def event_json(event: Found) -> dict[str, Any]:
 
 def _left_out(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
     """What was not served, and why; of what may not be served without its words."""
-    told = memory_json(item, weights) | {"reason": item.fate}
-    return told | dict.fromkeys(explanation.UNTOLD.get(item.fate, ()))
+    told = memory_json(item, weights) | {"reason": item.reason}
+    return told | dict.fromkeys(explanation.WITHHELD.get(item.reason, ()))
 
 
 def _iso(moment: datetime) -> str:

@@ -14,7 +14,7 @@ from memories.entries.served_versions import Served, as_served
 from memories.models import Entry, Policy, RecallTrace, Scope
 from memories.models.state import State, state_of
 from memories.recall import explanation, replay
-from memories.recall.explanation import Line
+from memories.recall.explanation import CandidateRecord
 
 #: What became of a candidate.
 FATES = {
@@ -76,7 +76,7 @@ EMBED_SECONDS = 3.0  # people wait longer than bots do
 class Shown:
     """One candidate with its entry, as far as that is still there."""
 
-    line: Line
+    line: CandidateRecord
     entry: Entry | None
     then: Served | None
     state: State | None  # now
@@ -106,7 +106,7 @@ class Shown:
 
     @property
     def reason(self) -> Any:
-        return FATES["served"] if self.is_served else FATES.get(self.line.fate, self.line.fate)
+        return FATES["served"] if self.is_served else FATES.get(self.line.reason, self.line.reason)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Change:
 
 def lines_of(trace: RecallTrace) -> list[Shown]:
     """What was served first, in order, then what was left out; entries of other workspaces are never read."""
-    kept = {line.entry: line for line in explanation.lines_of(trace.candidates)}
+    kept = {line.entry: line for line in explanation.records_of(trace.candidates)}
     order = [*trace.served, *(pk for pk in kept if pk not in trace.served)]
     here = Entry.objects.filter(workspace_id=trace.workspace_id).select_related("scope")
     entries = here.in_bulk(order)
@@ -140,7 +140,7 @@ def lines_of(trace: RecallTrace) -> list[Shown]:
             is_served=pk in trace.served,
             boosts=explanation.boosts(line, weights),
         )
-        for pk, line in ((pk, kept.get(pk, Line(entry=pk))) for pk in order)
+        for pk, line in ((pk, kept.get(pk, CandidateRecord(entry=pk))) for pk in order)
     ]
 
 
@@ -189,7 +189,7 @@ def asked_again(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:
         embed_seconds=EMBED_SECONDS,
         recorded=False,
     )
-    moves = replay.moves(trace, result.served)
+    moves = replay.rank_changes(trace, result.served)
     entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk([move.entry_id for move in moves])
     then = as_served(trace, entries)
     return {
@@ -200,7 +200,7 @@ def asked_again(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def _change(move: replay.Moved, entry: Entry | None, then: Served | None) -> Change:
+def _change(move: replay.RankChange, entry: Entry | None, then: Served | None) -> Change:
     """In the words it is served with now; what is gone from the answer in those it was served with."""
     label, color = CHANGES[move.change]
     words = then.words if then and move.now is None else entry.content if entry else ""

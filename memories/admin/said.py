@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.entries.versions import Moment, contents_at
 from memories.models import DailyEvent, Entry, RecallTrace
-from memories.recall.traces import ToldEvent, events_of
+from memories.recall.traces import TracedEvent, events_of
 
 DAYS = "daily_events/"
 
@@ -49,7 +49,7 @@ class Teller(Protocol):
 class Line:
     """One of the things that were found, with the memory that rests on it."""
 
-    event: ToldEvent
+    event: TracedEvent
     told: Told | None
     memory: Entry | None
 
@@ -69,7 +69,7 @@ def said_of(trace: RecallTrace) -> list[Line]:
     return [Line(event, told.get(event.path), by_uid.get(event.memory or "")) for event in events]
 
 
-def _as_told(trace: RecallTrace, events: Sequence[ToldEvent], told: dict[str, Told]) -> dict[str, Told]:
+def _as_told(trace: RecallTrace, events: Sequence[TracedEvent], told: dict[str, Told]) -> dict[str, Told]:
     """The days in the words they had at the time of the recall, where these are others now."""
     rows = [(event, told[event.path], row) for event in events if event.path in told and (row := told[event.path].row)]
     moments = [Moment(row.pk, event.version, trace.created_at) for event, _told, row in rows]

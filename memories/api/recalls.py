@@ -21,7 +21,7 @@ from memories.choices import Permission
 from memories.entries.served_versions import Served, as_served, taken_out
 from memories.models import Bot, BotKey, Entry, RecallTrace, Scope
 from memories.recall import explanation, feedback, traces
-from memories.recall.explanation import Line
+from memories.recall.explanation import CandidateRecord
 from memories.recall.speakers import sender_of
 
 USED_MAX = 50
@@ -41,7 +41,7 @@ class RecallView(Call):
 
 
 def _told(trace: RecallTrace) -> dict[str, Any]:
-    lines = explanation.lines_of(trace.candidates)
+    lines = explanation.records_of(trace.candidates)
     entries = _entries(trace, [line.entry for line in lines])
     evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
     bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
@@ -70,19 +70,21 @@ def _told(trace: RecallTrace) -> dict[str, Any]:
     }
 
 
-def _candidates(trace: RecallTrace, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[str, Any]:
+def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]) -> dict[str, Any]:
     by_entry = {line.entry: line for line in lines}
     weights = explanation.weights_of(trace.candidates)
     records = _records(trace, lines, entries)
     return {
-        "memories": [_memory(by_entry.get(pk, Line(entry=pk)), entries, weights) | records[pk] for pk in trace.served],
+        "memories": [
+            _memory(by_entry.get(pk, CandidateRecord(entry=pk)), entries, weights) | records[pk] for pk in trace.served
+        ],
         "left_out": [
             _left_out(line, entries, weights, records[line.entry]) for line in lines if line.entry not in trace.served
         ],
     }
 
 
-def _memory(line: Line, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
+def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
     """A candidate as far as it is still there."""
     entry = entries.get(line.entry)
     sender = sender_of(entry, entry.scope, "") if entry else None
@@ -100,14 +102,16 @@ def _memory(line: Line, entries: dict[int, Entry], weights: dict[str, float]) ->
 
 
 def _left_out(
-    line: Line, entries: dict[int, Entry], weights: dict[str, float], record: dict[str, Any]
+    line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float], record: dict[str, Any]
 ) -> dict[str, Any]:
-    told = _memory(line, entries, weights) | record | {"reason": line.fate}
-    untold = record if line.fate == "other_scope" else ()
-    return told | dict.fromkeys((*untold, *explanation.UNTOLD.get(line.fate, ())))
+    told = _memory(line, entries, weights) | record | {"reason": line.reason}
+    untold = record if line.reason == "other_scope" else ()
+    return told | dict.fromkeys((*untold, *explanation.WITHHELD.get(line.reason, ())))
 
 
-def _records(trace: RecallTrace, lines: Sequence[Line], entries: dict[int, Entry]) -> dict[int, dict[str, Any]]:
+def _records(
+    trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]
+) -> dict[int, dict[str, Any]]:
     """By candidate what it said at the time, whether it says something else now, and where both can be read."""
     known = {line.entry: line.version for line in lines if line.version}
     then, out = as_served(trace, entries, known), taken_out(entries)
@@ -168,7 +172,7 @@ class FeedbackView(Call):
         if trace is None:
             raise NotFound
         used = list(dict.fromkeys(asked.validated_data["used"]))
-        feedback.tell_used(trace, used, asked.validated_data["note"])
+        feedback.record_feedback(trace, used, asked.validated_data["note"])
         return Response({"recall_id": str(trace.uid), "used": [str(uid) for uid in used], "note": trace.note})
 
 

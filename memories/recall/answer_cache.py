@@ -45,7 +45,7 @@ def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
         None if query.types is None else frozenset(query.types),
         frozenset(query.filters.items()),
         *(query.project, query.topic, query.since, query.until, query.before_entry),
-        query.handed_out,
+        query.client_history,
         str(zone),
     )
 
@@ -67,7 +67,7 @@ def keep(key: Hashable | None, answer: "Recall", now: datetime) -> None:
     if key is None or answer.degraded or answer.cached_from:
         return
     until = now + conf.ANSWER_CACHE_TTL
-    light = replace(answer, ranked=[], passed_over=[])  # the trace's rows tell all that is told again
+    light = replace(answer, ranked=[], excluded=[])  # the trace's rows tell all that is told again
     with _lock:
         _kept[key] = _Kept(light, now, min(until, answer.ends or until))
         _kept.move_to_end(key)

@@ -30,7 +30,7 @@ WORDS_WEAK, WORDS_FOUND = 0.15, 0.40
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Answerability:
     """A verdict and the signs it was drawn from."""
 
     verdict: str = NONE
@@ -49,13 +49,13 @@ class Evidence:
         return {name: round(value, 4) if type(value) is float else value for name, value in asdict(self).items()}
 
 
-def evidence_of(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words, entries: int) -> Evidence:
+def assess(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words, entries: int) -> Answerability:
     """The verdict on what was served, from all that was looked at; nothing served is no evidence."""
     if not served:
-        return Evidence(entries=entries)
+        return Answerability(entries=entries)
     near = [item.similarity for item in ranked if item.similarity is not None]
     contrasts = [item.contrast for item in ranked if item.contrast is not None]
-    signs = Evidence(
+    signs = Answerability(
         contrast=max(contrasts, default=None),
         similarity=max(near) if near else None,
         words=max(words.covered_by(text.terms(item.entry.content)) for item in served[:BEST]),
@@ -68,14 +68,14 @@ def evidence_of(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words
     verdict = _graded(strength, conf.EVIDENCE_WEAK, conf.EVIDENCE_FOUND) if strength is not None else NONE
     if any(item.similarity is None for item in served[:BEST]):
         verdict = min(verdict, _graded(signs.words, WORDS_WEAK, WORDS_FOUND), key=[FOUND, WEAK, NONE].index)
-    return Evidence(**asdict(signs) | {"verdict": verdict, "strength": strength})
+    return Answerability(**asdict(signs) | {"verdict": verdict, "strength": strength})
 
 
-def evidence_about_asker(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words, entries: int) -> Evidence:
+def assess_about_asker(ranked: Sequence[Ranked], served: Sequence[Ranked], words: Words, entries: int) -> Answerability:
     """The verdict where somebody asks about themselves: their own words alone can be enough (A5)."""
-    own = evidence_of(_own(ranked), _own(served), words, entries)
+    own = assess(_own(ranked), _own(served), words, entries)
     if own.verdict != FOUND:
-        own = evidence_of(ranked, served, words, entries)
+        own = assess(ranked, served, words, entries)
         own = replace(own, verdict=worse(own.verdict, WEAK))
     return replace(own, about_asker=True)
 
@@ -89,7 +89,7 @@ def worse(one: str, other: str) -> str:
     return max(one, other, key=[FOUND, WEAK, NONE].index)
 
 
-def strength_of(signs: Evidence) -> float | None:
+def strength_of(signs: Answerability) -> float | None:
     """The sum of the signs; None without a similarity.
 
     Similarity is measured against what else a scope holds. While that is little, contrast counts in its place.
@@ -109,7 +109,7 @@ def youth_of(entries: int) -> float:
     return 1 / (1 + (entries / YOUNG) ** 4)
 
 
-def is_noise(evidence: Evidence) -> bool:
+def is_noise(evidence: Answerability) -> bool:
     """Whether what was found in a young scope speaks of something else: neither its meaning nor its words answer."""
     is_young = evidence.contrast is not None and evidence.entries < YOUNG
     return is_young and evidence.verdict == NONE and not evidence.date and evidence.words < WORDS_FOUND

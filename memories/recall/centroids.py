@@ -22,7 +22,7 @@ GROWTH = 1.1
 
 
 @dataclass(frozen=True)
-class Average:
+class Centroid:
     """The mean of the search rows' embeddings, not of length 1, and of how many rows it is."""
 
     rows: int
@@ -31,7 +31,7 @@ class Average:
 
 @dataclass(frozen=True)
 class _Kept:
-    average: Average
+    average: Centroid
     entries: int
     read_at: float
 
@@ -47,7 +47,7 @@ _kept: OrderedDict[tuple[int, int], _Kept] = OrderedDict()
 _lock = threading.Lock()
 
 
-def average_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Average:
+def centroid_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Centroid:
     """The mean over all rows of these scopes; no rows, no direction."""
     known = _known(scopes, model)
     unread = [scope for scope in scopes if scope.pk not in known]
@@ -55,7 +55,7 @@ def average_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Average:
         read = _read(unread, model)
         _keep(unread, model, read)
         known |= read
-    return _together(known.values(), model.dimension)
+    return _weighted_mean(known.values(), model.dimension)
 
 
 def forget() -> None:
@@ -64,13 +64,13 @@ def forget() -> None:
         _kept.clear()
 
 
-def _known(scopes: Iterable[Scope], model: EmbeddingModel) -> dict[int, Average]:
+def _known(scopes: Iterable[Scope], model: EmbeddingModel) -> dict[int, Centroid]:
     with _lock:
         found = {scope.pk: _kept.get((model.pk, scope.pk)) for scope in scopes}
     return {scope.pk: kept.average for scope in scopes if (kept := found[scope.pk]) and kept.holds(scope)}
 
 
-def _keep(scopes: Iterable[Scope], model: EmbeddingModel, read: dict[int, Average]) -> None:
+def _keep(scopes: Iterable[Scope], model: EmbeddingModel, read: dict[int, Centroid]) -> None:
     with _lock:
         for scope in scopes:
             _kept[model.pk, scope.pk] = _Kept(read[scope.pk], scope.entry_count, time.monotonic())
@@ -79,7 +79,7 @@ def _keep(scopes: Iterable[Scope], model: EmbeddingModel, read: dict[int, Averag
             _kept.popitem(last=False)
 
 
-def _read(scopes: Sequence[Scope], model: EmbeddingModel) -> dict[int, Average]:
+def _read(scopes: Sequence[Scope], model: EmbeddingModel) -> dict[int, Centroid]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT scope.id, mean.rows, mean.vector FROM unnest(%s::bigint[]) AS scope (id) CROSS JOIN LATERAL ("
@@ -88,15 +88,15 @@ def _read(scopes: Sequence[Scope], model: EmbeddingModel) -> dict[int, Average]:
             "  ORDER BY entry_id DESC LIMIT %s) newest) mean",
             [[scope.pk for scope in scopes], model.pk, ROWS],
         )
-        return {scope: Average(rows, vector or []) for scope, rows, vector in cursor.fetchall()}
+        return {scope: Centroid(rows, vector or []) for scope, rows, vector in cursor.fetchall()}
 
 
-def _together(averages: Iterable[Average], dimension: int) -> Average:
+def _weighted_mean(averages: Iterable[Centroid], dimension: int) -> Centroid:
     """One mean of several, each counting by its rows."""
     some = [average for average in averages if average.rows]
     rows = sum(average.rows for average in some)
     if not rows:
-        return Average(0, [0.0] * dimension)
+        return Centroid(0, [0.0] * dimension)
     columns = zip(*(average.vector for average in some), strict=True)
     weights = [average.rows / rows for average in some]
-    return Average(rows, [sum(w * x for w, x in zip(weights, column, strict=True)) for column in columns])
+    return Centroid(rows, [sum(w * x for w, x in zip(weights, column, strict=True)) for column in columns])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memories.recall.quotas import Ranked
 
 #: Why a memory is left out that the conversation says anyway.
-FATE = "history"
+REASON = "history"
 #: Shorter texts stand in many a message by chance.
 LEAST_TOKENS = 3
 
@@ -39,7 +39,7 @@ WHERE e.scope_id = ANY(%(scopes)s::bigint[]) AND e.workspace_id = %(workspace)s
 
 
 @dataclass(frozen=True)
-class HandedOut:
+class ClientHistory:
     """Messages that go to a model as they were said: their paths, the time of the first, and what users said."""
 
     paths: frozenset[str]
@@ -80,15 +80,15 @@ class HandedOut:
         return {mark for said in self._stated for mark in text.marks(said)}
 
 
-def mark_repeated(ranked: "Sequence[Ranked]", handed_out: HandedOut | None, entries: set[int]) -> None:
+def mark_repeated(ranked: "Sequence[Ranked]", handed_out: ClientHistory | None, entries: set[int]) -> None:
     """Mark the candidates that the conversation says anyway."""
     if handed_out is None:
         return
     for item in ranked:
-        if item.fate != "floor" and (item.entry.pk in entries or handed_out.repeats(item.entry.content)):
-            item.fate = FATE
+        if item.reason != "floor" and (item.entry.pk in entries or handed_out.repeats(item.entry.content)):
+            item.reason = REASON
 
 
 def repeated(ranked: "Sequence[Ranked]") -> "list[Ranked]":
     """The candidates that were marked, best first."""
-    return [item for item in ranked if item.fate == FATE]
+    return [item for item in ranked if item.reason == REASON]

@@ -5,8 +5,8 @@ from datetime import tzinfo
 
 from memories.language import text
 from memories.recall.quotas import Ranked
-from memories.recall.retrievers import Found
-from memories.recall.speakers import ASKER, SOMEBODY, Sender, Whose
+from memories.recall.retrievers import RecalledEvent
+from memories.recall.speakers import ASKER, SOMEBODY, Authorship, Sender
 
 #: How the user's side of a captured turn begins.
 _USER = "User: "
@@ -24,7 +24,7 @@ def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo) -> tupl
     return "\n".join(fitting), used
 
 
-def events_text(events: Sequence[Found], *, budget: int, zone: tzinfo) -> tuple[str, int]:
+def events_text(events: Sequence[RecalledEvent], *, budget: int, zone: tzinfo) -> tuple[str, int]:
     """What was said, as lines in the order it was said, and the tokens they take; the best that fit."""
     lines = {event.path: event_line(event, zone) for event in events}
     fitting, used = fit(list(lines.values()), budget)
@@ -48,9 +48,9 @@ def memory_line(item: Ranked, zone: tzinfo) -> str:
     return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {attributed(item.entry.content, item.sender)}"
 
 
-def event_line(event: Found, zone: tzinfo) -> str:
+def event_line(event: RecalledEvent, zone: tzinfo) -> str:
     """A message as a model reads it, with the path that proves it."""
-    said = f"{_teller(event)}: {one_line(event.content)}"
+    said = f"{_event_speaker(event)}: {one_line(event.content)}"
     return f"- [{event.at.astimezone(zone):%Y-%m-%d %H:%M}] {said} [{event.path}]"
 
 
@@ -59,7 +59,7 @@ def attributed(content: str, sender: Sender) -> str:
     turn = content.removeprefix(_USER)
     if turn != content:
         return f"{sender.label or _unnamed(sender)}: {one_line(turn)}"
-    is_plain = not sender.label or (sender.whose == Whose.OWN and not sender.in_chat)
+    is_plain = not sender.label or (sender.whose == Authorship.OWN and not sender.in_chat)
     said = one_line(content)
     return said if is_plain or said.startswith(f"{sender.label}:") else f"{sender.label}: {said}"
 
@@ -68,7 +68,7 @@ def _unnamed(sender: Sender) -> str:
     return SOMEBODY if sender.in_chat else ASKER
 
 
-def _teller(event: Found) -> str:
+def _event_speaker(event: RecalledEvent) -> str:
     """Who said it: the bot, a summary, or a person; as far as anybody knows."""
     if event.role != "user":
         return event.role.capitalize()

@@ -14,8 +14,8 @@ from memories.entries import daily_events
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope
 from memories.models.policy import Policies
-from memories.recall.credentials import guard_of
-from memories.recall.filters import servable, within
+from memories.recall.credentials import credential_guard
+from memories.recall.filters import scope_filter, servable_filter
 from memories.recall.query import Query
 
 
@@ -59,8 +59,8 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[CoreF
     """
     if not query.places:
         return []
-    conditions, parameters = servable(query, policies, now)
-    parameters |= within(query)[1] | {"secret": Category.CREDENTIAL.value, "most": conf.PROFILE_MAX}
+    conditions, parameters = servable_filter(query, policies, now)
+    parameters |= scope_filter(query)[1] | {"secret": Category.CREDENTIAL.value, "most": conf.PROFILE_MAX}
     with connection.cursor() as cursor:
         cursor.execute(_PROFILE.replace("{servable}", " AND ".join(conditions)), parameters)
         return [CoreFact(*row) for row in cursor.fetchall()]
@@ -73,21 +73,23 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
     """
     today = now.astimezone(zone).date()
     both = [today, today - timedelta(days=1)]
-    newest = sorted([*_told(scope, both), *_noted(scope, policies, both, now, zone)], reverse=True)
+    newest = sorted([*_daily_events(scope, both), *_saved_notes(scope, policies, both, now, zone)], reverse=True)
     left, notes = conf.NOTES_CHARS, []
     for day in both:
-        content, is_cut = _newest([said for on, _at, said in newest if on == day], min(conf.NOTES_DAY_CHARS, left))
+        content, is_cut = _newest_lines(
+            [said for on, _at, said in newest if on == day], min(conf.NOTES_DAY_CHARS, left)
+        )
         if content:
             notes.append(Note(day, scope.key, content, is_cut))
             left -= len(content)
     return notes
 
 
-def _told(scope: Scope, on: Sequence[date]) -> list[tuple[date, datetime, str]]:
+def _daily_events(scope: Scope, on: Sequence[date]) -> list[tuple[date, datetime, str]]:
     """What is told of these days."""
     rows = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date__in=on)
     newest = daily_events.without_repeats(list(rows.order_by("-local_date", "-id")[: conf.NOTES_CHARS]))
-    guard = guard_of(scope.workspace_id, [scope])
+    guard = credential_guard(scope.workspace_id, [scope])
     return [
         (event.local_date, event.created_at, event.content)
         for event in newest
@@ -95,7 +97,7 @@ def _told(scope: Scope, on: Sequence[date]) -> list[tuple[date, datetime, str]]:
     ]
 
 
-def _noted(
+def _saved_notes(
     scope: Scope, policies: Policies, on: Sequence[date], now: datetime, zone: tzinfo
 ) -> list[tuple[date, datetime, str]]:
     """What was saved as a note on these days; passwords are recalled when somebody asks for them."""
@@ -103,7 +105,7 @@ def _noted(
     noted = Entry.objects.in_scope(scope).live().filter(type=EntryType.NOTE, created_at__gte=since, created_at__lte=now)
     rows = noted.exclude(policies.over(now, scope_kind=scope.kind)).exclude(category=Category.CREDENTIAL)
     newest = rows.order_by("-created_at", "-id").values_list("created_at", "content", "origins")[: conf.NOTES_CHARS]
-    guard = guard_of(scope.workspace_id, [scope])
+    guard = credential_guard(scope.workspace_id, [scope])
     return [
         (at.astimezone(zone).date(), at, content)
         for at, content, origins in newest
@@ -111,7 +113,7 @@ def _noted(
     ]
 
 
-def _newest(told: Sequence[str], limit: int) -> tuple[str, bool]:
+def _newest_lines(told: Sequence[str], limit: int) -> tuple[str, bool]:
     """The lines of a day in their order, as many of the newest as fit; a single one that does not is shortened."""
     chosen: list[str] = []
     used = -1

@@ -26,7 +26,7 @@ def is_group(place: Place) -> bool:
 
 
 @dataclass(frozen=True)
-class Guard:
+class CredentialGuard:
     """Credentials of some scopes and of what was said in them, as their copies are known."""
 
     origins: frozenset[str] = frozenset()
@@ -41,11 +41,11 @@ class Guard:
         return any(words in said for words in self.words)
 
 
-def guard_of(workspace_id: int, scopes: Sequence[Scope]) -> Guard:
+def credential_guard(workspace_id: int, scopes: Sequence[Scope]) -> CredentialGuard:
     """The guard of what is told where several people hear it; one that holds nothing where nobody else does."""
     chats = [scope.key for scope in scopes if scope.kind == ScopeKind.CHAT]
     if not chats:
-        return Guard()
+        return CredentialGuard()
     told_here = Q(scope__in=[scope.pk for scope in scopes]) | Q(chats__overlap=chats)
     rows = Entry.objects.filter(told_here, workspace_id=workspace_id, category=Category.CREDENTIAL)
     origins: set[str] = set()
@@ -55,7 +55,7 @@ def guard_of(workspace_id: int, scopes: Sequence[Scope]) -> Guard:
         origins.update(own)
         words.add(f" {text.normalise(content)} ")
         secrets.update(_secrets(content))
-    return Guard(frozenset(origins), tuple(words - {"  "}), frozenset(secrets))
+    return CredentialGuard(frozenset(origins), tuple(words - {"  "}), frozenset(secrets))
 
 
 def _secrets(content: str) -> set[str]:

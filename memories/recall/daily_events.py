@@ -15,7 +15,15 @@ from memories.choices import EntryType, ScopeKind, Source
 from memories.entries import daily_events as days
 from memories.models import DailyEvent
 from memories.recall.query import Place
-from memories.recall.retrievers import THEN, Asked, Found, best_of, needle_of, share_of, taken_out
+from memories.recall.retrievers import (
+    THEN,
+    PastQuestion,
+    RecalledEvent,
+    limit_events,
+    stem_prefix,
+    suppressed_paths,
+    word_coverage,
+)
 
 KIND = "daily_event"
 #: What the platform tells of days; what a person wrote has no term.
@@ -25,36 +33,36 @@ CANDIDATES = 60
 WEIGHT = 0.9
 
 
-def daily_events(asked: Asked, places: Sequence[Place], now: datetime) -> list[Found]:
+def daily_events(asked: PastQuestion, places: Sequence[Place], now: datetime) -> list[RecalledEvent]:
     """The days that bear on a question about the past, best first."""
-    if not (asked.words or asked.moments):  # «last time» is a conversation, not a day
+    if not (asked.words or asked.date_ranges):  # «last time» is a conversation, not a day
         return []
     heard = {place.scope.pk: place for place in places if not (place.ref.in_group and _is_of_user(place))}
     rows = [event for event in days.without_repeats(_rows(asked, heard)) if _is_in_time(event, heard, asked, now)]
-    out = taken_out(list(heard.values()), sorted({origin for event in rows for origin in event.origins}))
+    out = suppressed_paths(list(heard.values()), sorted({origin for event in rows for origin in event.origins}))
     found = [_found(event, heard[event.scope_id], asked) for event in rows if out.isdisjoint(event.origins)]
-    return best_of(sorted(found, key=lambda item: (-item.score, -item.at.timestamp())), asked)
+    return limit_events(sorted(found, key=lambda item: (-item.score, -item.at.timestamp())), asked)
 
 
 def _is_of_user(place: Place) -> bool:
     return place.scope.kind == ScopeKind.USER
 
 
-def _is_in_time(event: DailyEvent, heard: dict[int, Place], asked: Asked, now: datetime) -> bool:
+def _is_in_time(event: DailyEvent, heard: dict[int, Place], asked: PastQuestion, now: datetime) -> bool:
     """Whether a day may still be told: without a model it is made of the words of turns, and has their term (A9)."""
     ttl = asked.policies.ttl(EntryType.CHAT_TURN, heard[event.scope_id].scope.kind)
     is_quoted = bool(event.origins) and event.source in _BY_MACHINE and not llm.is_on()
     return not is_quoted or ttl is None or event.local_date > (now - ttl).date()
 
 
-def _rows(asked: Asked, heard: dict[int, Place]) -> list[DailyEvent]:
+def _rows(asked: PastQuestion, heard: dict[int, Place]) -> list[DailyEvent]:
     events = DailyEvent.objects.filter(workspace_id=asked.workspace_id, scope__in=list(heard), expired_at__isnull=True)
     then = Q(pk__in=[])
-    for moment in asked.moments:
+    for moment in asked.date_ranges:
         then |= Q(local_date__gte=moment.start.date(), local_date__lt=moment.end.date())
     said = Q(pk__in=[])
     for word in asked.words:
-        said |= Q(folded__contains=needle_of(word))
+        said |= Q(folded__contains=stem_prefix(word))
     events = events.annotate(folded=Lower("content")).filter(then | said)
     if asked.since:
         events = events.filter(local_date__gte=asked.since.date())
@@ -63,9 +71,9 @@ def _rows(asked: Asked, heard: dict[int, Place]) -> list[DailyEvent]:
     return list(events.order_by("-local_date", "-pk")[:CANDIDATES])
 
 
-def _found(event: DailyEvent, place: Place, asked: Asked) -> Found:
-    covered = share_of(event.content, asked.words) if asked.words else 1.0
-    return Found(
+def _found(event: DailyEvent, place: Place, asked: PastQuestion) -> RecalledEvent:
+    covered = word_coverage(event.content, asked.words) if asked.words else 1.0
+    return RecalledEvent(
         kind=KIND,
         path=f"daily_events/{event.uid}",
         scope=place.scope.key,
@@ -80,13 +88,13 @@ def _found(event: DailyEvent, place: Place, asked: Asked) -> Found:
     )
 
 
-def _noon(event: DailyEvent, asked: Asked) -> datetime:
-    zone = asked.moments[0].start.tzinfo if asked.moments else UTC
+def _noon(event: DailyEvent, asked: PastQuestion) -> datetime:
+    zone = asked.date_ranges[0].start.tzinfo if asked.date_ranges else UTC
     return datetime.combine(event.local_date, time(12), zone)
 
 
-def _score(event: DailyEvent, covered: float, asked: Asked) -> float:
+def _score(event: DailyEvent, covered: float, asked: PastQuestion) -> float:
     if not asked.words:
         return 1.0
-    is_then = any(moment.start.date() <= event.local_date < moment.end.date() for moment in asked.moments)
+    is_then = any(moment.start.date() <= event.local_date < moment.end.date() for moment in asked.date_ranges)
     return asked.score(covered, is_then=is_then) if covered or is_then else THEN

@@ -30,7 +30,7 @@ TAILS = 4  # after so many times DATE_TAIL nothing is left of the boost
 
 
 @dataclass(frozen=True)
-class Moment:
+class DateRange:
     """A stretch of time, and the words that named it."""
 
     start: datetime
@@ -78,7 +78,7 @@ _STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
 JUST_NOW = timedelta(hours=3)
 
 
-def moments_of(query: Query, now: datetime, zone: tzinfo) -> list[Moment]:
+def date_ranges_of(query: Query, now: datetime, zone: tzinfo) -> list[DateRange]:
     """When what is asked for was said, as far as the question tells; read from its end when it is long.
 
     «Yesterday» counts in a question only: a message that tells of yesterday, or a long one, asks something else.
@@ -90,8 +90,8 @@ def moments_of(query: Query, now: datetime, zone: tzinfo) -> list[Moment]:
     named = {(window.start, window.end): window for window in found}
     latest = sorted(named.values(), key=lambda window: (window.start, window.end), reverse=True)[:MOST]
     past = is_short and PAST_TENSE.search(said) is not None
-    moments = [_moment(window, said, zone, is_asked=past and _is_asked_about(window, said)) for window in latest]
-    return moments + (list(_hours(said, now.astimezone(zone))) if asked else [])
+    moments = [_date_range(window, said, zone, is_asked=past and _is_asked_about(window, said)) for window in latest]
+    return moments + (list(_recent_hours(said, now.astimezone(zone))) if asked else [])
 
 
 def _is_asked_about(window: Window, said: str) -> bool:
@@ -103,7 +103,7 @@ def _is_asked_about(window: Window, said: str) -> bool:
     return window.end - window.start <= FEW_DAYS and re.search(other, said, re.IGNORECASE) is None
 
 
-def _moment(window: Window, said: str, zone: tzinfo, *, is_asked: bool) -> Moment:
+def _date_range(window: Window, said: str, zone: tzinfo, *, is_asked: bool) -> DateRange:
     nearest = window.nearest
     core = (_midnight(nearest[0], zone), _midnight(nearest[1], zone)) if nearest else None
     start = core[0] if core and core[1] - core[0] <= timedelta(days=1) else _midnight(window.start, zone)
@@ -111,10 +111,10 @@ def _moment(window: Window, said: str, zone: tzinfo, *, is_asked: bool) -> Momen
     if hours and (core or window.end - window.start == timedelta(days=1)):
         core = start + timedelta(hours=hours[0]), start + timedelta(hours=hours[1])
     weight = ASKED_ABOUT if is_asked else 1.0
-    return Moment(_midnight(window.start, zone), _midnight(window.end, zone), window.words, weight, core)
+    return DateRange(_midnight(window.start, zone), _midnight(window.end, zone), window.words, weight, core)
 
 
-def _hours(said: str, now: datetime) -> Iterable[Moment]:
+def _recent_hours(said: str, now: datetime) -> Iterable[DateRange]:
     """A stretch of the last hours, from «just now» or «two hours ago»."""
     if match := _HOURS_AGO.search(said):
         count = (match["count"] or match["zh"]).lower()
@@ -122,12 +122,12 @@ def _hours(said: str, now: datetime) -> Iterable[Moment]:
         unit = (match["unit"] or match["zh_unit"]).lower()
         back = timedelta(hours=number) if unit[0] in "h小钟鐘" else timedelta(minutes=number)
         around = max(back / 2, timedelta(minutes=10))
-        yield Moment(now - back - around, now - back + around, match.group(), ASKED_ABOUT)
+        yield DateRange(now - back - around, now - back + around, match.group(), ASKED_ABOUT)
     elif match := _JUST_NOW.search(said):
-        yield Moment(now - JUST_NOW, now + timedelta(seconds=1), match.group(), ASKED_ABOUT)
+        yield DateRange(now - JUST_NOW, now + timedelta(seconds=1), match.group(), ASKED_ABOUT)
 
 
-def dated(moments: Sequence[Moment]) -> tuple[str, dict[str, Any]]:
+def date_score_sql(moments: Sequence[DateRange]) -> tuple[str, dict[str, Any]]:
     """SQL of what an entry's day counts for, with its parameters: 1 on a day that is named, more where it is asked about.
 
     The day after counts as one day late. What is far off costs one comparison; without moments nothing is computed.

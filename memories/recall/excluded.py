@@ -14,11 +14,11 @@ from memories.conf import conf
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.models.state import State, state_of
-from memories.recall.filters import Part, asked_for, both, eligible, heard_here, within
-from memories.recall.modes import Sought
+from memories.recall.filters import Condition, all_of, audience_filter, eligible_filter, request_filter, scope_filter
+from memories.recall.modes import ParsedQuery
 from memories.recall.query import Query
 from memories.recall.quotas import Ranked
-from memories.recall.ranking import found
+from memories.recall.ranking import search
 from memories.recall.scoring import weigh
 
 MOST = 5
@@ -32,30 +32,30 @@ SELECT e.id FROM unnest(%(scopes)s::bigint[]) AS i (scope_id) CROSS JOIN LATERAL
 """
 
 
-def passed_over(
-    query: Query, sought: Sought, policies: Policies, served: Sequence[Ranked], now: datetime
+def excluded_candidates(
+    query: Query, parsed: ParsedQuery, policies: Policies, served: Sequence[Ranked], now: datetime
 ) -> list[Ranked]:
     """At most five entries that would have been among the served, each with the reason why it may not be."""
-    closed = _closed(query, sought, policies, now)
+    closed = _closed(query, parsed, policies, now)
     if not closed:
         return []
-    where: Part = (["i.entry_id = ANY(%(closed)s::bigint[])"], {"closed": closed})
-    near = found(query, sought, policies, both(where, asked_for(query)), limit=_CLOSE)
+    where: Condition = (["i.entry_id = ANY(%(closed)s::bigint[])"], {"closed": closed})
+    near = search(query, parsed, policies, all_of(where, request_filter(query)), limit=_CLOSE)
     last = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
     missed = [
-        item for item in weigh(near, query, sought, policies, now) if item.fate != "floor" and item.score >= last
+        item for item in weigh(near, query, parsed, policies, now) if item.reason != "floor" and item.score >= last
     ][:MOST]
     unheard = _unheard(query, missed)
     for item in missed:
         item.ranks = {}  # among others than what was looked at
-        item.fate = "other_scope" if item.entry.pk in unheard else _reason(item.entry, policies, now)
+        item.reason = "other_scope" if item.entry.pk in unheard else _reason(item.entry, policies, now)
     return missed
 
 
-def _closed(query: Query, sought: Sought, policies: Policies, now: datetime) -> list[int]:
+def _closed(query: Query, parsed: ParsedQuery, policies: Policies, now: datetime) -> list[int]:
     """The entries that may not be served now: all, when an explanation is asked for; else of the newest."""
-    conditions, parameters = eligible(query, sought, policies, now)
-    parameters |= within(query)[1] | {"newest": None if query.explain else conf.TRACE_EXCLUDED}
+    conditions, parameters = eligible_filter(query, parsed, policies, now)
+    parameters |= scope_filter(query)[1] | {"newest": None if query.explain else conf.TRACE_EXCLUDED}
     with connection.cursor() as cursor:
         cursor.execute(_CLOSED.replace("{eligible}", " AND ".join(conditions)), parameters)
         return [entry for (entry,) in cursor.fetchall()]
@@ -70,7 +70,7 @@ def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
 
 def _unheard(query: Query, items: Sequence[Ranked]) -> set[int]:
     """Those of a person's own memories that the group where it is asked may not hear."""
-    conditions, parameters = heard_here(query)
+    conditions, parameters = audience_filter(query)
     if not (conditions and items):
         return set()
     with connection.cursor() as cursor:

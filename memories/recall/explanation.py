@@ -11,12 +11,12 @@ _OUT_OF_USE = tuple(state.value for state in MARKS)
 
 #: What can become of a candidate; «history»: the conversation that is handed out says it. The last six would have
 #: ranked, had they been live, in time, heard here, and of the project that was named.
-FATES = (
+REASONS = (
     *("served", "limit", "quota", "duplicate", "floor", "history"),
     *(*_OUT_OF_USE, "other_scope", "other_project"),
 )
 #: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
-UNTOLD = {
+WITHHELD = {
     **dict.fromkeys(_OUT_OF_USE, ("content", "slots")),
     "other_scope": (
         *("content", "id", "scope", "type", "created_at", "sender", "sender_name", "slots", "score", "why"),
@@ -28,7 +28,7 @@ _FIRST = ("entry", "keyword", "similarity", "named", "decay", "score", "fate")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class CandidateRecord:
     """One candidate. What a trace does not tell is None."""
 
     entry: int
@@ -46,16 +46,19 @@ class Line:
     whose: float | None = None
     score: float | None = None
     in_context: bool | None = None
-    fate: str = "served"
+    reason: str = "served"
 
 
-COLUMNS = tuple(field.name for field in fields(Line))
+#: Fields that traces keep under the names they had when the first of them were written.
+_STORED_AS = {"reason": "fate"}
+COLUMNS = tuple(_STORED_AS.get(field.name, field.name) for field in fields(CandidateRecord))
+_FIELD_OF = {_STORED_AS.get(field.name, field.name): field.name for field in fields(CandidateRecord)}
 
 
-def line_of(item: Ranked) -> Line:
+def record_of(item: Ranked) -> CandidateRecord:
     """A candidate as it is told."""
     found = item.candidate
-    return Line(
+    return CandidateRecord(
         entry=found.entry_id,
         version=item.entry.version,
         keyword=_short(found.keyword),
@@ -71,22 +74,22 @@ def line_of(item: Ranked) -> Line:
         whose=_short(item.whose),
         score=_short(item.score),
         in_context=item.in_context,
-        fate=item.fate,
+        reason=item.reason,
     )
 
 
 def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, Any]:
     """Candidates as a trace keeps them: the names of the columns once, a row each, and what each part counted for."""
-    lines = [line_of(item) for item in items]
+    lines = [record_of(item) for item in items]
     return {
         "version": VERSION,
         "columns": COLUMNS,
         "weights": dict(weights),
-        "rows": [[_cell(getattr(line, name)) for name in COLUMNS] for line in lines],
+        "rows": [[_cell(getattr(line, name)) for name in _FIELD_OF.values()] for line in lines],
     }
 
 
-def lines_of(kept: Any) -> list[Line]:
+def records_of(kept: Any) -> list[CandidateRecord]:
     """The candidates of a trace, of whatever version; none when none were kept."""
     if isinstance(kept, list):
         return [_read(_FIRST, row) for row in kept]
@@ -98,7 +101,7 @@ def weights_of(kept: Any) -> dict[str, float]:
     return dict(kept["weights"]) if isinstance(kept, dict) else {}
 
 
-def why(line: Line, weights: Mapping[str, float]) -> dict[str, Any]:
+def why(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, Any]:
     """The numbers of a rank as the wire tells them."""
     return {
         "keyword": line.keyword,
@@ -117,7 +120,7 @@ def why(line: Line, weights: Mapping[str, float]) -> dict[str, Any]:
     }
 
 
-def boosts(line: Line, weights: Mapping[str, float]) -> dict[str, float]:
+def boosts(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, float]:
     """What was added to the retrievers, because the question names who said it, or when."""
     return {
         "speaker": round(weights.get("boost", 0.0) * line.named, 4),
@@ -125,11 +128,11 @@ def boosts(line: Line, weights: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _read(names: Sequence[str], row: Sequence[Any]) -> Line:
-    told = {name: value for name, value in zip(names, row, strict=True) if name in COLUMNS}
+def _read(names: Sequence[str], row: Sequence[Any]) -> CandidateRecord:
+    told = {_FIELD_OF[name]: value for name, value in zip(names, row, strict=True) if name in _FIELD_OF}
     in_context = told.get("in_context")
     yes_or_no = {"named": bool(told.get("named")), "in_context": None if in_context is None else bool(in_context)}
-    return Line(**told | yes_or_no)
+    return CandidateRecord(**told | yes_or_no)
 
 
 def _short(value: float | None) -> float | None:

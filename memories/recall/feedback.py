@@ -12,9 +12,9 @@ from memories.language import text
 from memories.models import Entry, RecallTrace
 
 
-def tell_used(trace: RecallTrace, used: Sequence[UUID], note: str = "") -> None:
+def record_feedback(trace: RecallTrace, used: Sequence[UUID], note: str = "") -> None:
     """Keep what a bot says its answer rested on; the last word counts. Raises NotServed."""
-    known = served_of(trace, used)
+    known = served_ids(trace, used)
     _measure(trace, len(known))
     trace.used, trace.note = list(known.values()), note or trace.note
     trace.save(update_fields=["used", "note"])
@@ -26,7 +26,7 @@ def _measure(trace: RecallTrace, used: int) -> None:
         metrics.reported(served=len(trace.served), used=used)
 
 
-def served_of(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:
+def served_ids(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:
     """The entries with these ids, all served by this recall. Raises NotServed, naming the first that was not."""
     rows = Entry.objects.filter(workspace_id=trace.workspace_id, pk__in=trace.served, uid__in=used)
     known = dict(rows.values_list("uid", "pk"))
@@ -36,18 +36,18 @@ def served_of(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:
     return {uid: known[uid] for uid in used}
 
 
-def tell_answer(trace: RecallTrace, *, question: str, answer: str) -> None:
+def record_answer(trace: RecallTrace, *, question: str, answer: str) -> None:
     """Keep which served memories the words of an answer point to, beside what the bot itself may say."""
     entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk(trace.served)
     memories = {pk: served.words for pk, served in as_served(trace, entries).items()}
-    shares = explained(answer, f"{trace.message}\n{question}", memories)
+    shares = reference_shares(answer, f"{trace.message}\n{question}", memories)
     pointed_to = [pk for pk in trace.served if shares.get(pk, 0.0) >= conf.REFERENCE_SHARE]
     _measure(trace, len(pointed_to))
     trace.overlap = pointed_to
     trace.save(update_fields=["overlap"])
 
 
-def explained(answer: str, question: str, memories: Mapping[int, str]) -> dict[int, float]:
+def reference_shares(answer: str, question: str, memories: Mapping[int, str]) -> dict[int, float]:
     """How much of what is new in an answer each memory alone explains, 0–1.
 
     New are the answer's words (stems, Chinese words and bigrams, without stopwords) that the question did not hold. A

@@ -9,21 +9,21 @@ from memories.entries.draft import COLUMN_SLOTS
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
 from memories.recall.credentials import is_group
-from memories.recall.modes import Sought
-from memories.recall.projects import own_facts
+from memories.recall.modes import ParsedQuery
+from memories.recall.projects import project_filter
 from memories.recall.query import Query
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
-Part = tuple[list[str], dict[str, Any]]
+Condition = tuple[list[str], dict[str, Any]]
 
 
-def both(*parts: Part) -> Part:
+def all_of(*parts: Condition) -> Condition:
     """Conditions that all have to hold, with their parameters."""
     conditions = [condition for part in parts for condition in part[0]]
     return conditions, {name: value for part in parts for name, value in part[1].items()}
 
 
-def within(query: Query) -> Part:
+def scope_filter(query: Query) -> Condition:
     """Nothing is looked at outside of the query's workspace and scopes; of entries one index is read, if it can be."""
     return [
         "i.workspace_id = %(workspace)s",
@@ -36,10 +36,10 @@ def within(query: Query) -> Part:
     }
 
 
-def eligible(query: Query, sought: Sought, policies: Policies, now: datetime) -> Part:
+def eligible_filter(query: Query, parsed: ParsedQuery, policies: Policies, now: datetime) -> Condition:
     """What may be served, and of facts those of the project that is named (D1)."""
-    here = servable(query, policies, now)
-    return both(here, own_facts(query, sought, both(within(query), here, asked_for(query))))
+    here = servable_filter(query, policies, now)
+    return all_of(here, project_filter(query, parsed, all_of(scope_filter(query), here, request_filter(query))))
 
 
 #: Asked once for all entries of these scopes, so that each is read of a narrow index alone.
@@ -49,12 +49,14 @@ _NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
 )))"""  # noqa: S608 (a name of ours)
 
 
-def servable(query: Query, policies: Policies, now: datetime) -> Part:
+def servable_filter(query: Query, policies: Policies, now: datetime) -> Condition:
     """What may be served: live, in time, no line that something newer makes untrue, and heard where it is asked for."""
-    return both(([LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}"], {}), _in_time(query, policies, now), heard_here(query))
+    return all_of(
+        ([LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}"], {}), _in_time(query, policies, now), audience_filter(query)
+    )
 
 
-def _in_time(query: Query, policies: Policies, now: datetime) -> Part:
+def _in_time(query: Query, policies: Policies, now: datetime) -> Condition:
     """Past its time to live nothing is served, even before any job ran (A9)."""
     of_users, of_chats = _cutoff(ScopeKind.USER, policies, now), _cutoff(ScopeKind.CHAT, policies, now)
     cutoff = f"CASE WHEN i.scope_id = ANY(%(user_scopes)s::bigint[]) THEN {of_users[0]} ELSE {of_chats[0]} END"
@@ -74,13 +76,13 @@ def _cutoff(kind: ScopeKind, policies: Policies, now: datetime) -> tuple[str, di
     return f"CASE e.type {' '.join(cases)} END" if cases else "NULL::timestamptz", cuts
 
 
-def heard_here(query: Query) -> Part:
+def audience_filter(query: Query) -> Condition:
     """In a group no credential is served, and a person's own memories as far as the group may hear them (A3)."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     if any(is_group(place) for place in query.places):
         conditions.append(_NO_CREDENTIAL)
-        parameters |= within(query)[1]
+        parameters |= scope_filter(query)[1]
     for n, place in enumerate(query.places):
         if not (place.ref.in_group and place.ref.kind == ScopeKind.USER and place.ref.only_chat is not None):
             continue
@@ -90,7 +92,7 @@ def heard_here(query: Query) -> Part:
     return conditions, parameters
 
 
-def asked_for(query: Query) -> Part:
+def request_filter(query: Query) -> Condition:
     """The request's own filters, applied before anything is ranked (A2)."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}

@@ -6,9 +6,9 @@ from datetime import date
 
 from memories.language import text
 from memories.language.dates import windows
-from memories.recall.date_ranges import PAST_TENSE, Moment
+from memories.recall.date_ranges import PAST_TENSE, DateRange
 from memories.recall.gate.decision import LOOK_CHARS, asks, asks_of_the_past
-from memories.recall.modes import needles
+from memories.recall.modes import content_words
 
 _PAST = re.compile(
     r"\b(?:yesterday|last|past|previous(?:ly)?|earlier|before|ago|already|again|recent(?:ly)?|lately|remember(?:ed)?|recall"
@@ -71,7 +71,9 @@ def is_question(message: str) -> bool:
     return _ASKED.search(message[-LOOK_CHARS:]) is not None
 
 
-def telling_words(message: str, moments: Sequence[Moment] = ()) -> list[str]:
+def telling_words(message: str, moments: Sequence[DateRange] = ()) -> list[str]:
     """The words of a question something can be found by: not those that only ask, nor those that name the days."""
     days = {word for moment in moments for word in text.words(moment.words)}
-    return [word for word in needles(message) if word not in _ASKING and word not in days and not word.isdecimal()]
+    return [
+        word for word in content_words(message) if word not in _ASKING and word not in days and not word.isdecimal()
+    ]

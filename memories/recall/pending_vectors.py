@@ -29,7 +29,7 @@ SELECT EXISTS (
 """
 
 
-class Patience:
+class PendingWait:
     """How long this process waits for vectors."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Patience:
         self._until = 0.0
 
 
-patience = Patience()
+pending_wait = PendingWait()
 
 
 def _is_waiting(scopes: Sequence[int], by: Provider, now: datetime) -> bool:

@@ -44,7 +44,7 @@ class People:
 
 
 @dataclass(frozen=True)
-class Asked:
+class NamedPeople:
     """Whom a message names."""
 
     named: list[tuple[int, str]]  # scope and speaker
@@ -52,9 +52,9 @@ class Asked:
     also: frozenset[int]  # terms of other names of the same people
 
 
-def asked_about(message: str, scopes: Sequence[Scope]) -> Asked:
+def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
     """The people a message names in each of these scopes."""
-    said = _Message(message)
+    said = _NameMatcher(message)
     named: list[tuple[int, str]] = []
     aside: set[int] = set()
     everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
@@ -66,7 +66,7 @@ def asked_about(message: str, scopes: Sequence[Scope]) -> Asked:
         also = (other for name in people.others if said.names(name) for other in people.others[name])
         everywhere.append((_terms(heard), _terms(also)))
     shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
-    return Asked(named, frozenset(aside) | shared[0], shared[1])
+    return NamedPeople(named, frozenset(aside) | shared[0], shared[1])
 
 
 def _terms(said: Iterable[str]) -> frozenset[int]:
@@ -100,7 +100,7 @@ def _unique(exact: Mapping[str, str], forms: Iterable[tuple[str, str]]) -> dict[
     return {form: min(whose) for form, whose in found.items() if len(whose) == 1 and form not in exact}
 
 
-class _Message:
+class _NameMatcher:
     """A message, and whether it names somebody."""
 
     def __init__(self, message: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from memories.choices import EntryType
 from memories.language import names, stopwords, text
 from memories.recall.gate.decision import names_project
-from memories.recall.modes import BY_MATCH_ALONE, Sought
+from memories.recall.modes import BY_MATCH_ALONE, ParsedQuery
 from memories.recall.people import occurs
 from memories.recall.query import Query
 
@@ -33,7 +33,7 @@ _OWN = """(
 )"""
 
 
-def own_facts(query: Query, sought: Sought, where: _Part) -> _Part:
+def project_filter(query: Query, parsed: ParsedQuery, where: _Part) -> _Part:
     """The condition that keeps facts of other projects out; none, when no project is named or one is asked for.
 
     `where` says what may be served at all: what nobody may see does not count.

@@ -13,8 +13,8 @@ from memories.index import scope_statistics
 from memories.index.contextual import full_match
 from memories.language import text
 from memories.models import Scope
-from memories.recall.client_history import HandedOut
-from memories.recall.people import asked_about
+from memories.recall.client_history import ClientHistory
+from memories.recall.people import people_named
 from memories.tenancy.resolver import ScopeRef
 
 SCOPES_CACHED = 512
@@ -54,7 +54,9 @@ class Query:
     explain: bool = False  # whoever asks wants to know what was left out, too
     cache: bool = False  # an answer of a moment ago will do
     include_session_events: bool = False  # questions about the past are answered with what was said then as well
-    handed_out: HandedOut | None = None  # messages that are handed out beside the answer, and not told again in it
+    client_history: ClientHistory | None = (
+        None  # messages that are handed out beside the answer, and not told again in it
+    )
 
     @property
     def asks_for_anything(self) -> bool:
@@ -87,7 +89,7 @@ class Words:
 
 def words_of(query: Query) -> Words:
     """Terms weighed by how rare they are in the scopes; names of speakers stand aside and boost what they said."""
-    who = asked_about(query.message, query.scopes)
+    who = people_named(query.message, query.scopes)
     terms = set(text.terms(query.message)) - who.aside
     idf = _idf(query.scopes, sorted(terms | who.also))
     full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))

@@ -23,7 +23,7 @@ class Ranked:
     scope_kind: str
     decay: float
     score: float
-    fate: str = "limit"  # until something else is decided, others were better
+    reason: str = "limit"  # until something else is decided, others were better
     similarity: float | None = None  # 0: as near as anything here, 1: as near as clear answers get
     recency: float = 1.0
     contrast: float | None = None  # how much nearer than the questions people ask
@@ -40,28 +40,28 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
     its quota is full, the chat's may be, within the quota of the chat. What only tells again turns that are all served
     gives up its place.
     """
-    left = [item for item in ranked if item.fate not in _OUT]
+    left = [item for item in ranked if item.reason not in _OUT]
     while True:
         for item in left:
-            item.fate = "limit"
-        near = _Twins(left)
+            item.reason = "limit"
+        near = _Duplicates(left)
         chosen = _within_quotas(near, policies, limit) if quotas else near.without_copies()[:limit]
-        retold = _retold(chosen)
+        retold = _redundant_summaries(chosen)
         if not retold:
             break
         left = [item for item in left if item.entry.pk not in retold]
     for item in chosen:
-        item.fate = "served"
+        item.reason = "served"
     for item in near.copies_of(chosen):
-        item.fate = "duplicate"
+        item.reason = "duplicate"
     kept = {item.entry.pk for item in left}
     for item in ranked:
-        if item.fate not in _OUT and item.entry.pk not in kept:
-            item.fate = "duplicate"
+        if item.reason not in _OUT and item.entry.pk not in kept:
+            item.reason = "duplicate"
     return sorted(chosen, key=lambda item: (-item.score, -item.entry.pk))
 
 
-def _retold(chosen: Sequence[Ranked]) -> set[int]:
+def _redundant_summaries(chosen: Sequence[Ranked]) -> set[int]:
     """What tells again turns of a conversation, each of which is chosen itself.
 
     To take it out moves others up, and none out: the turns are chosen without it as well.
@@ -71,7 +71,7 @@ def _retold(chosen: Sequence[Ranked]) -> set[int]:
     return {entry.pk for entry in telling if turns.issuperset(entry.origins)}
 
 
-class _Twins:
+class _Duplicates:
     """Candidates in their order, and which of them say the same in the user's scope and in the chat's."""
 
     def __init__(self, items: Sequence[Ranked]) -> None:
@@ -87,7 +87,7 @@ class _Twins:
         return sorted(items, key=lambda item: self._places[item.entry.fingerprint])
 
     def without_copies(self) -> list[Ranked]:
-        own = _said(self.users)
+        own = _fingerprints(self.users)
         return self.in_order([*self.users, *(item for item in self.chats if item.entry.fingerprint not in own)])
 
     def copies_of(self, chosen: Sequence[Ranked]) -> list[Ranked]:
@@ -97,22 +97,22 @@ class _Twins:
         return [
             item
             for item in (*self.users, *self.chats)
-            if item.fate != "served" and (item.entry.fingerprint, other[ScopeKind(item.scope_kind)]) in said
+            if item.reason != "served" and (item.entry.fingerprint, other[ScopeKind(item.scope_kind)]) in said
         ]
 
 
-def _within_quotas(near: _Twins, policies: Policies, limit: int) -> list[Ranked]:
+def _within_quotas(near: _Duplicates, policies: Policies, limit: int) -> list[Ranked]:
     """The best of each kind up to its quota, then the best of the rest, never more of the chat than its quota."""
-    mine, rest = _taken(near.users, policies)
-    own = _said(mine)
-    of_chat, _over = _taken([item for item in near.chats if item.entry.fingerprint not in own], policies)
+    mine, rest = _split_by_quota(near.users, policies)
+    own = _fingerprints(mine)
+    of_chat, _over = _split_by_quota([item for item in near.chats if item.entry.fingerprint not in own], policies)
     chosen = near.in_order([*mine, *of_chat])[:limit]
-    told = _said([item for item in chosen if item.scope_kind == ScopeKind.CHAT])
+    told = _fingerprints([item for item in chosen if item.scope_kind == ScopeKind.CHAT])
     fill = [item for item in rest if item.entry.fingerprint not in told]
     return chosen + fill[: limit - len(chosen)]
 
 
-def _taken(items: Sequence[Ranked], policies: Policies) -> tuple[list[Ranked], list[Ranked]]:
+def _split_by_quota(items: Sequence[Ranked], policies: Policies) -> tuple[list[Ranked], list[Ranked]]:
     """Those within the quota of their kind, and those over it."""
     count: Counter[tuple[str, str]] = Counter()
     within: list[Ranked] = []
@@ -121,7 +121,7 @@ def _taken(items: Sequence[Ranked], policies: Policies) -> tuple[list[Ranked], l
         kind = (item.entry.type, item.scope_kind)
         quota = policies.quota(*kind)
         if quota is not None and count[kind] >= quota:
-            item.fate = "quota"
+            item.reason = "quota"
             over.append(item)
         else:
             count[kind] += 1
@@ -129,5 +129,5 @@ def _taken(items: Sequence[Ranked], policies: Policies) -> tuple[list[Ranked], l
     return within, over
 
 
-def _said(items: Sequence[Ranked]) -> set[str]:
+def _fingerprints(items: Sequence[Ranked]) -> set[str]:
     return {item.entry.fingerprint for item in items}

@@ -16,13 +16,13 @@ from memories.index.contextual import dense_literal, sparse_literal
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.models.state import MARKS
-from memories.recall.credentials import guard_of
-from memories.recall.date_ranges import dated
-from memories.recall.filters import Part, asked_for, both, eligible, within
+from memories.recall.credentials import credential_guard
+from memories.recall.date_ranges import date_score_sql
+from memories.recall.filters import Condition, all_of, eligible_filter, request_filter, scope_filter
 from memories.recall.literals import as_a_whole
-from memories.recall.modes import Mode, Sought
+from memories.recall.modes import Mode, ParsedQuery
 from memories.recall.query import Query
-from memories.recall.similarity import Direction
+from memories.recall.similarity import CentredQuery
 
 
 @dataclass(frozen=True)
@@ -117,40 +117,44 @@ ORDER BY fused DESC, best.entry_id DESC
 """
 
 
-def candidates(query: Query, sought: Sought, policies: Policies, now: datetime, *, more: int = 0) -> list[Match]:
+def eligible_candidates(
+    query: Query, parsed: ParsedQuery, policies: Policies, now: datetime, *, more: int = 0
+) -> list[Match]:
     """The best entries of the query's scopes that may be served at this moment, best first.
 
     `more` of them than usual, where so many will be left out.
     """
-    where = both(eligible(query, sought, policies, now), asked_for(query))
-    best = found(query, sought, policies, where, limit=_most(query, sought) + more)
-    guard = guard_of(query.workspace_id, query.scopes if best else [])
+    where = all_of(eligible_filter(query, parsed, policies, now), request_filter(query))
+    best = search(query, parsed, policies, where, limit=_most(query, parsed) + more)
+    guard = credential_guard(query.workspace_id, query.scopes if best else [])
     return [match for match in best if not guard.holds(match[1].content, match[1].origins)]
 
 
-def _most(query: Query, sought: Sought) -> int:
-    return sought.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)
+def _most(query: Query, parsed: ParsedQuery) -> int:
+    return parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)
 
 
-def found(query: Query, sought: Sought, policies: Policies, where: Part, limit: int | None = None) -> list[Match]:
+def search(
+    query: Query, parsed: ParsedQuery, policies: Policies, where: Condition, limit: int | None = None
+) -> list[Match]:
     """The best entries of the query's scopes under a condition, with every part of their scores, best first."""
-    conditions, parameters = both(within(query), where, _own_words(sought))
-    date, date_parameters = dated(sought.moments)
-    near, near_parameters = _near(sought.direction)
-    keyword, keyword_parameters = _keyword(query, sought)
+    conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
+    date, date_parameters = date_score_sql(parsed.date_ranges)
+    near, near_parameters = _vector_sql(parsed.direction)
+    keyword, keyword_parameters = _keyword_sql(query, parsed)
     parameters |= near_parameters | date_parameters | keyword_parameters
-    parameters |= weights_of(query, sought, policies) | {
-        "named_in": [scope for scope, _ in sought.words.named],
-        "named": [speaker for _, speaker in sought.words.named],
+    parameters |= ranking_weights(query, parsed, policies) | {
+        "named_in": [scope for scope, _ in parsed.words.named],
+        "named": [speaker for _, speaker in parsed.words.named],
         "k": conf.RRF_K,
-        "limit": limit or _most(query, sought),
+        "limit": limit or _most(query, parsed),
     }
     parts = {
         "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,
         "scored": _SCORED,
         "boosts": _BOOSTS,
         "read": ", ".join(f"e.{column}" for column in _COLUMNS),
-        "named": _NAMED if sought.words.named else "false",
+        "named": _NAMED if parsed.words.named else "false",
         "date": date,
         "keyword": keyword,
         "conditions": " AND ".join(conditions),
@@ -168,11 +172,11 @@ def _match(row: Sequence[Any]) -> Match:
     return Candidate(entry.pk, entry.scope_id, *row[len(_COLUMNS) :]), entry
 
 
-def weights_of(query: Query, sought: Sought, policies: Policies) -> dict[str, float]:
+def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> dict[str, float]:
     """What each retriever and boost counts for in this search; a retriever that cannot run weighs nothing."""
     of_vectors = 1.0 if query.mode == Mode.VECTOR else policies.weight("ALPHA")
     return {
-        "alpha": of_vectors if sought.direction else 0.0,
+        "alpha": of_vectors if parsed.direction else 0.0,
         "boost": policies.weight("SPEAKER_BOOST"),
         "date_boost": policies.weight("DATE_BOOST"),
         "recency": policies.weight("RECENCY"),
@@ -180,39 +184,39 @@ def weights_of(query: Query, sought: Sought, policies: Policies) -> dict[str, fl
     }
 
 
-def _keyword(query: Query, sought: Sought) -> tuple[str, dict[str, Any]]:
+def _keyword_sql(query: Query, parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
     """The keyword retriever, in SQL: how much of the question a row covers, or how many of its words the text has."""
-    shares = sought.words.shares
-    if query.mode == Mode.FTS and sought.needles:
-        single = _needles(sought) | {"needed": 1 / max(shares.values(), default=1.0)}
+    shares = parsed.words.shares
+    if query.mode == Mode.FTS and parsed.needles:
+        single = _substrings(parsed) | {"needed": 1 / max(shares.values(), default=1.0)}
         content = _AS_THEY_STAND.replace("{content}", "e.content")
         return f"{_COVERAGE} + {content}", single | {"keywords": sparse_literal(shares)}
     if query.mode != Mode.KEYWORD:
         return _COVERAGE, {"keywords": sparse_literal(shares)}
-    labels = any(needle in label for needle in sought.needles for label in ("user:", "assistant:"))
+    labels = any(needle in label for needle in parsed.needles for label in ("user:", "assistant:"))
     content = _UNLABELLED if labels else "e.content"
-    extra = 1 / (len(sought.needles) + 1)  # all of them whole are less than one more of them
+    extra = 1 / (len(parsed.needles) + 1)  # all of them whole are less than one more of them
     typed = {
-        "whole": [as_a_whole(needle) for needle in sought.needles],
+        "whole": [as_a_whole(needle) for needle in parsed.needles],
         "extra": extra,
-        "needed": max(len(sought.needles), 1) * (1 + extra),
+        "needed": max(len(parsed.needles), 1) * (1 + extra),
     }
-    return _AS_TYPED.replace("{content}", content), _needles(sought) | typed
+    return _AS_TYPED.replace("{content}", content), _substrings(parsed) | typed
 
 
-def _needles(sought: Sought) -> dict[str, Any]:
-    return {"needles": list(sought.needles), "wide": [needle.translate(_WIDE) for needle in sought.needles]}
+def _substrings(parsed: ParsedQuery) -> dict[str, Any]:
+    return {"needles": list(parsed.needles), "wide": [needle.translate(_WIDE) for needle in parsed.needles]}
 
 
-def _own_words(sought: Sought) -> Part:
-    if not sought.terms:
+def _own_terms_filter(parsed: ParsedQuery) -> Condition:
+    if not parsed.terms:
         return [], {}
-    single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(sought.needles)))
-    singles = {f"single{n}": needle for n, needle in enumerate(sought.needles)}
-    return [f"(e.terms && %(terms)s::int[]{single})"], {"terms": list(sought.terms)} | singles
+    single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.needles)))
+    singles = {f"single{n}": needle for n, needle in enumerate(parsed.needles)}
+    return [f"(e.terms && %(terms)s::int[]{single})"], {"terms": list(parsed.terms)} | singles
 
 
-def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
+def _vector_sql(direction: CentredQuery | None) -> tuple[dict[str, str], dict[str, Any]]:
     """The vector retriever, in SQL; the plain cosine is computed for the best alone."""
     if direction is None:
         return {"vector": "NULL::float8", "cosine": "NULL::float8", "typical": "NULL::float8"}, {"of_average": 0.0}
@@ -221,8 +225,8 @@ def _near(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
         "model": direction.model.pk,
         "asked": dense_literal(direction.asked),
         "typical": dense_literal(direction.typical_question or ()),
-        "aimed": dense_literal(direction.aimed),
+        "aimed": dense_literal(direction.centred),
         "zero": direction.zero,
         "span": direction.span,
-        "of_average": direction.of_average,
+        "of_average": direction.centroid_similarity,
     }

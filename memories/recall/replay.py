@@ -12,7 +12,7 @@ from memories.tenancy.resolver import ScopeRef
 
 
 @dataclass(frozen=True)
-class Moved:
+class RankChange:
     """One memory, and its place among the served then and now; None: it is not among them."""
 
     entry_id: int
@@ -56,11 +56,11 @@ def query_of(trace: RecallTrace) -> Query:
     )
 
 
-def moves(trace: RecallTrace, served: Sequence[Ranked]) -> list[Moved]:
+def rank_changes(trace: RecallTrace, served: Sequence[Ranked]) -> list[RankChange]:
     """What is served now in its order, then what no longer is."""
     before = {entry: place for place, entry in enumerate(trace.served, start=1)}
     now = {item.entry.pk: place for place, item in enumerate(served, start=1)}
-    return [Moved(entry, before.get(entry), now.get(entry)) for entry in dict.fromkeys([*now, *before])]
+    return [RankChange(entry, before.get(entry), now.get(entry)) for entry in dict.fromkeys([*now, *before])]
 
 
 def _places(trace: RecallTrace) -> list[Place]:

@@ -18,14 +18,14 @@ from memories.conf import conf
 from memories.language import text
 from memories.models import Entry
 from memories.models.policy import Policies
-from memories.recall.answerability import FOUND, NONE, WEAK, WORDS_FOUND, Evidence, worse
-from memories.recall.credentials import guard_of
-from memories.recall.date_ranges import NAMED_EXACTLY, Moment
+from memories.recall.answerability import FOUND, NONE, WEAK, WORDS_FOUND, Answerability, worse
+from memories.recall.credentials import credential_guard
+from memories.recall.date_ranges import NAMED_EXACTLY, DateRange
 from memories.recall.modes import Mode
 from memories.recall.past_questions import is_about_the_past, telling_words
 from memories.recall.query import Place, Query
 from memories.recall.quotas import Ranked
-from memories.recall.similarity import Direction
+from memories.recall.similarity import CentredQuery
 from memories.recall.speakers import Sender, sender_with_id
 
 #: Of the telling words of a question, the share an event has to hold to be enough to answer with.
@@ -37,39 +37,39 @@ THEN = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class PastQuestion:
     """A question about the past, as retrievers get it."""
 
     workspace_id: int
     words: Sequence[str]  # by which something can be found; none: whatever was said then
-    moments: Sequence[Moment]  # when it was said, as far as the question tells
+    date_ranges: Sequence[DateRange]  # when it was said, as far as the question tells
     since: datetime | None = None
     until: datetime | None = None
     limit: int = 6
     message: str = ""
-    direction: Direction | None = None  # where its meaning points; None: by words alone
+    direction: CentredQuery | None = None  # where its meaning points; None: by words alone
     alpha: float = 0.0  # what nearness counts for beside words
     floor: float = 0.0  # least similarity of what no word speaks for
     date_boost: float = 0.0  # added to what was said on the days that are named
     policies: Policies = field(default_factory=lambda: Policies([]))  # how long what was said is told
-    handed_out: frozenset[str] = frozenset()  # paths of messages the answer need not tell
+    client_history: frozenset[str] = frozenset()  # paths of messages the answer need not tell
     about: str | None = None  # whom the question is about, where that is the one who asks
 
     def exactly(self, at: datetime) -> float:
         """What is added when something was said at the time that is meant most, of a longer one that is named."""
-        return (NAMED_EXACTLY - 1) * self.date_boost * any(moment.holds(at) for moment in self.moments)
+        return (NAMED_EXACTLY - 1) * self.date_boost * any(moment.holds(at) for moment in self.date_ranges)
 
     def score(self, covered: float, near: float | None = None, *, is_then: bool) -> float:
         """What words, nearness and days come to, as with entries; what has no vector is as near as the average."""
         boost = self.date_boost * is_then
         if self.direction is None:
             return covered + boost
-        nearness = self.direction.of_average if near is None else near
+        nearness = self.direction.centroid_similarity if near is None else near
         return (1 - self.alpha) * covered + self.alpha * min(max(nearness, 0.0), 1.0) + boost
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class RecalledEvent:
     """Something that was said, with the path at which it can be read whole."""
 
     kind: str
@@ -93,10 +93,10 @@ class Found:
 class Retriever(Protocol):
     """What stands behind a path in MEMORY_RETRIEVERS."""
 
-    def __call__(self, asked: Asked, places: Sequence[Place], now: datetime) -> list[Found]: ...
+    def __call__(self, asked: PastQuestion, places: Sequence[Place], now: datetime) -> list[RecalledEvent]: ...
 
 
-def are_wanted(query: Query) -> bool:
+def retrievers_apply(query: Query) -> bool:
     """Whether the retrievers are asked: by a question about the past that does not ask for a certain kind of memory."""
     asks_for_entries = query.types is not None or query.filters or query.project is not None or query.topic is not None
     if asks_for_entries or not query.include_session_events or query.mode == Mode.VECTOR:
@@ -104,20 +104,20 @@ def are_wanted(query: Query) -> bool:
     return bool(_retrievers(tuple(settings.MEMORY_RETRIEVERS))) and is_about_the_past(query.message)
 
 
-def asked_by(
+def past_question_of(
     query: Query,
-    moments: Sequence[Moment],
-    direction: Direction | None,
+    moments: Sequence[DateRange],
+    direction: CentredQuery | None,
     weights: Mapping[str, float],
     policies: Policies,
     about: str | None = None,
-) -> Asked:
+) -> PastQuestion:
     """A question as retrievers get it. One that names nothing («what did we say yesterday?») has no meaning to use."""
     words = telling_words(query.message, moments)
-    return Asked(
+    return PastQuestion(
         workspace_id=query.workspace_id,
         words=words,
-        moments=moments,
+        date_ranges=moments,
         since=query.since,
         until=query.until,
         limit=conf.SESSION_EVENTS_MAX_RESULTS,
@@ -127,46 +127,46 @@ def asked_by(
         floor=weights["floor"],
         date_boost=weights["date_boost"] * max((moment.weight for moment in moments), default=1.0),
         policies=policies,
-        handed_out=query.handed_out.paths if query.handed_out else frozenset(),
+        client_history=query.client_history.paths if query.client_history else frozenset(),
         about=about,
     )
 
 
-def best_of(found: Sequence[Found], asked: Asked) -> list[Found]:
+def limit_events(found: Sequence[RecalledEvent], asked: PastQuestion) -> list[RecalledEvent]:
     """What a retriever hands on, best first: the best of what is told, and the best of what the history says already.
 
     What the history says takes nobody's place.
     """
-    marked = [replace(item, in_history=_is_handed_out(item, asked.handed_out)) for item in found]
+    marked = [replace(item, in_history=_is_handed_out(item, asked.client_history)) for item in found]
     new = [item for item in marked if not item.in_history][: asked.limit]
     return [*new, *[item for item in marked if item.in_history][: asked.limit]]
 
 
-def _is_handed_out(item: Found, paths: frozenset[str]) -> bool:
+def _is_handed_out(item: RecalledEvent, paths: frozenset[str]) -> bool:
     return item.path in paths or (bool(item.rests_on) and paths.issuperset(item.rests_on))
 
 
-def found_by_retrievers(asked: Asked, query: Query, served: Sequence[Ranked], now: datetime) -> list[Found]:
+def retrieve_events(asked: PastQuestion, query: Query, served: Sequence[Ranked], now: datetime) -> list[RecalledEvent]:
     """What the retrievers find, best first, each with the served memory that rests on it; and what the history says."""
     retrievers = _retrievers(tuple(settings.MEMORY_RETRIEVERS))
     found = _with_senders([item for retriever in retrievers for item in retriever(asked, query.places, now)], query)
-    guard = guard_of(query.workspace_id, query.scopes if found else [])
+    guard = credential_guard(query.workspace_id, query.scopes if found else [])
     found = [item for item in found if not guard.holds(item.content, [item.path, *item.rests_on])]
-    chosen = best_of(_best_first(_untold(found)), asked)
-    return [_shortened(item) for item in _best_first(_with_memories(chosen, served))]
+    chosen = limit_events(_best_first(_without_covered_summaries(found)), asked)
+    return [_shortened(item) for item in _best_first(_linked_to_memories(chosen, served))]
 
 
-def _best_first(found: Sequence[Found]) -> list[Found]:
+def _best_first(found: Sequence[RecalledEvent]) -> list[RecalledEvent]:
     return sorted(found, key=lambda item: (item.score, item.at, item.path), reverse=True)
 
 
-def _with_senders(found: list[Found], query: Query) -> list[Found]:
+def _with_senders(found: list[RecalledEvent], query: Query) -> list[RecalledEvent]:
     """Each with who said it; what is told of a group's day are the words of many, and nobody's own."""
     scopes = {scope.key: scope for scope in query.scopes}
     return [replace(item, said_by=sender_with_id(item.sender, scopes[item.scope], query.asker)) for item in found]
 
 
-def _untold(found: list[Found]) -> list[Found]:
+def _without_covered_summaries(found: list[RecalledEvent]) -> list[RecalledEvent]:
     """Without the summaries of what is there word for word."""
     paths = {item.path for item in found}
     return [item for item in found if not item.rests_on or not paths.issuperset(item.rests_on)]
@@ -177,7 +177,7 @@ def _retrievers(paths: tuple[str, ...]) -> tuple[Retriever, ...]:
     return tuple(import_string(path) for path in paths)
 
 
-def _with_memories(found: list[Found], served: Sequence[Ranked]) -> list[Found]:
+def _linked_to_memories(found: list[RecalledEvent], served: Sequence[Ranked]) -> list[RecalledEvent]:
     if not (found and served):
         return found
     uids = {item.entry.pk: str(item.entry.uid) for item in served}
@@ -186,12 +186,12 @@ def _with_memories(found: list[Found], served: Sequence[Ranked]) -> list[Found]:
     return [replace(item, memory=memory.get(item.path)) for item in found]
 
 
-def _shortened(item: Found) -> Found:
+def _shortened(item: RecalledEvent) -> RecalledEvent:
     short = text.smart_truncate(item.content, conf.SESSION_EVENT_CHARS)
     return replace(item, content=short, is_cut=len(short) < len(item.content.strip()))
 
 
-def taken_out(places: Sequence[Place], paths: Sequence[str]) -> set[str]:
+def suppressed_paths(places: Sequence[Place], paths: Sequence[str]) -> set[str]:
     """Messages whose memory people took out of one of these scopes: they are not told either (A15)."""
     if not paths:
         return set()
@@ -200,21 +200,21 @@ def taken_out(places: Sequence[Place], paths: Sequence[str]) -> set[str]:
         return {origin for (origins,) in cursor.fetchall() for origin in origins}
 
 
-def needle_of(word: str) -> str:
+def stem_prefix(word: str) -> str:
     """How a word begins whatever its ending: «deployed» and «deploys» begin alike."""
     return word[: max(3, len(text.stem(word)) - 1)] if word.isascii() else word
 
 
-def share_of(content: str, words: Sequence[str]) -> float:
+def word_coverage(content: str, words: Sequence[str]) -> float:
     """The share of the words that are in a text: by their stems, Chinese ones as they stand."""
     terms, folded = text.terms(content).keys(), content.casefold()
     held = (word in folded if not word.isascii() else text.terms(word).keys() <= terms for word in words)
     return sum(held) / len(words)
 
 
-def with_found(
-    evidence: Evidence, found: Sequence[Found], *, names_days: bool = False, about_asker: bool = False
-) -> Evidence:
+def with_events(
+    evidence: Answerability, found: Sequence[RecalledEvent], *, names_days: bool = False, about_asker: bool = False
+) -> Answerability:
     """The verdict, when what was said then is looked at as well.
 
     Of one who asks about themselves their own words alone are enough (A5).

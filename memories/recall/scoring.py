@@ -11,19 +11,19 @@ from memories.conf import conf
 from memories.decay import decay
 from memories.models import Entry
 from memories.models.policy import Policies
-from memories.recall.modes import BY_MATCH_ALONE, Mode, Sought, full_text_ranks
+from memories.recall.modes import BY_MATCH_ALONE, Mode, ParsedQuery, full_text_ranks
 from memories.recall.query import Query
 from memories.recall.quotas import Ranked
 from memories.recall.ranking import Match
 from memories.recall.self_questions import is_about_asker
 from memories.recall.similarity import contrast, similarity
-from memories.recall.speakers import ANOTHERS_WORDS, Whose, sender_of
+from memories.recall.speakers import OTHERS_FACTOR, Authorship, sender_of
 
 
-def weigh(found: Sequence[Match], query: Query, sought: Sought, policies: Policies, now: datetime) -> list[Ranked]:
+def weigh(found: Sequence[Match], query: Query, parsed: ParsedQuery, policies: Policies, now: datetime) -> list[Ranked]:
     """Candidates with their entries, best first; what nothing but its rank speaks for is marked."""
     if query.mode == Mode.FTS:
-        found = _by_full_text(found, sought)
+        found = _by_full_text(found, parsed)
     scopes = {place.scope.pk: place.scope for place in query.places}
     recency = Recency(policies.weight("RECENCY"), conf.RECENCY_FADES.total_seconds() or 1.0)
     ranked = []
@@ -33,16 +33,16 @@ def weigh(found: Sequence[Match], query: Query, sought: Sought, policies: Polici
         item.sender = sender_of(entry, entry.scope, query.asker)
         if query.mode not in BY_MATCH_ALONE:
             _weigh(item, recency, now)
-        if sought.direction and candidate.cosine is not None:
-            item.similarity = similarity(sought.direction, candidate.cosine, query.message, entry.content)
+        if parsed.direction and candidate.cosine is not None:
+            item.similarity = similarity(parsed.direction, candidate.cosine, query.message, entry.content)
             is_turn = entry.type == EntryType.CHAT_TURN
             near = candidate.cosine, candidate.typical
-            item.contrast = contrast(sought.direction, *near, entry.content, is_turn=is_turn)
+            item.contrast = contrast(parsed.direction, *near, entry.content, is_turn=is_turn)
         ranked.append(item)
-    if holds_words_of_others(ranked) and about_asker(query, sought):
+    if holds_words_of_others(ranked) and about_asker(query, parsed):
         _prefer_own(ranked)
-    _mark_far(ranked, query, sought, policies)
-    _number(ranked)
+    _mark_below_floor(ranked, query, parsed, policies)
+    _rank_by_retriever(ranked)
     return sorted(ranked, key=lambda item: (-item.score, -item.entry.pk))
 
 
@@ -51,21 +51,21 @@ def holds_words_of_others(items: Sequence[Ranked]) -> bool:
     return any(not item.sender.may_be_asker for item in items)
 
 
-def about_asker(query: Query, sought: Sought) -> bool:
+def about_asker(query: Query, parsed: ParsedQuery) -> bool:
     """Whether the one who asks is asked about, and nobody else."""
-    return is_about_asker(query.message, sought.words.named, query.scopes, query.asker)
+    return is_about_asker(query.message, parsed.words.named, query.scopes, query.asker)
 
 
 def _prefer_own(ranked: Sequence[Ranked]) -> None:
     for item in ranked:
-        if item.sender.whose == Whose.OTHER and item.score > 0:
-            item.whose = ANOTHERS_WORDS
+        if item.sender.whose == Authorship.OTHER and item.score > 0:
+            item.whose = OTHERS_FACTOR
             item.score *= item.whose
 
 
-def _by_full_text(found: Sequence[Match], sought: Sought) -> list[Match]:
+def _by_full_text(found: Sequence[Match], parsed: ParsedQuery) -> list[Match]:
     """The best by their full text of those that hold words of the question."""
-    ranks = full_text_ranks({entry.pk: entry for _, entry in found}, sought)
+    ranks = full_text_ranks({entry.pk: entry for _, entry in found}, parsed)
     matching = [
         (replace(item, keyword=ranks[item.entry_id], fused=ranks[item.entry_id]), entry)
         for item, entry in found
@@ -102,12 +102,12 @@ class Recency(NamedTuple):
         return 1 + self.weight * math.exp(-age / self.fading)
 
 
-def _mark_far(ranked: Sequence[Ranked], query: Query, sought: Sought, policies: Policies) -> None:
+def _mark_below_floor(ranked: Sequence[Ranked], query: Query, parsed: ParsedQuery, policies: Policies) -> None:
     floor = policies.weight("MIN_SIMILARITY")
-    by_word = query.mode != Mode.VECTOR or sought.direction is None  # keywords answer when vectors cannot (A12)
+    by_word = query.mode != Mode.VECTOR or parsed.direction is None  # keywords answer when vectors cannot (A12)
     for item in ranked:
         if not _is_near(item, floor, by_word=by_word):
-            item.fate = "floor"
+            item.reason = "floor"
 
 
 def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
@@ -121,7 +121,7 @@ def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
     )
 
 
-def _number(ranked: Sequence[Ranked]) -> None:
+def _rank_by_retriever(ranked: Sequence[Ranked]) -> None:
     """The place of each candidate in each retriever that found it; equals share theirs."""
     for retriever in ("keyword", "vector"):
         values = {item.entry.pk: getattr(item.candidate, retriever) for item in ranked}

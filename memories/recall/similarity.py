@@ -13,7 +13,7 @@ from memories.conf import conf
 from memories.embeddings.base import Typical, Unrelated
 from memories.index.contextual import normalised
 from memories.models import EmbeddingModel
-from memories.recall.centroids import Average
+from memories.recall.centroids import Centroid
 
 #: A mean of few rows is as much chance as likeness: it counts as rows / (rows + FEW).
 FEW = 20
@@ -22,7 +22,7 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 
 @dataclass(frozen=True)
-class Direction:
+class CentredQuery:
     """Where a question points in the space of a model, seen from the scopes that are asked.
 
     Nearness on the ranking's scale is (aimed · row - zero) / span: the cosine from the model's floor to its ceiling,
@@ -32,7 +32,7 @@ class Direction:
     model: EmbeddingModel
     unrelated: Unrelated
     asked: list[float]
-    aimed: list[float]
+    centred: list[float]
     zero: float
     span: float
     average: float  # cosine of the question and the average row
@@ -48,7 +48,7 @@ class Direction:
         return self.typical.cjk if self.is_cjk else self.typical.latin
 
     @property
-    def of_average(self) -> float:
+    def centroid_similarity(self) -> float:
         """Nearness of the average row: what a row without a vector is taken to have."""
         return (self.average - self.model.floor) / self.span if self.rows else 0.0
 
@@ -58,23 +58,23 @@ class Direction:
         return (self.rows * self.average + FEW * prior) / (self.rows + FEW)
 
 
-def direction_of(
+def centre_query(
     vector: Sequence[float],
-    average: Average,
+    average: Centroid,
     model: EmbeddingModel,
     unrelated: Unrelated,
     typical: Typical | None = None,
     *,
     cjk: bool = False,
-) -> Direction:
+) -> CentredQuery:
     """The question's vector less its share of the scopes' average; not brought back to length 1."""
     asked = normalised(vector)
     share = conf.AVERAGE_SHARE * average.rows / (average.rows + FEW)
-    return Direction(
+    return CentredQuery(
         model=model,
         unrelated=unrelated,
         asked=asked,
-        aimed=[q - share * m for q, m in zip(asked, average.vector, strict=True)],
+        centred=[q - share * m for q, m in zip(asked, average.vector, strict=True)],
         zero=model.floor - share * _inner(average.vector, average.vector),
         span=model.ceiling - model.floor,
         average=_inner(asked, average.vector),
@@ -84,7 +84,7 @@ def direction_of(
     )
 
 
-def similarity(direction: Direction, cosine: float, question: str, content: str) -> float:
+def similarity(direction: CentredQuery, cosine: float, question: str, content: str) -> float:
     """0: as near as anything here; 1: as near as clear answers get. It may lie outside of both.
 
     Right answers in another script have lower cosines than wrong ones in the same, so each pair has its own zero.
@@ -97,7 +97,7 @@ def similarity(direction: Direction, cosine: float, question: str, content: str)
 
 
 def contrast(
-    direction: Direction, cosine: float, typical: float | None, content: str, *, is_turn: bool
+    direction: CentredQuery, cosine: float, typical: float | None, content: str, *, is_turn: bool
 ) -> float | None:
     """How much nearer a text is to this question than to the questions people ask; alike for all scripts and kinds.
 

@@ -16,12 +16,12 @@ ASKER = "User"
 SOMEBODY = "Somebody"
 LABEL_CHARS = 60
 #: What another's words count for where somebody asks about themselves: one's own come first if they match at all.
-ANOTHERS_WORDS = 0.25
+OTHERS_FACTOR = 0.25
 #: What only the platform itself may call somebody in a text for a model.
 _RESERVED = frozenset({"", "user", "assistant", "system", "tool", "summary", "somebody"})
 
 
-class Spoken(Protocol):
+class HasSender(Protocol):
     """Whatever tells who said it: an entry, or a line of the profile."""
 
     @property
@@ -31,7 +31,7 @@ class Spoken(Protocol):
     def speaker(self) -> str: ...
 
 
-class Whose(StrEnum):
+class Authorship(StrEnum):
     """Whose words something is, seen from the one who asks."""
 
     OWN = "own"
@@ -45,19 +45,19 @@ class Sender:
 
     id: str = ""
     name: str = ""
-    whose: Whose = Whose.UNKNOWN
+    whose: Authorship = Authorship.UNKNOWN
     in_chat: bool = False  # said where several people speak
     is_shared: bool = False  # somebody else here goes by the same name
 
     @property
     def may_be_asker(self) -> bool:
         """Whether these may be the asker's own words: in a person's memory they are, unless it is known better."""
-        return self.whose == Whose.OWN or (self.whose == Whose.UNKNOWN and not self.in_chat)
+        return self.whose == Authorship.OWN or (self.whose == Authorship.UNKNOWN and not self.in_chat)
 
     @property
     def label(self) -> str:
         """How a model is told who said it; empty where it needs no telling."""
-        if self.whose == Whose.OWN:
+        if self.whose == Authorship.OWN:
             return ASKER
         name, own_id = _plain(self.name), _plain(self.id)
         if name.casefold() in _RESERVED:
@@ -69,18 +69,18 @@ class Sender:
         return name or own_id
 
 
-def sender_of(said: Spoken, scope: Scope, asker: str) -> Sender:
+def sender_of(said: HasSender, scope: Scope, asker: str) -> Sender:
     """Who said a memory of this scope."""
     sender, speaker = said.sender_id, said.speaker
     if not sender and speaker in scope.sender_names:  # a fact of somebody whose name nobody knew then
         sender = speaker
     own = speaker if speaker != sender else ""
-    return _placed(sender, scope.sender_names.get(sender) or own or name_in(scope, sender), scope, asker)
+    return _sender(sender, scope.sender_names.get(sender) or own or name_in(scope, sender), scope, asker)
 
 
 def sender_with_id(sender: str, scope: Scope, asker: str) -> Sender:
     """Who goes by this id in the conversations of a scope."""
-    return _placed(sender, name_in(scope, sender), scope, asker)
+    return _sender(sender, name_in(scope, sender), scope, asker)
 
 
 def name_in(scope: Scope, sender: str) -> str:
@@ -98,7 +98,7 @@ def _shortest_first(name: str) -> tuple[int, str]:
     return len(name), name
 
 
-def _placed(sender: str, name: str, scope: Scope, asker: str) -> Sender:
+def _sender(sender: str, name: str, scope: Scope, asker: str) -> Sender:
     in_chat = scope.kind == ScopeKind.CHAT
     whose = _whose_in_chat(sender, name, scope, asker) if in_chat else _whose_of_person(sender, name, scope, asker)
     folded = names.fold(name)
@@ -106,27 +106,27 @@ def _placed(sender: str, name: str, scope: Scope, asker: str) -> Sender:
     return Sender(sender, name, whose, in_chat, is_shared=bool(name) and any(True for _ in others))
 
 
-def _whose_in_chat(sender: str, name: str, scope: Scope, asker: str) -> Whose:
+def _whose_in_chat(sender: str, name: str, scope: Scope, asker: str) -> Authorship:
     """In a chat several people speak: without a sender it is nobody's in particular."""
     if sender:
-        return Whose.OWN if sender == asker else Whose.OTHER
+        return Authorship.OWN if sender == asker else Authorship.OTHER
     if not name:
-        return Whose.UNKNOWN
+        return Authorship.UNKNOWN
     own = {names.fold(asker), names.fold(name_in(scope, asker))} - {""}
-    return Whose.OWN if names.fold(name) in own else Whose.OTHER
+    return Authorship.OWN if names.fold(name) in own else Authorship.OTHER
 
 
-def _whose_of_person(sender: str, name: str, scope: Scope, asker: str) -> Whose:
+def _whose_of_person(sender: str, name: str, scope: Scope, asker: str) -> Authorship:
     """A person's memory is that person's, by whichever id they write, unless two names speak in it.
 
     So it is where a conversation of several was imported into one scope, and where one bot has one memory for all.
     """
     if not name or (sender and sender == asker):
-        return Whose.OWN
+        return Authorship.OWN
     own = names.fold(name_in(scope, asker))
     if own:
-        return Whose.OWN if names.fold(name) == own else Whose.OTHER
-    return Whose.UNKNOWN if not sender and len(scope.speakers) > 1 else Whose.OWN
+        return Authorship.OWN if names.fold(name) == own else Authorship.OTHER
+    return Authorship.UNKNOWN if not sender and len(scope.speakers) > 1 else Authorship.OWN
 
 
 def _plain(name: str) -> str:

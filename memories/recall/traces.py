@@ -10,14 +10,14 @@ from django.db import connection, transaction
 from memories.conf import conf
 from memories.models import RecallTrace
 from memories.recall.query import Query
-from memories.recall.retrievers import Found
+from memories.recall.retrievers import RecalledEvent
 
 if TYPE_CHECKING:
     from memories.recall import Recall
 
 
 @dataclass(frozen=True)
-class ToldEvent:
+class TracedEvent:
     """Something that was said, as a trace keeps it: where it is to be read, and why it was told."""
 
     path: str
@@ -94,16 +94,16 @@ def _told(result: "Recall") -> dict[str, Any]:
         told |= {"cached_from": str(result.cached_from)}
     if result.events:  # of the retriever that found them, with their scores and the memories that rest on them
         told |= {"events": [_event(event) for event in result.events]}
-    days = [[moment.start.isoformat(), moment.end.isoformat(), moment.words] for moment in result.moments]
+    days = [[moment.start.isoformat(), moment.end.isoformat(), moment.words] for moment in result.date_ranges]
     return told | {"days": days}
 
 
-def _event(event: Found) -> list[Any]:
+def _event(event: RecalledEvent) -> list[Any]:
     """As `events_of` reads it."""
     similarity = None if event.similarity is None else round(event.similarity, 4)
     return [event.path, round(event.score, 4), event.memory, round(event.covered, 4), similarity, event.version]
 
 
-def events_of(trace: RecallTrace) -> list[ToldEvent]:
+def events_of(trace: RecallTrace) -> list[TracedEvent]:
     """What a recall found of the past, best first; traces of before know neither words nor similarity."""
-    return [ToldEvent(*row) for row in trace.evidence.get("events", [])]
+    return [TracedEvent(*row) for row in trace.evidence.get("events", [])]

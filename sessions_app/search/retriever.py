@@ -19,9 +19,9 @@ from memories.choices import ScopeKind
 from memories.index.contextual import dense_literal, sparse_literal
 from memories.language import text
 from memories.recall.query import Place
-from memories.recall.retrievers import Asked, Found, best_of
-from memories.recall.similarity import Direction, similarity
-from memories.recall.speakers import ANOTHERS_WORDS
+from memories.recall.retrievers import PastQuestion, RecalledEvent, limit_events
+from memories.recall.similarity import CentredQuery, similarity
+from memories.recall.speakers import OTHERS_FACTOR
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.history.retention import term_of
@@ -107,7 +107,7 @@ class _Said:
         return f"session_events/{self.session}/{self.conversation}"
 
 
-def session_events(asked: Asked, places: Sequence[Place], now: datetime) -> list[Found]:
+def session_events(asked: PastQuestion, places: Sequence[Place], now: datetime) -> list[RecalledEvent]:
     """The messages that bear on a question about the past, best first. What is ambient was never said to the bot."""
     heard = [place for place in places if not _is_private_here(place)]
     if not heard:
@@ -116,35 +116,35 @@ def session_events(asked: Asked, places: Sequence[Place], now: datetime) -> list
     known: dict[int, _Said] = {}
     for rows in _looks(asked, _Log(asked, heard, now)):
         known = {row.pk: row for row in rows} | known
-        if any(row.path not in asked.handed_out for row in rows):
+        if any(row.path not in asked.client_history for row in rows):
             break
     best = sorted(known.values(), key=lambda row: (-_score(row, asked), -row.at.timestamp()))
-    return best_of([_found(row, asked, scopes[row.scope_id]) for row in best], asked)
+    return limit_events([_found(row, asked, scopes[row.scope_id]) for row in best], asked)
 
 
 def _is_private_here(place: Place) -> bool:
     return place.ref.in_group and place.scope.kind == ScopeKind.USER
 
 
-def _looks(asked: Asked, log: "_Log") -> Iterator[list[_Said]]:
+def _looks(asked: PastQuestion, log: "_Log") -> Iterator[list[_Said]]:
     """What was said of it, by words and meaning; else on the days that are named, whatever it was.
 
     Where it was spoken of on the days that are named, those days alone; else these and the best of other days.
     """
     if keywords := _keywords(asked.words):
-        then = _near_enough(asked, log.best(keywords, then=True)) if asked.moments else []
+        then = _near_enough(asked, log.best(keywords, then=True)) if asked.date_ranges else []
         if any(row.covered for row in then):
             yield then
         elsewhere = _near_enough(asked, log.best(keywords))
-        yield _with_days(asked, elsewhere, then or log.latest()) if asked.moments else elsewhere
-    if asked.moments:
+        yield _with_days(asked, elsewhere, then or log.latest()) if asked.date_ranges else elsewhere
+    if asked.date_ranges:
         yield log.latest()
     elif not keywords:  # «last time»: the conversation before this one, if there is one
         yield log.latest(closed=True)
         yield log.latest()
 
 
-def _with_days(asked: Asked, elsewhere: Sequence[_Said], then: Sequence[_Said]) -> list[_Said]:
+def _with_days(asked: PastQuestion, elsewhere: Sequence[_Said], then: Sequence[_Said]) -> list[_Said]:
     """The best of other days, and before the others what was said on the days that are named."""
     if not (elsewhere and then):
         return [*elsewhere, *then]
@@ -163,7 +163,7 @@ def _keywords(words: Sequence[str]) -> dict[int, float]:
     return shares
 
 
-def _near_enough(asked: Asked, rows: Sequence[_Said]) -> list[_Said]:
+def _near_enough(asked: PastQuestion, rows: Sequence[_Said]) -> list[_Said]:
     """What holds a word, or is near and more than «noted»: the shortest texts are near to whatever is asked."""
     return [
         row
@@ -173,22 +173,22 @@ def _near_enough(asked: Asked, rows: Sequence[_Said]) -> list[_Said]:
     ]
 
 
-def _similarity(row: _Said, asked: Asked) -> float | None:
+def _similarity(row: _Said, asked: PastQuestion) -> float | None:
     if asked.direction is None or row.cosine is None:
         return None
     return similarity(asked.direction, row.cosine, asked.message, row.content)
 
 
-def _score(row: _Said, asked: Asked) -> float:
+def _score(row: _Said, asked: PastQuestion) -> float:
     """What another said counts less where somebody asks about themselves; what the bot said is no other's."""
     is_anothers = asked.about is not None and row.sender not in ("", asked.about)
-    share = ANOTHERS_WORDS if is_anothers else 1.0
+    share = OTHERS_FACTOR if is_anothers else 1.0
     matched = asked.score(row.covered, row.near, is_then=row.is_then) if asked.words else 1.0
     return min(share * (matched + asked.exactly(row.at)), row.most)
 
 
-def _found(row: _Said, asked: Asked, scope: str) -> Found:
-    return Found(
+def _found(row: _Said, asked: PastQuestion, scope: str) -> RecalledEvent:
+    return RecalledEvent(
         kind=KIND,
         path=row.path,
         scope=scope,
@@ -206,7 +206,7 @@ def _found(row: _Said, asked: Asked, scope: str) -> Found:
 class _Log:
     """What was said in the scopes that are asked, but for what people took out."""
 
-    asked: Asked
+    asked: PastQuestion
     heard: Sequence[Place]
     now: datetime
 
@@ -229,7 +229,7 @@ class _Log:
 
     def _on_days(self) -> tuple[str, dict[str, Any]]:
         """Whether a row is of the days that are named, in SQL; nothing when none are."""
-        moments = dict(enumerate(self.asked.moments))
+        moments = dict(enumerate(self.asked.date_ranges))
         each = [f"(i.at >= %(from{n})s AND i.at < %(to{n})s)" for n in moments]
         begins = {f"from{n}": moment.start for n, moment in moments.items()}
         ends = {f"to{n}": moment.end for n, moment in moments.items()}
@@ -237,7 +237,7 @@ class _Log:
 
     def _in_core(self) -> tuple[str, dict[str, Any]]:
         """What is meant most of the days that are named, first."""
-        cores = [moment.core for moment in self.asked.moments if moment.core]
+        cores = [moment.core for moment in self.asked.date_ranges if moment.core]
         each = [f"(i.at >= %(core{n}_0)s AND i.at < %(core{n}_1)s)" for n, _ in enumerate(cores)]
         ends = {f"core{n}_{end}": core[end] for n, core in enumerate(cores) for end in (0, 1)}
         return f"({' OR '.join(each)}) DESC," if each else "", ends
@@ -259,7 +259,7 @@ class _Log:
             "since": asked.since,
             "until": asked.until,
             **self._terms,
-            "limit": CANDIDATES + len(asked.handed_out),
+            "limit": CANDIDATES + len(asked.client_history),
         }
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)
@@ -283,7 +283,7 @@ class _Log:
         return [place.scope.pk for place in self.heard if place.scope.kind == kind]
 
 
-def _pointed(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any]]:
+def _pointed(direction: CentredQuery | None) -> tuple[dict[str, str], dict[str, Any]]:
     """Nearness to the question, in SQL."""
     if direction is None:
         return {"near": "NULL::float8", "cosine": "NULL::float8"}, {"of_average": 0.0}
@@ -291,8 +291,8 @@ def _pointed(direction: Direction | None) -> tuple[dict[str, str], dict[str, Any
         "model": direction.model.pk,
         "dimension": direction.model.dimension,
         "asked": dense_literal(direction.asked),
-        "aimed": dense_literal(direction.aimed),
+        "aimed": dense_literal(direction.centred),
         "zero": direction.zero,
         "span": direction.span,
-        "of_average": direction.of_average,
+        "of_average": direction.centroid_similarity,
     }

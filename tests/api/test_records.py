@@ -12,7 +12,7 @@ from memories import entries as store
 from memories.choices import BatchVerb
 from memories.entries.daily_events import EventDraft, update, write
 from memories.models import DailyEvent, Entry, RecallTrace, Scope, Workspace
-from memories.recall.feedback import tell_answer
+from memories.recall.feedback import record_answer
 from tests.conftest import TELEGRAM, Api, make_draft
 
 pytestmark = pytest.mark.django_db
@@ -154,7 +154,7 @@ def test_an_answer_is_compared_with_the_words_it_was_given(entry: Entry, recall:
     """The turn that answers may be merged into the memory: then its words would explain themselves."""
     Entry.objects.filter(pk=entry.pk).update(content="Your dog Rex barks at night")
     trace = RecallTrace.objects.get(uid=recall)
-    tell_answer(trace, question="what?", answer="Your dog Rex barks at night")
+    record_answer(trace, question="what?", answer="Your dog Rex barks at night")
     assert trace.overlap == []
 
 

@@ -125,24 +125,26 @@ def test_a_turn_outlives_the_trace_of_its_recall(api: Api, recalled: dict[str, A
 
 
 def test_words_of_the_question_prove_nothing() -> None:
-    assert feedback.explained("My cat is called Rice?", "is my cat called Rice", {1: "My cat is called Rice"}) == {}
+    assert (
+        feedback.reference_shares("My cat is called Rice?", "is my cat called Rice", {1: "My cat is called Rice"}) == {}
+    )
 
 
 def test_a_word_that_all_memories_hold_points_to_none_of_them() -> None:
     memories = {n: f"Hangzhou trip number {n}" for n in range(10)}
-    shares = feedback.explained("Hangzhou, with the train and a bicycle", "where?", memories)
+    shares = feedback.reference_shares("Hangzhou, with the train and a bicycle", "where?", memories)
     assert max(shares.values()) < 0.2
 
 
 def test_two_memories_that_say_the_same_are_both_used() -> None:
     memories = {1: "User: I moved to Hangzhou\nAssistant: Noted.", 2: "The user lives in Hangzhou", 3: "likes tea"}
-    shares = feedback.explained("You live in Hangzhou.", "where do I live?", memories)
+    shares = feedback.reference_shares("You live in Hangzhou.", "where do I live?", memories)
     assert (shares[1], shares[2], shares[3]) == (0.5, 0.5, 0.0)
 
 
 def test_chinese_answers_point_to_their_memories_too() -> None:
     memories = {1: "我的猫叫年糕，三岁了", 2: "我住在杭州西湖边"}
-    shares = feedback.explained("你的猫叫年糕。", "我的猫叫什么名字？", memories)
+    shares = feedback.reference_shares("你的猫叫年糕。", "我的猫叫什么名字？", memories)
     assert shares[1] >= 0.5 > shares[2]
 
 

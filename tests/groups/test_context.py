@@ -40,7 +40,7 @@ def test_not_at_the_first_turn_either(world: World, workspace: Workspace) -> Non
 
 def test_the_questions_find_a_broken_rule(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with_profiles(world)
-    monkeypatch.setattr(filters, "heard_here", lambda query: ([], {}))
+    monkeypatch.setattr(filters, "audience_filter", lambda query: ([], {}))
     found, _told = leaks(world, "same_chat", call="context", token_budget=50_000)
     assert found and all(place in GROUPS for _word, _peer, place in found)
     assert {peer for peer, _place in everyone()} >= {peer for _word, peer, _place in found}

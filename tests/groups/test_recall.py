@@ -47,7 +47,7 @@ def test_who_explains_tells_no_words_either(world: World) -> None:
 
 
 def test_the_questions_find_a_broken_rule(world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filters, "heard_here", lambda query: ([], {}))
+    monkeypatch.setattr(filters, "audience_filter", lambda query: ([], {}))
     assert leaks(world, "same_chat", limit=50, quotas=False)[0]
 
 

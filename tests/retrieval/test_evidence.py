@@ -7,7 +7,7 @@ import pytest
 from memories.choices import ScopeKind
 from memories.language.text import terms
 from memories.models import Entry
-from memories.recall.answerability import Evidence, evidence_of, is_noise, strength_of
+from memories.recall.answerability import Answerability, assess, is_noise, strength_of
 from memories.recall.query import Words
 from memories.recall.quotas import Ranked
 from memories.recall.ranking import Candidate
@@ -25,7 +25,7 @@ def asked(content: str, *, unheard: float = 0.0, named: list[str] | None = None)
 
 
 def verdict(*items: Ranked, words: Words, entries: int = 100) -> str:
-    return evidence_of(items, items, words, entries).verdict
+    return assess(items, items, words, entries).verdict
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_nearer_the_best_the_better_the_verdict(similarity: float, expected:
 
 
 def test_nothing_served_is_no_evidence() -> None:
-    assert evidence_of([item(0.9)], [], asked("cat"), 100).verdict == "none"
+    assert assess([item(0.9)], [], asked("cat"), 100).verdict == "none"
 
 
 def test_words_nobody_ever_said_weaken_it() -> None:
@@ -51,7 +51,7 @@ def test_among_many_the_best_is_near_by_chance() -> None:
 
 @pytest.mark.parametrize("sign", ["speaker", "date"])
 def test_a_speaker_or_a_day_that_is_named_strengthens_it(sign: str) -> None:
-    plain = Evidence(similarity=0.3, entries=100)
+    plain = Answerability(similarity=0.3, entries=100)
     stronger = strength_of(replace(plain, **{sign: True}))
     assert stronger is not None and stronger > (strength_of(plain) or 0)
 
@@ -73,8 +73,8 @@ def test_what_somebody_else_said_is_weak_evidence_of_what_ann_said(
 
 
 def test_a_day_counts_when_something_was_said_on_it() -> None:
-    on_it = evidence_of([item(0.3, date=1.0)], [item(0.3)], asked("cat"), 100)
-    after = evidence_of([item(0.3, date=0.7)], [item(0.3)], asked("cat"), 100)
+    on_it = assess([item(0.3, date=1.0)], [item(0.3)], asked("cat"), 100)
+    after = assess([item(0.3, date=0.7)], [item(0.3)], asked("cat"), 100)
     assert on_it.date and not after.date
 
 
@@ -87,8 +87,8 @@ def test_a_fresh_memory_that_says_it_all_is_found_before_it_has_a_vector() -> No
     assert verdict(item(None), item(-0.5), words=asked("cat")) == "found"
 
 
-def young(contrast: float, *, entries: int = 3, similarity: float = 0.8, words: float = 0.0) -> Evidence:
-    return Evidence(similarity=similarity, contrast=contrast, entries=entries, words=words)
+def young(contrast: float, *, entries: int = 3, similarity: float = 0.8, words: float = 0.0) -> Answerability:
+    return Answerability(similarity=similarity, contrast=contrast, entries=entries, words=words)
 
 
 def test_in_a_young_scope_it_counts_how_much_nearer_than_other_questions_it_is() -> None:
@@ -121,7 +121,7 @@ def test_what_answers_nothing_is_noise_in_a_young_scope_alone(
 
 
 def test_a_trace_keeps_the_signs() -> None:
-    told = evidence_of([item(0.45)], [item(0.45)], asked("cat", named=["Ann"]), 100).told()
+    told = assess([item(0.45)], [item(0.45)], asked("cat", named=["Ann"]), 100).told()
     assert told["verdict"] == "found" and told["speaker"] is True and told["words"] == 1.0
     signs = {"contrast", "similarity", "words", "speaker", "others", "date", "entries", "about_asker"}
     assert set(told) == {"verdict", "strength"} | signs

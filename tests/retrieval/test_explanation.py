@@ -34,17 +34,17 @@ def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
     return recall(Query(workspace_id=scope.workspace_id, message=message, **asked), now=NOW)
 
 
-def kept() -> list[explanation.Line]:
-    return explanation.lines_of(RecallTrace.objects.latest("pk").candidates)
+def kept() -> list[explanation.CandidateRecord]:
+    return explanation.records_of(RecallTrace.objects.latest("pk").candidates)
 
 
 def test_every_part_of_a_score_stands_in_the_trace(scope: Scope) -> None:
     remember(scope, "my cat is called Mochi", "the cat sleeps", "quartz and zeolite")
     result = ask(scope, "what is my cat called?")
-    assert kept() == [explanation.line_of(item) for item in result.ranked]
+    assert kept() == [explanation.record_of(item) for item in result.ranked]
     first = kept()[0]
     weights = explanation.weights_of(RecallTrace.objects.get().candidates)
-    assert (first.keyword_rank, first.vector_rank, first.fate, first.in_context) == (1, 1, "served", True)
+    assert (first.keyword_rank, first.vector_rank, first.reason, first.in_context) == (1, 1, "served", True)
     alpha = weights["alpha"]
     assert first.fused == pytest.approx((1 - alpha) * (first.keyword or 0) + alpha * (first.vector or 0), abs=1e-3)
     assert first.score == pytest.approx((first.fused or 0) * (first.decay or 0) * (first.recency or 0), abs=1e-3)
@@ -61,14 +61,14 @@ def test_each_leg_ranks_for_itself_and_equals_share_a_place(scope: Scope) -> Non
 def test_boosts_say_what_they_added(scope: Scope) -> None:
     remember(scope, "the walk by the river", slots={"speaker": "Ann"}, at=NOW - timedelta(days=1))
     result = ask(scope, "what did Ann say about the walk yesterday?")
-    (line,) = map(explanation.line_of, result.ranked)
+    (line,) = map(explanation.record_of, result.ranked)
     assert explanation.boosts(line, result.weights) == {"speaker": 0.07, "date": 0.6}
 
 
 def test_what_the_token_budget_had_no_room_for_says_so(scope: Scope) -> None:
     remember(scope, "a cat " + "and a very long tale " * 5, "a cat " + "and another long story " * 5)
     ask(scope, "which cat?", token_budget=40)
-    assert [(line.fate, line.in_context) for line in kept()] == [("served", True), ("served", False)]
+    assert [(line.reason, line.in_context) for line in kept()] == [("served", True), ("served", False)]
 
 
 @pytest.mark.parametrize(
@@ -86,22 +86,22 @@ def test_what_would_have_been_served_were_it_live_is_told_with_its_reason(
     gone, _other = remember(scope, "my cat is called Mochi", "my dog is called Rex")
     Entry.objects.filter(pk=gone.pk).update(**change)
     result = ask(scope, "what is my cat called?")
-    assert [(item.entry.pk, item.fate, item.ranks) for item in result.passed_over] == [(gone.pk, reason, {})]
-    assert (gone.pk, reason) in {(line.entry, line.fate) for line in kept()}
+    assert [(item.entry.pk, item.reason, item.ranks) for item in result.excluded] == [(gone.pk, reason, {})]
+    assert (gone.pk, reason) in {(line.entry, line.reason) for line in kept()}
     assert gone.pk not in {item.entry.pk for item in result.ranked}
 
 
 def test_what_took_its_place_is_the_reason_for_what_is_superseded(scope: Scope) -> None:
     old, new = remember(scope, "my cat is called Mochi", "my dog is called Rex")
     Entry.objects.filter(pk=old.pk).update(superseded_by=new)
-    assert [item.fate for item in ask(scope, "what is my cat called?").passed_over] == ["superseded"]
+    assert [item.reason for item in ask(scope, "what is my cat called?").excluded] == ["superseded"]
 
 
 def test_what_would_not_have_been_served_anyway_is_not_told(scope: Scope) -> None:
     worse, far, _best = remember(scope, "a cat", "quartz and zeolite", "my cat is called Mochi")
     Entry.objects.filter(pk__in=[worse.pk, far.pk]).update(expired_at=NOW)
-    assert ask(scope, "what is my cat called?", limit=1).passed_over == []
-    assert [item.entry.pk for item in ask(scope, "what is my cat called?", limit=2).passed_over] == [worse.pk]
+    assert ask(scope, "what is my cat called?", limit=1).excluded == []
+    assert [item.entry.pk for item in ask(scope, "what is my cat called?", limit=2).excluded] == [worse.pk]
 
 
 def test_nothing_of_other_scopes_is_looked_at(scope: Scope) -> None:
@@ -109,15 +109,15 @@ def test_nothing_of_other_scopes_is_looked_at(scope: Scope) -> None:
     (theirs,) = remember(other, "my cat is called Mochi")
     Entry.objects.filter(pk=theirs.pk).update(expired_at=NOW)
     remember(scope, "tea")
-    assert ask(scope, "what is my cat called?", explain=True).passed_over == []
+    assert ask(scope, "what is my cat called?", explain=True).excluded == []
 
 
 def test_a_trace_looks_at_the_newest_and_an_explanation_at_all(scope: Scope, settings: Any) -> None:
     settings.MEMORY_TRACE_EXCLUDED = 1
     old, _new = remember(scope, "my cat is called Mochi", "tea")
     Entry.objects.filter(pk=old.pk).update(expired_at=NOW, created_at=NOW - timedelta(days=9))
-    assert ask(scope, "what is my cat called?").passed_over == []
-    assert len(ask(scope, "what is my cat called?", explain=True).passed_over) == 1
+    assert ask(scope, "what is my cat called?").excluded == []
+    assert len(ask(scope, "what is my cat called?", explain=True).excluded) == 1
 
 
 def test_an_operator_may_do_without(scope: Scope, settings: Any) -> None:
@@ -125,13 +125,13 @@ def test_an_operator_may_do_without(scope: Scope, settings: Any) -> None:
     (gone,) = remember(scope, "my cat is called Mochi")
     Entry.objects.filter(pk=gone.pk).update(expired_at=NOW)
     result = ask(scope, "what is my cat called?")
-    assert result.passed_over == [] and "passed_over" not in result.timings
+    assert result.excluded == [] and "passed_over" not in result.timings
 
 
 def test_traces_of_the_first_version_can_still_be_read() -> None:
-    (line,) = explanation.lines_of([[7, 0.5, None, 1, 1.0, 0.4, "quota"]])
-    assert line == explanation.Line(entry=7, keyword=0.5, named=True, decay=1.0, score=0.4, fate="quota")
-    assert explanation.weights_of([[7]]) == {} and explanation.lines_of(None) == []
+    (line,) = explanation.records_of([[7, 0.5, None, 1, 1.0, 0.4, "quota"]])
+    assert line == explanation.CandidateRecord(entry=7, keyword=0.5, named=True, decay=1.0, score=0.4, reason="quota")
+    assert explanation.weights_of([[7]]) == {} and explanation.records_of(None) == []
 
 
 def test_every_step_is_timed(scope: Scope) -> None:
@@ -160,6 +160,6 @@ def test_asked_again_it_tells_what_came_went_and_moved(scope: Scope) -> None:
     assert trace is not None and trace.served == [mochi.pk, rice.pk]
     entries.expire(mochi, now=NOW, actor="test")
     (new,) = remember(scope, "my cat, what is it called, my cat")
-    moves = replay.moves(trace, recall(replay.query_of(trace), now=NOW, recorded=False).served)
+    moves = replay.rank_changes(trace, recall(replay.query_of(trace), now=NOW, recorded=False).served)
     assert {move.entry_id: move.change for move in moves} == {new.pk: "came", rice.pk: "stayed", mochi.pk: "went"}
     assert RecallTrace.objects.count() == 1

@@ -204,7 +204,7 @@ def test_in_no_mode_a_group_hears_what_was_said_elsewhere(scope: Scope, mode: st
     places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind, only_chat=chat.key, in_group=True))]
     result = ask(scope, "green tea", mode, places=places, explain=True)
     assert [item.entry.content for item in result.served] == ["green tea in the group"]
-    assert [item.fate for item in result.passed_over] == ["other_scope"]
+    assert [item.reason for item in result.excluded] == ["other_scope"]
 
 
 @every_mode

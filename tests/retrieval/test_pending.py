@@ -12,7 +12,7 @@ from django.db import connection
 from memories import embeddings
 from memories.index.worker import drain
 from memories.models import Workspace
-from memories.recall.pending_vectors import patience
+from memories.recall.pending_vectors import pending_wait
 from tests.conftest import NOW, TELEGRAM, make_key
 from tests.sessions.conftest import Talk, clock
 
@@ -24,9 +24,9 @@ ASKED = "which town is my home?"
 def patient(settings: Any) -> Iterator[None]:
     settings.TEST_CLOCK = True
     settings.MEMORY_EMBED_PENDING_SECONDS = 0.3
-    patience.forget()
+    pending_wait.forget()
     yield
-    patience.forget()
+    pending_wait.forget()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from memories.language import names
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Place, Query, Recall, recall
-from memories.recall.people import asked_about
+from memories.recall.people import people_named
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 from tests.properties import examples
@@ -36,7 +36,7 @@ def ask(message: str, *scopes: Scope, **kwargs: Any) -> Recall:
 
 
 def named(message: str, *scopes: Scope) -> list[str]:
-    return [speaker for _scope, speaker in asked_about(message, scopes).named]
+    return [speaker for _scope, speaker in people_named(message, scopes).named]
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_a_name_learnt_in_one_scope_never_acts_in_another(workspace: Workspace, 
         ("", "Nick and 小李 called"),
     )
     for n, alias in enumerate(aliases):
-        assert (one.pk, f"speaker{n}") in asked_about(f"where is {alias}?", [one]).named
-        assert asked_about(f"where is {alias}?", [other]).named == []
+        assert (one.pk, f"speaker{n}") in people_named(f"where is {alias}?", [one]).named
+        assert people_named(f"where is {alias}?", [other]).named == []
         together = ask(f"where is {alias} now?", one, other)
         assert all(item.entry.scope_id == one.pk for item in together.ranked if item.candidate.named)
         alone = {item.entry.pk: item.candidate.keyword for item in ask(f"where is {alias}?", other).ranked}

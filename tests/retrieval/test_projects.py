@@ -71,8 +71,8 @@ def test_a_message_that_names_two_recalls_both(apollo: Scope, message: str) -> N
 
 
 def test_why_a_fact_was_left_out_is_told(apollo: Scope) -> None:
-    (left,) = ask(apollo, "which port has apollo?").passed_over
-    assert (left.entry.content, left.fate) == ("the port of the shop is 9", "other_project")
+    (left,) = ask(apollo, "which port has apollo?").excluded
+    assert (left.entry.content, left.reason) == ("the port of the shop is 9", "other_project")
 
 
 def test_what_is_no_fact_is_never_hidden(apollo: Scope) -> None:

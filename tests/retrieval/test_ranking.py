@@ -14,8 +14,8 @@ from memories.embeddings.deterministic import Deterministic
 from memories.index import worker
 from memories.models import EmbeddingModel, RecallTrace, Scope
 from memories.recall import Place, Query, Recall, centroids, recall
-from memories.recall.centroids import Average, average_of
-from memories.recall.similarity import direction_of, is_cjk, similarity
+from memories.recall.centroids import Centroid, centroid_of
+from memories.recall.similarity import centre_query, is_cjk, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -82,15 +82,15 @@ def test_a_day_is_that_of_the_workspace(scope: Scope) -> None:
 
 def test_yesterday_counts_in_a_question_only(scope: Scope) -> None:
     walks(scope)
-    assert ask(scope, "yesterday I took a walk along the river").moments == []
-    (moment,) = ask(scope, "which walk did I take yesterday?").moments
+    assert ask(scope, "yesterday I took a walk along the river").date_ranges == []
+    (moment,) = ask(scope, "which walk did I take yesterday?").date_ranges
     assert (moment.words, moment.end - moment.start) == ("yesterday", timedelta(days=1))
 
 
 def test_a_question_without_a_day_has_no_boost(scope: Scope) -> None:
     walks(scope)
     result = ask(scope, "which walk was along the river?")
-    assert result.moments == [] and all(item.candidate.date == 0 for item in result.ranked)
+    assert result.date_ranges == [] and all(item.candidate.date == 0 for item in result.ranked)
 
 
 def test_the_days_that_were_understood_stand_in_the_trace(scope: Scope) -> None:
@@ -119,7 +119,7 @@ def model() -> EmbeddingModel:
 def test_the_average_is_that_of_the_scopes_rows(scope: Scope) -> None:
     remember(scope, ("apples", NOW), ("pears", NOW))
     worker.drain(now=LATER)
-    average = average_of([scope], model())
+    average = centroid_of([scope], model())
     apples, pears = Deterministic().embed_passages(["apples", "pears"], seconds=1)
     assert average.rows == 2
     assert average.vector == pytest.approx([(a + p) / 2 for a, p in zip(apples, pears, strict=True)], abs=1e-3)
@@ -130,7 +130,7 @@ def test_each_scope_counts_by_its_rows(scope: Scope) -> None:
     remember(scope, ("apples", NOW), ("plums", NOW))
     remember(other, ("pears", NOW))
     worker.drain(now=LATER)
-    both = average_of([scope, other], model())
+    both = centroid_of([scope, other], model())
     vectors = Deterministic().embed_passages(["apples", "plums", "pears"], seconds=1)
     assert both.rows == 3
     assert both.vector == pytest.approx([sum(column) / 3 for column in zip(*vectors, strict=True)], abs=1e-3)
@@ -141,19 +141,19 @@ def test_an_average_is_read_once_until_the_scope_has_grown(scope: Scope, django_
     worker.drain(now=LATER)
     known = model()
     with django_assert_num_queries(1):
-        first = average_of([scope], known)
-        assert average_of([scope], known) == first
+        first = centroid_of([scope], known)
+        assert centroid_of([scope], known) == first
     remember(scope, ("pear", NOW))
     with django_assert_num_queries(0):
-        average_of([scope], known)
+        centroid_of([scope], known)
     remember(scope, *((f"plum {n}", NOW) for n in range(5)))
     worker.drain(now=LATER)
     with django_assert_num_queries(1):
-        assert average_of([scope], known).rows == 26
+        assert centroid_of([scope], known).rows == 26
 
 
 def test_a_scope_without_vectors_has_no_direction(scope: Scope) -> None:
-    average = average_of([scope], model())
+    average = centroid_of([scope], model())
     assert average.rows == 0 and not any(average.vector)
 
 
@@ -164,7 +164,7 @@ def test_a_row_that_waits_for_its_vector_ranks_as_the_average(scope: Scope) -> N
     result = ask(scope, "which green tea is mine?")
     new = next(item for item in result.ranked if item.entry.content == "a new bicycle")
     others = [item.candidate.vector for item in result.ranked if item.candidate.vector is not None]
-    assert new.candidate.vector is None and new.fate == "floor"
+    assert new.candidate.vector is None and new.reason == "floor"
     assert min(others) < new.candidate.fused / conf.ALPHA < max(others)
 
 
@@ -172,23 +172,23 @@ FLAT = EmbeddingModel(name="flat", dimension=2, floor=0.0, ceiling=1.0)
 
 
 def test_what_is_near_to_everything_is_no_nearer_to_a_question() -> None:
-    average = Average(1_000, [0.6, 0.0])
-    direction = direction_of([1.0, 0.0], average, FLAT, Unrelated.all(0.0))
-    assert direction.aimed[0] == pytest.approx(1 - 0.45 * 0.6, abs=0.01)
+    average = Centroid(1_000, [0.6, 0.0])
+    direction = centre_query([1.0, 0.0], average, FLAT, Unrelated.all(0.0))
+    assert direction.centred[0] == pytest.approx(1 - 0.45 * 0.6, abs=0.01)
     assert direction.average == pytest.approx(0.6)
 
 
 def test_the_average_row_stands_where_its_cosine_says() -> None:
-    average = Average(1_000, [0.6, 0.2])
-    direction = direction_of([0.8, 0.6], average, FLAT, Unrelated.all(0.0))
-    along = sum(x * y for x, y in zip(direction.aimed, average.vector, strict=True))
-    assert (along - direction.zero) / direction.span == pytest.approx(direction.of_average)
-    assert direction.of_average == pytest.approx(0.6)
+    average = Centroid(1_000, [0.6, 0.2])
+    direction = centre_query([0.8, 0.6], average, FLAT, Unrelated.all(0.0))
+    along = sum(x * y for x, y in zip(direction.centred, average.vector, strict=True))
+    assert (along - direction.zero) / direction.span == pytest.approx(direction.centroid_similarity)
+    assert direction.centroid_similarity == pytest.approx(0.6)
 
 
 def test_likeness_begins_at_what_unrelated_texts_have() -> None:
     unrelated = Unrelated(cjk=0.84, latin=0.77, across=0.74, lift=0.18)
-    direction = direction_of([1.0, 0.0], Average(0, [0.0, 0.0]), FLAT, unrelated)
+    direction = centre_query([1.0, 0.0], Centroid(0, [0.0, 0.0]), FLAT, unrelated)
     assert similarity(direction, 0.84, "今天天气", "昨天下雨") == pytest.approx(0)
     assert similarity(direction, 0.77, "the weather", "the rain") == pytest.approx(0)
     assert similarity(direction, 0.74, "the weather", "昨天下雨") == pytest.approx(0.18)
@@ -196,7 +196,7 @@ def test_likeness_begins_at_what_unrelated_texts_have() -> None:
 
 
 def test_in_a_large_scope_likeness_begins_at_its_own_average() -> None:
-    direction = direction_of([1.0, 0.0], Average(100_000, [0.5, 0.0]), FLAT, Unrelated.all(0.9))
+    direction = centre_query([1.0, 0.0], Centroid(100_000, [0.5, 0.0]), FLAT, Unrelated.all(0.9))
     assert similarity(direction, 0.5, "the weather", "the rain") == pytest.approx(0, abs=1e-3)
 
 
@@ -226,5 +226,5 @@ def test_what_only_its_rank_speaks_for_is_left_out_and_says_so(scope: Scope) -> 
     worker.drain(now=LATER)
     result = ask(scope, "what is my cat called?")
     assert [item.entry.content for item in result.served] == ["my cat is called Mochi"]
-    assert {item.fate for item in result.ranked[1:]} == {"floor"}
+    assert {item.reason for item in result.ranked[1:]} == {"floor"}
     assert all(item.similarity is not None and item.similarity < 0.3 for item in result.ranked[1:])

@@ -71,4 +71,4 @@ def test_an_operator_sets_what_a_named_day_counts(scope: Scope) -> None:
     assert ask(scope, "where was the green boat yesterday?").served[0].candidate.date >= 1
     Policy.objects.create(workspace=scope.workspace, kind="weight", name="date_boost", value=0)
     result = ask(scope, "where was the green boat yesterday?")
-    assert result.moments == [] and result.served[0].candidate.date == 0
+    assert result.date_ranges == [] and result.served[0].candidate.date == 0

@@ -61,7 +61,7 @@ def test_places_left_empty_are_filled_by_the_best_of_the_rest() -> None:
 def test_the_fill_never_adds_more_of_the_chat() -> None:
     items = ranked(*[CHAT_TURN] * 20)
     assert served(items) == [0, 1]
-    assert {item.fate for item in items[2:]} == {"quota"}
+    assert {item.reason for item in items[2:]} == {"quota"}
 
 
 def test_the_chat_stays_within_its_quota_beside_a_person_who_fills_up() -> None:
@@ -78,7 +78,7 @@ def test_the_best_come_first_whatever_filled_the_places() -> None:
 def test_the_chats_copy_of_a_turn_is_left_out() -> None:
     items = ranked(USER_TURN, CHAT_TURN, CHAT_TURN, fingerprints=["hi", "hi", "bye"])
     assert served(items) == [0, 2]
-    assert [item.fate for item in items] == ["served", "duplicate", "served"]
+    assert [item.reason for item in items] == ["served", "duplicate", "served"]
 
 
 def test_the_copy_is_left_out_even_when_it_ranks_higher() -> None:
@@ -97,25 +97,25 @@ def test_without_a_copy_in_the_users_scope_the_chats_is_served() -> None:
 def test_the_chats_copy_speaks_for_a_turn_that_is_over_the_users_quota() -> None:
     items = ranked(USER_TURN, USER_TURN, USER_TURN, CHAT_TURN, *[FACT] * 4, fingerprints=["a", "b", "c", "c", *"defg"])
     assert served(items, limit=6) == [0, 1, 3, 4, 5, 6]
-    assert [item.fate for item in items[2:4]] == ["duplicate", "served"]
+    assert [item.reason for item in items[2:4]] == ["duplicate", "served"]
 
 
 def test_a_turn_over_the_users_quota_fills_up_when_the_chat_is_full_too() -> None:
     items = ranked(*[USER_TURN] * 3, *[CHAT_TURN] * 3, fingerprints=["a", "b", "c", "x", "y", "c"])
     assert served(items) == [0, 1, 2, 3, 4]
-    assert items[5].fate == "duplicate"
+    assert items[5].reason == "duplicate"
 
 
 def test_a_copy_that_is_left_out_for_its_quota_says_so_when_nobody_speaks_for_it() -> None:
     items = ranked(*[USER_TURN] * 3, *[CHAT_TURN] * 3, fingerprints=["a", "b", "c", "x", "y", "c"])
     assert served(items, limit=4) == [0, 1, 3, 4]
-    assert [items[2].fate, items[5].fate] == ["quota", "quota"]
+    assert [items[2].reason, items[5].reason] == ["quota", "quota"]
 
 
 def test_both_copies_stand_where_the_better_of_them_ranks() -> None:
     items = ranked(CHAT_TURN, FACT, USER_TURN, fingerprints=["a", "b", "a"])
     assert served(items, limit=1) == [2]
-    assert items[0].fate == "duplicate"
+    assert items[0].reason == "duplicate"
 
 
 def test_a_request_may_do_without_quotas() -> None:
@@ -130,7 +130,7 @@ def test_copies_are_left_out_without_quotas_too() -> None:
 def test_what_was_left_out_says_why() -> None:
     items = ranked(FACT, FACT, USER_TURN, USER_TURN, USER_TURN)
     served(items, limit=3)
-    assert [item.fate for item in items] == ["served", "served", "served", "limit", "quota"]
+    assert [item.reason for item in items] == ["served", "served", "served", "limit", "quota"]
 
 
 @pytest.mark.parametrize(("value", "expected"), [(1.0, [0]), (3.0, [0, 1, 2]), (None, [0, 1, 2, 3, 4]), (0.0, [])])
@@ -156,7 +156,7 @@ def test_whatever_is_ranked_the_promises_hold(
     chosen = serve(items, DEFAULTS, limit=limit, quotas=quotas)
     assert len(chosen) <= limit
     assert len({item.entry.pk for item in chosen}) == len(chosen)
-    assert [item for item in items if item.fate == "served"] == chosen
+    assert [item for item in items if item.reason == "served"] == chosen
     own = {item.entry.fingerprint for item in chosen if item.scope_kind == ScopeKind.USER}
     assert own.isdisjoint(item.entry.fingerprint for item in chosen if item.scope_kind == ScopeKind.CHAT)
     if quotas:

@@ -37,7 +37,7 @@ def ranked(*kinds: tuple[str, str, str, list[int]]) -> list[Ranked]:
 
 def fates(items: list[Ranked], limit: int = 8, *, quotas: bool = True) -> list[str]:
     serve(items, DEFAULTS, limit=limit, quotas=quotas)
-    return [item.fate for item in items]
+    return [item.reason for item in items]
 
 
 def test_a_conversation_of_one_turn_is_told_once() -> None:
@@ -90,15 +90,15 @@ def test_nothing_that_was_said_is_lost_by_it(
     """Every message that would be told with the doubles is told without them."""
     items = ranked(*kinds)
     serve(items, DEFAULTS, limit=limit, quotas=on)
-    told = {origin for item in items if item.fate == "served" for origin in item.entry.origins}
+    told = {origin for item in items if item.reason == "served" for origin in item.entry.origins}
     by_turns = {
         origin
         for item in items
-        if item.fate == "served" and item.entry.type == EntryType.CHAT_TURN
+        if item.reason == "served" and item.entry.type == EntryType.CHAT_TURN
         for origin in item.entry.origins
     }
     for item in items:
-        if item.fate == "served" and item.entry.subtype:
+        if item.reason == "served" and item.entry.subtype:
             assert not by_turns.issuperset(item.entry.origins)
-        if item.fate == "duplicate":
+        if item.reason == "duplicate":
             assert by_turns.issuperset(item.entry.origins) or told.issuperset(item.entry.origins)
