@@ -34,7 +34,7 @@ from datetime import datetime, UTC
 from memories import batches as batch
 from memories.models import Batch
 print("begun", flush=True)
-batch.carry_out(Batch.objects.get(pk=int(sys.argv[1])), now=datetime(2026, 3, 1, 9, 0, tzinfo=UTC))
+batch.apply_batch(Batch.objects.get(pk=int(sys.argv[1])), now=datetime(2026, 3, 1, 9, 0, tzinfo=UTC))
 """
 
 
@@ -121,15 +121,15 @@ def batches(scope: Any, entries: int) -> None:
     before = fingerprint()
     plan = batch.plan_all(scope, Entry.objects.live(), BatchVerb.EXPIRE, name="bench", run="one", actor="b", now=NOW)
     sql("ANALYZE memories_batchchange")
-    print(f"{entries:,} memories: applied in {timed(lambda: batch.carry_out(plan, now=NOW)):.1f} s", end=", ")
+    print(f"{entries:,} memories: applied in {timed(lambda: batch.apply_batch(plan, now=NOW)):.1f} s", end=", ")
     sql("ANALYZE")
     undo = batch.plan_undo(plan, actor="b", now=NOW)
-    took = timed(lambda: batch.carry_out(undo, now=NOW))
+    took = timed(lambda: batch.apply_batch(undo, now=NOW))
     print(f"undone in {took:.1f} s, {'exactly' if fingerprint() == before else 'NOT AS IT WAS'}", end=", ")
     redo = batch.plan_undo(undo, actor="b", now=NOW)
-    print(f"done again in {timed(lambda: batch.carry_out(redo, now=NOW)):.1f} s")
+    print(f"done again in {timed(lambda: batch.apply_batch(redo, now=NOW)):.1f} s")
     last = batch.plan_undo(redo, actor="b", now=NOW)
-    batch.carry_out(last, now=NOW)
+    batch.apply_batch(last, now=NOW)
     if fingerprint() != before:
         sys.exit("what was undone is not as it was")
 

@@ -169,7 +169,7 @@ def approve_all(scope: Any) -> datetime:
 
     later = NOW + timedelta(days=15)
     for one in Batch.objects.filter(scope=scope, state="proposed").order_by("pk"):
-        batches.carry_out(batches.approve(one, actor="user:careless", now=later), now=later)
+        batches.apply_batch(batches.approve(one, actor="user:careless", now=later), now=later)
     return later
 
 
@@ -192,7 +192,7 @@ def adversarial(fake: Any, count: int) -> None:
     print(f"; had somebody approved everything: {live(scope)} left, {recall(scope, facts):.1f}", end="")
     applied = Batch.objects.filter(scope=scope, state="applied", undoes=None, changes__state="applied")
     for done in applied.distinct().order_by("-pk"):
-        batches.carry_out(batches.plan_undo(done, actor="user:ann", now=later), now=later)
+        batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=later), now=later)
     after = recall(scope, facts)
     print(f"; taken back: {live(scope)} left, {after:.1f}")
     if after < before - 0.5:
@@ -230,7 +230,7 @@ def a_week(fake: Any, turns: int) -> None:
         workspace, run = scope.workspace_id, f"{scope.workspace_id}:{night.date()}"
         compression.compress_days(workspace, clock=lambda now=night: now, run=f"compress-days:{run}")
         expiry.expire_due(workspace, now=night, run=f"expire:{run}")
-        capacity.keep_within(workspace, now=night, run=f"capacity:{run}")
+        capacity.enforce_capacity(workspace, now=night, run=f"capacity:{run}")
         day_notes.archive_day(workspace, now=night)
         access_counting.count_served(now=night)
         print(f"week, day {n + 1}: {sizes(scope, Entry, DailyEvent)}")
@@ -277,7 +277,7 @@ def killed(fake: Any, kills: int) -> None:
     fake.seconds = 0.0
     compress_all(scopes[0])
     for done in Batch.objects.filter(scope__in=scopes, state="applied", name="compress"):
-        batches.carry_out(batches.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
+        batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
     if any(live(scope) != whole for scope in scopes):
         sys.exit("what was killed and taken back is not as it was")
     print(f"killed {kills} times with {seen} of {len(scopes)} scopes done, none in between; finished, and taken back")

@@ -237,7 +237,7 @@ def approve_all(memory: Memory, now: Any) -> None:
     from memories.models import Batch
 
     for one in Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk"):
-        batches.carry_out(batches.approve(one, actor="user:careless", now=now), now=now)
+        batches.apply_batch(batches.approve(one, actor="user:careless", now=now), now=now)
     settle(now)
 
 
@@ -247,7 +247,7 @@ def take_back(memory: Memory, now: Any) -> None:
 
     applied = Batch.objects.filter(workspace=memory.workspace, state="applied", undoes=None, changes__state="applied")
     for one in applied.distinct().order_by("-pk"):
-        batches.carry_out(batches.plan_undo(one, actor="user:ann", now=now), now=now)
+        batches.apply_batch(batches.plan_undo(one, actor="user:ann", now=now), now=now)
     settle(now)
 
 

@@ -76,7 +76,7 @@ def purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
 
 def preview_purge(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """Counts, even where it is switched off."""
-    outlived = purging.outlived(workspace_id, now=now).filter(scope__frozen=False)
+    outlived = purging.purgeable(workspace_id, now=now).filter(scope__frozen=False)
     return {"scopes": outlived.values("scope_id").distinct().count(), "entries": outlived.count()}
 
 
@@ -95,7 +95,7 @@ def preview_count_terms(workspace_id: int) -> dict[str, int]:
 
 
 def preview_resume_batches() -> dict[str, int]:
-    return {"batches": batches.waiting().count()}
+    return {"batches": batches.unfinished().count()}
 
 
 def preview_repair_index() -> dict[str, int]:
@@ -157,7 +157,7 @@ JOBS = (
         label=_("archives what has faded and what is too much"),
         behaviour="D1",
         at=time(3, 45),
-        run=capacity.keep_within,
+        run=capacity.enforce_capacity,
         preview=capacity.count_surplus,
     ),
     Job(

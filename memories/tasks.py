@@ -145,7 +145,7 @@ def begin(planned: Batch, *, now: datetime) -> bool:
     A frozen scope raises ScopeFrozen when the batch is small; a large one waits until it thaws.
     """
     if planned.changes.count() <= AT_ONCE:
-        batches.carry_out(planned, now=now)
+        batches.apply_batch(planned, now=now)
         return True
     batches.start(planned)
     transaction.on_commit(partial(async_task, "memories.tasks.carry_out", planned.pk, group="mem:batches"))
@@ -154,7 +154,7 @@ def begin(planned: Batch, *, now: datetime) -> bool:
 
 def _carry_out(planned: Batch) -> None:
     try:
-        batches.carry_out(planned, now=timezone.now())
+        batches.apply_batch(planned, now=timezone.now())
     except PlatformError as problem:  # a frozen scope: tried again every five minutes
         log.warning("batch.waits", batch=str(planned.uid), problem=type(problem).__name__)
 

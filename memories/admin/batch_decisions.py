@@ -138,10 +138,10 @@ def _refuse(request: HttpRequest, batch: Batch) -> str:
 def _replan(request: HttpRequest, batch: Batch) -> str:
     positions = _positions(request)
     if "content" in request.POST and len(positions) == 1:
-        batches.reword(batch, positions[0], request.POST["content"].replace("\r\n", "\n"))
+        batches.edit_step(batch, positions[0], request.POST["content"].replace("\r\n", "\n"))
         messages.success(request, gettext("This row has other words now."))
         return f"{address_of(batch)}#row{positions[0]}"
-    removed = batches.remove(batch, positions)
+    removed = batches.remove_steps(batch, positions)
     said = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
     messages.success(request, said % {"n": removed})
     return address_of(batch)
@@ -196,7 +196,7 @@ def _changed_since(batch: Batch, positions: Collection[int]) -> list[str]:
 
 def _told_standing(batch: Batch) -> str:
     """What an undo leaves in any case, and what to undo first."""
-    standing = batches.standing(batch)
+    standing = batches.undo_blockers(batch)
     if not standing:
         return ""
     text = ngettext(

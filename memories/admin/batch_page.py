@@ -13,8 +13,8 @@ from django.utils.translation import gettext, gettext_lazy, pgettext
 from memories import batches, entries
 from memories.admin.batch_names import name_of
 from memories.admin.row_history import Line, line_of, say
-from memories.batches import Told
-from memories.batches.describe import ATTRIBUTES
+from memories.batches import Description
+from memories.batches.descriptions import ATTRIBUTES
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.entries.history import worded
 from memories.lifecycle import expiry
@@ -54,7 +54,7 @@ COSTS = {
 class Row:
     """A row of a batch, ready to be shown."""
 
-    told: Told
+    told: Description
     verb: Any
     verb_color: str | None
     state: Any
@@ -106,7 +106,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "row_states": row_states(changes),
         "verbs": [(verb, BatchVerb(verb).label) for verb in sorted(batch.counts) if verb in BatchVerb.values],
         "asked": asked,
-        "rows": [_row(batch, told) for told in batches.tell(batch, list(rows.object_list))],
+        "rows": [_row(batch, told) for told in batches.describe(batch, list(rows.object_list))],
         "page": rows,
         "may_decide": batch.state == BatchState.PROPOSED,
         "may_restore": is_expiry(batch),
@@ -134,7 +134,7 @@ def is_final(batch: Batch) -> bool:
 
 def held(batch: Batch) -> list[str]:
     """Why the safety limit holds it, in plain words."""
-    return batches.in_words(batch)
+    return batches.approval_reasons(batch)
 
 
 def said_counts(batch: Batch) -> str:
@@ -152,7 +152,7 @@ def address_of(batch: Batch, what: str = "change") -> str:
     return reverse(f"admin:memories_batch_{what}", args=[batch.pk])
 
 
-def _row(batch: Batch, told: Told) -> Row:
+def _row(batch: Batch, told: Description) -> Row:
     change = told.change
     verb, state = BatchVerb(change.verb), ChangeState(change.state)
     is_open = batch.state == BatchState.PROPOSED and state == ChangeState.PLANNED
@@ -170,7 +170,7 @@ def _row(batch: Batch, told: Told) -> Row:
     )
 
 
-def _wording(told: Told) -> list[tuple[str, str]] | None:
+def _wording(told: Description) -> list[tuple[str, str]] | None:
     """How the words change; what is made of others is compared with what these said."""
     if told.after is None:
         return None
@@ -193,7 +193,7 @@ _MARKS = {
 }
 
 
-def _term(told: Told) -> list[Line]:
+def _term(told: Description) -> list[Line]:
     """Of a restored entry for how long; of one that is put back whether over what others changed."""
     seconds = told.change.draft.get("term_seconds")
     if told.change.verb == BatchVerb.RESTORE and seconds is not None:

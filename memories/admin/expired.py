@@ -21,7 +21,7 @@ from memories.tasks import AT_ONCE
 
 def last_night(request: HttpRequest, now: datetime) -> QuerySet[Batch]:
     """What the job did in the last day, in the workspaces of this person."""
-    batches, seen = expiry.runs(since=now - expiry.NIGHT), workspaces_of(request)
+    batches, seen = expiry.expiry_batches(since=now - expiry.NIGHT), workspaces_of(request)
     return batches if seen is None else batches.filter(workspace_id__in=seen)
 
 
@@ -41,7 +41,7 @@ class RestoresExpired:
         return self._restore(request, batches, reverse("admin:memories_batch_changelist"))
 
     def _restore(self, request: HttpRequest, batches: list[Batch], back: str) -> HttpResponse:
-        found = expiry.taken_out(batches)
+        found = expiry.expired_by(batches)
         count, form = found.count(), form_of(request, TermForm)
         if not count:
             messages.info(request, gettext("Everything the job took out is in use again, or people took it out since."))

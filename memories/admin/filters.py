@@ -46,7 +46,7 @@ class DueFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         now, asked = timezone.now(), str(self.value())
         if asked == self.LAST_NIGHT:
-            return queryset.filter(pk__in=expiry.taken_out(last_night(request, now)).values("pk"))
+            return queryset.filter(pk__in=expiry.expired_by(last_night(request, now)).values("pk"))
         return queryset.filter(expiry.due(asked, now, Policy.objects.over)) if asked in Due.values else queryset
 
 

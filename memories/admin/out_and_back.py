@@ -109,7 +109,7 @@ class OutAndBack(Together):
         if is_answer(request) and form.is_valid():
             reason, going = form.cleaned_data["reason"], [*entries, *_along(form, copies)]
             done = bulk_actions.expire_chosen(going, now=timezone.now(), actor=actor_of(request), reason=reason)
-            said = ngettext("%(n)d entry is out of use.", "%(n)d entries are out of use.", done.done)
+            said = ngettext("%(n)d entry is out of use.", "%(n)d entries are out of use.", done.changed)
             return self._report(request, done, said, entries)
         title = ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)}
         text = gettext(
@@ -131,7 +131,7 @@ class OutAndBack(Together):
                 actor=actor_of(request),
                 reason=form.cleaned_data["reason"],
             )
-            said = ngettext("%(n)d entry is in use again.", "%(n)d entries are in use again.", done.done)
+            said = ngettext("%(n)d entry is in use again.", "%(n)d entries are in use again.", done.changed)
             return self._report(request, done, said, entries)
         title = ngettext("Restore %(n)d entry", "Restore %(n)d entries", len(entries)) % {"n": len(entries)}
         text = gettext("It can be recalled again at once, and its time begins anew.")
@@ -151,7 +151,7 @@ class OutAndBack(Together):
         )
 
     def _report(
-        self, request: HttpRequest, done: bulk_actions.Curated, said: str, entries: list[Entry]
+        self, request: HttpRequest, done: bulk_actions.BulkResult, said: str, entries: list[Entry]
     ) -> HttpResponse:
         report(request, done, said)
         return HttpResponseRedirect(self._back(request, entries))

@@ -26,7 +26,7 @@ from memories.admin.confirmations import Question, ReasonForm, ask, chosen, is_a
 from memories.admin.wall import actor_of
 from memories.admin.way_back import way_back
 from memories.batches import bulk_actions
-from memories.batches.bulk_actions import Curated, Wish
+from memories.batches.bulk_actions import BulkAction, BulkResult
 from memories.choices import Category
 from memories.conf import conf
 from memories.models import Batch, Entry
@@ -48,7 +48,7 @@ class WishForm(ReasonForm):
         widget=UnfoldBooleanSwitchWidget,
     )
 
-    def wish(self, entries: list[Entry]) -> Wish:
+    def wish(self, entries: list[Entry]) -> BulkAction:
         raise NotImplementedError
 
 
@@ -57,7 +57,7 @@ class PinForm(WishForm):
 
     pinned = True
 
-    def wish(self, entries: list[Entry]) -> Wish:
+    def wish(self, entries: list[Entry]) -> BulkAction:
         return bulk_actions.changing({"pinned": self.pinned})
 
 
@@ -89,7 +89,7 @@ class FileForm(WishForm):
             raise forms.ValidationError(_("There is nothing to change."))
         return data
 
-    def wish(self, entries: list[Entry]) -> Wish:
+    def wish(self, entries: list[Entry]) -> BulkAction:
         category, project = self.cleaned_data["category"], self.cleaned_data["project"]
         columns = {"category": "" if category == NO_CATEGORY else category} if category else {}
         return bulk_actions.changing(columns | ({"project": project} if project else {}))
@@ -114,7 +114,7 @@ class MergeForm(WishForm):
         stays.initial = str(entries[0].pk)
         self.fields["content"].max_length = conf.CONTENT_MAX_CHARS  # type: ignore[attr-defined]
 
-    def wish(self, entries: list[Entry]) -> Wish:
+    def wish(self, entries: list[Entry]) -> BulkAction:
         into = next(entry for entry in entries if str(entry.pk) == self.cleaned_data["stays"])
         return bulk_actions.merging(into, self.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
 
@@ -198,12 +198,12 @@ def _do(request: HttpRequest, entries: list[Entry], form: WishForm) -> HttpRespo
     who = {"now": timezone.now(), "actor": actor_of(request), "reason": reason}
     if form.cleaned_data["plan_only"]:
         return _plan(request, bulk_actions.plan_for_each_scope(entries, wish, **who))
-    done = bulk_actions.curate(entries, wish, **who)
-    report(request, done, ngettext("%(n)d entry was changed.", "%(n)d entries were changed.", done.done))
+    done = bulk_actions.apply_action(entries, wish, **who)
+    report(request, done, ngettext("%(n)d entry was changed.", "%(n)d entries were changed.", done.changed))
     return HttpResponseRedirect(way_back(request, reverse(LIST)))
 
 
-def _plan(request: HttpRequest, planned: Curated) -> HttpResponse:
+def _plan(request: HttpRequest, planned: BulkResult) -> HttpResponse:
     """One plan is opened; of several the list of those that wait."""
     for scope, why in planned.refused:
         messages.error(request, f"{scope}: {why}")
@@ -213,17 +213,17 @@ def _plan(request: HttpRequest, planned: Curated) -> HttpResponse:
     return HttpResponseRedirect(waiting if planned.batches else way_back(request, reverse(LIST)))
 
 
-def report(request: HttpRequest, done: Curated, said: str) -> None:
+def report(request: HttpRequest, done: BulkResult, said: str) -> None:
     """What became of it, with the way to its batches: undo is two clicks away."""
-    if done.done:
-        messages.success(request, format_html("{} {}", said % {"n": done.done}, _links(done.batches)))
-    if done.left:
+    if done.changed:
+        messages.success(request, format_html("{} {}", said % {"n": done.changed}, _links(done.batches)))
+    if done.skipped:
         left = ngettext(
             "%(n)d was so already, or was changed meanwhile.",
             "%(n)d were so already, or were changed meanwhile.",
-            done.left,
+            done.skipped,
         )
-        messages.info(request, left % {"n": done.left})
+        messages.info(request, left % {"n": done.skipped})
     for scope, why in done.refused:
         messages.error(request, f"{scope}: {why}")
 

@@ -125,8 +125,8 @@ class RowView(Call):
         if not rows.exists():
             raise NotFound
         if "content" in asked.validated_data:
-            batches.reword(found, position, asked.validated_data["content"])
+            batches.edit_step(found, position, asked.validated_data["content"])
         else:
-            batches.remove(found, [position])
-        (row,) = batches.tell(found, list(rows))
+            batches.remove_steps(found, [position])
+        (row,) = batches.describe(found, list(rows))
         return Response(row_json(row, key_of(request)))

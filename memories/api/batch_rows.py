@@ -4,7 +4,7 @@ from typing import Any
 
 from memories import batches
 from memories.api.scopes import reached
-from memories.batches import Told
+from memories.batches import Description
 from memories.choices import BatchVerb
 from memories.entries import history
 from memories.models import Batch, BotKey
@@ -26,7 +26,7 @@ def batch_json(one: Batch) -> dict[str, Any]:
                 "figures": {name: value for name, value in held.items() if name != "code"},
                 "text": text,
             }
-            for held, text in zip(one.held_because, batches.in_words(one), strict=True)
+            for held, text in zip(one.held_because, batches.approval_reasons(one), strict=True)
         ],
         "decided_by": one.decided_by,
         "counts": one.counts,
@@ -38,7 +38,7 @@ def batch_json(one: Batch) -> dict[str, Any]:
     }
 
 
-def row_json(row: Told, key: BotKey | None = None) -> dict[str, Any]:
+def row_json(row: Description, key: BotKey | None = None) -> dict[str, Any]:
     """One row of a batch as the holder of a key sees it, or as the operator at the terminal does."""
     change = row.change
     is_written = change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL)
@@ -50,7 +50,7 @@ def row_json(row: Told, key: BotKey | None = None) -> dict[str, Any]:
         "expected_version": change.expected_version,
         "state": change.state,
         "note": row.note[0] if row.note else None,
-        "note_details": {"text": row.note[1], "batches": batches.named_by(change)} if row.note else None,
+        "note_details": {"text": row.note[1], "batches": batches.blocking_batches(change)} if row.note else None,
         "draft": _draft(change.draft, key) if is_written else None,
         "content": row.before,
         "diff": _diff(row),
@@ -66,7 +66,7 @@ def _draft(draft: dict[str, Any], key: BotKey | None) -> dict[str, Any]:
     return draft | {"chats": reached(key, draft["chats"])} if key and draft.get("chats") else draft
 
 
-def _diff(row: Told) -> list[tuple[str, str]] | None:
+def _diff(row: Description) -> list[tuple[str, str]] | None:
     """How the words change; of what is made of others, against what these said."""
     before = row.before
     if before is None:

@@ -21,7 +21,7 @@ from memories.api.clock import check_ahead, now_of
 from memories.api.idempotency import repeatable
 from memories.api.scopes import scope_for, visible_scopes
 from memories.batches import bulk_actions
-from memories.batches.bulk_actions import MOST, Wish
+from memories.batches.bulk_actions import MOST, BulkAction
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Permission
 from memories.exceptions import BatchNotFound, EntryNotFound
 from memories.models import Batch, BatchChange, BotKey, Entry, Scope
@@ -163,7 +163,7 @@ def shown(
     rows = list(changes.order_by("position").select_related("entry", "event")[: limit + 1])
     page = rows[:limit]
     following = str(page[-1].position) if len(rows) > limit else None
-    listed = pages.answer(request, [row_json(row, key) for row in batches.tell(found, page)], following)
+    listed = pages.answer(request, [row_json(row, key) for row in batches.describe(found, page)], following)
     undone_by = [str(undo) for undo in found.undone_by.order_by("pk").values_list("uid", flat=True)]
     return Response({**batch_json(found), "undone_by": undone_by, "changes": listed.data}, status=status)
 
@@ -176,7 +176,7 @@ def _entries(scope: Scope, uids: Sequence[UUID]) -> list[Entry]:
     return [found[uid] for uid in dict.fromkeys(uids)]
 
 
-def _wish(scope: Scope, data: dict[str, Any]) -> Wish:
+def _wish(scope: Scope, data: dict[str, Any]) -> BulkAction:
     match data["verb"]:
         case BatchVerb.EXPIRE:
             return bulk_actions.expiring()

@@ -3,40 +3,40 @@
 plan → (fuse) → proposed → applying → applied → undone, or refused. One batch a run and scope.
 """
 
-from memories.batches.apply import CHUNK, carry_out, dealt_with, resume, start, waiting
-from memories.batches.approval import approve, refuse, remove, reword
-from memories.batches.describe import Told, named_by, note_of, tell
+from memories.batches.apply import CHUNK, apply_batch, progress, resume, start, unfinished
+from memories.batches.approval import approve, edit_step, refuse, remove_steps
+from memories.batches.descriptions import Description, blocking_batches, describe, note_of
 from memories.batches.planning import Step, plan, plan_all
-from memories.batches.proposals import hold, of_run, open_proposals, overtake, part_of
-from memories.batches.safety_limit import in_words
-from memories.batches.undo import changed_since, events_changed_since, plan_undo, standing
+from memories.batches.proposals import of_run_and_parts, open_proposals, require_approval, run_part, supersede_proposals
+from memories.batches.safety_limit import approval_reasons
+from memories.batches.undo import changed_since, events_changed_since, plan_undo, undo_blockers
 
 __all__ = [
     "CHUNK",
     "Step",
-    "Told",
+    "Description",
     "approve",
-    "carry_out",
+    "apply_batch",
     "changed_since",
-    "dealt_with",
+    "progress",
     "events_changed_since",
-    "hold",
-    "in_words",
-    "named_by",
+    "require_approval",
+    "approval_reasons",
+    "blocking_batches",
     "note_of",
-    "of_run",
+    "of_run_and_parts",
     "open_proposals",
-    "overtake",
-    "part_of",
+    "supersede_proposals",
+    "run_part",
     "plan",
     "plan_all",
     "plan_undo",
     "refuse",
-    "remove",
+    "remove_steps",
     "resume",
-    "reword",
-    "standing",
+    "edit_step",
+    "undo_blockers",
     "start",
-    "tell",
-    "waiting",
+    "describe",
+    "unfinished",
 ]

@@ -26,18 +26,18 @@ log = structlog.get_logger(__name__)
 CHUNK = 500
 
 
-def carry_out(batch: Batch, *, now: datetime, report: Callable[[int], None] | None = None) -> Batch:
+def apply_batch(batch: Batch, *, now: datetime, report: Callable[[int], None] | None = None) -> Batch:
     """Apply what a batch plans, unless the safety limit holds it; it goes on where it was left. Raises ScopeFrozen.
 
     Rows whose entry was changed since the plan was made are left alone, and say so. `report` is told after every
     transaction how many rows this call has dealt with.
     """
     start(batch)
-    dealt_with = 0
-    while rows := _carry_on(batch, now):
-        dealt_with += rows
+    applied = 0
+    while rows := _apply_next(batch, now):
+        applied += rows
         if report:
-            report(dealt_with)
+            report(applied)
     batch.refresh_from_db()
     return batch
 
@@ -49,14 +49,14 @@ def start(batch: Batch) -> None:
         batch.state = BatchState.APPLYING
 
 
-def dealt_with(batch: Batch) -> int:
+def progress(batch: Batch) -> int:
     """How many rows other processes have dealt with already, of a batch one goes on with."""
     if batch.state != BatchState.APPLYING:
         return 0
     return BatchChange.objects.filter(batch=batch).exclude(state=ChangeState.PLANNED).count()
 
 
-def waiting() -> QuerySet[Batch]:
+def unfinished() -> QuerySet[Batch]:
     """Batches some process began to apply and did not end."""
     return Batch.objects.filter(state=BatchState.APPLYING).order_by("pk")
 
@@ -64,9 +64,9 @@ def waiting() -> QuerySet[Batch]:
 def resume(*, now: datetime) -> dict[str, int]:
     """Carry on with what other processes left behind when they died; how many batches."""
     resumed = failed = 0
-    for batch in waiting():
+    for batch in unfinished():
         try:
-            carry_out(batch, now=now)
+            apply_batch(batch, now=now)
             resumed += 1
         except PlatformError as problem:  # a frozen scope: its batch waits until it thaws
             failed += 1
@@ -74,7 +74,7 @@ def resume(*, now: datetime) -> dict[str, int]:
     return {"resumed": resumed, "waiting": failed}
 
 
-def _carry_on(batch: Batch, now: datetime) -> int:
+def _apply_next(batch: Batch, now: datetime) -> int:
     """Apply the next rows, or close the batch when there are none; how many."""
     with transaction.atomic():
         held = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)

@@ -37,7 +37,7 @@ def _decide(batch: Batch, state: BatchState, **columns: Any) -> None:
     batch.refresh_from_db()
 
 
-def remove(batch: Batch, positions: Iterable[int]) -> int:
+def remove_steps(batch: Batch, positions: Iterable[int]) -> int:
     """Take rows out of a plan, with those that rest on them; how many. Raises BatchSettled."""
     with _open_plan(batch) as changes:
         wanted = set(positions)
@@ -49,7 +49,7 @@ def remove(batch: Batch, positions: Iterable[int]) -> int:
     return removed
 
 
-def reword(batch: Batch, position: int, content: str) -> BatchChange:
+def edit_step(batch: Batch, position: int, content: str) -> BatchChange:
     """Have a row of the plan create, or change its entry to, other words. Raises BatchSettled or InvalidDraft."""
     with _open_plan(batch) as changes:
         change = changes.filter(position=position).first()

@@ -134,7 +134,7 @@ def _write_all(batch: Batch, chosen: EntryQuerySet, verb: BatchVerb, draft: Mapp
 def _settle(batch: Batch, *, judged: bool, summed: bool = True, unreadable: str = "") -> None:
     batch.is_summed = judged and summed
     batch.counts = counts_of(batch)
-    batch.held_because = safety_limit.reasons(batch, unreadable=unreadable) if judged or unreadable else []
+    batch.held_because = safety_limit.violations(batch, unreadable=unreadable) if judged or unreadable else []
     batch.save(update_fields=["counts", "held_because", "is_summed"])
 
 

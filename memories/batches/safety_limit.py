@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from memories.batches import retirement
+from memories.batches import retirements
 from memories.choices import Held
 from memories.conf import conf
 from memories.models import Batch, BatchChange, Entry
 
 
-def reasons(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
+def violations(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
     """Why a batch may not be applied without a person; empty when nothing speaks against it."""
     found: list[dict[str, Any]] = []
     if unreadable:
@@ -19,21 +19,23 @@ def reasons(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
     return found + _too_many(batch)
 
 
-def in_words(batch: Batch) -> list[str]:
+def approval_reasons(batch: Batch) -> list[str]:
     """The reasons in plain words, in the reader's language."""
     return [str(Held(reason["code"]).label) % reason for reason in batch.held_because]
 
 
 def _too_many(batch: Batch) -> list[dict[str, Any]]:
     """Whether it retires too much of what the scope holds of these types: at once, or with what machines did lately."""
-    kinds = retirement.types(batch)
-    retired = retirement.planned(batch) if kinds else 0
+    kinds = retirements.retired_types(batch)
+    retired = retirements.count_planned(batch) if kinds else 0
     if not retired:
         return []
     live = _live(batch, kinds)
     if _is_above(retired, live, conf.SAFETY_LIMIT_SHARE):
         return [{"code": Held.SHARE, "retired": retired, "live": live, "percent": round(conf.SAFETY_LIMIT_SHARE * 100)}]
-    before = retirement.lately(batch, kinds, batch.created_at - conf.SAFETY_LIMIT_WINDOW) if batch.is_summed else 0
+    before = (
+        retirements.count_recent(batch, kinds, batch.created_at - conf.SAFETY_LIMIT_WINDOW) if batch.is_summed else 0
+    )
     if not before or not _is_above(retired + before, live + before, conf.SAFETY_LIMIT_WINDOW_SHARE):
         return []
     figures = {

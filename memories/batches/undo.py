@@ -91,7 +91,7 @@ def events_changed_since(batch: Batch) -> list[int]:
     return sorted(daily_events.changed_since(_lasts(batch, _EVENTS)))
 
 
-def standing(batch: Batch) -> dict[int, str]:
+def undo_blockers(batch: Batch) -> dict[int, str]:
     """Entries of an applied batch that have taken the place of others since, and by which batches, to undo first."""
     return {} if batch.scope is None else entries.needed_replacements(batch.scope, _still_applied(batch), of=batch.pk)
 

@@ -39,7 +39,7 @@ PASSING = ((Category.TEMP, Category.DEBUG), (Category.EVENT, Category.CONVERSATI
 _DAYS = 5_000.0
 
 
-def keep_within(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+def enforce_capacity(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     """Archive what has faded, then what is too much; how many facts in how many scopes, and how many wait."""
     counts: Counter[str] = Counter(scopes=0, faded=0, crowded_out=0, held=0, above_aim=0)
     for scope in _scopes(workspace_id):
@@ -93,14 +93,14 @@ def _faded(scope: Scope, now: datetime) -> EntryQuerySet:
 
 def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, run: str) -> dict[str, int]:
     """A batch that passes the safety limit; while one like it waits for a person, no other is made."""
-    run = batches.part_of(run, name)
+    run = batches.run_part(run, name)
     begun = Batch.objects.filter(run=run, scope=scope).exists()
     if not begun and (batches.open_proposals(scope, name) or not chosen.exists()):
         return {}
     plan = batches.plan_all(
         scope, chosen, BatchVerb.ARCHIVE, name=name, run=run, actor=ACTOR, now=now, judged=True, summed=False
     )  # what passes, passes every month; and no more of the rest than is too much
-    done = batches.carry_out(plan, now=now)
+    done = batches.apply_batch(plan, now=now)
     if done.state == BatchState.PROPOSED:
         return {"held": 1}
     return {"faded" if name == FADED else "crowded_out": done.counts.get(BatchVerb.ARCHIVE, 0)}
@@ -145,10 +145,10 @@ def _propose(scope: Scope, surplus: int, held: int, *, now: datetime, run: str) 
             chosen,
             BatchVerb.ARCHIVE,
             name=REST,
-            run=batches.part_of(run, REST),
+            run=batches.run_part(run, REST),
             actor=ACTOR,
             now=now,
             judged=True,
         )
-        batches.hold(plan, Held.CROWDED, facts=held, most=conf.FACTS_MOST)
+        batches.require_approval(plan, Held.CROWDED, facts=held, most=conf.FACTS_MOST)
     return {"proposed": 1}

@@ -21,7 +21,7 @@ from memories.models.state import LIVE
 JOB = "expire"
 ACTOR = f"job:{JOB}"
 #: Its batches, whoever had it run; those of people who expire what they chose have runs of another name.
-OF_THE_JOB = Q(name=JOB, run__startswith=f"{JOB}:", undoes=None)
+JOB_BATCHES = Q(name=JOB, run__startswith=f"{JOB}:", undoes=None)
 #: What ends within so much is due soon.
 SOON = timedelta(days=7)
 #: The last night, wherever that was.
@@ -89,16 +89,16 @@ def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQue
 
 
 def is_of_the_job(done: Batch) -> bool:
-    return Batch.objects.filter(OF_THE_JOB, pk=done.pk).exists()
+    return Batch.objects.filter(JOB_BATCHES, pk=done.pk).exists()
 
 
-def runs(*, since: datetime, until: datetime | None = None) -> QuerySet[Batch]:
+def expiry_batches(*, since: datetime, until: datetime | None = None) -> QuerySet[Batch]:
     """The batches in which the job took something out of use in this time, newest first."""
-    batches = Batch.objects.filter(OF_THE_JOB, state=BatchState.APPLIED, created_at__gte=since)
+    batches = Batch.objects.filter(JOB_BATCHES, state=BatchState.APPLIED, created_at__gte=since)
     return (batches if until is None else batches.filter(created_at__lt=until)).order_by("-created_at", "-pk")
 
 
-def taken_out(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
+def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
     """What these batches took out and is out still; not what people have taken out themselves since."""
     changes = BatchChange.objects.filter(batch__in=batches, verb=BatchVerb.EXPIRE, state=ChangeState.APPLIED)
     by_people = Suppression.objects.filter(entry=OuterRef("pk"), workspace_id=OuterRef("workspace_id"))
@@ -118,7 +118,7 @@ def plan_restore(
             by_scope[done.scope_id].append(done)
     run, draft = f"restore:{uuid4()}", {"term_seconds": None if term is None else term.total_seconds()}
     for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk"):
-        chosen = taken_out(by_scope[scope.pk])
+        chosen = expired_by(by_scope[scope.pk])
         if chosen.exists():
             yield batch.plan_all(
                 scope, chosen, BatchVerb.RESTORE, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, draft=draft,
@@ -143,12 +143,12 @@ def restore_all(
 
 
 def _carry_out(plan: Batch, verb: BatchVerb, counts: dict[str, int], now: datetime, report: Report | None) -> None:
-    begun = counts["entries"] + batch.dealt_with(plan)
+    begun = counts["entries"] + batch.progress(plan)
 
     def tell(done: int) -> None:
         if report:
             report({**counts, "entries": begun + done})
 
-    applied = batch.carry_out(plan, now=now, report=tell)
+    applied = batch.apply_batch(plan, now=now, report=tell)
     counts["scopes"] += 1
     counts["entries"] += applied.counts.get(verb, 0)

@@ -25,7 +25,7 @@ def propose(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     return {"scopes": len(entries), "entries": sum(entries)}
 
 
-def outlived(workspace_id: int, *, now: datetime) -> EntryQuerySet:
+def purgeable(workspace_id: int, *, now: datetime) -> EntryQuerySet:
     """What expired before the grace began; neither what is pinned nor what people took out, which stays out by it."""
     by_people = Suppression.objects.filter(entry=OuterRef("pk"), workspace_id=workspace_id)
     expired = Entry.objects.expired().filter(workspace_id=workspace_id, pinned=False)
@@ -33,7 +33,7 @@ def outlived(workspace_id: int, *, now: datetime) -> EntryQuerySet:
 
 
 def _plans(workspace_id: int, now: datetime, run: str) -> Iterator[Batch]:
-    entries = outlived(workspace_id, now=now)
+    entries = purgeable(workspace_id, now=now)
     scopes = entries.filter(scope__frozen=False).order_by("scope_id").values_list("scope_id", flat=True).distinct()
     for scope in Scope.objects.filter(pk__in=list(scopes)).order_by("pk"):
         with transaction.atomic():
@@ -42,5 +42,5 @@ def _plans(workspace_id: int, now: datetime, run: str) -> Iterator[Batch]:
                 for older in batches.open_proposals(scope, JOB):
                     if older.pk != planned.pk:
                         batches.refuse(older, actor=ACTOR, now=now)
-                batches.hold(planned, Held.PURGE, purged=planned.counts.get(BatchVerb.PURGE, 0))
+                batches.require_approval(planned, Held.PURGE, purged=planned.counts.get(BatchVerb.PURGE, 0))
         yield planned

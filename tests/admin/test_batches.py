@@ -59,7 +59,7 @@ def held(mine: House, entries: list[Entry]) -> Batch:
 
 @pytest.fixture
 def applied(entries: list[Entry]) -> Batch:
-    return batches.carry_out(expiring(entries, "r"), now=timezone.now())
+    return batches.apply_batch(expiring(entries, "r"), now=timezone.now())
 
 
 # reading
@@ -78,8 +78,8 @@ def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Clien
 
 def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:
     many = [remember(mine.scope, f"thing number {n} is in drawer {n}") for n in range(60)]
-    batches.carry_out(expiring(many[:1], "first"), now=timezone.now())
-    done = batches.carry_out(expiring(many, "second"), now=timezone.now())
+    batches.apply_batch(expiring(many[:1], "first"), now=timezone.now())
+    done = batches.apply_batch(expiring(many, "second"), now=timezone.now())
     shown = alice.get(page_of(done))
     assert len(shown.context["rows"]) == 50 and "1–50 of 60" in shown.content.decode()
     assert len(alice.get(page_of(done), {"page": "2"}).context["rows"]) == 10
@@ -91,12 +91,12 @@ def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:
 def test_a_page_costs_the_same_for_more_rows(alice: Client, mine: House, entries: list[Entry]) -> None:
     costs = []
     for run, some in (("few", entries[:2]), ("many", entries)):
-        done = batches.carry_out(expiring(some, run), now=timezone.now())
+        done = batches.apply_batch(expiring(some, run), now=timezone.now())
         alice.get(page_of(done))
         with CaptureQueriesContext(connection) as queries:
             assert alice.get(page_of(done)).status_code == 200
         costs.append(len(queries))
-        batches.carry_out(batches.plan_undo(done, actor="t", now=timezone.now()), now=timezone.now())
+        batches.apply_batch(batches.plan_undo(done, actor="t", now=timezone.now()), now=timezone.now())
         for entry in entries:
             entry.refresh_from_db()
     assert costs[0] == costs[1]
@@ -229,7 +229,7 @@ def test_memories_of_two_scopes_are_never_merged(alice: Client, mine: House, ent
     across = [entries[0], remember(other, "of another")]
     shown = alice.post(reverse(LIST), ticked("merge_chosen", across) | WHY, follow=True).content.decode()
     assert "never cross from one to another" in shown
-    gone = batches.carry_out(expiring(entries[:2], "gone"), now=timezone.now())
+    gone = batches.apply_batch(expiring(entries[:2], "gone"), now=timezone.now())
     assert gone.counts == {"expire": 2}
     shown = alice.post(reverse(LIST), ticked("merge_chosen", entries[:2]) | WHY, follow=True).content.decode()
     assert "Only entries that are in use can be merged." in shown

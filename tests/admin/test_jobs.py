@@ -59,7 +59,7 @@ def test_a_run_shows_the_batches_of_all_of_its_parts_and_no_others(alice: Client
     alice.post(run_page("capacity", mine.workspace), {"confirmed": "yes"})
     run = JobRun.objects.get(job="capacity")
     name = f"capacity:{mine.workspace.pk}:{run.asked}"
-    names = [name, batches.part_of(name, "faded"), batches.part_of(name, "x" * 40), f"{name}0:faded"]
+    names = [name, batches.run_part(name, "faded"), batches.run_part(name, "x" * 40), f"{name}0:faded"]
     drop = [Step(verb=BatchVerb.ARCHIVE, entry_id=mine.entry.pk, version=mine.entry.version)]
     made = [
         batches.plan(mine.scope, drop, name="capacity", run=each, actor="job", now=NOW, judged=True) for each in names

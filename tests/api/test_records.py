@@ -104,7 +104,7 @@ def test_of_what_was_removed_for_good_the_words_are_gone(api: Api, entry: Entry,
     plan = batches.plan_all(
         entry.scope, Entry.objects.expired(), BatchVerb.PURGE, name="purge", run="r", actor="test", now=now
     )
-    batches.carry_out(batches.approve(plan, actor="test", now=now), now=now)
+    batches.apply_batch(batches.approve(plan, actor="test", now=now), now=now)
     memory = told(api, recall)
     assert (memory["id"], memory["content"], memory["withheld"]) == (None, None, "gone")
     assert RecallTrace.objects.get(uid=recall).verdict  # a figure, and no words

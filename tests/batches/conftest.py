@@ -41,11 +41,11 @@ def planned(scope: Scope, steps: Iterable[Step], run: str = "test:1", **kwargs: 
 
 
 def applied(scope: Scope, steps: Iterable[Step], run: str = "test:1", **kwargs: Any) -> Batch:
-    return batches.carry_out(planned(scope, steps, run, **kwargs), now=LATER)
+    return batches.apply_batch(planned(scope, steps, run, **kwargs), now=LATER)
 
 
 def undone(done: Batch, **kwargs: Any) -> Batch:
-    return batches.carry_out(batches.plan_undo(done, actor="user:ann", now=LATER, **kwargs), now=LATER)
+    return batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=LATER, **kwargs), now=LATER)
 
 
 def states(done: Batch) -> list[tuple[str, str, str]]:

@@ -81,7 +81,7 @@ def test_rows_changed_since_the_plan_are_left_alone_and_say_so(scope: Scope) -> 
     plan = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in (one, two, three)])
     store.update(one, Edit(columns={"content": "the port of staging is 8081"}), now=NOW, actor="user:ann")
     store.expire(two, now=NOW, actor="user:ann")
-    done = batches.carry_out(plan, now=LATER)
+    done = batches.apply_batch(plan, now=LATER)
     assert states(done) == [("expire", "left", "changed"), ("expire", "left", "changed"), ("expire", "applied", "")]
     assert live(scope) == {"the port of staging is 8081"}
     assert done.counts == {"expire": 1}
@@ -140,7 +140,7 @@ def test_a_killed_run_goes_on_where_it_was_left(scope: Scope, monkeypatch: pytes
 
     with monkeypatch.context() as crash, pytest.raises(ConnectionAbortedError):
         crash.setattr(store, "expire_many", until_killed)
-        batches.carry_out(plan, now=LATER)
+        batches.apply_batch(plan, now=LATER)
     plan.refresh_from_db()
     assert plan.state == BatchState.APPLYING and len(live(scope)) == 3
     assert batches.resume(now=LATER) == {"resumed": 1, "waiting": 0}
@@ -175,17 +175,17 @@ def test_a_proposed_batch_can_be_edited_row_by_row(scope: Scope) -> None:
         step(BatchVerb.CHANGE, two, columns={"topic": "cats"}),
     ]
     plan = planned(scope, steps)
-    batches.reword(plan, 3, "我家的猫叫米饭")
+    batches.edit_step(plan, 3, "我家的猫叫米饭")
     with pytest.raises(InvalidDraft):
-        batches.reword(plan, 2, "no words here")
+        batches.edit_step(plan, 2, "no words here")
     with pytest.raises(InvalidDraft):
-        batches.reword(plan, 1, "  ")
-    assert batches.remove(plan, [1]) == 2  # what would be merged into it stays, too
-    done = batches.carry_out(plan, now=LATER)
+        batches.edit_step(plan, 1, "  ")
+    assert batches.remove_steps(plan, [1]) == 2  # what would be merged into it stays, too
+    done = batches.apply_batch(plan, now=LATER)
     assert states(done) == [("create", "left", "removed"), ("merge", "left", "removed"), ("change", "applied", "")]
     assert live(scope) == {SUBJECTS[0], "我家的猫叫米饭"}
     with pytest.raises(BatchSettled):
-        batches.reword(plan, 3, "too late")
+        batches.edit_step(plan, 3, "too late")
 
 
 def test_many_alike_changes_cost_few_queries(scope: Scope, django_assert_max_num_queries: Any) -> None:
@@ -194,5 +194,5 @@ def test_many_alike_changes_cost_few_queries(scope: Scope, django_assert_max_num
     steps = [step(BatchVerb.CHANGE, entry, columns={"category": "event"}) for entry in entries]
     plan = planned(scope, steps)
     with django_assert_max_num_queries(40):
-        batches.carry_out(plan, now=LATER)
+        batches.apply_batch(plan, now=LATER)
     assert Entry.objects.filter(category="event").count() == 200

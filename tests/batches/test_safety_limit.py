@@ -27,7 +27,7 @@ def judged(scope: Scope, verb: BatchVerb, entries: list[Entry], **draft: object)
 @pytest.mark.parametrize("verb", [BatchVerb.EXPIRE, BatchVerb.ARCHIVE])
 def test_more_than_a_fifth_of_a_scope_is_held(scope: Scope, verb: BatchVerb) -> None:
     entries = crowd(scope)
-    plan = batches.carry_out(judged(scope, verb, entries[:13]), now=LATER)
+    plan = batches.apply_batch(judged(scope, verb, entries[:13]), now=LATER)
     assert plan.state == BatchState.PROPOSED
     assert plan.held_because == [{"code": "share", "retired": 13, "live": 60, "percent": 20}]
     assert len(live(scope)) == 60
@@ -36,7 +36,7 @@ def test_more_than_a_fifth_of_a_scope_is_held(scope: Scope, verb: BatchVerb) -> 
 @pytest.mark.parametrize(("size", "retired"), [(60, 12), (20, 10)])
 def test_a_fifth_or_ten_memories_are_not(scope: Scope, size: int, retired: int) -> None:
     entries = crowd(scope, size)
-    plan = batches.carry_out(judged(scope, BatchVerb.ARCHIVE, entries[:retired]), now=LATER)
+    plan = batches.apply_batch(judged(scope, BatchVerb.ARCHIVE, entries[:retired]), now=LATER)
     assert plan.state == BatchState.APPLIED and len(live(scope)) == size - retired
 
 
@@ -49,7 +49,7 @@ def test_what_is_merged_is_not_retired_for_a_live_row_names_it(scope: Scope) -> 
 def test_what_a_live_row_names_as_its_source_may_go(scope: Scope) -> None:
     entries = crowd(scope)
     merged = planned(scope, [step(BatchVerb.MERGE, e, into={"entry": entries[0].pk}) for e in entries[1:31]], "one")
-    batches.carry_out(merged, now=LATER)
+    batches.apply_batch(merged, now=LATER)
     again = batches.plan_undo(merged, actor="user:ann", now=LATER)
     batches.refuse(again, actor="user:ann", now=LATER)
     assert judged(scope, BatchVerb.EXPIRE, entries[1:31]).held_because == []
@@ -72,26 +72,26 @@ def test_an_answer_nobody_could_read_is_not_acted_upon(scope: Scope) -> None:
     entries = crowd(scope)
     steps = [step(BatchVerb.ARCHIVE, entries[0])]
     plan = planned(scope, steps, judged=True, unreadable="expected an object, got “sorry”")
-    assert batches.carry_out(plan, now=LATER).state == BatchState.PROPOSED
+    assert batches.apply_batch(plan, now=LATER).state == BatchState.PROPOSED
 
 
 def test_what_people_and_time_take_out_passes(scope: Scope) -> None:
     entries = crowd(scope)
     plan = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries])
-    assert batches.carry_out(plan, now=LATER).counts == {"expire": 60}
+    assert batches.apply_batch(plan, now=LATER).counts == {"expire": 60}
 
 
 def test_it_says_why_in_the_reader_s_language(scope: Scope) -> None:
     plan = judged(scope, BatchVerb.ARCHIVE, crowd(scope)[:13])
-    assert safety_limit.in_words(plan) == ["It would take 13 of 60 memories out of use, more than 20 %."]
+    assert safety_limit.approval_reasons(plan) == ["It would take 13 of 60 memories out of use, more than 20 %."]
     with translation.override("zh-hans"):
-        assert safety_limit.in_words(plan) == ["它会让 60 条记忆中的 13 条停用，超过 20%。"]
+        assert safety_limit.approval_reasons(plan) == ["它会让 60 条记忆中的 13 条停用，超过 20%。"]
 
 
 def test_a_person_may_approve_it(scope: Scope) -> None:
     plan = judged(scope, BatchVerb.ARCHIVE, crowd(scope)[:13])
     batches.approve(plan, actor="user:ann", now=LATER)
-    done = batches.carry_out(plan, now=LATER)
+    done = batches.apply_batch(plan, now=LATER)
     assert (done.state, done.decided_by, done.actor) == (BatchState.APPLIED, "user:ann", "job:test")
     assert len(live(scope)) == 47
 
@@ -102,7 +102,7 @@ def test_a_person_may_refuse_it_for_good(scope: Scope) -> None:
     assert (plan.state, plan.decided_by, plan.closed_at) == (BatchState.REFUSED, "user:ann", LATER)
     with pytest.raises(BatchSettled):
         batches.approve(plan, actor="user:bo", now=LATER)
-    assert batches.carry_out(plan, now=LATER).state == BatchState.REFUSED and len(live(scope)) == 60
+    assert batches.apply_batch(plan, now=LATER).state == BatchState.REFUSED and len(live(scope)) == 60
 
 
 def archive(scope: Scope, entries: list[Entry], week: int) -> Batch:
@@ -110,7 +110,7 @@ def archive(scope: Scope, entries: list[Entry], week: int) -> Batch:
     steps = [step(BatchVerb.ARCHIVE, entry) for entry in entries]
     at = NOW + timedelta(weeks=week)
     plan = batches.plan(scope, steps, name="test", run=f"test:week {week}", actor="job:test", now=at, judged=True)
-    return batches.carry_out(plan, now=at)
+    return batches.apply_batch(plan, now=at)
 
 
 def test_many_weeks_together_are_held_though_each_takes_little(scope: Scope) -> None:
@@ -120,7 +120,7 @@ def test_many_weeks_together_are_held_though_each_takes_little(scope: Scope) -> 
     assert weeks[2].held_because == [{"code": "drained", "retired": 36, "live": 100, "percent": 30, "days": 30}]
     assert len(live(scope)) == 76
     with translation.override("zh-hans"):
-        assert safety_limit.in_words(weeks[2]) == [
+        assert safety_limit.approval_reasons(weeks[2]) == [
             "连同本批次，机器将在 30 天内让 100 条记忆中的 36 条停用，超过 30%。"
         ]
 
@@ -138,7 +138,7 @@ def test_what_was_taken_back_or_a_person_decided_on_counts_no_more(scope: Scope)
     assert archive(scope, entries[30:45], 2).state == BatchState.APPLIED
     held = archive(scope, entries[45:60], 3)
     assert held.state == BatchState.PROPOSED
-    batches.carry_out(batches.approve(held, actor="user:ann", now=LATER), now=LATER)
+    batches.apply_batch(batches.approve(held, actor="user:ann", now=LATER), now=LATER)
     undone(second)
     assert archive(scope, entries[60:70], 3 + 1).state == BatchState.APPLIED
 
@@ -146,7 +146,7 @@ def test_what_was_taken_back_or_a_person_decided_on_counts_no_more(scope: Scope)
 def test_merged_duplicates_count_when_what_they_became_goes(scope: Scope) -> None:
     entries = crowd(scope, 100)
     steps = [create(scope, "all in one"), *(step(BatchVerb.MERGE, e, into={"position": 1}) for e in entries[:40])]
-    batches.carry_out(planned(scope, steps, judged=True), now=NOW)
+    batches.apply_batch(planned(scope, steps, judged=True), now=NOW)
     assert archive(scope, entries[40:50], 1).state == BatchState.APPLIED
     one = Entry.objects.get(content="all in one")
     plan = batches.plan(

@@ -26,7 +26,7 @@ def test_what_became_part_of_it_before_is_as_it_was_when_a_restoring_is_taken_ba
     before = state_of_everything()
     back = restored(scope, one)
     assert live(scope) == {KEPT, ONE}
-    assert batches.standing(back) == {}
+    assert batches.undo_blockers(back) == {}
     undone(back)
     assert state_of_everything() == before
 
@@ -48,7 +48,7 @@ def test_what_became_part_of_it_since_holds_it(scope: Scope) -> None:
     back = restored(scope, one)
     since = merged(scope, two, one, "second")
     named = f"…{since.uid.hex[-8:]}"
-    assert batches.standing(back) == {one.pk: named}
+    assert batches.undo_blockers(back) == {one.pk: named}
     for force in (False, True):
         undo = undone(back, force=force)
         assert states(undo) == [("undo", "left", f"stands: {named}")]

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
 from memories import batches, tasks
-from memories.batches import Told, apply
+from memories.batches import Description, apply
 from memories.choices import BatchState, BatchVerb
 from memories.models import Batch, BatchChange, Entry, Scope
 from tests.batches.conftest import LATER, SUBJECTS, applied, create, live, planned, remember, states, step, undone
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.django_db
 NEW = "我家的猫叫米饭"
 
 
-def told(done: Batch) -> list[Told]:
+def told(done: Batch) -> list[Description]:
     done.refresh_from_db()
-    return batches.tell(done, list(done.changes.order_by("position").select_related("entry")))
+    return batches.describe(done, list(done.changes.order_by("position").select_related("entry")))
 
 
 def rewording(scope: Scope) -> list[batches.Step]:
@@ -31,7 +31,7 @@ def rewording(scope: Scope) -> list[batches.Step]:
 def test_a_change_is_told_the_same_before_and_after_it_is_made(scope: Scope) -> None:
     plan = planned(scope, rewording(scope))
     (before,) = told(plan)
-    (after,) = told(batches.carry_out(plan, now=LATER))
+    (after,) = told(batches.apply_batch(plan, now=LATER))
     for row in (before, after):
         assert (row.before, row.after) == (SUBJECTS[1], NEW)
         assert row.columns == {"category": ("", "identity")}
@@ -42,7 +42,7 @@ def test_an_undo_is_told_by_what_comes_back(scope: Scope) -> None:
     done = applied(scope, rewording(scope))
     plan = batches.plan_undo(done, actor="user:ann", now=LATER)
     (before,) = told(plan)
-    (after,) = told(batches.carry_out(plan, now=LATER))
+    (after,) = told(batches.apply_batch(plan, now=LATER))
     for row in (before, after):
         assert (row.before, row.after, row.columns) == (NEW, SUBJECTS[1], {"category": ("identity", "")})
 

@@ -169,7 +169,7 @@ def test_only_what_was_applied_can_be_undone_and_only_once_at_a_time(scope: Scop
     plan = planned(scope, [step(BatchVerb.EXPIRE, one)])
     with pytest.raises(BatchSettled):
         batches.plan_undo(plan, actor="user:ann", now=LATER)
-    batches.carry_out(plan, now=LATER)
+    batches.apply_batch(plan, now=LATER)
     batches.plan_undo(plan, actor="user:ann", now=LATER)
     with pytest.raises(BatchBusy):
         batches.plan_undo(plan, actor="user:bo", now=LATER)

@@ -22,4 +22,4 @@ if __name__ == "__main__":
         time.sleep(0.02)
 
     apply._write_down = slowly
-    batches.carry_out(Batch.objects.get(pk=int(sys.argv[1])), now=LATER)
+    batches.apply_batch(Batch.objects.get(pk=int(sys.argv[1])), now=LATER)

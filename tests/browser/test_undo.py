@@ -29,7 +29,7 @@ def tidied(transactional_db: Any) -> None:
         Step(verb=BatchVerb.CHANGE, entry_id=closed.pk, version=1, draft={"columns": columns}),
     ]
     plan = batches.plan(scope, steps, name="compress", run="night", actor="job:compress", now=now)
-    batches.carry_out(plan, now=now)
+    batches.apply_batch(plan, now=now)
 
 
 def test_an_operator_takes_back_one_row_then_the_rest_then_changes_her_mind(tidied: None, page: Page) -> None:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def keep_within(scope: Scope, run: str = "capacity:1:2026-03-01") -> dict[str, int]:
-    return capacity.keep_within(scope.workspace_id, now=NOW, run=run)
+    return capacity.enforce_capacity(scope.workspace_id, now=NOW, run=run)
 
 
 def many(scope: Scope, count: int, **kwargs: Any) -> list[Entry]:
@@ -80,7 +80,7 @@ def test_what_lasts_no_machine_chooses_from(scope: Scope, settings: Any) -> None
     assert keep_within(scope)["proposed"] == 1
     assert len(live(scope)) == 23
     proposal = Batch.objects.get(name="capacity-rest")
-    assert "23" in batches.in_words(proposal)[0]
+    assert "23" in batches.approval_reasons(proposal)[0]
     assert proposal.changes.count() == 3
     assert proposal.changes.filter(entry__content="an old decision of no weight").exists()
     assert keep_within(scope, run="next").get("proposed", 0) == 0  # it waits already
@@ -97,7 +97,7 @@ def test_undo_brings_everything_back(scope: Scope) -> None:
     many(scope, 5, category=Category.DEBUG, days_ago=99)
     keep_within(scope)
     assert len(live(scope)) == 60
-    batches.carry_out(batches.plan_undo(Batch.objects.get(), actor="user:ann", now=NOW), now=NOW)
+    batches.apply_batch(batches.plan_undo(Batch.objects.get(), actor="user:ann", now=NOW), now=NOW)
     assert len(live(scope)) == 65
 
 

@@ -57,7 +57,7 @@ def test_between_scopes_and_within_them(workspace: Workspace, model: FakeModel, 
     assert Batch.objects.filter(name="compress").count() == 6
     for scope in scopes:
         done = Batch.objects.get(name="compress", scope=scope)
-        batches.carry_out(batches.plan_undo(done, actor="user:ann", now=LATER), now=LATER)
+        batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=LATER), now=LATER)
         assert live(scope) == {*FACTS, ONE, OTHER}
 
 

@@ -165,5 +165,5 @@ def test_undo_takes_the_line_and_its_link_back(scope: Scope, model: FakeModel) -
     model.otherwise = writes("Mia lives in Berlin.", "Mia lives in Berlin.")
     compress(scope)
     undo = batches.plan_undo(Batch.objects.get(name="profile"), actor="user:ann", now=LATER)
-    batches.carry_out(undo, now=LATER)
+    batches.apply_batch(undo, now=LATER)
     assert live(scope, tier=1) == set() and not Link.objects.exists()

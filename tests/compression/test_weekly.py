@@ -83,9 +83,11 @@ def test_a_drop_only_the_model_speaks_for_waits_for_a_person(scope: Scope, model
     compress(scope)
     assert live(scope) == set(FACTS)
     waiting = Batch.objects.get(name="compress-doubts")
-    assert batches.in_words(waiting) == ["The model would take 1 memories out of use, and nothing newer says why."]
-    assert batches.carry_out(waiting, now=LATER).state == BatchState.PROPOSED
-    batches.carry_out(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    assert batches.approval_reasons(waiting) == [
+        "The model would take 1 memories out of use, and nothing newer says why."
+    ]
+    assert batches.apply_batch(waiting, now=LATER).state == BatchState.PROPOSED
+    batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live(scope) == set(FACTS) - {"Mia lives in Berlin."}
 
 
@@ -105,7 +107,7 @@ def test_undo_puts_everything_back_and_the_next_run_leaves_it_so(scope: Scope, m
     compress(scope)
     tuesday = LATER + timedelta(days=1)
     undo = batches.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=tuesday)
-    batches.carry_out(undo, now=tuesday)
+    batches.apply_batch(undo, now=tuesday)
     after = state_of_everything()
     made = Entry.objects.get(content=ONE)
     assert {change for change in differences(before, after) if not change.endswith(f" {made.pk}")} == set()
@@ -189,7 +191,7 @@ def test_a_merge_may_be_one_of_its_facts(scope: Scope, model: FakeModel, into: i
     links = Link.objects.filter(from_entry=one, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)
     assert {*links, one.pk} >= old
     undo = batches.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=LATER)
-    batches.carry_out(undo, now=LATER)
+    batches.apply_batch(undo, now=LATER)
     assert live(scope) == {*FACTS, *TWINS}
 
 
@@ -199,15 +201,15 @@ def test_a_merge_in_words_of_its_own_waits_for_a_person(scope: Scope, model: Fak
     told = compress(scope)
     assert (told["merged"], told["reworded"], live(scope)) == (0, 1, {*FACTS, *TWINS})
     waiting = Batch.objects.get(name="compress-doubts")
-    assert batches.in_words(waiting) == [
+    assert batches.approval_reasons(waiting) == [
         "1 merges are in words of the model's own; whether they say what was said, a person knows."
     ]
     compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
     assert Batch.objects.filter(name="compress-doubts").count() == 1
-    batches.carry_out(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live(scope) == {*FACTS, OWN}
     undo = batches.plan_undo(Batch.objects.get(pk=waiting.pk), actor="user:ann", now=LATER)
-    batches.carry_out(undo, now=LATER)
+    batches.apply_batch(undo, now=LATER)
     assert live(scope) == {*FACTS, *TWINS}
 
 

@@ -64,7 +64,7 @@ def test_killed_at_random_points_it_expires_every_memory_once(workspace: Workspa
     assert changes.count() == changes.values("row_id").distinct().count() == 2 * EACH
     check_so_far()
     for done in Batch.objects.all():
-        batches.carry_out(batches.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
+        batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
     assert not Entry.objects.expired().exists()
 
 

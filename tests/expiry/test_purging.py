@@ -37,7 +37,7 @@ def propose(workspace: Workspace, now: Any = GRACE_OVER, run: str = "purge:1:202
 
 def approve(done: Batch) -> Batch:
     batches.approve(done, actor="user:ann", now=GRACE_OVER)
-    return batches.carry_out(done, now=GRACE_OVER)
+    return batches.apply_batch(done, now=GRACE_OVER)
 
 
 def everywhere(word: str) -> dict[str, int]:
@@ -160,7 +160,7 @@ def test_what_was_restored_or_taken_out_by_people_meanwhile_is_left(workspace: W
 def test_what_it_had_taken_the_place_of_does_not_come_back(workspace: Workspace, scope: Scope) -> None:
     old, new = remember(scope, "the office is in Porto", "the office is in 杭州")
     step = Step(verb=BatchVerb.SUPERSEDE, entry_id=old.pk, draft={"into": {"entry": new.pk}})
-    batches.carry_out(batches.plan(scope, [step], name="t", run="t:1", actor="t", now=NOW), now=NOW)
+    batches.apply_batch(batches.plan(scope, [step], name="t", run="t:1", actor="t", now=NOW), now=NOW)
     expire(workspace)
     propose(workspace)
     approve(Batch.objects.get(name="purge"))
@@ -200,4 +200,6 @@ def test_the_checks_find_nothing_wrong_afterwards(workspace: Workspace, scope: S
     propose(workspace)
     approve(Batch.objects.get(name="purge"))
     call_command("check")
-    assert batches.tell(batch_ := Batch.objects.get(name="test"), list(batch_.changes.all()))[0].change.entry is None
+    assert (
+        batches.describe(batch_ := Batch.objects.get(name="test"), list(batch_.changes.all()))[0].change.entry is None
+    )

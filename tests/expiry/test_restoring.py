@@ -33,7 +33,7 @@ def test_all_that_expired_last_night_comes_back_with_a_term(workspace: Workspace
     remember(other, *SAID[2:])
     expire(workspace)
     assert live(scope) | live(other) == set()
-    assert restored(list(expiry.runs(since=NOW - expiry.NIGHT))) == {"scopes": 2, "entries": 4}
+    assert restored(list(expiry.expiry_batches(since=NOW - expiry.NIGHT))) == {"scopes": 2, "entries": 4}
     assert live(scope) | live(other) == set(SAID)
     assert set(Entry.objects.values_list("expires_at", flat=True)) == {MORNING + timedelta(days=30)}
     batch = Batch.objects.get(scope=scope, name=BatchVerb.RESTORE)
@@ -67,7 +67,7 @@ def test_the_night_before_and_what_people_took_out_stay_out(workspace: Workspace
     third.refresh_from_db()
     bulk_actions.restore_chosen([third], term=None, now=NOW, actor="user:ann", reason="r")
     bulk_actions.expire_chosen([Entry.objects.get(pk=third.pk)], now=NOW, actor="user:ann", reason="it is wrong")
-    assert restored(list(expiry.runs(since=NOW - expiry.NIGHT)))["entries"] == 1
+    assert restored(list(expiry.expiry_batches(since=NOW - expiry.NIGHT)))["entries"] == 1
     assert live(scope) == {second.content}
 
 
@@ -83,12 +83,12 @@ def test_an_undone_night_is_nothing_to_restore(workspace: Workspace, scope: Scop
     remember(scope, *SAID)
     expire(workspace)
     undo = batches.plan_undo(Batch.objects.get(), actor="user:ann", now=MORNING)
-    batches.carry_out(undo, now=MORNING)
-    assert not expiry.runs(since=NOW - expiry.NIGHT).exists()
+    batches.apply_batch(undo, now=MORNING)
+    assert not expiry.expiry_batches(since=NOW - expiry.NIGHT).exists()
 
 
 def undo(of: Batch, *, now: datetime = MORNING) -> Batch:
-    return batches.carry_out(batches.plan_undo(of, actor="user:ann", now=now), now=now)
+    return batches.apply_batch(batches.plan_undo(of, actor="user:ann", now=now), now=now)
 
 
 @pytest.mark.parametrize(("own_term", "days"), [(None, 30), (timedelta(days=35), 30)])
@@ -102,7 +102,7 @@ def test_an_undone_expiry_holds_until_an_end_that_is_shown(
     undone = undo(Batch.objects.get())
     ends = MORNING + timedelta(days=days)
     assert live(scope) == set(SAID) and set(Entry.objects.values_list("expires_at", flat=True)) == {ends}
-    (row, *_others) = batches.tell(undone, list(undone.changes.order_by("position")))
+    (row, *_others) = batches.describe(undone, list(undone.changes.order_by("position")))
     assert row.columns["expires_at"][1] == ends
     for night in (1, 2, days - 1):
         assert expire(workspace, f"expire:1:{night}", now=MORNING + timedelta(days=night))["entries"] == 0

@@ -243,7 +243,7 @@ def test_a_batch_for_each_scope_can_be_looked_at_and_taken_back(api: Api, model:
         "telegram:direct_u42",
     )
     assert (made.counts, made.cost["calls"], made.cost["model"]) == ({"create": 1, "tell": 1}, 1, "small")
-    batches.carry_out(batches.plan_undo(made, actor="user:ann", now=NOW), now=NOW + QUIET)
+    batches.apply_batch(batches.plan_undo(made, actor="user:ann", now=NOW), now=NOW + QUIET)
     assert facts() == {}
     assert Entry.objects.filter(type="fact", archived_at__isnull=False).count() == 1
 

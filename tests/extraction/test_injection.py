@@ -149,6 +149,6 @@ def test_ten_conversations_that_lie_replace_what_can_be_taken_back(
     model.otherwise = lying
     assert extract(NOW + QUIET)["replaced"] == 3
     (made,) = Batch.objects.filter(state=BatchState.APPLIED)
-    batches.carry_out(batches.plan_undo(made, actor="user:ann", now=NOW), now=NOW)
+    batches.apply_batch(batches.plan_undo(made, actor="user:ann", now=NOW), now=NOW)
     live = Entry.objects.filter(scope=own, type="fact").live().values_list("content", flat=True)
     assert set(live) == before

@@ -54,7 +54,7 @@ def test_both_are_one_batch_and_taken_back_together(talk: Any) -> None:
     talk(fact("The port of staging is 9090."), at=LATER)
     made = Batch.objects.order_by("-pk")[0]
     assert made.counts == {"create": 1, "supersede": 1, "tell": 1}
-    batches.carry_out(batches.plan_undo(made, actor="user:ann", now=LATER), now=LATER + QUIET)
+    batches.apply_batch(batches.plan_undo(made, actor="user:ann", now=LATER), now=LATER + QUIET)
     assert live() == {"The port of staging is 8080."}
 
 
@@ -71,8 +71,8 @@ def test_what_is_doubtful_waits_for_a_person(talk: Any) -> None:
     assert live() == {"小王喝咖啡", "小王不喝咖啡"}
     waiting = Batch.objects.get(state=BatchState.PROPOSED)
     assert waiting.held_because == [{"code": "contradicted", "rows": 1}]
-    assert batches.in_words(waiting)[0].startswith("Something said at another time contradicts 1 memories")
-    batches.carry_out(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    assert batches.approval_reasons(waiting)[0].startswith("Something said at another time contradicts 1 memories")
+    batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"小王不喝咖啡"}
 
 
@@ -160,5 +160,5 @@ def test_what_the_safety_limit_holds_is_what_would_be_replaced_and_not_what_is_n
     assert live() == {"The port of staging is 9090.", "The port of staging is 7070.", "米娅住在杭州。"}
     waiting = Batch.objects.get(state=BatchState.PROPOSED)
     assert waiting.counts == {"supersede": 1}
-    batches.carry_out(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"The port of staging is 7070.", "米娅住在杭州。"}

@@ -37,7 +37,7 @@ def talk(api: Api, model: FakeModel) -> Any:
 
 
 def undone(made: Batch, **how: Any) -> Batch:
-    return batches.carry_out(batches.plan_undo(made, actor="user:ann", now=LATER, **how), now=LATER)
+    return batches.apply_batch(batches.plan_undo(made, actor="user:ann", now=LATER, **how), now=LATER)
 
 
 def live() -> set[str]:
@@ -133,21 +133,21 @@ def test_after_its_doubts_were_approved_it_says_what_to_undo_first(talk: Any) ->
     talk(fact("小王喝咖啡"))
     made = talk(fact("小王不喝咖啡"), at=LATER)
     doubts = Batch.objects.get(state=BatchState.PROPOSED)
-    batches.carry_out(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
+    batches.apply_batch(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"小王不喝咖啡"}
     ending = f"…{doubts.uid.hex[-8:]}"
-    assert list(batches.standing(made).values()) == [ending]
+    assert list(batches.undo_blockers(made).values()) == [ending]
     for force in (False, True):
         undo = undone(made, force=force)
         row = undo.changes.get(entry__isnull=False)
         assert (row.state, row.note) == ("left", f"stands: {ending}")
-        assert ending in (batches.tell(undo, [row])[0].note or ("", ""))[1]
-        assert batches.named_by(row) == [ending]
+        assert ending in (batches.describe(undo, [row])[0].note or ("", ""))[1]
+        assert batches.blocking_batches(row) == [ending]
         assert live() == {"小王不喝咖啡"}
         made.refresh_from_db()
     doubts.refresh_from_db()
     undone(doubts)
-    assert batches.standing(made) == {}
+    assert batches.undo_blockers(made) == {}
     undone(made)
     assert live() == {"小王喝咖啡"}
 
@@ -157,7 +157,7 @@ def test_the_page_that_asks_says_so_too(talk: Any) -> None:
     made = talk(fact("小王不喝咖啡"), at=LATER)
     daily_events.update(DailyEvent.objects.latest("pk"), "小王说了咖啡的事", now=LATER, actor="user:ann")
     doubts = Batch.objects.get(state=BatchState.PROPOSED)
-    batches.carry_out(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
+    batches.apply_batch(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
     client = enter(make_user("ann", workspace=made.workspace, is_staff=True))
     asked = client.get(reverse("admin:memories_batch_undo", args=[made.pk])).content.decode()
     assert "1 memory stays in any case: it has taken the place of others since." in asked
@@ -171,7 +171,7 @@ def test_taken_back_before_they_were_approved_the_doubts_take_nothing_out(talk: 
     made = talk(fact("小王不喝咖啡"), at=LATER)
     undone(made)
     doubts = Batch.objects.get(state=BatchState.PROPOSED)
-    batches.carry_out(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
+    batches.apply_batch(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"小王喝咖啡"}
     assert doubts.changes.get().note == "no_successor"
 

@@ -149,7 +149,8 @@ def _merge(scope: Scope, keeper: Entry, gone: Entry) -> None:
 
 
 def _merge_in_a_batch(scope: Scope, keeper: Entry, gone: Entry) -> None:
-    assert bulk_actions.curate([gone], bulk_actions.merging(keeper), now=NOW, actor="test", reason="test").done == 1
+    merging = bulk_actions.merging(keeper)
+    assert bulk_actions.apply_action([gone], merging, now=NOW, actor="test", reason="test").changed == 1
 
 
 def _days(world: World, workspace: Workspace, peer: str) -> None:

@@ -105,9 +105,9 @@ def test_of_a_batch_it_is_taken_back_with_the_batch(scope: Scope) -> None:
     draft = serialize(make_draft(scope, NEWER, at=LATER, type="fact", tier=2))
     steps = [batches.Step(verb=BatchVerb.CREATE, draft=draft)]
     made = batches.plan(scope, steps, name="extract", run="extract:1", actor="job:extract", now=LATER)
-    made = batches.carry_out(made, now=LATER)
+    made = batches.apply_batch(made, now=LATER)
     assert profile(scope) == []
-    batches.carry_out(batches.plan_undo(made, actor="user:ann", now=LATER), now=LATER)
+    batches.apply_batch(batches.plan_undo(made, actor="user:ann", now=LATER), now=LATER)
     assert profile(scope) == [LINE] and mark_of(old) is None
 
 

@@ -128,11 +128,11 @@ def _store(
                 return {"changed": 1}  # somebody changed one of them meanwhile: asked again the next time
             if steps:
                 plan = batches.plan(
-                    scope, steps, name=JOB, run=batches.part_of(run, events[0].pk), actor=ACTOR, now=now, judged=True
+                    scope, steps, name=JOB, run=batches.run_part(run, events[0].pk), actor=ACTOR, now=now, judged=True
                 )
                 plan.cost = asker.take_cost()
                 plan.save(update_fields=["cost"])
-                batches.carry_out(plan, now=now)
+                batches.apply_batch(plan, now=now)
     except ScopeFrozen:
         return {"frozen": 1}
     return counts

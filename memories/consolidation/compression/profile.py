@@ -39,7 +39,7 @@ class _Refreshed:
 
 def refresh(scope: Scope, asker: Asker, clock: Clock, run: str) -> dict[str, int]:
     """Ask what the profile of a scope is to say; nothing is asked where nothing has changed since."""
-    run = batches.part_of(run, JOB)
+    run = batches.run_part(run, JOB)
     begun = Batch.objects.filter(run=run, scope=scope).first()
     if begun is not None:
         return _carried_out(begun, clock())
@@ -147,7 +147,7 @@ def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str
 
 def _plan(scope: Scope, refreshed: _Refreshed, asker: Asker, now: datetime, run: str) -> Batch:
     with transaction.atomic():
-        batches.overtake(scope, JOB, actor=ACTOR, now=now)
+        batches.supersede_proposals(scope, JOB, actor=ACTOR, now=now)
         plan = batches.plan(scope, refreshed.steps, name=JOB, run=run, actor=ACTOR, now=now, judged=True)
         plan.cost = asker.take_cost()
         plan.save(update_fields=["cost"])
@@ -156,7 +156,7 @@ def _plan(scope: Scope, refreshed: _Refreshed, asker: Asker, now: datetime, run:
 
 
 def _carried_out(plan: Batch, now: datetime) -> dict[str, int]:
-    done = batches.carry_out(plan, now=now)
+    done = batches.apply_batch(plan, now=now)
     if done.state == BatchState.PROPOSED:
         return {"held": 1}
     if done.state != BatchState.APPLIED:

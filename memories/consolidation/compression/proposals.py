@@ -30,9 +30,9 @@ def propose(scope: Scope, doubts: Doubts, *, name: str, run: str, actor: str, no
     steps += [drafts.archived(fact) for fact in drops]
     if not steps:
         return 0
-    plan = batches.plan(scope, steps, name=name, run=batches.part_of(run, "doubts"), actor=actor, now=now, judged=True)
+    plan = batches.plan(scope, steps, name=name, run=batches.run_part(run, "doubts"), actor=actor, now=now, judged=True)
     if merges:
-        batches.hold(plan, Held.REWORDED, merges=len(merges))
+        batches.require_approval(plan, Held.REWORDED, merges=len(merges))
     if drops:
-        batches.hold(plan, Held.DOUBTFUL, rows=len(drops))
+        batches.require_approval(plan, Held.DOUBTFUL, rows=len(drops))
     return len(merges)

@@ -144,7 +144,7 @@ def _take(answer: Compression, named: dict[str, Entry], partition: Partition, ju
 def _plan(scope: Scope, judged: Judged, asker: Asker, now: datetime, run: str) -> Batch:
     """The plan, and beside it what nothing but the model speaks for, which waits for a person."""
     with transaction.atomic():
-        batches.overtake(scope, JOB, actor=ACTOR, now=now)
+        batches.supersede_proposals(scope, JOB, actor=ACTOR, now=now)
         plan = batches.plan(scope, judged.steps, name=JOB, run=run, actor=ACTOR, now=now, judged=True)
         plan.cost = asker.take_cost() | {"judged": judged.partitions, "reached": judged.reached}
         plan.save(update_fields=["cost"])
@@ -154,7 +154,7 @@ def _plan(scope: Scope, judged: Judged, asker: Asker, now: datetime, run: str) -
 
 
 def _carried_out(plan: Batch, now: datetime) -> dict[str, int]:
-    done = batches.carry_out(plan, now=now)
+    done = batches.apply_batch(plan, now=now)
     if done.state == BatchState.PROPOSED:
         return {"held": 1, "held_rows": sum(done.counts.values())}
     counts = done.counts if done.state == BatchState.APPLIED else {}

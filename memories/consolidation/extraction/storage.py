@@ -51,7 +51,7 @@ def _store(
         certain, doubtful = [], certain + doubtful
         made = _plan(scope, _steps(findings, certain, told), run, now)
     Batch.objects.filter(pk=made.pk).update(cost=cost)
-    batches.carry_out(made, now=now)
+    batches.apply_batch(made, now=now)
     rows = BatchChange.objects.filter(batch=made, state=ChangeState.APPLIED)
     facts = dict(rows.filter(verb=BatchVerb.CREATE).values_list("position", "entry_id"))
     counted = {name: rows.filter(verb=verb).count() for name, verb in _COUNTED.items()}
@@ -97,7 +97,7 @@ def _propose(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run
     steps = list(_proposals(scope, doubtful, facts))
     if steps:
         made = batches.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
-        batches.hold(made, Held.CONTRADICTED, rows=len(steps))
+        batches.require_approval(made, Held.CONTRADICTED, rows=len(steps))
     return len(steps)
 
 

@@ -60,7 +60,7 @@ class Command(BaseCommand):
 
     def _show(self, batch: Batch, most: int) -> None:
         changes = list(batch.changes.order_by("position").select_related("entry", "event")[:most])
-        told = [row_json(row) for row in batches.tell(batch, changes)]
+        told = [row_json(row) for row in batches.describe(batch, changes)]
         if self.as_json:
             self._print({**batch_json(batch), "changes": told})
             return
@@ -100,7 +100,7 @@ def _done(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
     """What is left to show after it. The command waits until everything is carried out."""
     now, actor = timezone.now(), f"command:{getuser()}"
     if action == "approve":
-        return batches.carry_out(batches.approve(batch, actor=actor, now=now), now=now)
+        return batches.apply_batch(batches.approve(batch, actor=actor, now=now), now=now)
     if action == "refuse":
         return batches.refuse(batch, actor=actor, now=now)
     if action == "undo":
@@ -112,7 +112,7 @@ def _done(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
             positions=_positions(options["rows"]),
             force=options["force"],
         )
-        return batches.carry_out(undo, now=now)
+        return batches.apply_batch(undo, now=now)
     return batch
 
 
@@ -134,7 +134,7 @@ def _head(batch: Batch) -> Iterable[tuple[str, str]]:
     yield _("scope"), str(batch.scope or "")
     yield _("by"), f"{batch.actor}  {batch.run}"
     yield _("state"), str(BatchState(batch.state).label)
-    for why in batches.in_words(batch):
+    for why in batches.approval_reasons(batch):
         yield _("held because"), why
     yield _("decided by"), batch.decided_by
     yield _("reason"), batch.reason
@@ -147,7 +147,7 @@ def _head(batch: Batch) -> Iterable[tuple[str, str]]:
 
 def _cells(batch: Batch) -> list[str]:
     changes = sum(number for number in batch.counts.values() if isinstance(number, int))
-    reason = " ".join(batches.in_words(batch)) if batch.state == BatchState.PROPOSED else batch.reason
+    reason = " ".join(batches.approval_reasons(batch)) if batch.state == BatchState.PROPOSED else batch.reason
     return [
         batch.uid.hex[-8:],
         _moment(batch.created_at),

@@ -32,7 +32,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         now = options["now"] or timezone.now()
         batches = self._batches(now, options)
-        found = expiry.taken_out(batches)
+        found = expiry.expired_by(batches)
         counts = {"scopes": found.values("scope_id").distinct().count(), "entries": found.count()}
         if not options["dry_run"]:
             bar = told.Bar(counts["entries"])
@@ -46,8 +46,10 @@ class Command(BaseCommand):
         chosen = [workspace.pk for workspace in told.workspaces(options["workspace"])]
         batch = options["batch"]
         if not batch:
-            return list(expiry.runs(since=options["since"] or now - expiry.NIGHT).filter(workspace_id__in=chosen))
-        found = list(Batch.objects.filter(expiry.OF_THE_JOB, uid__in=batch, workspace_id__in=chosen))
+            return list(
+                expiry.expiry_batches(since=options["since"] or now - expiry.NIGHT).filter(workspace_id__in=chosen)
+            )
+        found = list(Batch.objects.filter(expiry.JOB_BATCHES, uid__in=batch, workspace_id__in=chosen))
         if missing := set(batch) - {row.uid for row in found}:
             raise CommandError(_("No batch of the job: %(ids)s.") % {"ids": ", ".join(map(str, sorted(missing)))})
         return found

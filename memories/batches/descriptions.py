@@ -22,7 +22,7 @@ _MADE = (ChangeState.APPLIED, ChangeState.UNDONE)
 
 
 @dataclass(kw_only=True)
-class Told:
+class Description:
     """One row of a batch, as people read it."""
 
     change: BatchChange
@@ -37,9 +37,9 @@ class Told:
     sources: list[Entry] = field(default_factory=list)  # what becomes part of what it makes
 
 
-def tell(batch: Batch, changes: Sequence[BatchChange]) -> list[Told]:
+def describe(batch: Batch, changes: Sequence[BatchChange]) -> list[Description]:
     """These rows of a batch, in as many queries however many rows."""
-    told = [Told(change=change, note=note_of(change)) for change in changes]
+    told = [Description(change=change, note=note_of(change)) for change in changes]
     past = _Past.of(batch, changes)
     successors, sources = _Successors.of(batch, changes), _sources(batch, changes)
     for row in told:
@@ -62,7 +62,7 @@ def note_of(change: BatchChange) -> tuple[str, str] | None:
     return ("note", change.note) if change.note else None
 
 
-def named_by(change: BatchChange) -> list[str]:
+def blocking_batches(change: BatchChange) -> list[str]:
     """The batches to undo before this row can be, where it was left alone because of them."""
     code, _colon, detail = change.note.partition(": ")
     return detail.split(", ") if code == SkipReason.STANDS and detail not in ("", "—") else []
@@ -74,7 +74,7 @@ _OUTCOMES: Mapping[Outcome, Any] = {
 }
 
 
-def _tell_words(row: Told, past: "_Past") -> None:
+def _tell_words(row: Description, past: "_Past") -> None:
     change, entry = row.change, row.change.entry
     if change.event or change.verb == BatchVerb.TELL:
         _tell_day(row, change.event, past)
@@ -102,7 +102,7 @@ def _with_new_term(became: dict[str, Any], was: Mapping[str, Any], entry: Entry 
     return became | {"expires_at": entry.expires_at} if entry and "expires_at" in was else became
 
 
-def _tell_day(row: Told, event: DailyEvent | None, past: "_Past") -> None:
+def _tell_day(row: Description, event: DailyEvent | None, past: "_Past") -> None:
     """Of a day the words are told, and whether it is in use then."""
     if row.change.verb == BatchVerb.TELL:
         row.after = event.content if event else row.change.draft.get("content")
@@ -190,7 +190,7 @@ class _Successors:
             rows={row.position: row for row in rows} if positions else {},
         )
 
-    def tell(self, row: Told) -> None:
+    def tell(self, row: Description) -> None:
         into = row.change.draft.get("into", {})
         if maker := self.rows.get(into.get("position")):
             row.into_position, row.into = maker.position, maker.entry

@@ -56,17 +56,17 @@ _TYPES = """
 """
 
 
-def types(batch: Batch) -> list[str]:
+def retired_types(batch: Batch) -> list[str]:
     """The types of the entries a plan takes out of use."""
     return _asked(_TYPES, batch) or []
 
 
-def planned(batch: Batch) -> int:
+def count_planned(batch: Batch) -> int:
     """Entries that would be out of use, with no live one made from them."""
     return int(_asked(_PLANNED + _UNNAMED, batch))
 
 
-def lately(batch: Batch, kinds: list[str], since: datetime) -> int:
+def count_recent(batch: Batch, kinds: list[str], since: datetime) -> int:
     """What machines have retired in the scope of a batch before it, that nobody decided on or brought back."""
     verbs = [*RETIRING, BatchVerb.MERGE]  # what is merged is retired when what it became is
     return int(_asked(_LATELY + _UNNAMED, batch, verbs=verbs, types=kinds, since=since))
