@@ -7,25 +7,26 @@ from channels_app.models import Channel
 from channels_app.places import place_of
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
-from memories.models import BotKey, Scope
+from memories.models import Scope
 from memories.recall import Place
+from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
 from sessions_app.lifecycle import conversations, locks
 from sessions_app.models import Session
 
 
-def resolve_address(key: BotKey, address: Address) -> Resolved:
+def resolve_address(caller: Caller, address: Address) -> Resolved:
     """What an address means under the rules of its channel; reads only.
 
     Whose chat it is, is told to a key that reaches the memory of its peer: to others such a chat is unknown.
     """
-    platform, channel = place_of(key.workspace_id, address.platform, address.account)
+    platform, channel = place_of(caller.workspace_id, address.platform, address.account)
     address = address if platform == address.platform else replace(address, platform=platform)
     rules = channel.rules() if channel else default_rules()
-    known = _with_speaker(key.workspace_id, address, rules)
+    known = _with_speaker(caller.workspace_id, address, rules)
     if known is not address:
         resolved = resolve(known, rules, default_dm_scope=conf.DM_SCOPE)
-        if key.may_reach(resolved.user_scope or ""):
+        if caller.may_reach(resolved.user_scope or ""):
             return resolved
     return resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
 
@@ -40,18 +41,18 @@ def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> A
     return replace(address, chat=chat or address.chat, peer=peer) if peer else address
 
 
-def enter_session(key: BotKey, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:
+def enter_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:
     """The session of an address, for this bot alone until the transaction ends, and what the address means.
 
     Raises InvalidAddress, ScopeNotFound, SessionBusy.
     """
-    resolved = resolve_address(key, address)
-    check_reach(key, resolved)  # whoever has no business there does not learn that somebody speaks
+    resolved = resolve_address(caller, address)
+    check_reach(caller, resolved)  # whoever has no business there does not learn that somebody speaks
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
-    locks.stand_in_line(key.workspace_id, *place)
-    scopes = scopes_to_write(key, resolved)
-    begin_channel(key.workspace_id, resolved.address)
-    return conversations.meet(key.workspace_id, resolved, scopes, now=now), resolved, scopes
+    locks.stand_in_line(caller.workspace_id, *place)
+    scopes = scopes_to_write(caller, resolved)
+    begin_channel(caller.workspace_id, resolved.address)
+    return conversations.meet(caller.workspace_id, resolved, scopes, now=now), resolved, scopes
 
 
 def default_rules() -> ChannelRules:
@@ -64,48 +65,48 @@ def begin_channel(workspace_id: int, address: Address) -> None:
     Channel.objects.get_or_create(workspace_id=workspace_id, platform=address.platform, account=address.account)
 
 
-def scopes_to_write(key: BotKey, resolved: Resolved) -> dict[str, Scope]:
+def scopes_to_write(caller: Caller, resolved: Resolved) -> dict[str, Scope]:
     """The scopes a message of this address is written to, by key, begun where needed.
 
     Raises ScopeNotFound when the bot's key does not reach one of them.
     """
-    check_reach(key, resolved)
+    check_reach(caller, resolved)
     wanted = {scope: kind_of(resolved, scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope}
-    return {scope: Scope.objects.begin(key.workspace_id, scope, kind) for scope, kind in wanted.items()}
+    return {scope: Scope.objects.begin(caller.workspace_id, scope, kind) for scope, kind in wanted.items()}
 
 
-def check_reach(key: BotKey, resolved: Resolved) -> None:
+def check_reach(caller: Caller, resolved: Resolved) -> None:
     """Raises ScopeNotFound when the bot's key does not reach every scope a message of this address is written to."""
-    if not all(key.may_reach(scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope):
+    if not all(caller.may_reach(scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope):
         raise ScopeNotFound
 
 
-def scope_to_write(key: BotKey, resolved: Resolved, scope_key: str) -> Scope:
+def scope_to_write(caller: Caller, resolved: Resolved, scope_key: str) -> Scope:
     """One scope of an address, begun where needed. Raises ScopeNotFound when the bot's key does not reach it."""
-    if not key.may_reach(scope_key):
+    if not caller.may_reach(scope_key):
         raise ScopeNotFound
-    return Scope.objects.begin(key.workspace_id, scope_key, kind_of(resolved, scope_key))
+    return Scope.objects.begin(caller.workspace_id, scope_key, kind_of(resolved, scope_key))
 
 
 def kind_of(resolved: Resolved, scope_key: str) -> str:
     return "chat" if scope_key == resolved.chat_scope else "user"
 
 
-def places_to_recall(key: BotKey, resolved: Resolved) -> list[Place]:
+def places_to_recall(caller: Caller, resolved: Resolved) -> list[Place]:
     """The scopes an address may recall from, as far as they exist and the bot's key reaches them."""
-    keys = keys_to_recall(key, resolved)
+    keys = keys_to_recall(caller, resolved)
     refs = {ref.key: ref for ref in resolved.recall if ref.key in keys}
-    scopes = Scope.objects.in_workspace(key.workspace_id).filter(key__in=list(refs))
+    scopes = Scope.objects.in_workspace(caller.workspace_id).filter(key__in=list(refs))
     order = list(refs)
     return sorted((Place(scope, refs[scope.key]) for scope in scopes), key=lambda place: order.index(place.ref.key))
 
 
-def keys_to_recall(key: BotKey, resolved: Resolved) -> list[str]:
+def keys_to_recall(caller: Caller, resolved: Resolved) -> list[str]:
     """The keys of the scopes an address recalls from that the bot's key reaches, begun or not.
 
     Raises ScopeNotFound when it reaches none.
     """
-    reached = [ref.key for ref in resolved.recall if key.may_reach(ref.key)]
+    reached = [ref.key for ref in resolved.recall if caller.may_reach(ref.key)]
     if not reached:
         raise ScopeNotFound
     return reached

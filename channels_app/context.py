@@ -12,7 +12,7 @@ from channels_app.messages import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION,
 from channels_app.system_text import SystemText
 from memories.conf import conf
 from memories.language import text
-from memories.models import BotKey, Scope
+from memories.models import Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall
 from memories.recall.answerability import NONE
@@ -23,6 +23,7 @@ from memories.recall.past_questions import is_about_the_past
 from memories.recall.quotas import Ranked
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.speakers import sender_of, sender_with_id
+from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolved
 from sessions_app.history.replay import replayed
 from sessions_app.lifecycle import budget, close, conversations, reset
@@ -58,7 +59,7 @@ class Context:
 
 
 def context_for(
-    key: BotKey,
+    caller: Caller,
     query: Query,
     resolved: Resolved,
     session: Session | None,
@@ -70,10 +71,10 @@ def context_for(
     """What a bot is given before it answers a message; it changes nothing, and asks no model but the embedder.
 
     `query` asks memory; its token_budget is that of everything. `session` is the one the address means, as far as
-    there is one the key may see; the policies are those of its workspace. `max_tokens` is the budget of the history, if
-    it is not the channel's.
+    there is one the caller may see; the policies are those of its workspace. `max_tokens` is the budget of the history,
+    if it is not the channel's.
     """
-    language, zone = key.workspace.language, key.workspace.zone()
+    language, zone = caller.language, caller.zone
     going_on = session if session and goes_on(session, resolved, now=now) else None
     if reset.is_asked(query.message):
         return _of_a_reset(going_on, language)
@@ -81,7 +82,7 @@ def context_for(
     given = Context(Recall(Need(False, "")), going_on, max_tokens=max_tokens)
     _add_directives(given, page, query, language, LONGEST)
     _add_profile(given, page, query, profile_of(query, policies, now=now))
-    _add_recent_chat(given, page, key, query, resolved)
+    _add_recent_chat(given, page, caller, query, resolved)
     share = page.share(conf.CONTEXT_MEMORIES_SHARE)
     conversation = _Conversation(given, query.token_budget, page.left - share)
     query = replace(query, token_budget=page.room("memories", share), client_history=conversation.client_history)
@@ -190,12 +191,12 @@ def _add_found(given: Context, page: SystemText, limit: int, zone: tzinfo) -> No
     page.put("events", [event_line(event, zone) for event in in_order])
 
 
-def _add_recent_chat(given: Context, page: SystemText, key: BotKey, query: Query, resolved: Resolved) -> None:
+def _add_recent_chat(given: Context, page: SystemText, caller: Caller, query: Query, resolved: Resolved) -> None:
     """The newest talk of a group that was not meant for the bot, in order; whichever member's session it is in."""
-    if not (resolved.chat_scope and key.may_reach(resolved.chat_scope)):
+    if not (resolved.chat_scope and caller.may_reach(resolved.chat_scope)):
         return
     group = given.session or Session(
-        workspace_id=key.workspace_id,
+        workspace_id=caller.workspace_id,
         platform=resolved.session_platform,
         account=resolved.session_account,
         chat_id=resolved.address.chat,

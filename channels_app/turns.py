@@ -14,8 +14,8 @@ from memories.consolidation import turn_summaries
 from memories.consolidation.capture import Turn, capture_task, capture_turn
 from memories.entries import WriteResult
 from memories.language.redaction import ToolCall, scrubbed
-from memories.models import BotKey
 from memories.models.change import acting
+from memories.tenancy.access import Caller
 from memories.tenancy.resolver import LOCAL_PEER, Address
 from sessions_app.choices import EventKind
 from sessions_app.lifecycle import budget, conversations, reset
@@ -48,14 +48,14 @@ class Taken:
     reply: str | None = None  # to be given to the user in place of an answer
 
 
-def take_turn(key: BotKey, said: Said, *, now: datetime, actor: str) -> Taken:
+def take_turn(caller: Caller, said: Said, *, now: datetime) -> Taken:
     """Append a turn to its session and remember it; one that says /reset closes the conversation instead.
 
     Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen, SessionBusy.
     """
-    language = key.workspace.language
+    language, actor = caller.language, caller.actor
     with acting(actor):
-        session, resolved, scopes = addresses.enter_session(key, said.address, now=now)
+        session, resolved, scopes = addresses.enter_session(caller, said.address, now=now)
         if reset.is_asked(said.user):
             reset.reset(session, now=now)
             return Taken(session, reply=reset.reply(language))

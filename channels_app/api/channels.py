@@ -12,7 +12,7 @@ from channels_app import rules
 from channels_app.models import Channel
 from channels_app.places import place_of
 from memories.api import fields
-from memories.api.authentication import actor_of, key_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.idempotency import repeatable
 from memories.api.preconditions import etag, expected_version
@@ -112,10 +112,10 @@ class ChannelView(Call):
         asked = NewRules(data=request.data)
         asked.is_valid(raise_exception=True)
         channel, is_new = rules.set_rules(
-            key_of(request).workspace_id,
+            caller_of(request).workspace_id,
             place,
             asked.validated_data,
-            actor=actor_of(request),
+            actor=caller_of(request).actor,
             expected_version=expected_version(request),
         )
         return _shown(channel, status=201 if is_new else 200)
@@ -141,7 +141,7 @@ class PlatformView(ChannelView):
 
 def _place(request: Request, platform: str, account: str) -> tuple[str, str]:
     """Platform and account, in order. Raises ChannelNotFound: no channel is known to a key bound to scopes."""
-    if key_of(request).scope_patterns:
+    if caller_of(request).scope_patterns:
         raise ChannelNotFound
     named = Place(data={"platform": platform, "account": account})
     named.is_valid(raise_exception=True)
@@ -151,7 +151,7 @@ def _place(request: Request, platform: str, account: str) -> tuple[str, str]:
 def _channel(request: Request, platform: str, account: str) -> Channel:
     place = _place(request, platform, account)
     try:
-        _name, channel = place_of(key_of(request).workspace_id, *place, may_be_new=True, inside="")
+        _name, channel = place_of(caller_of(request).workspace_id, *place, may_be_new=True, inside="")
     except InvalidAddress as error:
         raise ChannelNotFound(str(error), field=error.field) from error
     if channel is None:

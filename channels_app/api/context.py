@@ -16,16 +16,17 @@ from channels_app.history import Said
 from channels_app.turns import speaker_of
 from memories.api import fields
 from memories.api.answers import RecalledMemory
-from memories.api.authentication import key_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import now_of
 from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
-from memories.models import BotKey, Policy
+from memories.models import Policy
 from memories.models.policy import Policies
 from memories.recall import Query
 from memories.recall.core_context import Note
 from memories.recall.speakers import name_in
+from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolved
 from sessions_app.api.serializers import ROLES
 from sessions_app.api.visibility import visible_sessions
@@ -131,25 +132,25 @@ class ContextView(Call):
     def post(self, request: Request) -> Response:
         asked = AskedContext(data=request.data)
         asked.is_valid(raise_exception=True)
-        key = key_of(request)
-        resolved = addresses.resolve_address(key, asked.validated_data["address"])
-        policies = Policy.objects.of(key.workspace_id)
-        query = _query(key, resolved, policies, asked.validated_data)
-        session = _session(key, resolved)
+        caller = caller_of(request)
+        resolved = addresses.resolve_address(caller, asked.validated_data["address"])
+        policies = Policy.objects.of(caller.workspace_id)
+        query = _query(caller, resolved, policies, asked.validated_data)
+        session = _session(caller, resolved)
         limit = asked.validated_data["max_tokens"]
-        given = context_for(key, query, resolved, session, policies, now=now_of(request), max_tokens=limit)
+        given = context_for(caller, query, resolved, session, policies, now=now_of(request), max_tokens=limit)
         told = {"session": _session_json(given, session, resolved), "profile": _profile(given, query)}
         return Response(told | _answer(given, query))
 
 
-def _query(key: BotKey, resolved: Resolved, policies: Policies, asked: dict[str, Any]) -> Query:
+def _query(caller: Caller, resolved: Resolved, policies: Policies, asked: dict[str, Any]) -> Query:
     return Query(
-        workspace_id=key.workspace_id,
-        bot_id=key.bot_id,
+        workspace_id=caller.workspace_id,
+        bot_id=caller.bot_id,
         session_key=resolved.session_key,
-        scope_keys=addresses.keys_to_recall(key, resolved),
+        scope_keys=addresses.keys_to_recall(caller, resolved),
         asker=speaker_of(resolved.address),
-        places=addresses.places_to_recall(key, resolved),
+        places=addresses.places_to_recall(caller, resolved),
         message=asked["message"],
         limit=asked["limit"] or int(policies.weight("MAX_RECALLS")),
         need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else asked["need"],
@@ -159,10 +160,10 @@ def _query(key: BotKey, resolved: Resolved, policies: Policies, asked: dict[str,
     )
 
 
-def _session(key: BotKey, resolved: Resolved) -> Session | None:
+def _session(caller: Caller, resolved: Resolved) -> Session | None:
     """The session of an address; that of a chat with somebody else is nobody's business."""
     place = {"platform": resolved.session_platform, "account": resolved.session_account}
-    session = visible_sessions(key).filter(**place, key=resolved.session_key).first()
+    session = visible_sessions(caller).filter(**place, key=resolved.session_key).first()
     return session if session and conversations.is_of(session, resolved) else None
 
 

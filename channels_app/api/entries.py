@@ -11,7 +11,7 @@ from channels_app import addresses, platforms
 from channels_app.api.serializers import AddressField
 from channels_app.turns import speaker_of
 from memories.api import answers, entries, fields
-from memories.api.authentication import key_of
+from memories.api.authentication import caller_of
 from memories.choices import Permission, ScopeKind
 from memories.consolidation.capture import source_slots
 from memories.exceptions import InvalidAddress
@@ -54,13 +54,13 @@ class EntriesView(entries.EntriesView):
         """As a turn from there would be kept: with its place in the slots, and of a person's memory with the chat."""
         kind = data.pop("scope_kind")
         if "address" not in data:
-            platforms.check_key(key_of(request).workspace_id, data["scope"])
+            platforms.check_key(caller_of(request).workspace_id, data["scope"])
             return super().where(request, data)
-        key = key_of(request)
-        resolved = addresses.resolve_address(key, data.pop("address"))
+        caller = caller_of(request)
+        resolved = addresses.resolve_address(caller, data.pop("address"))
         wanted = _scope_key(resolved, kind)
-        scope = addresses.scope_to_write(key, resolved, wanted)
-        addresses.begin_channel(key.workspace_id, resolved.address)
+        scope = addresses.scope_to_write(caller, resolved, wanted)
+        addresses.begin_channel(caller.workspace_id, resolved.address)
         place = source_slots(resolved, speaker_of(resolved.address))
         data["slots"] = data["slots"] | {name: value for name, value in place.items() if value}
         data["chats"] = (resolved.chat,) if scope.kind == ScopeKind.USER else ()

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 
 from channels_app import addresses
 from channels_app.api.serializers import AskedAddress
-from memories.api.authentication import actor_of, key_of
+from memories.api.authentication import caller_of
 from memories.api.clock import now_of
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
@@ -24,8 +24,8 @@ class SessionsView(sessions.SessionsView):
     def post(self, request: Request) -> Response:
         asked = AskedAddress(data=request.data)
         asked.is_valid(raise_exception=True)
-        with acting(actor_of(request)):
+        with acting(caller_of(request).actor):
             session, _resolved, _scopes = addresses.enter_session(
-                key_of(request), asked.validated_data["address"], now=now_of(request)
+                caller_of(request), asked.validated_data["address"], now=now_of(request)
             )
         return Response(answers.session_json(session))

@@ -13,7 +13,7 @@ from channels_app import addresses
 from channels_app.api import answers
 from channels_app.api.serializers import Asked, AskedAddress, NewTurn
 from channels_app.turns import Said, speaker_of, take_turn
-from memories.api.authentication import actor_of, key_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
 from memories.api.entries import slots_of
@@ -22,10 +22,11 @@ from memories.api.recalls import trace_for
 from memories.api.scopes import scope_for
 from memories.choices import NeedMode, Permission
 from memories.language.redaction import ToolCall
-from memories.models import BotKey, Policy, RecallTrace
+from memories.models import Policy, RecallTrace
 from memories.recall import Place, Query, Recall, explanation, feedback, recall
 from memories.recall.quotas import Ranked
 from memories.recall.retrievers import RecalledEvent
+from memories.tenancy.access import Caller
 from memories.tenancy.resolver import ScopeRef
 
 
@@ -42,7 +43,7 @@ class TurnsView(Call):
         data = asked.validated_data
         now = now_of(request)
         check_past("at", data["at"], now)
-        trace = _trace(key_of(request), data)
+        trace = _trace(caller_of(request), data)
         said = Said(
             address=data["address"],
             user=data["user"],
@@ -55,7 +56,7 @@ class TurnsView(Call):
             recall_id=str(data["recall_id"] or ""),
             max_tokens=data["max_tokens"],
         )
-        taken = take_turn(key_of(request), said, now=now, actor=actor_of(request))
+        taken = take_turn(caller_of(request), said, now=now)
         if trace is not None:
             _tell(trace, data)
         session = taken.session
@@ -85,12 +86,12 @@ class TurnsView(Call):
         )
 
 
-def _trace(key: BotKey, data: dict[str, Any]) -> RecallTrace | None:
+def _trace(caller: Caller, data: dict[str, Any]) -> RecallTrace | None:
     """The recall a turn answers, with what it claims to have used checked before anything is stored.
 
     A trace may be gone by then (after a crash, after its time): that is no reason to lose a turn.
     """
-    trace = trace_for(key, data["recall_id"]) if data["recall_id"] else None
+    trace = trace_for(caller, data["recall_id"]) if data["recall_id"] else None
     if trace is not None and data["used"]:
         feedback.served_ids(trace, data["used"])
     return trace
@@ -111,11 +112,11 @@ class ResolveView(Call):
     def post(self, request: Request) -> Response:
         asked = AskedAddress(data=request.data)
         asked.is_valid(raise_exception=True)
-        key = key_of(request)
-        resolved = addresses.resolve_address(key, asked.validated_data["address"])
-        recall = addresses.keys_to_recall(key, resolved)
+        caller = caller_of(request)
+        resolved = addresses.resolve_address(caller, asked.validated_data["address"])
+        recall = addresses.keys_to_recall(caller, resolved)
         own, chat = (
-            scope if scope and key.may_reach(scope) else None for scope in (resolved.user_scope, resolved.chat_scope)
+            scope if scope and caller.may_reach(scope) else None for scope in (resolved.user_scope, resolved.chat_scope)
         )
         return Response({"session_key": resolved.session_key, "user_scope": own, "chat_scope": chat, "recall": recall})
 
@@ -129,28 +130,28 @@ class RecallView(Call):
     def post(self, request: Request) -> Response:
         asked = Asked(data=request.data)
         asked.is_valid(raise_exception=True)
-        key = key_of(request)
-        query = _query(key, asked.validated_data)
-        result = recall(query, now=now_of(request), zone=key.workspace.zone())
+        caller = caller_of(request)
+        query = _query(caller, asked.validated_data)
+        result = recall(query, now=now_of(request), zone=caller.zone)
         return Response(_answer(result, explain=query.explain))
 
 
-def _query(key: BotKey, asked: dict[str, Any]) -> Query:
+def _query(caller: Caller, asked: dict[str, Any]) -> Query:
     need, session_key, asker = asked["need"], "", ""
     scope_keys: Sequence[str] = ()
     if "address" in asked:
-        resolved = addresses.resolve_address(key, asked["address"])
-        places, session_key = addresses.places_to_recall(key, resolved), resolved.session_key
-        scope_keys = addresses.keys_to_recall(key, resolved)
+        resolved = addresses.resolve_address(caller, asked["address"])
+        places, session_key = addresses.places_to_recall(caller, resolved), resolved.session_key
+        scope_keys = addresses.keys_to_recall(caller, resolved)
         asker = speaker_of(resolved.address)
         need = NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need
     else:
-        scope = scope_for(key, asked["scope"])
+        scope = scope_for(caller, asked["scope"])
         places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
-    limit = asked["limit"] or int(Policy.objects.of(key.workspace_id).weight("MAX_RECALLS"))
+    limit = asked["limit"] or int(Policy.objects.of(caller.workspace_id).weight("MAX_RECALLS"))
     return Query(
-        workspace_id=key.workspace_id,
-        bot_id=key.bot_id,
+        workspace_id=caller.workspace_id,
+        bot_id=caller.bot_id,
         session_key=session_key,
         scope_keys=scope_keys,
         asker=asker,

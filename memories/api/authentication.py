@@ -1,6 +1,5 @@
 """Who is calling: a bot, by its key."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
@@ -9,20 +8,8 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from memories.models import Bot, BotKey, Workspace
-
-
-@dataclass(frozen=True)
-class Caller:
-    """The bot behind a request; what a user is to a session."""
-
-    bot: Bot
-    is_authenticated: bool = True
-    is_active: bool = True
-
-    @property
-    def pk(self) -> int:
-        return self.bot.pk
+from memories.models import BotKey
+from memories.tenancy.access import Caller
 
 
 class BotKeyAuthentication(BaseAuthentication):
@@ -37,7 +24,7 @@ class BotKeyAuthentication(BaseAuthentication):
         if key is None:
             raise AuthenticationFailed(_("This key is not known, or no longer valid."))
         key.record_use(now)
-        return Caller(key.bot), key
+        return key.caller(), key
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
@@ -51,18 +38,8 @@ class BotKeyAuthentication(BaseAuthentication):
         return BotKey.objects.admit(text, now)
 
 
-def key_of(request: Request) -> BotKey:
-    """The key of an authenticated request."""
-    if not isinstance(request.auth, BotKey):
+def caller_of(request: Request) -> Caller:
+    """Who makes an authenticated request. Raises AuthenticationFailed for anybody else."""
+    if not isinstance(request.user, Caller):
         raise AuthenticationFailed
-    return request.auth
-
-
-def workspace_of(request: Request) -> Workspace:
-    """The workspace everything in this request is limited to."""
-    return key_of(request).workspace
-
-
-def actor_of(request: Request) -> str:
-    """Who the history names for what this request changes."""
-    return f"bot:{key_of(request).bot.name}"
+    return request.user

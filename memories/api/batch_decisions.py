@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from memories import batches, tasks
 from memories.api import answers, fields
-from memories.api.authentication import actor_of, key_of
+from memories.api.authentication import caller_of
 from memories.api.batch_rows import row_json
 from memories.api.batches import batch_for, shown
 from memories.api.calls import Call
@@ -70,10 +70,10 @@ class ApproveView(Call):
     @repeatable
     def post(self, request: Request, uid: UUID) -> Response:
         fields.StrictSerializer(data=request.data).is_valid(raise_exception=True)
-        found, now = batch_for(key_of(request), uid), now_of(request)
+        found, now = batch_for(caller_of(request), uid), now_of(request)
         if BatchVerb.PURGE in found.counts:
             raise PermissionDenied(_("What has no undo is approved by a person, in the admin."))
-        batches.approve(found, actor=actor_of(request), now=now)
+        batches.approve(found, actor=caller_of(request).actor, now=now)
         return shown(request, uid, status=200 if tasks.begin(found, now=now) else 202)
 
 
@@ -86,7 +86,7 @@ class RefuseView(Call):
     @repeatable
     def post(self, request: Request, uid: UUID) -> Response:
         fields.StrictSerializer(data=request.data).is_valid(raise_exception=True)
-        batches.refuse(batch_for(key_of(request), uid), actor=actor_of(request), now=now_of(request))
+        batches.refuse(batch_for(caller_of(request), uid), actor=caller_of(request).actor, now=now_of(request))
         return shown(request, uid)
 
 
@@ -105,8 +105,8 @@ class UndoView(Call):
     def post(self, request: Request, uid: UUID) -> Response:
         asked = Undoing(data=request.data)
         asked.is_valid(raise_exception=True)
-        found, now = batch_for(key_of(request), uid), now_of(request)
-        undo = batches.plan_undo(found, actor=actor_of(request), now=now, **asked.validated_data)
+        found, now = batch_for(caller_of(request), uid), now_of(request)
+        undo = batches.plan_undo(found, actor=caller_of(request).actor, now=now, **asked.validated_data)
         return shown(request, undo.uid, status=201 if tasks.begin(undo, now=now) else 202)
 
 
@@ -120,7 +120,7 @@ class RowView(Call):
     def patch(self, request: Request, uid: UUID, position: int) -> Response:
         asked = RowChange(data=request.data)
         asked.is_valid(raise_exception=True)
-        found = batch_for(key_of(request), uid)
+        found = batch_for(caller_of(request), uid)
         rows = found.changes.filter(position=position).select_related("entry", "event")
         if not rows.exists():
             raise NotFound
@@ -129,4 +129,4 @@ class RowView(Call):
         else:
             batches.remove_steps(found, [position])
         (row,) = batches.describe(found, list(rows))
-        return Response(row_json(row, key_of(request)))
+        return Response(row_json(row, caller_of(request)))

@@ -7,7 +7,8 @@ from memories.api.scopes import reached
 from memories.batches import Description
 from memories.choices import BatchVerb
 from memories.entries import history
-from memories.models import Batch, BotKey
+from memories.models import Batch
+from memories.tenancy.access import Caller
 
 
 def batch_json(one: Batch) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def batch_json(one: Batch) -> dict[str, Any]:
     }
 
 
-def row_json(row: Description, key: BotKey | None = None) -> dict[str, Any]:
+def row_json(row: Description, caller: Caller | None = None) -> dict[str, Any]:
     """One row of a batch as the holder of a key sees it, or as the operator at the terminal does."""
     change = row.change
     is_written = change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL)
@@ -51,7 +52,7 @@ def row_json(row: Description, key: BotKey | None = None) -> dict[str, Any]:
         "state": change.state,
         "note": row.note[0] if row.note else None,
         "note_details": {"text": row.note[1], "batches": batches.blocking_batches(change)} if row.note else None,
-        "draft": _draft(change.draft, key) if is_written else None,
+        "draft": _draft(change.draft, caller) if is_written else None,
         "content": row.before,
         "diff": _diff(row),
         "changes": [{"column": name, "old": old, "new": new} for name, (old, new) in row.columns.items()],
@@ -62,8 +63,8 @@ def row_json(row: Description, key: BotKey | None = None) -> dict[str, Any]:
     }
 
 
-def _draft(draft: dict[str, Any], key: BotKey | None) -> dict[str, Any]:
-    return draft | {"chats": reached(key, draft["chats"])} if key and draft.get("chats") else draft
+def _draft(draft: dict[str, Any], caller: Caller | None) -> dict[str, Any]:
+    return draft | {"chats": reached(caller, draft["chats"])} if caller and draft.get("chats") else draft
 
 
 def _diff(row: Description) -> list[tuple[str, str]] | None:

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from memories import batches, tasks
 from memories.api import answers, fields, pages
-from memories.api.authentication import actor_of, key_of
+from memories.api.authentication import caller_of
 from memories.api.batch_rows import batch_json, row_json
 from memories.api.calls import Call
 from memories.api.clock import check_ahead, now_of
@@ -24,7 +24,8 @@ from memories.batches import bulk_actions
 from memories.batches.bulk_actions import MOST, BulkAction
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Permission
 from memories.exceptions import BatchNotFound, EntryNotFound
-from memories.models import Batch, BatchChange, BotKey, Entry, Scope
+from memories.models import Batch, BatchChange, Entry, Scope
+from memories.tenancy.access import Caller
 
 VERBS = [BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.RESTORE, BatchVerb.MERGE, BatchVerb.CHANGE]
 _DAYS_MAX = 36_500
@@ -104,9 +105,9 @@ class BatchesView(Call):
 
     @extend_schema(operation_id="list_batches", parameters=[BatchQuery], responses=answers.BatchPage)
     def get(self, request: Request) -> Response:
-        batches = visible_batches(key_of(request))
+        batches = visible_batches(caller_of(request))
         if "scope" in self.asked:
-            batches = batches.filter(scope=scope_for(key_of(request), self.asked["scope"]))
+            batches = batches.filter(scope=scope_for(caller_of(request), self.asked["scope"]))
         if "state" in self.asked:
             batches = batches.filter(state=self.asked["state"])
         return pages.page_of(batches, request, self.asked, batch_json)
@@ -118,10 +119,10 @@ class BatchesView(Call):
         asked.is_valid(raise_exception=True)
         data, now = asked.validated_data, now_of(request)
         check_ahead("columns.expires_at", data.get("columns", {}).get("expires_at"), now)
-        scope = scope_for(key_of(request), data["scope"])
+        scope = scope_for(caller_of(request), data["scope"])
         chosen = _entries(scope, data["entries"])
         plan = bulk_actions.propose(
-            scope, chosen, _wish(scope, data), now=now, actor=actor_of(request), reason=data["reason"]
+            scope, chosen, _wish(scope, data), now=now, actor=caller_of(request).actor, reason=data["reason"]
         )
         if not data["dry_run"]:
             tasks.begin(plan, now=now)  # as many as may be chosen are carried out at once
@@ -139,15 +140,15 @@ class BatchView(Call):
         return shown(request, uid, **self.asked)
 
 
-def visible_batches(key: BotKey) -> QuerySet[Batch]:
+def visible_batches(caller: Caller) -> QuerySet[Batch]:
     """The batches a key may see; one of no scope in particular is seen only by keys that reach every scope."""
-    batches = Batch.objects.filter(workspace_id=key.workspace_id).select_related("scope", "undoes")
-    return batches.filter(scope__in=visible_scopes(key)) if key.scope_patterns else batches
+    batches = Batch.objects.filter(workspace_id=caller.workspace_id).select_related("scope", "undoes")
+    return batches.filter(scope__in=visible_scopes(caller)) if caller.scope_patterns else batches
 
 
-def batch_for(key: BotKey, uid: UUID) -> Batch:
+def batch_for(caller: Caller, uid: UUID) -> Batch:
     """The batch with this id. Unknown, another workspace's and out of the key's reach are the same: BatchNotFound."""
-    found = visible_batches(key).filter(uid=uid).first()
+    found = visible_batches(caller).filter(uid=uid).first()
     if found is None:
         raise BatchNotFound
     return found
@@ -157,13 +158,13 @@ def shown(
     request: Request, uid: UUID, *, status: int = 200, cursor: int = 0, limit: int = pages.PAGE, **only: str
 ) -> Response:
     """A batch as it stands now, with a page of its changes."""
-    key = key_of(request)
-    found = batch_for(key, uid)
+    caller = caller_of(request)
+    found = batch_for(caller, uid)
     changes = BatchChange.objects.filter(workspace_id=found.workspace_id, batch=found, position__gt=cursor, **only)
     rows = list(changes.order_by("position").select_related("entry", "event")[: limit + 1])
     page = rows[:limit]
     following = str(page[-1].position) if len(rows) > limit else None
-    listed = pages.answer(request, [row_json(row, key) for row in batches.describe(found, page)], following)
+    listed = pages.answer(request, [row_json(row, caller) for row in batches.describe(found, page)], following)
     undone_by = [str(undo) for undo in found.undone_by.order_by("pk").values_list("uid", flat=True)]
     return Response({**batch_json(found), "undone_by": undone_by, "changes": listed.data}, status=status)
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from memories import entries
 from memories.api import answers, fields
-from memories.api.authentication import actor_of, key_of, workspace_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_ahead, check_past, now_of
 from memories.api.idempotency import repeatable
@@ -92,7 +92,7 @@ class EntriesView(Call):
         check_ahead("expires_at", data["expires_at"], now)
         scope = self.where(request, data)
         draft = Draft(scope=scope, at=data.pop("at") or now, **data)
-        result = entries.remember(draft, now=now, actor=actor_of(request))
+        result = entries.remember(draft, now=now, actor=caller_of(request).actor)
         if result.outcome != Outcome.CREATED:
             result.entry.refresh_from_db(fields=["version"])  # it rose when the entry was said again
         linked = Entry.objects.filter(pk__in=result.linked).values_list("uid", flat=True)
@@ -111,7 +111,7 @@ class EntriesView(Call):
 
     def where(self, request: Request, data: dict[str, Any]) -> Scope:
         """The scope it is saved to, taken out of what was sent; what is said of the place besides is added to it."""
-        return scope_to_write(key_of(request), data.pop("scope"))
+        return scope_to_write(caller_of(request), data.pop("scope"))
 
     @extend_schema(
         operation_id="list_entries",
@@ -121,20 +121,20 @@ class EntriesView(Call):
     )
     def get(self, request: Request) -> Response:
         now = now_of(request)
-        policies = Policy.objects.of(workspace_of(request).pk)
+        policies = Policy.objects.of(caller_of(request).workspace_id)
         entries = _listed(request, self.asked, policies, now)
         return page_of(entries, request, self.asked, lambda entry: entry_json(entry, policies, now))
 
 
 def _listed(request: Request, asked: dict[str, Any], policies: Policies, now: datetime) -> QuerySet[Entry]:
-    key = key_of(request)
+    caller = caller_of(request)
     entries: QuerySet[Entry]
     if "scope" in asked:
-        entries = Entry.objects.in_scope(scope_for(key, asked["scope"]))
+        entries = Entry.objects.in_scope(scope_for(caller, asked["scope"]))
     else:
-        entries = Entry.objects.filter(workspace_id=key.workspace_id)
-        if key.scope_patterns:
-            entries = entries.filter(scope__in=visible_scopes(key))
+        entries = Entry.objects.filter(workspace_id=caller.workspace_id)
+        if caller.scope_patterns:
+            entries = entries.filter(scope__in=visible_scopes(caller))
     if "type" in asked:
         entries = entries.filter(type=asked["type"])
     if "state" in asked:

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from memories import entries
 from memories.api import answers, fields
-from memories.api.authentication import actor_of, key_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_ahead, now_of
 from memories.api.copies import COPIES, EntryWithCopies, Going, told_once, with_copies
@@ -22,7 +22,8 @@ from memories.api.lineage import EntryWithLineage, lineage_json
 from memories.api.preconditions import etag, expected_version
 from memories.choices import Category, Permission
 from memories.exceptions import EntryNotFound
-from memories.models import BotKey, Entry, Policy
+from memories.models import Entry, Policy
+from memories.tenancy.access import Caller
 
 COLUMNS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
 _DAYS_MAX = 36_500
@@ -80,7 +81,7 @@ class EntryView(Call):
 
     @extend_schema(operation_id="read_entry", responses=EntryWithLineage)
     def get(self, request: Request, uid: UUID) -> Response:
-        entry = entry_for(key_of(request), uid)
+        entry = entry_for(caller_of(request), uid)
         answer = shown(request, entry)
         answer.data |= lineage_json(entry)
         return answer
@@ -91,7 +92,7 @@ class EntryView(Call):
         asked = EntryChange(data=request.data)
         asked.is_valid(raise_exception=True)
         check_ahead("expires_at", asked.validated_data.get("expires_at"), now_of(request))
-        entry = entry_for(key_of(request), uid)
+        entry = entry_for(caller_of(request), uid)
         columns = {name: asked.validated_data[name] for name in COLUMNS if name in asked.validated_data}
         wanted = entries.Edit(columns=columns, slots=asked.validated_data.get("slots", {}))
         return shown(request, entries.update(entry, wanted, **_by(request)))
@@ -108,13 +109,13 @@ class EntryView(Call):
     def delete(self, request: Request, uid: UUID) -> Response:
         told = Going(data=request.data)
         told.is_valid(raise_exception=True)
-        key = key_of(request)
-        entry = entry_for(key, uid)
+        caller = caller_of(request)
+        entry = entry_for(caller, uid)
         along = told_once(self.asked, told.validated_data).get("copies")
         gone, copies = entries.expire_with_copies(
             entry,
             along=entries.is_own_statement(entry) if along is None else along == "all",
-            reach=key.may_reach,
+            reach=caller.may_reach,
             **_by(request),
         )
         return with_copies(shown(request, gone), copies, now_of(request))
@@ -134,9 +135,9 @@ class RestoreView(Call):
         asked.is_valid(raise_exception=True)
         days = asked.validated_data["term_days"]
         term = None if days is None else timedelta(days=days)
-        key, along = key_of(request), asked.validated_data["copies"] == "all"
+        caller, along = caller_of(request), asked.validated_data["copies"] == "all"
         back, copies = entries.restore_with_copies(
-            entry_for(key, uid), term=term, along=along, reach=key.may_reach, **_by(request)
+            entry_for(caller, uid), term=term, along=along, reach=caller.may_reach, **_by(request)
         )
         return with_copies(shown(request, back), copies, now_of(request))
 
@@ -153,15 +154,15 @@ class RevertView(Call):
     def post(self, request: Request, uid: UUID) -> Response:
         asked = Wanted(data=request.data)
         asked.is_valid(raise_exception=True)
-        entry = entry_for(key_of(request), uid)
+        entry = entry_for(caller_of(request), uid)
         wanted = asked.validated_data
         return shown(request, entries.revert(entry, wanted["version"], only=wanted.get("only"), **_by(request)))
 
 
-def entry_for(key: BotKey, uid: UUID) -> Entry:
+def entry_for(caller: Caller, uid: UUID) -> Entry:
     """The entry with this id. Unknown, another workspace's and out of the key's reach are the same: EntryNotFound."""
-    entry = Entry.objects.filter(workspace_id=key.workspace_id, uid=uid).select_related("scope").first()
-    if entry is None or not key.may_reach(entry.scope.key):
+    entry = Entry.objects.filter(workspace_id=caller.workspace_id, uid=uid).select_related("scope").first()
+    if entry is None or not caller.may_reach(entry.scope.key):
         raise EntryNotFound
     return entry
 
@@ -174,4 +175,4 @@ def shown(request: Request, entry: Entry) -> Response:
 
 def _by(request: Request) -> dict[str, Any]:
     """Who changes it, when, and which version they have seen."""
-    return {"now": now_of(request), "actor": actor_of(request), "expected_version": expected_version(request)}
+    return {"now": now_of(request), "actor": caller_of(request).actor, "expected_version": expected_version(request)}

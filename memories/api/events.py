@@ -11,12 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import answers, fields, pages
-from memories.api.authentication import key_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.scopes import reached, scope_for, visible_scopes
 from memories.choices import Permission
 from memories.entries import daily_events
-from memories.models import BotKey, DailyEvent
+from memories.models import DailyEvent
+from memories.tenancy.access import Caller
 
 #: The number of a day and an id, in hexadecimal; a day of the year 9999 has six digits.
 _CURSOR = re.compile("([0-9a-f]{1,6})-([0-9a-f]{1,15})")
@@ -59,23 +60,23 @@ class EventsView(Call):
     )
     def get(self, request: Request) -> Response:
         limit = self.asked["limit"]
-        key = key_of(request)
-        events = _narrowed(visible_events(key, self.asked.get("scope")), self.asked)
+        caller = caller_of(request)
+        events = _narrowed(visible_events(caller, self.asked.get("scope")), self.asked)
         found = list(events.order_by("-local_date", "-id")[: limit + 1])
         page = found[:limit]
         return pages.answer(
             request,
-            [event_json(event, key) for event in daily_events.without_repeats(page)],
+            [event_json(event, caller) for event in daily_events.without_repeats(page)],
             _after(page) if found[limit:] else None,
         )
 
 
-def visible_events(key: BotKey, scope_key: str | None) -> QuerySet[DailyEvent]:
+def visible_events(caller: Caller, scope_key: str | None) -> QuerySet[DailyEvent]:
     """Events in use that a key may see: of one scope, or of all it reaches."""
-    events = DailyEvent.objects.in_use().filter(workspace_id=key.workspace_id).select_related("scope")
+    events = DailyEvent.objects.in_use().filter(workspace_id=caller.workspace_id).select_related("scope")
     if scope_key is not None:
-        return events.filter(scope=scope_for(key, scope_key))
-    return events.filter(scope__in=visible_scopes(key)) if key.scope_patterns else events
+        return events.filter(scope=scope_for(caller, scope_key))
+    return events.filter(scope__in=visible_scopes(caller)) if caller.scope_patterns else events
 
 
 def _narrowed(events: Any, asked: dict[str, Any]) -> QuerySet[DailyEvent]:
@@ -94,7 +95,7 @@ def _after(page: list[DailyEvent]) -> str:
     return f"{page[-1].local_date.toordinal():x}-{page[-1].pk:x}"
 
 
-def event_json(event: DailyEvent, key: BotKey) -> dict[str, Any]:
+def event_json(event: DailyEvent, caller: Caller) -> dict[str, Any]:
     """An event as the holder of a key sees it."""
     return {
         "id": str(event.uid),
@@ -102,7 +103,7 @@ def event_json(event: DailyEvent, key: BotKey) -> dict[str, Any]:
         "date": event.local_date,
         "content": event.content,
         "source": event.source,
-        "chats": reached(key, event.chats),
+        "chats": reached(caller, event.chats),
         "version": event.version,
         "created_at": event.created_at,
         "updated_at": event.updated_at,

@@ -9,13 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import answers, fields, pages
-from memories.api.authentication import key_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.entry import entry_for
 from memories.api.scopes import reached
 from memories.choices import Operation, Permission
 from memories.entries import history
-from memories.models import Batch, BotKey, Entry
+from memories.models import Batch, Entry
+from memories.tenancy.access import Caller
 
 _OPERATIONS = {Operation.INSERT: "created", Operation.UPDATE: "changed"}
 
@@ -37,15 +38,15 @@ class HistoryView(Call):
 
     @extend_schema(operation_id="entry_history", parameters=[HistoryQuery], responses=answers.HistoryPage)
     def get(self, request: Request, uid: UUID) -> Response:
-        steps = history.history_of(entry_for(key_of(request), uid))
+        steps = history.history_of(entry_for(caller_of(request), uid))
         end = min(self.asked.get("cursor", len(steps)), len(steps))
         begin = max(end - self.asked["limit"], 0)
         page = steps[begin:end][::-1]
-        return pages.answer(request, _shown(page, key_of(request)), str(begin) if begin else None)
+        return pages.answer(request, _shown(page, caller_of(request)), str(begin) if begin else None)
 
 
-def _shown(steps: list[history.Step], key: BotKey) -> list[dict[str, Any]]:
-    workspace_id = key.workspace_id
+def _shown(steps: list[history.Step], caller: Caller) -> list[dict[str, Any]]:
+    workspace_id = caller.workspace_id
     batches = dict(
         Batch.objects.filter(
             workspace_id=workspace_id, pk__in={step.batch_id for step in steps if step.batch_id}
@@ -60,7 +61,7 @@ def _shown(steps: list[history.Step], key: BotKey) -> list[dict[str, Any]]:
             "operation": _OPERATIONS[step.operation],
             "batch": batches.get(step.batch_id) if step.batch_id else None,
             "run": step.run,
-            "changes": [_column(name, old, new, step, successors, key) for name, (old, new) in step.columns.items()],
+            "changes": [_column(name, old, new, step, successors, caller) for name, (old, new) in step.columns.items()],
             "slots": [{"name": name, "old": old, "new": new} for name, (old, new) in step.slots.items()],
         }
         for step in steps
@@ -68,12 +69,12 @@ def _shown(steps: list[history.Step], key: BotKey) -> list[dict[str, Any]]:
 
 
 def _column(
-    name: str, old: Any, new: Any, step: history.Step, successors: dict[int, str], key: BotKey
+    name: str, old: Any, new: Any, step: history.Step, successors: dict[int, str], caller: Caller
 ) -> dict[str, Any]:
     if name == "superseded_by":
         old, new = (value and successors.get(value) for value in (old, new))
     elif name == "chats":
-        old, new = (value and reached(key, value) for value in (old, new))
+        old, new = (value and reached(caller, value) for value in (old, new))
     shown = {"column": name, "old": old, "new": new}
     return shown | {"diff": step.wording} if name == "content" and step.wording else shown
 

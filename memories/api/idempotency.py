@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
@@ -16,7 +17,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.authentication import key_of
+from memories.api.authentication import caller_of
 from memories.api.clock import now_of
 from memories.conf import conf
 from memories.models import IdempotencyKey
@@ -66,40 +67,41 @@ def _name(request: Request) -> str | None:
 
 def _claim(request: Request, name: str, now: datetime) -> bool:
     """Whether this call is the first under its key; waits for another one that is still at work."""
-    key = key_of(request)
+    caller = caller_of(request)
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO memories_idempotencykey (workspace_id, bot_id, key, request_hash, created_at)"
             " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (bot_id, key) DO UPDATE"
             " SET request_hash = excluded.request_hash, status = NULL, response = NULL,"
             " created_at = excluded.created_at WHERE memories_idempotencykey.created_at <= %s RETURNING id",
-            [key.workspace_id, key.bot_id, name, _fingerprint(request), now, now - conf.IDEMPOTENCY_TTL],
+            [caller.workspace_id, caller.bot_id, name, _fingerprint(request), now, now - conf.IDEMPOTENCY_TTL],
         )
         return cursor.fetchone() is not None
 
 
 def _fingerprint(request: Request) -> str:
     """Of all that is asked, and of what the asking key may do: a narrower key of the bot must not read the answer."""
-    key = key_of(request)
+    caller = caller_of(request)
     asked = [request.method, request.path, sorted(request.query_params.lists()), request.data]
-    asked += [request.headers.get("If-Match", "*"), sorted(key.scope_patterns), sorted(key.permissions)]
+    asked += [request.headers.get("If-Match", "*"), sorted(caller.scope_patterns), sorted(caller.permissions)]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
 def _keep(request: Request, name: str, response: Response) -> None:
     """The answer as it was sent: as a text, since a JSON column would reorder it."""
     kept = {"body": JSONRenderer().render(response.data).decode(), "etag": response.headers.get("ETag")}
-    key = key_of(request)
-    IdempotencyKey.objects.filter(workspace_id=key.workspace_id, bot_id=key.bot_id, key=name).update(
-        status=response.status_code, response=kept
-    )
+    _claimed(request, name).update(status=response.status_code, response=kept)
 
 
 def _again(request: Request, name: str) -> Response:
-    key = key_of(request)
-    earlier = IdempotencyKey.objects.get(workspace_id=key.workspace_id, bot_id=key.bot_id, key=name)
+    earlier = _claimed(request, name).get()
     if earlier.request_hash != _fingerprint(request):
         raise KeyTaken
     kept: dict[str, str] = earlier.response or {}  # the claim and its answer are committed together
     headers = {"Idempotent-Replayed": "true"} | ({"ETag": kept["etag"]} if kept["etag"] else {})
     return Response(json.loads(kept["body"]), status=earlier.status, headers=headers)
+
+
+def _claimed(request: Request, name: str) -> QuerySet[IdempotencyKey]:
+    caller = caller_of(request)
+    return IdempotencyKey.objects.filter(workspace_id=caller.workspace_id, bot=caller.bot_id, key=name)

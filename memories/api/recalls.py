@@ -13,16 +13,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import fields, recall_answers
-from memories.api.authentication import key_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.entries import slots_of
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
 from memories.entries.served_versions import Served, as_served, taken_out
-from memories.models import Bot, BotKey, Entry, RecallTrace, Scope
+from memories.models import Bot, Entry, RecallTrace, Scope
 from memories.recall import explanation, feedback, traces
 from memories.recall.explanation import CandidateRecord
 from memories.recall.speakers import sender_of
+from memories.tenancy.access import Caller
 
 USED_MAX = 50
 
@@ -34,7 +35,7 @@ class RecallView(Call):
 
     @extend_schema(operation_id="recall_told", responses=recall_answers.RecallTold)
     def get(self, request: Request, uid: UUID) -> Response:
-        trace = trace_for(key_of(request), uid)
+        trace = trace_for(caller_of(request), uid)
         if trace is None:
             raise NotFound
         return Response(_told(trace))
@@ -168,7 +169,7 @@ class FeedbackView(Call):
     def post(self, request: Request, uid: UUID) -> Response:
         asked = Feedback(data=request.data)
         asked.is_valid(raise_exception=True)
-        trace = trace_for(key_of(request), uid)
+        trace = trace_for(caller_of(request), uid)
         if trace is None:
             raise NotFound
         used = list(dict.fromkeys(asked.validated_data["used"]))
@@ -176,14 +177,14 @@ class FeedbackView(Call):
         return Response({"recall_id": str(trace.uid), "used": [str(uid) for uid in used], "note": trace.note})
 
 
-def trace_for(key: BotKey, uid: UUID) -> RecallTrace | None:
+def trace_for(caller: Caller, uid: UUID) -> RecallTrace | None:
     """The trace of a recall whose every scope the key reaches; None when there is none, or no more.
 
     One that does not name all of its scopes is for keys that reach every scope.
     """
-    trace = RecallTrace.objects.filter(workspace_id=key.workspace_id, uid=uid).first()
-    if trace is None or not key.scope_patterns:
+    trace = RecallTrace.objects.filter(workspace_id=caller.workspace_id, uid=uid).first()
+    if trace is None or caller.reaches_everything:
         return trace
     scopes = trace.scope_keys or _scopes(trace)
     is_whole = bool(scopes) and len(scopes) >= len(trace.scopes)
-    return trace if is_whole and all(map(key.may_reach, scopes)) else None
+    return trace if is_whole and all(map(caller.may_reach, scopes)) else None

@@ -2,8 +2,8 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from fnmatch import fnmatchcase
 from typing import Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import Permission
 from memories.models.ids import uuid7
 from memories.tenancy import row_level_security
+from memories.tenancy.access import Caller
 
 
 def validate_time_zone(name: str) -> None:
@@ -55,6 +56,25 @@ class Workspace(models.Model):
             return ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError):
             return ZoneInfo("UTC")
+
+    def caller(
+        self,
+        actor: str,
+        *,
+        permissions: Iterable[str] = (),
+        scope_patterns: Iterable[str] = (),
+        bot_id: int | None = None,
+    ) -> Caller:
+        """Somebody who acts in this workspace; without scope patterns they reach all of it."""
+        return Caller(
+            workspace_id=self.pk,
+            language=self.language,
+            zone=self.zone(),
+            actor=actor,
+            permissions=tuple(permissions),
+            scope_patterns=tuple(scope_patterns),
+            bot_id=bot_id,
+        )
 
 
 class Member(models.Model):
@@ -184,9 +204,14 @@ class BotKey(models.Model):
     def permits(self, permission: str) -> bool:
         return permission in self.permissions
 
-    def may_reach(self, scope_key: str) -> bool:
-        """Whether the key's patterns admit this scope."""
-        return not self.scope_patterns or any(fnmatchcase(scope_key, p) for p in self.scope_patterns)
+    def caller(self) -> Caller:
+        """The bot behind this key, limited to what the key may do and reach."""
+        return self.workspace.caller(
+            f"bot:{self.bot.name}",
+            permissions=self.permissions,
+            scope_patterns=self.scope_patterns,
+            bot_id=self.bot_id,
+        )
 
     def record_use(self, now: datetime) -> None:
         """Remember that the key was used, unless that is already known closely enough."""

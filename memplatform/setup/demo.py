@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from channels_app.turns import Said, take_turn
-from memories.models import BotKey, Entry
+from memories.models import Entry
+from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address
 
 PLATFORM = "cli"
@@ -22,14 +23,14 @@ class Turn:
     assistant: str
 
 
-def tell(key: BotKey, *, now: datetime) -> None:
-    """All of it or nothing, as a bot with this key reports turns; only where nothing is remembered."""
+def tell(caller: Caller, *, now: datetime) -> None:
+    """All of it or nothing, as a bot reports turns; only where nothing is remembered."""
     with transaction.atomic():
         if Entry.objects.exists():
             return
         for turn in TURNS:
             said = Said(address=Address(platform=PLATFORM), user=turn.user, assistant=turn.assistant, at=now - turn.ago)
-            take_turn(key, said, now=now, actor=f"bot:{key.bot.name}")
+            take_turn(caller, said, now=now)
 
 
 def _turn(hours: float, user: str, assistant: str) -> Turn:

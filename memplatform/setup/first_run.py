@@ -35,8 +35,8 @@ def ensure(data: Path, *, now: datetime) -> FirstRun:
     new_key = _bot(folder / "bot-key")
     if not (folder / "metrics-key").exists():
         keep(folder / "metrics-key", secrets.token_urlsafe(32))
-    if key := BotKey.objects.usable(now).filter(bot=_demo_bot()).first():
-        demo.tell(key, now=now)
+    if key := BotKey.objects.usable(now).select_related("bot", "workspace").filter(bot=_demo_bot()).first():
+        demo.tell(key.caller(), now=now)
     return FirstRun(
         password_file=_existing(folder / "operator-password"),
         key_file=_existing(folder / "bot-key"),

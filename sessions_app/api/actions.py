@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.authentication import actor_of, key_of, workspace_of
+from memories.api.authentication import caller_of
 from memories.api.clock import now_of
 from memories.api.idempotency import repeatable
 from memories.choices import Permission
@@ -34,10 +34,10 @@ class ResetView(OneSession):
     @repeatable
     def post(self, request: Request, key: str) -> Response:
         session = self.session(request, key)
-        with acting(actor_of(request)):
+        with acting(caller_of(request).actor):
             locks.hold(session)
             reset.reset(session, now=now_of(request))
-        reply = reset.reply(workspace_of(request).language)
+        reply = reset.reply(caller_of(request).language)
         return Response({"session": session_json(session), "reply": reply})
 
 
@@ -66,9 +66,9 @@ class FlushView(OneSession):
             [Candidate(**{**one, "rests_on": tuple(one["rests_on"])}) for one in told["candidates"]],
             goes_on_with=told["continue"] or "",
             no_reply=bool(told["reply"]),
-            may_reach=key_of(request).may_reach,
+            may_reach=caller_of(request).may_reach,
             now=now,
-            actor=actor_of(request),
+            actor=caller_of(request).actor,
         )
         became = [_became(*pair) for pair in zip(done.remembered, done.reasons, strict=True)]
         return Response(_recorded(session, done.flush, became))
@@ -77,10 +77,10 @@ class FlushView(OneSession):
 def _flush_by_platform(session: Session, request: Request) -> Response:
     """At once without a model; with one, soon."""
     if model.is_on():
-        with acting(actor_of(request)):
-            queued = flushing.ask(session, actor=actor_of(request))
+        with acting(caller_of(request).actor):
+            queued = flushing.ask(session, actor=caller_of(request).actor)
         return Response({**_recorded(session, None, []), "queued": queued}, status=202 if queued else 200)
-    flush = flushing.flush_by_platform(session, now=now_of(request), actor=actor_of(request))
+    flush = flushing.flush_by_platform(session, now=now_of(request), actor=caller_of(request).actor)
     return Response(_recorded(session, flush, []))
 
 
@@ -118,6 +118,6 @@ class CompactView(OneSession):
     @repeatable
     def post(self, request: Request, key: str) -> Response:
         session = self.session(request, key)
-        with acting(actor_of(request)):
+        with acting(caller_of(request).actor):
             queued = compaction.ask(session, now=now_of(request))
         return Response({"session": session_json(session), "queued": queued}, status=202)

@@ -9,12 +9,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.authentication import key_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import now_of
 from memories.choices import Permission, ScopeKind
 from memories.exceptions import SessionNotFound
-from memories.models import BotKey, Policy, Scope
+from memories.models import Policy, Scope
+from memories.tenancy.access import Caller
 from sessions_app.api.visibility import visible_sessions
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import redaction
@@ -48,7 +49,7 @@ class EventView(Call):
 
     @extend_schema(operation_id="read_session_event", responses=EventRead)
     def get(self, request: Request, session: UUID, conversation: int, event: int) -> Response:
-        found, scope = _session(key_of(request), session)
+        found, scope = _session(caller_of(request), session)
         said = _told(found, scope, conversation, event, now=now_of(request))
         return Response(
             {
@@ -63,16 +64,16 @@ class EventView(Call):
         )
 
 
-def _session(key: BotKey, uid: UUID) -> tuple[Session, Scope]:
+def _session(caller: Caller, uid: UUID) -> tuple[Session, Scope]:
     """A session and the scope its messages belong to: of a group the chat's, of a direct chat its user's.
 
     Raises SessionNotFound for one that is not there, and alike for one the key does not reach.
     """
-    session = visible_sessions(key).filter(uid=uid).first()
+    session = visible_sessions(caller).filter(uid=uid).first()
     if session is None:
         raise SessionNotFound
     scope = session.chat_scope if session.is_group else session.user_scope
-    if scope is None or not key.may_reach(scope.key):
+    if scope is None or not caller.may_reach(scope.key):
         raise SessionNotFound
     return session, scope
 

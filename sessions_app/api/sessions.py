@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import pages
-from memories.api.authentication import actor_of, key_of, workspace_of
+from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
 from memories.api.idempotency import repeatable
@@ -32,10 +32,10 @@ class SessionsView(Call):
 
     @extend_schema(operation_id="list_sessions", parameters=[serializers.SessionQuery], responses=answers.SessionPage)
     def get(self, request: Request) -> Response:
-        key, asked = key_of(request), self.asked
-        sessions = visible_sessions(key)
+        caller, asked = caller_of(request), self.asked
+        sessions = visible_sessions(caller)
         if "scope" in asked:
-            scope = scope_for(key, asked["scope"])
+            scope = scope_for(caller, asked["scope"])
             sessions = sessions.filter(user_scope=scope) | sessions.filter(chat_scope=scope)
         if "open" in asked:
             sessions = sessions.filter(next_position__gt=1) if asked["open"] else sessions.filter(next_position=1)
@@ -48,7 +48,7 @@ class OneSession(Call):
 
     def session(self, request: Request, key: str) -> Session:
         place: dict[str, str] = {name: self.asked[name] for name in ("platform", "account") if name in self.asked}
-        return session_for(key_of(request), key, place)
+        return session_for(caller_of(request), key, place)
 
 
 class SessionView(OneSession):
@@ -95,9 +95,9 @@ class EventsView(OneSession):
         for n, told in enumerate(asked.validated_data["events"]):
             check_past(f"events.{n}.at", told["at"], now)
         messages = [_message(told, now) for told in asked.validated_data["events"]]
-        check_reach_of_speakers(key_of(request), session, messages)
+        check_reach_of_speakers(caller_of(request), session, messages)
         believed = asked.validated_data["history"]
-        with acting(actor_of(request)):
+        with acting(caller_of(request).actor):
             locks.hold(session)
             conversations.check_speakers(session, messages)
             close.close_if_stale(session, now=now)
@@ -106,7 +106,7 @@ class EventsView(OneSession):
             events = conversations.append(session, messages, now=now)
             todo = budget.directives(
                 session,
-                language=workspace_of(request).language,
+                language=caller_of(request).language,
                 now=now,
                 max_tokens=asked.validated_data["max_tokens"],
             )

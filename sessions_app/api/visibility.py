@@ -8,24 +8,24 @@ from django.db.models import Q, QuerySet
 from memories.api.scopes import visible_scopes
 from memories.exceptions import SessionAmbiguous, SessionNotFound
 from memories.language.text import is_storable
-from memories.models import BotKey
+from memories.tenancy.access import Caller
 from sessions_app.choices import SPOKEN
 from sessions_app.compaction import closing_summary
 from sessions_app.lifecycle.conversations import Message
 from sessions_app.models import Session
 
 
-def visible_sessions(key: BotKey) -> QuerySet[Session]:
+def visible_sessions(caller: Caller) -> QuerySet[Session]:
     """All sessions a key may see: a person's by their scope, a group's by the chat's, a member's in a group by both."""
-    sessions = Session.objects.filter(workspace_id=key.workspace_id).select_related("user_scope", "chat_scope")
-    if not key.scope_patterns:
+    sessions = Session.objects.filter(workspace_id=caller.workspace_id).select_related("user_scope", "chat_scope")
+    if caller.reaches_everything:
         return sessions
-    reached = list(visible_scopes(key).values_list("pk", flat=True))
+    reached = list(visible_scopes(caller).values_list("pk", flat=True))
     within = [Q(**{f"{name}__isnull": True}) | Q(**{f"{name}__in": reached}) for name in ("user_scope", "chat_scope")]
     return sessions.filter(*within).exclude(user_scope=None, chat_scope=None)
 
 
-def session_for(key: BotKey, name: str, place: dict[str, str]) -> Session:
+def session_for(caller: Caller, name: str, place: dict[str, str]) -> Session:
     """The session with this key or id; `place` tells several with one key apart. Unknown and forbidden are the same.
 
     Raises SessionNotFound, SessionAmbiguous.
@@ -33,7 +33,7 @@ def session_for(key: BotKey, name: str, place: dict[str, str]) -> Session:
     if not is_storable(name):
         raise SessionNotFound
     named = Q(uid=name) if _is_id(name) else Q(key=name, **place)
-    found = list(visible_sessions(key).filter(named)[:2])
+    found = list(visible_sessions(caller).filter(named)[:2])
     if not found:
         raise SessionNotFound
     if len(found) > 1:
@@ -41,16 +41,16 @@ def session_for(key: BotKey, name: str, place: dict[str, str]) -> Session:
     return found[0]
 
 
-def check_reach_of_speakers(key: BotKey, session: Session, messages: Sequence[Message]) -> None:
+def check_reach_of_speakers(caller: Caller, session: Session, messages: Sequence[Message]) -> None:
     """Raises SessionNotFound when a message of a group would reach the memory of somebody whom the key does not.
 
     What a member of a group says goes into their own memory when the conversation ends (B4).
     """
-    if not (key.scope_patterns and session.is_group):
+    if not (caller.scope_patterns and session.is_group):
         return
     speakers = {message.sender_id for message in messages if message.kind in SPOKEN and message.sender_id}
     own = (closing_summary.speaker_in(session, speaker).user_scope for speaker in speakers)
-    if not all(key.may_reach(scope) for scope in own if scope):
+    if not all(caller.may_reach(scope) for scope in own if scope):
         raise SessionNotFound
 
 

@@ -1,0 +1,84 @@
+"""The verbs work for whoever has no key: a channel platform, an importer, a command."""
+
+import pytest
+
+from channels_app import addresses
+from channels_app.context import context_for
+from channels_app.turns import Said, take_turn
+from memories.choices import NeedMode
+from memories.exceptions import ScopeNotFound
+from memories.models import Bot, Entry, Policy, Workspace
+from memories.recall import Query, recall
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import Address
+from tests.conftest import NOW, TELEGRAM, make_key
+
+HERE = Address(**TELEGRAM)
+FACT = "I moved to Hangzhou in spring"
+
+
+@pytest.fixture
+def platform(workspace: Workspace) -> Caller:
+    """A channel platform that delivers messages itself: no bot, no key."""
+    return workspace.caller("platform:telegram")
+
+
+def _query(caller: Caller, message: str, budget: int = 1000) -> Query:
+    resolved = addresses.resolve_address(caller, HERE)
+    return Query(
+        workspace_id=caller.workspace_id,
+        bot_id=caller.bot_id,
+        session_key=resolved.session_key,
+        scope_keys=addresses.keys_to_recall(caller, resolved),
+        asker=HERE.peer,
+        places=addresses.places_to_recall(caller, resolved),
+        message=message,
+        limit=5,
+        need=NeedMode.OFF,
+        token_budget=budget,
+        include_session_events=False,
+        cache=False,
+    )
+
+
+@pytest.mark.django_db
+def test_a_platform_reports_turns_recalls_and_gets_its_context(platform: Caller, workspace: Workspace) -> None:
+    taken = take_turn(platform, Said(address=HERE, user=FACT, assistant="Noted.", at=NOW), now=NOW)
+    assert [one.entry.scope.key for one in taken.remembered] == ["telegram:direct_u42"]
+    assert Entry.objects.get(pk=taken.remembered[0].entry.pk).workspace_id == workspace.pk
+    found = recall(_query(platform, "where did I move to?"), now=NOW, zone=platform.zone)
+    assert found.trace is not None and found.trace.bot_id is None
+    assert any(FACT in item.entry.content for item in found.served)
+    resolved = addresses.resolve_address(platform, HERE)
+    given = context_for(
+        platform,
+        _query(platform, "where did I move to?", budget=4000),
+        resolved,
+        taken.session,
+        Policy.objects.of(platform.workspace_id),
+        now=NOW,
+    )
+    assert [said.content for said in given.history] == [FACT, "Noted."]
+
+
+@pytest.mark.django_db
+def test_what_patterns_leave_out_does_not_exist_for_an_importer(workspace: Workspace) -> None:
+    importer = workspace.caller("import:files", scope_patterns=["slack:*"])
+    resolved = addresses.resolve_address(importer, HERE)
+    for verb in (addresses.scopes_to_write, addresses.keys_to_recall, addresses.places_to_recall):
+        with pytest.raises(ScopeNotFound):
+            verb(importer, resolved)
+    with pytest.raises(ScopeNotFound):
+        take_turn(importer, Said(address=HERE, user=FACT, assistant="", at=NOW), now=NOW)
+    assert not workspace.scopes.exists()
+
+
+@pytest.mark.django_db
+def test_a_key_makes_a_caller_of_its_bot(workspace: Workspace) -> None:
+    make_key(workspace, permissions=["read"], scope_patterns=["telegram:*"])
+    bot = Bot.objects.get()
+    caller = bot.keys.get().caller()
+    assert (caller.workspace_id, caller.bot_id, caller.actor) == (workspace.pk, bot.pk, "bot:bot")
+    assert (caller.permissions, caller.scope_patterns) == (("read",), ("telegram:*",))
+    assert caller.may_reach("telegram:direct_u42") and not caller.may_reach("slack:direct_u42")
+    assert workspace.caller("import").may_reach("slack:direct_u42")
