@@ -3,28 +3,9 @@
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-
-class ScopeKind(TextChoices):
-    """Whose memory a scope is."""
-
-    USER = "user", _("User")
-    CHAT = "chat", _("Chat")
-
-
-class EntryType(TextChoices):
-    """What kind of memory an entry is; it decides how long it lives and how many are served."""
-
-    CHAT_TURN = "chat_turn", _("Chat turn")
-    AUTO_CAPTURE = "auto_capture", _("Auto capture")
-    WORKFLOW_TRACE = "workflow_trace", _("Workflow trace")
-    USER_EXPLICIT = "user_explicit", _("User explicit")
-    FACT = "fact", _("Fact")
-    NOTE = "note", _("Note")
-
-    @property
-    def is_merged(self) -> bool:
-        """Whether near-duplicates become one; lines of files never do (C2)."""
-        return self is not EntryType.NOTE
+from memories.kinds import Category as Category
+from memories.kinds import EntryType as EntryType
+from memories.kinds import ScopeKind as ScopeKind
 
 
 class Source(TextChoices):
@@ -51,20 +32,6 @@ MACHINE_SOURCES = frozenset(
         Source.FILE,
     }
 )
-
-
-class Category(TextChoices):
-    """What a memory is about, which sets how fast it fades."""
-
-    IDENTITY = "identity", _("Identity")
-    CONFIG = "config", _("Configuration")
-    CREDENTIAL = "credential", _("Credential")
-    DECISION = "decision", _("Decision")
-    SOLUTION = "solution", _("Solution")
-    EVENT = "event", _("Event")
-    CONVERSATION = "conversation", _("Conversation")
-    TEMP = "temp", _("Temporary")
-    DEBUG = "debug", _("Debug")
 
 
 #: Subtypes of what is kept of a conversation that is closed, or shortened: it tells again what its turns tell (B4, C7).

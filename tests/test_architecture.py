@@ -18,7 +18,7 @@ PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom
 #: Six layers, lowest first, and in each its packages in order: a package uses those named before it, and nothing else.
 #: Verbs are strangers to one another.
 LAYERS = {
-    "words": "exceptions choices decay conf metrics language verification",
+    "words": "exceptions kinds choices conf metrics language verification",
     "tables": "tenancy models",
     "providers": "secrets endpoint embeddings llm",
     "doors": "index entries batches",

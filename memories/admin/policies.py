@@ -16,12 +16,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
-from memories import decay
 from memories.admin.bringing_back import RevertibleHistory
 from memories.admin.row_history import life_of_removed, told_page
 from memories.admin.wall import MANAGE, WalledAdmin, workspaces_of
 from memories.choices import EntryType, Operation, PolicyKind, ScopeKind
 from memories.conf import conf
+from memories.kinds import type_rule
 from memories.lifecycle import expiry
 from memories.models import Change, Policy, Workspace
 from memories.models.policy import WEIGHTS, Policies
@@ -220,7 +220,7 @@ def removed(request: HttpRequest) -> list[Removed]:
 
 
 def subject_of(kind: str, entry_type: str, scope_kind: str, name: str) -> str:
-    about = name or f"{EntryType(entry_type).label} · {ScopeKind(scope_kind).label}"
+    about = name or f"{dict(EntryType.choices)[entry_type]} · {ScopeKind(scope_kind).label}"
     return f"{PolicyKind(kind).label}: {about}"
 
 
@@ -229,8 +229,8 @@ def default_of(kind: str, entry_type: str, scope_kind: str, name: str) -> float 
     if kind == PolicyKind.WEIGHT:
         return float(getattr(conf, name.upper()))
     if kind == PolicyKind.QUOTA:
-        return decay.QUOTAS.get((entry_type, scope_kind))
-    ttl = decay.TTLS.get((entry_type, scope_kind))
+        return type_rule(entry_type).quotas.get(scope_kind)
+    ttl = type_rule(entry_type).ttls.get(scope_kind)
     return ttl.days if ttl else None
 
 

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from memories.choices import Category, EntryType, ScopeKind, Source
 from memories.conf import conf
-from memories.decay import importance_of
 from memories.exceptions import InvalidDraft
+from memories.kinds import category_rule
 from memories.language import text
 from memories.models import Scope
 
@@ -48,7 +48,7 @@ class Draft:
     @property
     def weight(self) -> float:
         """The importance given, or that of the category (D2)."""
-        return importance_of(self.category) if self.importance is None else self.importance
+        return category_rule(self.category).importance if self.importance is None else self.importance
 
     def column(self, name: str) -> str:
         return self.slots.get(name, "")

@@ -14,6 +14,7 @@ from django.db import connection
 from memories.choices import EntryType
 from memories.conf import conf
 from memories.entries.draft import Draft
+from memories.kinds import type_rule
 from memories.language.similarity import Likeness, compare
 from memories.models import Entry
 from memories.models.policy import Policies
@@ -103,7 +104,7 @@ _CANDIDATES = f"""
 
 def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime) -> dict[int, list[Twin]]:
     """Live entries that may say the same, by the position of the arrival."""
-    wanted = [_probe_row(n, arrival) for n, arrival in enumerate(arrivals) if arrival.draft.type != EntryType.NOTE]
+    wanted = [_probe_row(n, arrival) for n, arrival in enumerate(arrivals) if type_rule(arrival.draft.type).is_merged]
     found: dict[int, list[Twin]] = defaultdict(list)
     if not wanted:
         return found

@@ -23,18 +23,16 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Exp, Extract, Greatest, Least
 
 from memories import batches
-from memories.choices import BatchState, BatchVerb, Category, EntryType, Held
+from memories.choices import BatchState, BatchVerb, EntryType, Held
 from memories.conf import conf
-from memories.decay import CURVES
 from memories.exceptions import ScopeFrozen
+from memories.kinds import PASSING, category_rule
 from memories.models import Batch, Entry, Scope
 from memories.models.entry import EntryQuerySet
 
 JOB = "capacity"
 ACTOR = f"job:{JOB}"
 FADED, CROWDED, REST = "faded", "capacity", "capacity-rest"
-#: What goes first when there is too much, in this order; nothing else goes without a person.
-PASSING = ((Category.TEMP, Category.DEBUG), (Category.EVENT, Category.CONVERSATION))
 #: Of curves that end at nothing; e to the minus so much is all a float can hold.
 _DAYS = 5_000.0
 
@@ -77,11 +75,11 @@ def _facts(scope: Scope) -> EntryQuerySet:
 
 def relevance(category: str, now: datetime) -> Combinable:
     """What facts of this curve are worth, in SQL (D4)."""
-    floor, rate = CURVES[category]
+    curve = category_rule(category).curve
     used_at = Greatest("stated_at", "access__last_accessed")
     age = ExpressionWrapper(Value(now, DateTimeField()) - used_at, output_field=DurationField())
     days = Greatest(Least(Extract(age, "epoch") / 86_400.0, Value(_DAYS)), Value(0.0), output_field=FloatField())
-    decay = Value(floor) + Value(1 - floor) * Exp(Value(-rate) * days, output_field=FloatField())
+    decay = Value(curve.floor) + Value(1 - curve.floor) * Exp(Value(-curve.rate) * days, output_field=FloatField())
     return ExpressionWrapper(F("importance") * decay, output_field=FloatField())
 
 

@@ -7,9 +7,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories import decay
 from memories.choices import EntryType, PolicyKind, ScopeKind
 from memories.conf import conf
+from memories.kinds import type_rule
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
 from memories.models.tenancy import Workspace
@@ -49,7 +49,7 @@ class Policies:
         if key in self._rows:
             days = self._rows[key]
             return None if days is None or days > LONGEST_DAYS else timedelta(days=days)
-        return decay.TTLS.get((entry_type, scope_kind))
+        return type_rule(entry_type).ttls.get(scope_kind)
 
     def says(self, scope_kind: str) -> str:
         """The times to live of a kind of scope, each with the version of its policy; for whoever asks later."""
@@ -104,7 +104,7 @@ class Policies:
         if key in self._rows:
             limit = self._rows[key]
             return None if limit is None else int(limit)
-        return decay.QUOTAS.get((entry_type, scope_kind))
+        return type_rule(entry_type).quotas.get(scope_kind)
 
     def weight(self, name: str) -> float:
         """A weight of the ranking, by the name of its setting."""

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.db import connection
 
-from memories.choices import Category, EntryType
+from memories.choices import EntryType
 from memories.conf import conf
 from memories.entries import daily_events
+from memories.kinds import SECRET
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope
 from memories.models.policy import Policies
@@ -46,7 +47,7 @@ _PROFILE = """
 SELECT e.id, e.uid, e.scope_id, e.category, e.content, e.sender_id, e.speaker
 FROM memories_entry e CROSS JOIN LATERAL (SELECT e.scope_id) i
 WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) AND e.tier = 1
-    AND e.category <> %(secret)s AND {servable}
+    AND e.category <> ALL(%(secret)s::text[]) AND {servable}
 ORDER BY e.importance DESC, e.stated_at DESC, e.id DESC LIMIT %(most)s
 """
 
@@ -60,7 +61,7 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[CoreF
     if not query.places:
         return []
     conditions, parameters = servable_filter(query, policies, now)
-    parameters |= scope_filter(query)[1] | {"secret": Category.CREDENTIAL.value, "most": conf.PROFILE_MAX}
+    parameters |= scope_filter(query)[1] | {"secret": [category.value for category in SECRET], "most": conf.PROFILE_MAX}
     with connection.cursor() as cursor:
         cursor.execute(_PROFILE.replace("{servable}", " AND ".join(conditions)), parameters)
         return [CoreFact(*row) for row in cursor.fetchall()]
@@ -103,7 +104,7 @@ def _saved_notes(
     """What was saved as a note on these days; passwords are recalled when somebody asks for them."""
     since = datetime.combine(min(on), time(), zone)
     noted = Entry.objects.in_scope(scope).live().filter(type=EntryType.NOTE, created_at__gte=since, created_at__lte=now)
-    rows = noted.exclude(policies.over(now, scope_kind=scope.kind)).exclude(category=Category.CREDENTIAL)
+    rows = noted.exclude(policies.over(now, scope_kind=scope.kind)).exclude(category__in=SECRET)
     newest = rows.order_by("-created_at", "-id").values_list("created_at", "content", "origins")[: conf.NOTES_CHARS]
     guard = credential_guard(scope.workspace_id, [scope])
     return [

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from memories.choices import Category, ScopeKind
+from memories.choices import ScopeKind
+from memories.kinds import SECRET
 from memories.language import text
 from memories.models import Entry, Scope
 from memories.recall.query import Place
@@ -47,7 +48,7 @@ def credential_guard(workspace_id: int, scopes: Sequence[Scope]) -> CredentialGu
     if not chats:
         return CredentialGuard()
     told_here = Q(scope__in=[scope.pk for scope in scopes]) | Q(chats__overlap=chats)
-    rows = Entry.objects.filter(told_here, workspace_id=workspace_id, category=Category.CREDENTIAL)
+    rows = Entry.objects.filter(told_here, workspace_id=workspace_id, category__in=SECRET)
     origins: set[str] = set()
     words: set[str] = set()
     secrets: set[str] = set()

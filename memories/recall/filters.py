@@ -4,8 +4,9 @@ from datetime import datetime
 from typing import Any
 
 from memories import entries
-from memories.choices import Category, EntryType, ScopeKind
+from memories.choices import EntryType, ScopeKind
 from memories.entries.draft import COLUMN_SLOTS
+from memories.kinds import SECRET
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
 from memories.recall.credentials import is_group
@@ -42,9 +43,10 @@ def eligible_filter(query: Query, parsed: ParsedQuery, policies: Policies, now: 
     return all_of(here, project_filter(query, parsed, all_of(scope_filter(query), here, request_filter(query))))
 
 
+_SECRET = ", ".join(f"'{category}'" for category in SECRET)
 #: Asked once for all entries of these scopes, so that each is read of a narrow index alone.
 _NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
-    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category = '{Category.CREDENTIAL}'
+    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET})
         AND c.scope_id = ANY(%(scopes)s::bigint[])
 )))"""  # noqa: S608 (a name of ours)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memories.choices import EntryType
 from memories.conf import conf
-from memories.decay import decay
+from memories.kinds import decay
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.recall.modes import BY_MATCH_ALONE, Mode, ParsedQuery, full_text_ranks

@@ -13,9 +13,9 @@ import structlog
 from pydantic import BaseModel
 
 from memories import llm
-from memories.choices import Category
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
+from memories.kinds import FLUSHED
 from memories.language import text
 from memories.llm import prompts, schemas
 from memories.llm.prompts import Prompt
@@ -29,8 +29,6 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T", bound=BaseModel)
 #: Under these names the model's cost is counted.
 FLUSH, SUMMARY = "flush", "session_summary"
-#: What is asked for; no secrets, no chatter.
-CATEGORIES = (Category.IDENTITY, Category.CONFIG, Category.DECISION, Category.SOLUTION, Category.EVENT)
 MAX_CANDIDATES = 30
 #: Characters of what a tool said: its results fill pages, and what came of them is in the answers.
 _TOOL_CHARS = 2_000
@@ -98,7 +96,7 @@ class Model:
         """What the session goes on with, and candidates that rest on these messages: as a bot would report them."""
         limit = conf.HISTORY_SUMMARY_MAX_TOKENS
         shown = _messages(session, events)
-        values: dict[str, int | str] = {"categories": ", ".join(CATEGORIES), "max_candidates": MAX_CANDIDATES}
+        values: dict[str, int | str] = {"categories": ", ".join(FLUSHED), "max_candidates": MAX_CANDIDATES}
         prompt = self._prompt("flush", {"before": before, "messages": shown}, max_tokens=limit, **values)
         given = schemas.Given(frozenset(str(event.position) for event in events))
         answer = self._ask(FLUSH, prompt, schemas.Flush, given, conf.LLM_MAX_TOKENS)

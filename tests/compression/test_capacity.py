@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from memories import batches, decay
+from memories import batches
 from memories.choices import Category
+from memories.kinds import decay
 from memories.lifecycle import capacity
 from memories.models import Batch, Entry, EntryAccess, Scope
 from tests.compression.conftest import facts, live
@@ -47,7 +48,7 @@ def test_what_was_recalled_lately_has_not_faded_and_what_is_pinned_never_does(sc
 def test_sql_and_python_agree_what_a_fact_is_worth(scope: Scope, category: str, days: int) -> None:
     facts(scope, "something", category=category, importance=0.4, days_ago=days)
     weighed = Entry.objects.annotate(relevance=capacity.relevance(category, NOW)).get()
-    assert weighed.relevance == pytest.approx(decay.relevance(0.4, category, days), abs=1e-9)
+    assert weighed.relevance == pytest.approx(0.4 * decay(category, days), abs=1e-9)
 
 
 def test_too_much_fading_at_once_waits_for_a_person_and_is_proposed_once(scope: Scope) -> None:

@@ -2,13 +2,15 @@
 
 import math
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db.models import TextChoices
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.choices import Category, EntryType, ScopeKind
-from memories.decay import CURVES, IMPORTANCES, QUOTAS, TTLS, decay, importance_of
+from memories.kinds import FLUSHED, LASTING, PASSING, SECRET, CategoryRule, category_rule, decay
 from memories.models.policy import Policies
 
 STEADY = [Category.IDENTITY, Category.CONFIG, Category.CREDENTIAL]
@@ -55,8 +57,27 @@ def test_fading_has_the_measures_people_expect(category: str, days: float, left:
     assert decay(category, days) == pytest.approx(left, abs=0.002)
 
 
-def test_every_category_has_a_curve_and_an_importance() -> None:
-    assert set(CURVES) == set(IMPORTANCES) == set(Category)
+def test_every_category_has_its_rule_and_none_can_be_declared_without() -> None:
+    assert all(isinstance(category.rule, CategoryRule) for category in Category)
+    for kind in (Category, EntryType):
+        with pytest.raises(TypeError, match="rule"):
+            without_rule(kind)
+
+
+def without_rule(kind: Any) -> None:
+    """One more member, made as those of this kind are."""
+
+    class Newcomer(TextChoices):
+        __new__ = kind.__new_member__
+        NEW = "new", "New"
+
+
+def test_what_a_category_decides_is_read_from_its_rule() -> None:
+    assert {Category.CREDENTIAL} == set(SECRET)
+    assert {*STEADY, *SLOW} == set(LASTING)
+    assert {*STEADY, *SLOW, Category.EVENT} - set(SECRET) == set(FLUSHED)
+    assert (tuple(FAST), tuple(MEDIUM)) == PASSING
+    assert all(len({category.rule.curve for category in together}) == 1 for together in PASSING)
 
 
 @given(st.sampled_from(Category.values), st.floats(-10, 1e5), st.floats(-10, 1e5))
@@ -78,7 +99,7 @@ def test_what_has_no_category_does_not_fade() -> None:
     [(Category.IDENTITY, 1.0), (Category.DECISION, 0.8), (Category.EVENT, 0.5), (Category.TEMP, 0.2), ("", 0.5)],
 )
 def test_importance_comes_from_what_a_memory_is_about(category: str, importance: float) -> None:
-    assert importance_of(category) == importance
+    assert category_rule(category).importance == importance
 
 
 @pytest.mark.parametrize(
@@ -91,8 +112,8 @@ def test_importance_comes_from_what_a_memory_is_about(category: str, importance:
         (EntryType.WORKFLOW_TRACE, ScopeKind.USER, 180),
     ],
 )
-def test_what_was_captured_lives_for_its_time(entry_type: str, kind: str, days: int) -> None:
-    assert TTLS[entry_type, kind] == timedelta(days=days)
+def test_what_was_captured_lives_for_its_time(entry_type: EntryType, kind: str, days: int) -> None:
+    assert entry_type.rule.ttls[kind] == timedelta(days=days)
     assert Policies([]).ttl(entry_type, kind) == timedelta(days=days)
 
 
@@ -115,5 +136,5 @@ def test_what_was_saved_on_purpose_never_ends_by_itself(entry_type: str, kind: s
         (EntryType.NOTE, ScopeKind.USER, 2),
     ],
 )
-def test_every_kind_has_its_places_in_a_recall(entry_type: str, kind: str, places: int) -> None:
-    assert QUOTAS[entry_type, kind] == Policies([]).quota(entry_type, kind) == places
+def test_every_kind_has_its_places_in_a_recall(entry_type: EntryType, kind: str, places: int) -> None:
+    assert entry_type.rule.quotas[kind] == Policies([]).quota(entry_type, kind) == places

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from memories import decay
 from memories.batches import Step
-from memories.choices import BatchVerb, Category, EntryType, Source
+from memories.choices import BatchVerb, EntryType, Source
 from memories.consolidation.compression.merge_policy import slots_of
 from memories.entries import draft as drafts
 from memories.entries.draft import COLUMN_SLOTS, Draft
+from memories.kinds import category_rule, decay
 from memories.models import Entry
 
 _LONG = 3_650.0  # days after which what lasts can be told from what fades
@@ -21,9 +21,9 @@ def merged(sources: Sequence[Entry], content: str) -> Draft:
 
 def line(sources: Sequence[Entry], content: str, category: str) -> Draft:
     """One line of a profile; what rests on a secret is one."""
-    secret = any(source.category == Category.CREDENTIAL for source in sources)
-    kind = Category.CREDENTIAL if secret else category
-    return _made(sources, content, tier=1, project="_global", topic="_profile", category=kind)
+    return _made(
+        sources, content, tier=1, project="_global", topic="_profile", category=secret_among(sources) or category
+    )
 
 
 def _made(sources: Sequence[Entry], content: str, *, tier: int, project: str, topic: str, category: str) -> Draft:
@@ -53,11 +53,14 @@ def _slots(sources: Sequence[Entry]) -> Mapping[str, str]:
     return {name: value for name, value in everything.items() if name in common or name not in COLUMN_SLOTS}
 
 
+def secret_among(sources: Sequence[Entry]) -> str:
+    """The category of the first that is a secret; empty when none is."""
+    return next((source.category for source in sources if category_rule(source.category).is_secret), "")
+
+
 def _category(sources: Sequence[Entry]) -> str:
     """A secret stays one; else what lasts longest, and of those what counts most."""
-    if any(source.category == Category.CREDENTIAL for source in sources):
-        return Category.CREDENTIAL
-    return max(sources, key=lambda one: (decay.decay(one.category, _LONG), one.importance)).category
+    return secret_among(sources) or max(sources, key=lambda one: (decay(one.category, _LONG), one.importance)).category
 
 
 def create(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entry] = ()) -> Step:

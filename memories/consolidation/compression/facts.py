@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from memories import decay
 from memories.choices import BatchState, ChangeState, EntryType, SkipReason, Source
+from memories.kinds import decay
 from memories.models import Batch, BatchChange, Entry, Scope
 
 #: Facts in one question: more bury what is alike, and their ids alone fill the answer.
@@ -106,7 +106,7 @@ def relevance(entry: Entry, now: datetime) -> float:
     """What a fact is worth, by its importance and how long nobody used it (D4)."""
     access = getattr(entry, "access", None)
     used_at = max(filter(None, [entry.stated_at, access and access.last_accessed]))
-    return decay.relevance(entry.importance, entry.category, (now - used_at).total_seconds() / 86_400)
+    return entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
 
 
 def shown(named: dict[str, Entry]) -> list[dict[str, Any]]:

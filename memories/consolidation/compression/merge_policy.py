@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from memories import verification
-from memories.choices import Category, Rewordings
+from memories.choices import Rewordings
 from memories.conf import conf
 from memories.consolidation.compression.facts import relevance
 from memories.entries.draft import COLUMN_SLOTS
+from memories.kinds import category_rule
 from memories.language import conflicts
 from memories.models import Entry
 from memories.verification import Objection, verbatim
@@ -20,7 +21,6 @@ from memories.verification import Objection, verbatim
 _MOST = 12
 #: What is worth less was passing, and is over.
 _FADED = 0.1
-_PASSING = frozenset({Category.TEMP, Category.DEBUG})
 #: Where it was said is of no matter to what it says; who said it is.
 _OF_ITS_OWN = ("speaker",)
 __all__ = ["Objection", "is_certain", "is_over", "objection", "outdates", "slots_of"]
@@ -60,7 +60,7 @@ def slots_of(entry: Entry) -> dict[str, str]:
 
 def is_over(fact: Entry, kept: Iterable[Entry], now: datetime) -> bool:
     """Whether something besides the model says that a fact may go: time, or a newer fact about the same."""
-    if fact.category in _PASSING or relevance(fact, now) < _FADED:
+    if category_rule(fact.category).passes == 1 or relevance(fact, now) < _FADED:
         return True
     return any(_tells_anew(other, fact) for other in kept)
 

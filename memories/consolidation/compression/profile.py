@@ -15,6 +15,7 @@ from memories.consolidation.compression import drafts, merge_policy
 from memories.consolidation.compression.facts import is_fixed, live_facts, relevance, settled_by_people, shown
 from memories.consolidation.compression.model import Asker, Clock
 from memories.consolidation.compression.proposals import Doubts, propose
+from memories.kinds import category_rule
 from memories.llm import prompts
 from memories.llm.schemas import Given, Line, Profile, is_one_sentence
 from memories.models import Batch, Entry, Scope
@@ -60,7 +61,9 @@ def refresh(scope: Scope, asker: Asker, clock: Clock, run: str) -> dict[str, int
 def _facts(scope: Scope, now: datetime) -> list[Entry]:
     """Secrets are nothing to have before one always."""
     important = [
-        fact for fact in live_facts(scope, tier=2) if fact.importance >= _LEAST and fact.category != Category.CREDENTIAL
+        fact
+        for fact in live_facts(scope, tier=2)
+        if fact.importance >= _LEAST and not category_rule(fact.category).is_secret
     ]
     return sorted(important, key=lambda fact: (-relevance(fact, now), -fact.pk))[:_FACTS]
 
@@ -136,7 +139,7 @@ def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str
     """A line says nothing its sources do not; and takes the place of others only when something newer was said."""
     if verification.invented([source.content for source in sources], said):
         return merge_policy.Objection.INVENTED
-    if any(source.category == Category.CREDENTIAL for source in sources):
+    if drafts.secret_among(sources):
         return "secret"
     for entry in old:
         newer = [one for one in sources if one not in old and one.stated_at >= entry.stated_at]

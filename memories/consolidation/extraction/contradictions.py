@@ -8,16 +8,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from memories.choices import Category, EntryType, Source
+from memories.choices import EntryType, Source
 from memories.entries.draft import Draft
+from memories.kinds import LASTING
 from memories.language.conflicts import Verdict, judge
 from memories.language.text import terms
 from memories.models import Entry, Scope
 
 #: Facts that share a word with the new ones, the latest; and those one of them is compared with, which share most.
 _LOOKED_AT, _COMPARED = 1_000, 50
-#: What holds until something else does; what happened, happened.
-_HOLDING = (Category.IDENTITY, Category.CONFIG, Category.CREDENTIAL, Category.DECISION, Category.SOLUTION)
 _OF_MACHINES = (Source.EXTRACTION, Source.COMPRESSION)
 
 
@@ -53,7 +52,7 @@ class Known:
 
 def _facts_of(scope: Scope, own: Iterable[int], named: Collection[int]) -> list[Entry]:
     facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT)
-    sharing = facts.filter(category__in=_HOLDING, terms__overlap=sorted(own)).order_by("-stated_at", "-pk")
+    sharing = facts.filter(category__in=LASTING, terms__overlap=sorted(own)).order_by("-stated_at", "-pk")
     found = {fact.pk: fact for fact in sharing[:_LOOKED_AT]}
     if missing := set(named) - found.keys():
         found |= facts.in_bulk(missing)
