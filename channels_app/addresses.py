@@ -41,7 +41,7 @@ def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> A
     return replace(address, chat=chat or address.chat, peer=peer) if peer else address
 
 
-def enter_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:
+def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:
     """The session of an address, for this bot alone until the transaction ends, and what the address means.
 
     Raises InvalidAddress, ScopeNotFound, SessionBusy.
@@ -49,10 +49,10 @@ def enter_session(caller: Caller, address: Address, *, now: datetime) -> tuple[S
     resolved = resolve_address(caller, address)
     check_reach(caller, resolved)  # whoever has no business there does not learn that somebody speaks
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
-    locks.stand_in_line(caller.workspace_id, *place)
+    locks.acquire_lock(caller.workspace_id, *place)
     scopes = scopes_to_write(caller, resolved)
-    begin_channel(caller.workspace_id, resolved.address)
-    return conversations.meet(caller.workspace_id, resolved, scopes, now=now), resolved, scopes
+    ensure_channel(caller.workspace_id, resolved.address)
+    return conversations.get_or_create(caller.workspace_id, resolved, scopes, now=now), resolved, scopes
 
 
 def default_rules() -> ChannelRules:
@@ -60,7 +60,7 @@ def default_rules() -> ChannelRules:
     return ChannelRules(capture_group_memory=conf.CAPTURE_GROUP_MEMORY, group_user_recall=conf.GROUP_USER_RECALL)
 
 
-def begin_channel(workspace_id: int, address: Address) -> None:
+def ensure_channel(workspace_id: int, address: Address) -> None:
     """Let the channel appear in the admin the first time a bot speaks from there."""
     Channel.objects.get_or_create(workspace_id=workspace_id, platform=address.platform, account=address.account)
 

@@ -7,7 +7,7 @@ what is left
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
-from channels_app.history import Said, fitting, handed_out, reaching_back
+from channels_app.history import HistoryMessage, handed_out, within_budget, without_repeats
 from channels_app.messages import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, in_language
 from channels_app.system_text import SystemText
 from memories.conf import conf
@@ -25,7 +25,7 @@ from memories.recall.retrievers import RecalledEvent
 from memories.recall.speakers import sender_of, sender_with_id
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolved
-from sessions_app.history.replay import replayed
+from sessions_app.history.replay import replay_messages
 from sessions_app.lifecycle import budget, close, conversations, reset
 from sessions_app.models import Session, SessionEvent
 
@@ -46,7 +46,7 @@ class Context:
     events: list[RecalledEvent] = field(default_factory=list)
     recent_chat: list[SessionEvent] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    history: list[Said] = field(default_factory=list)
+    history: list[HistoryMessage] = field(default_factory=list)
     directives: list[budget.Directive] = field(default_factory=list)
     text: str = ""
     tokens: int = 0
@@ -76,7 +76,7 @@ def context_for(
     """
     language, zone = caller.language, caller.zone
     going_on = session if session and goes_on(session, resolved, now=now) else None
-    if reset.is_asked(query.message):
+    if reset.is_reset_command(query.message):
         return _of_a_reset(going_on, language)
     page = SystemText(query.token_budget, language)
     given = Context(Recall(Need(False, "")), going_on, max_tokens=max_tokens)
@@ -101,27 +101,29 @@ class _Conversation:
 
     def __init__(self, given: Context, budget: int, sure: int) -> None:
         self._given = given
-        self._events = replayed(given.session, budget) if given.session else []
+        self._events = replay_messages(given.session, budget) if given.session else []
         self._sure = self._fitting(sure)
         self.client_history = handed_out(given.session, self._sure) if given.session else None
 
-    def _fitting(self, limit: int) -> list[Said]:
+    def _fitting(self, limit: int) -> list[HistoryMessage]:
         session = self._given.session
-        return fitting(self._events, min(limit, self._given.max_tokens or session.max_tokens())) if session else []
+        return (
+            within_budget(self._events, min(limit, self._given.max_tokens or session.max_tokens())) if session else []
+        )
 
-    def within(self, limit: int) -> list[Said]:
+    def within(self, limit: int) -> list[HistoryMessage]:
         """As much of it as there is room for, as far back as nothing is said twice."""
         given = self._given
         if not given.session:
             return []
         told = {origin for item in given.memories for origin in item.entry.origins}
         told |= {event.path for event in given.events}
-        return reaching_back(given.session, self._fitting(limit), self._sure, told)
+        return without_repeats(given.session, self._fitting(limit), self._sure, told)
 
 
 def _of_a_reset(session: Session | None, language: str) -> Context:
     """What there is to do about /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
-    reply = reset.reply(language)
+    reply = reset.reset_reply(language)
     directive = budget.Directive("reset", in_language(RESET_INSTRUCTION, language).format(reply=reply))
     return Context(Recall(Need(False, "reset")), session, directives=[directive], reply=reply)
 

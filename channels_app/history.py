@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from memories.language import text
 from memories.recall.client_history import ClientHistory
 from sessions_app.choices import EventKind
-from sessions_app.history.replay import MESSAGE_TOKENS, Spoken
+from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage
 from sessions_app.models import Session
 
 #: Of what is left for the history, how much a summary of its older turns may take.
@@ -14,15 +14,15 @@ SUMMARY_SHARE = 1 / 3
 
 
 @dataclass(frozen=True)
-class Said:
+class HistoryMessage:
     """One message of the history."""
 
-    event: Spoken
+    event: ReplayedMessage
     content: str
     tokens: int
 
 
-def fitting(events: Sequence[Spoken], limit: int) -> list[Said]:
+def within_budget(events: Sequence[ReplayedMessage], limit: int) -> list[HistoryMessage]:
     """A history within so many tokens: its summary, shortened if need be, and the newest whole turns that fit."""
     summary = [_shortened(event, int(limit * SUMMARY_SHARE)) for event in events if event.kind == EventKind.SUMMARY]
     chosen = [said for said in summary if said.content]
@@ -35,15 +35,15 @@ def fitting(events: Sequence[Spoken], limit: int) -> list[Said]:
             break
         if spoken[n].kind == EventKind.USER or n == 0:
             begin = n
-    return chosen + [Said(event, event.content, event.tokens + MESSAGE_TOKENS) for event in spoken[begin:]]
+    return chosen + [HistoryMessage(event, event.content, event.tokens + MESSAGE_TOKENS) for event in spoken[begin:]]
 
 
-def _shortened(summary: Spoken, limit: int) -> Said:
+def _shortened(summary: ReplayedMessage, limit: int) -> HistoryMessage:
     content = text.first_tokens(summary.content, max(limit - MESSAGE_TOKENS - 1, 0))
-    return Said(summary, content, text.count_tokens(content) + MESSAGE_TOKENS)
+    return HistoryMessage(summary, content, text.count_tokens(content) + MESSAGE_TOKENS)
 
 
-def handed_out(session: Session, history: Sequence[Said]) -> ClientHistory | None:
+def handed_out(session: Session, history: Sequence[HistoryMessage]) -> ClientHistory | None:
     """The messages of a history that are handed out as they were said; None when there are none."""
     spoken = [said.event for said in history if said.event.kind != EventKind.SUMMARY]
     if not spoken:
@@ -55,12 +55,14 @@ def handed_out(session: Session, history: Sequence[Said]) -> ClientHistory | Non
     )
 
 
-def path_of(session: Session, event: Spoken) -> str:
+def path_of(session: Session, event: ReplayedMessage) -> str:
     """The path of a message of the open conversation."""
     return session.origin(session.conversation, event.pk)
 
 
-def reaching_back(session: Session, longest: Sequence[Said], sure: Sequence[Said], told: Collection[str]) -> list[Said]:
+def without_repeats(
+    session: Session, longest: Sequence[HistoryMessage], sure: Sequence[HistoryMessage], told: Collection[str]
+) -> list[HistoryMessage]:
     """The longest history that repeats nothing: beyond what is `sure` to be in it, it ends before what is told already.
 
     `told` are the paths of the messages that memories and events tell.
@@ -78,6 +80,6 @@ def reaching_back(session: Session, longest: Sequence[Said], sure: Sequence[Said
     return [*summary, *longest[begin:]]
 
 
-def _begins(said: Said, kept: Collection[int]) -> bool:
+def _begins(said: HistoryMessage, kept: Collection[int]) -> bool:
     """Whether a history may begin here: with what a user said, or where it is sure to begin."""
     return said.event.kind == EventKind.USER or said.event.pk in kept

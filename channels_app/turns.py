@@ -55,10 +55,10 @@ def take_turn(caller: Caller, said: Said, *, now: datetime) -> Taken:
     """
     language, actor = caller.language, caller.actor
     with acting(actor):
-        session, resolved, scopes = addresses.enter_session(caller, said.address, now=now)
-        if reset.is_asked(said.user):
+        session, resolved, scopes = addresses.open_session(caller, said.address, now=now)
+        if reset.is_reset_command(said.user):
             reset.reset(session, now=now)
-            return Taken(session, reply=reset.reply(language))
+            return Taken(session, reply=reset.reset_reply(language))
         sender = speaker_of(resolved.address)
         events = _append(session, said, sender, now)
         turn = Turn(
@@ -111,7 +111,7 @@ def _reported(said: Said) -> dict[str, Any]:
 
 def _append(session: Session, said: Said, sender: str, now: datetime) -> list[SessionEvent]:
     messages = [
-        conversations.Message(kind=kind, content=content, at=said.at, sender_id=who, data=data)
+        conversations.NewMessage(kind=kind, content=content, at=said.at, sender_id=who, data=data)
         for kind, content, who, data in (
             (EventKind.USER, said.user, sender, {}),
             (EventKind.ASSISTANT, said.assistant, "", _reported(said)),

@@ -14,7 +14,7 @@ def compact(session_id: int, conversation: int, cycle: int, max_tokens: int, is_
 
 def flush(session_id: int, conversation: int, cycle: int, actor: str) -> bool:
     """When a bot or an operator has the platform flush, and there is a model to do it with."""
-    return flushing.flush_as_asked(session_id, conversation, cycle, actor, now=timezone.now())
+    return flushing.flush_queued(session_id, conversation, cycle, actor, now=timezone.now())
 
 
 def sweep_sessions() -> dict[str, int]:

@@ -12,7 +12,7 @@ from channels_app.api import answers
 from channels_app.api.serializers import AddressField, TurnText, session_events_by_default
 from channels_app.api.views import event_json, memories_json
 from channels_app.context import Context, context_for
-from channels_app.history import Said
+from channels_app.history import HistoryMessage
 from channels_app.turns import speaker_of
 from memories.api import fields
 from memories.api.answers import RecalledMemory
@@ -164,7 +164,7 @@ def _session(caller: Caller, resolved: Resolved) -> Session | None:
     """The session of an address; that of a chat with somebody else is nobody's business."""
     place = {"platform": resolved.session_platform, "account": resolved.session_account}
     session = visible_sessions(caller).filter(**place, key=resolved.session_key).first()
-    return session if session and conversations.is_of(session, resolved) else None
+    return session if session and conversations.matches(session, resolved) else None
 
 
 def _session_json(given: Context, known: Session | None, resolved: Resolved) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def _chat(said: SessionEvent, query: Query) -> dict[str, Any]:
     }
 
 
-def _message(said: Said, query: Query) -> dict[str, Any]:
+def _message(said: HistoryMessage, query: Query) -> dict[str, Any]:
     event = said.event
     return {
         "position": event.position,

@@ -60,7 +60,7 @@ class EntriesView(entries.EntriesView):
         resolved = addresses.resolve_address(caller, data.pop("address"))
         wanted = _scope_key(resolved, kind)
         scope = addresses.scope_to_write(caller, resolved, wanted)
-        addresses.begin_channel(caller.workspace_id, resolved.address)
+        addresses.ensure_channel(caller.workspace_id, resolved.address)
         place = source_slots(resolved, speaker_of(resolved.address))
         data["slots"] = data["slots"] | {name: value for name, value in place.items() if value}
         data["chats"] = (resolved.chat,) if scope.kind == ScopeKind.USER else ()

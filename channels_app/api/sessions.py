@@ -25,7 +25,7 @@ class SessionsView(sessions.SessionsView):
         asked = AskedAddress(data=request.data)
         asked.is_valid(raise_exception=True)
         with acting(caller_of(request).actor):
-            session, _resolved, _scopes = addresses.enter_session(
+            session, _resolved, _scopes = addresses.open_session(
                 caller_of(request), asked.validated_data["address"], now=now_of(request)
             )
         return Response(answers.session_json(session))

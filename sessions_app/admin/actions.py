@@ -24,7 +24,7 @@ from sessions_app.lifecycle import close, locks, reset
 from sessions_app.models import Session
 
 
-class Ending:
+class SessionActions:
     """The actions «flush», «close» and «reset» of the admin of sessions; only where something has been said."""
 
     actions_detail = ["flush", "close", "reset"]
@@ -103,7 +103,7 @@ def _named(session: Session) -> str:
 
 def _flush(session: Session, *, actor: str) -> str:
     if model.is_on():
-        is_new, said = flushing.ask(session, actor=actor), gettext("The model flushes it in a moment.")
+        is_new, said = flushing.queue_flush(session, actor=actor), gettext("The model flushes it in a moment.")
     else:
         flush = flushing.flush_by_platform(session, now=timezone.now(), actor=actor)
         is_new, said = flush is not None, gettext("The conversation is flushed.")
@@ -111,12 +111,12 @@ def _flush(session: Session, *, actor: str) -> str:
 
 
 def _close(session: Session) -> str:
-    locks.hold(session)
+    locks.lock_session(session)
     closed = close.close(session, close.CLOSED, now=timezone.now())
     return gettext("The conversation is closed.") if closed else gettext("Nothing has been said in it yet.")
 
 
 def _reset(session: Session) -> str:
-    locks.hold(session)
+    locks.lock_session(session)
     closed = reset.reset(session, now=timezone.now())
     return gettext("The conversation is reset.") if closed else gettext("Nothing has been said in it yet.")

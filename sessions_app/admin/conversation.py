@@ -36,7 +36,7 @@ _OUTCOMES: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Life:
+class ConversationTab:
     """One conversation of a session."""
 
     number: int
@@ -48,7 +48,7 @@ class Life:
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedRecall:
     """What a recall brought up before a turn."""
 
     trace: RecallTrace
@@ -56,7 +56,7 @@ class Served:
 
 
 @dataclass(frozen=True)
-class Taken:
+class FlushMarker:
     """A flush, and what became of its candidates in words."""
 
     flush: Flush
@@ -64,11 +64,11 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Summed:
+class SummaryMarker:
     """A summary, and whether it is handed out no more."""
 
     summary: SessionEvent
-    is_left_out: bool
+    is_redacted: bool
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Bubble:
     hue: int
     initial: str
     is_first: bool  # of several by the same speaker
-    is_left_out: bool  # people took out a memory that rests on it (A15)
+    is_redacted: bool  # people took out a memory that rests on it (A15)
     tools: list[tuple[str, str]] = field(default_factory=list)
-    served: list[Served] = field(default_factory=list)
+    served: list[ServedRecall] = field(default_factory=list)
     markers: list[Any] = field(default_factory=list)  # summaries and flushes that end here
 
 
@@ -94,10 +94,10 @@ class Day:
 
 
 @dataclass(frozen=True)
-class Talk:
+class ConversationPage:
     """What the page shows."""
 
-    lives: list[Life]
+    lives: list[ConversationTab]
     number: int
     days: list[Day]
     earlier: int | None  # the position before which there is more
@@ -107,11 +107,11 @@ class Talk:
     limit: int
 
 
-def conversation_of(session: Session, asked: Mapping[str, Any]) -> Talk:
+def conversation_of(session: Session, asked: Mapping[str, Any]) -> ConversationPage:
     """The conversation and page that were asked for, else the newest of the latest one."""
     lives = _lives(session, _number(asked.get("life")))
     number = next((life.number for life in lives if life.is_shown), session.conversation)
-    out = redaction.left_out(session, number)
+    out = redaction.redacted_events(session, number)
     before = _number(asked.get("before"))
     here = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
     said = here.exclude(kind=EventKind.SUMMARY)
@@ -119,7 +119,7 @@ def conversation_of(session: Session, asked: Mapping[str, Any]) -> Talk:
     page = newest[:PAGE][::-1]
     zone = session.workspace.zone()
     limit = session.max_tokens()
-    return Talk(
+    return ConversationPage(
         lives=lives,
         number=number,
         days=_days(session, page, _markers(session, number, out), _served(session, page), zone, out),
@@ -135,7 +135,7 @@ def _number(text: Any) -> int | None:
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _lives(session: Session, wanted: int | None) -> list[Life]:
+def _lives(session: Session, wanted: int | None) -> list[ConversationTab]:
     """The conversations messages are kept of, the latest first; the one with nothing in it yet is not shown."""
     told = (
         SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id)
@@ -147,7 +147,7 @@ def _lives(session: Session, wanted: int | None) -> list[Life]:
     numbers = {row["conversation"] for row in rows}
     shown = wanted if wanted in numbers else next((row["conversation"] for row in rows), session.conversation)
     return [
-        Life(
+        ConversationTab(
             number=row["conversation"],
             messages=row["n"],
             began=row["began"],
@@ -168,14 +168,14 @@ def _markers(session: Session, number: int, out: Mapping[int, int]) -> dict[int,
     found: defaultdict[int, list[Any]] = defaultdict(list)
     for flush in Flush.objects.filter(**here).order_by("cycle"):
         said = [f"{_OUTCOMES.get(name, name)} {count}" for name, count in flush.counts.items()]
-        found[flush.up_to].append(Taken(flush, " · ".join(said)))
+        found[flush.up_to].append(FlushMarker(flush, " · ".join(said)))
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
         up_to = int(summary.data.get("covers_to", summary.position))
-        found[up_to].append(Summed(summary, redaction.tells_of(out, up_to, summary.data.get("left_out", ()))))
+        found[up_to].append(SummaryMarker(summary, redaction.reveals(out, up_to, summary.data.get("left_out", ()))))
     return found
 
 
-def _served(session: Session, page: list[SessionEvent]) -> dict[int, list[Served]]:
+def _served(session: Session, page: list[SessionEvent]) -> dict[int, list[ServedRecall]]:
     """What recalls brought up, by the message they were made for: named by the bot, else the same words just before."""
     asked = [event for event in page if event.kind == EventKind.USER]
     if not asked:
@@ -189,12 +189,12 @@ def _served(session: Session, page: list[SessionEvent]) -> dict[int, list[Served
     entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(wanted)
     then = each_as_served(found, entries)
     named = _named_recalls(page)
-    by_event: defaultdict[int, list[Served]] = defaultdict(list)
+    by_event: defaultdict[int, list[ServedRecall]] = defaultdict(list)
     for trace in found:
         position = named.get(str(trace.uid)) or _asked_with(trace, asked)
         if position is not None:
             kept = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
-            by_event[position].append(Served(trace, kept))
+            by_event[position].append(ServedRecall(trace, kept))
     return by_event
 
 
@@ -218,7 +218,7 @@ def _days(
     session: Session,
     page: list[SessionEvent],
     markers: dict[int, list[Any]],
-    served: dict[int, list[Served]],
+    served: dict[int, list[ServedRecall]],
     zone: ZoneInfo,
     out: Collection[int],
 ) -> list[Day]:
@@ -236,7 +236,7 @@ def _days(
                 hue=_hue(speaker),
                 initial=speaker[:1].upper(),
                 is_first=before is None or (before.kind, before.sender_id) != (event.kind, event.sender_id),
-                is_left_out=event.pk in out,
+                is_redacted=event.pk in out,
                 tools=_tools(event),
                 served=served.get(event.position, []),
                 markers=markers.get(event.position, []),

@@ -12,13 +12,13 @@ from unfold.decorators import display
 from memories.admin.filters import DaysFilter
 from memories.admin.row_history import RecordedHistory
 from memories.admin.wall import LOOK, WalledAdmin
-from sessions_app.admin.actions import Ending
+from sessions_app.admin.actions import SessionActions
 from sessions_app.admin.conversation import conversation_of
 from sessions_app.models import Session
 
 
 @admin.register(Session)
-class SessionAdmin(Ending, RecordedHistory, WalledAdmin):
+class SessionAdmin(SessionActions, RecordedHistory, WalledAdmin):
     """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
 
     members_may = LOOK

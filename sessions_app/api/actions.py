@@ -35,9 +35,9 @@ class ResetView(OneSession):
     def post(self, request: Request, key: str) -> Response:
         session = self.session(request, key)
         with acting(caller_of(request).actor):
-            locks.hold(session)
+            locks.lock_session(session)
             reset.reset(session, now=now_of(request))
-        reply = reset.reply(caller_of(request).language)
+        reply = reset.reset_reply(caller_of(request).language)
         return Response({"session": session_json(session), "reply": reply})
 
 
@@ -78,7 +78,7 @@ def _flush_by_platform(session: Session, request: Request) -> Response:
     """At once without a model; with one, soon."""
     if model.is_on():
         with acting(caller_of(request).actor):
-            queued = flushing.ask(session, actor=caller_of(request).actor)
+            queued = flushing.queue_flush(session, actor=caller_of(request).actor)
         return Response({**_recorded(session, None, []), "queued": queued}, status=202 if queued else 200)
     flush = flushing.flush_by_platform(session, now=now_of(request), actor=caller_of(request).actor)
     return Response(_recorded(session, flush, []))
@@ -119,5 +119,5 @@ class CompactView(OneSession):
     def post(self, request: Request, key: str) -> Response:
         session = self.session(request, key)
         with acting(caller_of(request).actor):
-            queued = compaction.ask(session, now=now_of(request))
+            queued = compaction.queue_compaction(session, now=now_of(request))
         return Response({"session": session_json(session), "queued": queued}, status=202)

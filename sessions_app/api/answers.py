@@ -99,7 +99,7 @@ class SessionEventPage(Page):
     results = SessionEventShown(many=True)
 
 
-class ToDo(serializers.Serializer[Any]):
+class DirectiveShown(serializers.Serializer[Any]):
     """What the bot is asked to do next."""
 
     kind = serializers.CharField()
@@ -111,7 +111,7 @@ class Appended(serializers.Serializer[Any]):
 
     session = SessionShown()
     events = SessionEventShown(many=True)
-    directives = ToDo(many=True)
+    directives = DirectiveShown(many=True)
 
 
 class HistoryMessage(serializers.Serializer[Any]):

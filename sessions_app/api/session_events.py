@@ -19,7 +19,7 @@ from memories.tenancy.access import Caller
 from sessions_app.api.visibility import visible_sessions
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import redaction
-from sessions_app.history.retention import term_of
+from sessions_app.history.retention import retention_of
 from sessions_app.models import Session, SessionEvent
 
 #: Larger numbers are no id.
@@ -84,8 +84,8 @@ def _told(session: Session, scope: Scope, conversation: int, event: int, *, now:
         return None
     here = SessionEvent.objects.filter(session=session, conversation=conversation, kind__in=SPOKEN)
     said = here.filter(pk=event).first() if conversation <= session.conversation else None
-    if said is None or said.pk in redaction.left_out(session, conversation):
+    if said is None or said.pk in redaction.redacted_events(session, conversation):
         return None
     policies = Policy.objects.of(session.workspace_id)
-    term = term_of(session.workspace_id, [scope.pk], ScopeKind(scope.kind), policies, now)
-    return said if term.holds(said.pk, said.at) else None
+    retention = retention_of(session.workspace_id, [scope.pk], ScopeKind(scope.kind), policies, now)
+    return said if retention.includes(said.pk, said.at) else None

@@ -19,7 +19,7 @@ from sessions_app.api.answers import event_json, message_json, session_json
 from sessions_app.api.visibility import check_reach_of_speakers, session_for, visible_sessions
 from sessions_app.choices import EventKind
 from sessions_app.history import client_diff
-from sessions_app.history.client_diff import Believed
+from sessions_app.history.client_diff import ClientMessage
 from sessions_app.lifecycle import budget, close, conversations, locks
 from sessions_app.models import Session, SessionEvent
 
@@ -98,11 +98,13 @@ class EventsView(OneSession):
         check_reach_of_speakers(caller_of(request), session, messages)
         believed = asked.validated_data["history"]
         with acting(caller_of(request).actor):
-            locks.hold(session)
+            locks.lock_session(session)
             conversations.check_speakers(session, messages)
             close.close_if_stale(session, now=now)
             if believed is not None:
-                messages = client_diff.what_is_new(session, [Believed(**told) for told in believed], messages, now=now)
+                messages = client_diff.missing_messages(
+                    session, [ClientMessage(**told) for told in believed], messages, now=now
+                )
             events = conversations.append(session, messages, now=now)
             todo = budget.directives(
                 session,
@@ -114,8 +116,8 @@ class EventsView(OneSession):
         return Response({**body, "directives": [vars(directive) for directive in todo]}, status=201)
 
 
-def _message(told: dict[str, Any], now: Any) -> conversations.Message:
-    return conversations.Message(
+def _message(told: dict[str, Any], now: Any) -> conversations.NewMessage:
+    return conversations.NewMessage(
         kind=EventKind(told["kind"]),
         content=told["content"],
         sender_id=told["sender"],

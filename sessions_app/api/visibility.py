@@ -11,7 +11,7 @@ from memories.language.text import is_storable
 from memories.tenancy.access import Caller
 from sessions_app.choices import SPOKEN
 from sessions_app.compaction import closing_summary
-from sessions_app.lifecycle.conversations import Message
+from sessions_app.lifecycle.conversations import NewMessage
 from sessions_app.models import Session
 
 
@@ -41,7 +41,7 @@ def session_for(caller: Caller, name: str, place: dict[str, str]) -> Session:
     return found[0]
 
 
-def check_reach_of_speakers(caller: Caller, session: Session, messages: Sequence[Message]) -> None:
+def check_reach_of_speakers(caller: Caller, session: Session, messages: Sequence[NewMessage]) -> None:
     """Raises SessionNotFound when a message of a group would reach the memory of somebody whom the key does not.
 
     What a member of a group says goes into their own memory when the conversation ends (B4).

@@ -33,7 +33,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Stored:
+class CandidateResults:
     """What became of each candidate, in order; None where it was left out, and why."""
 
     remembered: list[entries.WriteResult | None]
@@ -46,8 +46,8 @@ class Stored:
 
 def store_candidates(
     session: Session, candidates: Sequence[Candidate], *, may_reach: Callable[[str], bool], now: datetime, actor: str
-) -> Stored:
-    """Each goes to the memory its session means, if it means one. For whoever stands in line.
+) -> CandidateResults:
+    """Each goes to the memory its session means, if it means one. Needs the session's lock.
 
     None that rests on a message whose memory people took out (A15), which nobody can do meanwhile: scopes are held.
     Raises InvalidDraft, ScopeFrozen.
@@ -57,7 +57,7 @@ def store_candidates(
     reasons = [_why_not(scope, may_reach) for scope in scopes]
     with transaction.atomic():
         entries.lock_scopes(scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason)
-        out = redaction.left_out(session)
+        out = redaction.redacted_events(session)
         reasons = [
             reason or _why_left_out(candidate, events, out)
             for candidate, reason in zip(candidates, reasons, strict=True)
@@ -68,7 +68,7 @@ def store_candidates(
             if scope is not None and not reason
         ]
         stored = iter(entries.remember_many(drafts, now=now, actor=actor))
-    return Stored([None if reason else next(stored) for reason in reasons], reasons)
+    return CandidateResults([None if reason else next(stored) for reason in reasons], reasons)
 
 
 def _why_left_out(candidate: Candidate, events: dict[int, SessionEvent], out: Collection[int]) -> str:

@@ -17,7 +17,7 @@ from memories.language.text import smart_truncate
 from memories.models import Scope
 from memories.tenancy.resolver import Resolved, resolve
 from sessions_app.compaction import summary
-from sessions_app.compaction.summary import Turn, turns_of
+from sessions_app.compaction.summary import TurnEvents, turns_of
 from sessions_app.history import redaction
 from sessions_app.models import Session, SessionEvent
 
@@ -26,7 +26,7 @@ EXPIRED, FLUSHED = RETELLINGS
 TURNS = 5
 
 
-def keep(
+def store_summary(
     session: Session, events: Sequence[SessionEvent], subtype: str, *, now: datetime, actor: str
 ) -> list[entries.WriteResult]:
     """Store a stretch of one conversation by the rule above, less what people took out (A15).
@@ -38,13 +38,13 @@ def keep(
         return []
     with transaction.atomic():
         entries.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
-        said = redaction.without(events, redaction.left_out(session, events[0].conversation))
+        said = redaction.redact(events, redaction.redacted_events(session, events[0].conversation))
         shares = _shares(session, turns_of(said))
         drafts = [_draft(session, scope, turns, subtype, sender) for scope, turns, sender in shares]
         return entries.remember_many(drafts, now=now, actor=actor)
 
 
-def _shares(session: Session, turns: list[Turn]) -> Iterator[tuple[Scope, list[Turn], str]]:
+def _shares(session: Session, turns: list[TurnEvents]) -> Iterator[tuple[Scope, list[TurnEvents], str]]:
     """Whose memory these turns become, which of them, and the sender if it is one person's."""
     if not turns:
         return
@@ -59,7 +59,7 @@ def _shares(session: Session, turns: list[Turn]) -> Iterator[tuple[Scope, list[T
         yield session.chat_scope, turns, ""
 
 
-def _draft(session: Session, scope: Scope, turns: list[Turn], subtype: str, sender: str) -> Draft:
+def _draft(session: Session, scope: Scope, turns: list[TurnEvents], subtype: str, sender: str) -> Draft:
     is_chat = scope.kind == ScopeKind.CHAT
     if subtype == EXPIRED:
         text = "\n".join(turn.text(turn.sender if is_chat else "") for turn in turns)

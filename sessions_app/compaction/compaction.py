@@ -26,7 +26,7 @@ SUMMARY_SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Segment:
     """What would be replaced: these messages, up to and with the one at `cut`, and the summary they go on from.
 
     Of both only what people did not take out (A15); `out` is what they did, by id.
@@ -66,14 +66,14 @@ def compact(
             return False
         if not is_asked and session.tokens < max_tokens * conf.SESSION_COMPACT_SHARE:
             return False
-        stretch = stretch_of(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
-        if stretch is None:
+        segment = segment_of(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
+        if segment is None:
             return False
-        if session.flushed_to < stretch.cut:
+        if session.flushed_to < segment.cut:
             flushing.flush_by_platform(session, now=now, model=model)
-        plan = replace(plan_of(session, stretch, max_tokens, model), left_out=stretch.out.keys())
+        plan = replace(plan_of(session, segment, max_tokens, model), left_out=segment.out.keys())
         with transaction.atomic():
-            locks.hold(session)
+            locks.lock_session(session)
             if not _is_at(session, conversation, cycle) or session.flushed_to < plan.cut:
                 return False
             if not left or (plan.flush == _known(flushing.flush_of(session)) and _tells_nothing_out(session, plan)):
@@ -81,10 +81,10 @@ def compact(
     return False
 
 
-def ask(session: Session, *, now: datetime) -> bool:
+def queue_compaction(session: Session, *, now: datetime) -> bool:
     """Have the worker compact a conversation as far as it can be; whether there is anything to replace."""
     limit = session.max_tokens()
-    if stretch_of(session, kept=0) is None:
+    if segment_of(session, kept=0) is None:
         return False
     budget.ask_for_compaction(session, limit, now=now, is_asked=True)
     return True
@@ -94,38 +94,38 @@ def _is_at(session: Session, conversation: int, cycle: int) -> bool:
     return (session.conversation, session.cycle) == (conversation, cycle)
 
 
-def stretch_of(session: Session, *, kept: int) -> Stretch | None:
+def segment_of(session: Session, *, kept: int) -> Segment | None:
     """What compacting would replace; None when the newest turns, which stay up to `kept` tokens, are all there is."""
     said = SessionEvent.objects.filter(session=session, conversation=session.conversation)
-    out = redaction.left_out(session)
-    summary, up_to = redaction.summary_of(session, out)
+    out = redaction.redacted_events(session)
+    summary, up_to = redaction.latest_summary(session, out)
     spoken = list(said.filter(position__gt=up_to, kind__in=SPOKEN).order_by("position"))
     cut = _cut(spoken, kept)
-    older = redaction.without((event for event in spoken if event.position <= cut), out)
-    return Stretch(cut, older, summary.content if summary else "", out) if cut else None
+    older = redaction.redact((event for event in spoken if event.position <= cut), out)
+    return Segment(cut, older, summary.content if summary else "", out) if cut else None
 
 
 def _tells_nothing_out(session: Session, plan: Plan) -> bool:
-    return not redaction.tells_of(redaction.left_out(session), plan.cut, plan.left_out)
+    return not redaction.reveals(redaction.redacted_events(session), plan.cut, plan.left_out)
 
 
-def plan_of(session: Session, stretch: Stretch, max_tokens: int, model: Model) -> Plan:
-    """The summary of a stretch: what the flush says the session goes on with, and what was said after that.
+def plan_of(session: Session, segment: Segment, max_tokens: int, model: Model) -> Plan:
+    """The summary of a segment: what the flush says the session goes on with, and what was said after that.
 
     In the words of the model, where it gives an answer; else in those of the conversation.
     """
     flush = flushing.flush_of(session)
-    goes_on = flush is not None and flushing.goes_on(flush, stretch.out)
-    told, known = (flush.goes_on_with, flush.goes_on_to) if flush and goes_on else (stretch.before, 0)
+    goes_on = flush is not None and flushing.has_continuation(flush, segment.out)
+    told, known = (flush.goes_on_with, flush.goes_on_to) if flush and goes_on else (segment.before, 0)
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
-    later = [event for event in stretch.older if event.position > known]
+    later = [event for event in segment.older if event.position > known]
     if flush and not later:
-        return Plan(stretch.cut, summaries.within(told, limit), flush.actor, flush.model, _known(flush))
+        return Plan(segment.cut, summaries.within(told, limit), flush.actor, flush.model, _known(flush))
     if written := model.summarise(session, later, limit, before=told):
-        return Plan(stretch.cut, written.text, close.ACTOR, written.model, _known(flush))
+        return Plan(segment.cut, written.text, close.ACTOR, written.model, _known(flush))
     turns = summaries.turns_of(later)
     summary = summaries.summarise(turns, limit, before=told, names=session.is_group)
-    return Plan(stretch.cut, summary, flush.actor if flush and known else close.ACTOR, flush=_known(flush))
+    return Plan(segment.cut, summary, flush.actor if flush and known else close.ACTOR, flush=_known(flush))
 
 
 def _known(flush: Flush | None) -> tuple[int, int]:

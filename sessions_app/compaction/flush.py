@@ -23,7 +23,7 @@ from memories.models.change import acting
 from sessions_app.choices import SPOKEN
 from sessions_app.compaction import closing_summary
 from sessions_app.compaction.candidates import Candidate, store_candidates
-from sessions_app.compaction.model import NOTHING, Drawn, Model, parts_of
+from sessions_app.compaction.model import EMPTY_EXTRACTION, Extraction, Model, parts_of
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close, locks
 from sessions_app.models import Flush, Session, SessionEvent
@@ -37,7 +37,7 @@ TASK = "sessions_app.tasks.flush"
 
 
 @dataclass(frozen=True)
-class Flushed:
+class FlushResult:
     """What became of a flush: of each candidate, in order; None where it was left out, and why."""
 
     flush: Flush
@@ -54,16 +54,16 @@ def flush_by_bot(
     may_reach: Callable[[str], bool],
     now: datetime,
     actor: str,
-) -> Flushed:
+) -> FlushResult:
     """Store what a bot took out of the open conversation. Sent twice, it is stored once.
 
     Raises InvalidDraft, ScopeFrozen, SessionBusy.
     """
     with acting(actor):
-        locks.hold(session)
+        locks.lock_session(session)
         stored = store_candidates(session, candidates, may_reach=may_reach, now=now, actor=actor)
-        flush = record(session, stored.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
-    return Flushed(flush, stored.remembered, stored.reasons)
+        flush = record_flush(session, stored.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
+    return FlushResult(flush, stored.remembered, stored.reasons)
 
 
 def flush_by_platform(
@@ -74,29 +74,29 @@ def flush_by_platform(
     A model does it as a bot would, with nothing held while it is asked, so outside any transaction. Without one, and
     of what it gives no answer for, a summary is kept in the conversation's own words.
     """
-    life, end = _life_of(session), session.next_position
+    life, end = _cycle_of(session), session.next_position
     flush = _flush_by_model(session, model, end, now, actor) if model else None
-    if model and (_life_of(session) != life or not unflushed(session, before=end)):
+    if model and (_cycle_of(session) != life or not unflushed_events(session, before=end)):
         return flush  # all of it; or it has ended, or another process has compacted it
     return _flush_by_extraction(session, now, actor) or flush
 
 
-def ask(session: Session, *, actor: str) -> bool:
+def queue_flush(session: Session, *, actor: str) -> bool:
     """Have the worker flush a conversation with its model, when this is committed; whether there is anything to flush.
 
     Whoever waits for an answer does not wait for a model.
     """
-    if not unflushed(session):
+    if not unflushed_events(session):
         return False
     what = (session.pk, session.conversation, session.cycle, actor)
     transaction.on_commit(partial(async_task, TASK, *what, group="mem:sessions"))
     return True
 
 
-def flush_as_asked(session_id: int, conversation: int, cycle: int, actor: str, *, now: datetime) -> bool:
+def flush_queued(session_id: int, conversation: int, cycle: int, actor: str, *, now: datetime) -> bool:
     """Flush with the model what somebody asked to be flushed, unless the conversation ended meanwhile."""
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
-    if _life_of(session) != (conversation, cycle) or close.is_stale(session, now=now):
+    if _cycle_of(session) != (conversation, cycle) or close.is_stale(session, now=now):
         return False
     return flush_by_platform(session, now=now, actor=actor, model=Model(session.workspace, now=now)) is not None
 
@@ -108,28 +108,28 @@ def _flush_by_model(session: Session, model: Model, end: int, now: datetime, act
     and what it says of something they took out while it was asked is not taken.
     """
     flush = None
-    life = _life_of(session)
-    while model.may_ask() and _life_of(session) == life and (events := unflushed(session, before=end)):
+    life = _cycle_of(session)
+    while model.may_ask() and _cycle_of(session) == life and (events := unflushed_events(session, before=end)):
         part, flushed_to = next(parts_of(events)), session.flushed_to
-        shown = redaction.without(part, redaction.left_out(session))
-        drawn = model.draw(session, shown, before=_known_before(session)) if shown else NOTHING
-        if drawn is None:
+        shown = redaction.redact(part, redaction.redacted_events(session))
+        extraction = model.extract(session, shown, before=_known_before(session)) if shown else EMPTY_EXTRACTION
+        if extraction is None:
             break
         with acting(actor):
-            locks.hold(session)
-            if (_life_of(session), session.flushed_to) == (life, flushed_to) and _is_still(session, shown):
-                flush = _take_in(session, drawn, part[-1].position, now=now, actor=actor)
+            locks.lock_session(session)
+            if (_cycle_of(session), session.flushed_to) == (life, flushed_to) and _is_still(session, shown):
+                flush = _store_extraction(session, extraction, part[-1].position, now=now, actor=actor)
             else:
                 log.info("session_flush_discarded", session=str(session.uid), conversation=life[0])
     return flush
 
 
 def _is_still(session: Session, shown: Sequence[SessionEvent]) -> bool:
-    out = redaction.left_out(session)
+    out = redaction.redacted_events(session)
     return not any(event.pk in out for event in shown)
 
 
-def _life_of(session: Session) -> tuple[int, int]:
+def _cycle_of(session: Session) -> tuple[int, int]:
     return session.conversation, session.cycle
 
 
@@ -140,39 +140,39 @@ def flush_of(session: Session) -> Flush | None:
 
 def _known_before(session: Session) -> str:
     """What is known of the open conversation besides its unflushed messages: by the last flush, else by the summary."""
-    out = redaction.left_out(session)
+    out = redaction.redacted_events(session)
     flush = flush_of(session)
-    if flush and goes_on(flush, out):
+    if flush and has_continuation(flush, out):
         return flush.goes_on_with
-    summary, _up_to = redaction.summary_of(session, out)
+    summary, _up_to = redaction.latest_summary(session, out)
     return summary.content if summary else ""
 
 
-def goes_on(flush: Flush, out: Mapping[int, int]) -> bool:
+def has_continuation(flush: Flush, out: Mapping[int, int]) -> bool:
     """Whether a flush says what the session goes on with, and tells nothing that people took out."""
-    return bool(flush.goes_on_with) and not redaction.tells_of(out, flush.goes_on_to)
+    return bool(flush.goes_on_with) and not redaction.reveals(out, flush.goes_on_to)
 
 
-def _take_in(session: Session, drawn: Drawn, up_to: int, *, now: datetime, actor: str) -> Flush:
+def _store_extraction(session: Session, extraction: Extraction, up_to: int, *, now: datetime, actor: str) -> Flush:
     """Store what a model took out; a memory that takes nothing in is no reason to stop."""
-    told = [Candidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in drawn.candidates]
-    counts = Counter(unfounded=drawn.unfounded) if drawn.unfounded else Counter[str]()
+    told = [Candidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in extraction.candidates]
+    counts = Counter(unfounded=extraction.unfounded) if extraction.unfounded else Counter[str]()
     try:
         with transaction.atomic():
             counts += store_candidates(session, told, may_reach=_anywhere, now=now, actor=actor).counts
     except PlatformError as error:
         log.warning("session_not_kept", session=str(session.uid), error=str(error))
     earlier = flush_of(session)  # of the messages before these
-    goes_on_with = drawn.goes_on_with or (earlier.goes_on_with if earlier else "")
-    return record(
+    goes_on_with = extraction.goes_on_with or (earlier.goes_on_with if earlier else "")
+    return record_flush(
         session,
         counts,
         goes_on_with=goes_on_with,
-        no_reply=drawn.no_reply and not goes_on_with,
+        no_reply=extraction.no_reply and not goes_on_with,
         now=now,
         actor=actor,
         up_to=up_to,
-        model=drawn.model,
+        model=extraction.model,
     )
 
 
@@ -182,27 +182,27 @@ def _anywhere(_scope_key: str) -> bool:
 
 def _flush_by_extraction(session: Session, now: datetime, actor: str) -> Flush | None:
     with acting(actor):
-        locks.hold(session)
-        events = unflushed(session)
+        locks.lock_session(session)
+        events = unflushed_events(session)
         if not events:
             return None
         try:
             with transaction.atomic():
-                kept = closing_summary.keep(session, events, closing_summary.FLUSHED, now=now, actor=actor)
+                kept = closing_summary.store_summary(session, events, closing_summary.FLUSHED, now=now, actor=actor)
         except PlatformError as error:  # such as a frozen scope, which takes nothing in: that is no reason to stop
             log.warning("session_not_kept", session=str(session.uid), error=str(error))
             kept = []
-        return record(session, Counter(str(one.outcome) for one in kept), now=now, actor=actor)
+        return record_flush(session, Counter(str(one.outcome) for one in kept), now=now, actor=actor)
 
 
-def unflushed(session: Session, *, before: int | None = None) -> list[SessionEvent]:
+def unflushed_events(session: Session, *, before: int | None = None) -> list[SessionEvent]:
     """What was said in the open conversation since it was last flushed, as far as that position."""
     said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind__in=SPOKEN)
     later = said.filter(position__gt=session.flushed_to, position__lt=before or session.next_position)
     return list(later.order_by("position"))
 
 
-def record(
+def record_flush(
     session: Session,
     counts: Mapping[str, int],
     *,
@@ -213,7 +213,7 @@ def record(
     up_to: int | None = None,
     model: str = "",
 ) -> Flush:
-    """Write down that the conversation is flushed, up to its end unless told otherwise. For whoever stands in line."""
+    """Write down that the conversation is flushed, up to its end unless told otherwise. Needs the session's lock."""
     here = up_to or session.next_position - 1
     told: dict[str, Any] = {"up_to": here, "actor": actor, "no_reply": no_reply, "at": now}
     if goes_on_with or no_reply:

@@ -39,7 +39,7 @@ _ROOM = 4
 
 
 @dataclass(frozen=True)
-class Written:
+class ModelSummary:
     """A summary, and the model that wrote it."""
 
     text: str
@@ -47,7 +47,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Extraction:
     """What a model took out of a conversation; candidates nobody had said are only counted."""
 
     goes_on_with: str
@@ -58,7 +58,7 @@ class Drawn:
 
 
 #: Of a stretch of which nothing is shown.
-NOTHING = Drawn(goes_on_with="", no_reply=False, candidates=(), unfounded=0, model="")
+EMPTY_EXTRACTION = Extraction(goes_on_with="", no_reply=False, candidates=(), unfounded=0, model="")
 
 
 def is_on() -> bool:
@@ -79,7 +79,7 @@ class Model:
 
     def summarise(
         self, session: Session, events: Sequence[SessionEvent], max_tokens: int, *, before: str
-    ) -> Written | None:
+    ) -> ModelSummary | None:
         """Two or three paragraphs in place of these messages; `before` is what they go on from."""
         told, model = before, ""
         for part in parts_of(events):
@@ -90,9 +90,9 @@ class Model:
             if answer is None or not (said := _standing(answer.value.summary, shown, told)):
                 return None
             told, model = summary.in_paragraphs(said, max_tokens), answer.model
-        return Written(told, model) if model else None
+        return ModelSummary(told, model) if model else None
 
-    def draw(self, session: Session, events: Sequence[SessionEvent], *, before: str) -> Drawn | None:
+    def extract(self, session: Session, events: Sequence[SessionEvent], *, before: str) -> Extraction | None:
         """What the session goes on with, and candidates that rest on these messages: as a bot would report them."""
         limit = conf.HISTORY_SUMMARY_MAX_TOKENS
         shown = _messages(session, events)
@@ -108,7 +108,7 @@ class Model:
         by_position = {message["position"]: message for message in shown}
         said = answer.value.candidates[:MAX_CANDIDATES]
         kept = [one for one in said if _is_said(one.content, [by_position[n] for n in one.rests_on])]
-        return Drawn(
+        return Extraction(
             goes_on_with=summary.in_paragraphs(goes_on_with, limit),
             no_reply=bool(answer.value.reply),
             candidates=tuple(kept),

@@ -30,7 +30,7 @@ _TELLING = re.compile(
 
 
 @dataclass(frozen=True)
-class Turn:
+class TurnEvents:
     """What one person said, and what came after it."""
 
     events: list[SessionEvent]
@@ -48,11 +48,11 @@ class Turn:
         return f"{name or 'User'}{both.removeprefix('User')}"
 
 
-def turns_of(events: Iterable[SessionEvent]) -> list[Turn]:
+def turns_of(events: Iterable[SessionEvent]) -> list[TurnEvents]:
     """A conversation by its turns: each begins with what a user says after something else was said."""
     heard = [event for event in events if event.kind in (EventKind.USER, EventKind.ASSISTANT)]
     begins = [n for n, event in enumerate(heard) if n == 0 or _begins(heard[n - 1], event)]
-    return [Turn(heard[begin:end]) for begin, end in pairwise([*begins, len(heard)])]
+    return [TurnEvents(heard[begin:end]) for begin, end in pairwise([*begins, len(heard)])]
 
 
 def _begins(before: SessionEvent, event: SessionEvent) -> bool:
@@ -72,7 +72,7 @@ class _Sentence:
         return text.count_tokens(self.words) + 4
 
 
-def summarise(turns: Sequence[Turn], max_tokens: int, *, before: str = "", names: bool = False) -> str:
+def summarise(turns: Sequence[TurnEvents], max_tokens: int, *, before: str = "", names: bool = False) -> str:
     """At most three paragraphs of the most telling sentences, in their order; `before` is what they go on from."""
     parts = _parts(turns, PARAGRAPHS - bool(before))
     share = max_tokens // (len(parts) + bool(before) or 1)
@@ -101,7 +101,7 @@ def within(told: str, max_tokens: int) -> str:
     return cut[: ends[-1]] if ends and ends[-1] * 3 > len(cut) else cut
 
 
-def _paragraph(turns: Sequence[Turn], max_tokens: int, common: Counter[int], names: bool) -> str:
+def _paragraph(turns: Sequence[TurnEvents], max_tokens: int, common: Counter[int], names: bool) -> str:
     chosen: list[_Sentence] = []
     used = 0
     for sentence in sorted(_sentences(turns, common, names), key=lambda one: (-one.weight, one.place)):
@@ -116,7 +116,7 @@ def _paragraph(turns: Sequence[Turn], max_tokens: int, common: Counter[int], nam
     return " ".join(lines)
 
 
-def _sentences(turns: Sequence[Turn], common: Counter[int], names: bool) -> list[_Sentence]:
+def _sentences(turns: Sequence[TurnEvents], common: Counter[int], names: bool) -> list[_Sentence]:
     found: list[_Sentence] = []
     for turn in turns:
         for event in turn.events:

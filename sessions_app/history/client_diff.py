@@ -9,27 +9,27 @@ from django.utils.translation import gettext as _
 from memories.exceptions import HistoryDiffers
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import redaction
-from sessions_app.lifecycle.conversations import Message
+from sessions_app.lifecycle.conversations import NewMessage
 from sessions_app.models import Session, SessionEvent
 
 
 @dataclass(frozen=True)
-class Believed:
+class ClientMessage:
     """One message as a client remembers it."""
 
     role: str
     content: str
 
 
-def what_is_new(
-    session: Session, believed: Sequence[Believed], messages: Sequence[Message], *, now: datetime
-) -> list[Message]:
+def missing_messages(
+    session: Session, believed: Sequence[ClientMessage], messages: Sequence[NewMessage], *, now: datetime
+) -> list[NewMessage]:
     """What is to be appended so that the conversation is what the client believes, and then says.
 
-    Told again, nothing is new. Raises HistoryDiffers, naming the first message that is not what was said. For whoever
-    stands in line.
+    Told again, nothing is new. Raises HistoryDiffers, naming the first message that is not what was said. Needs the
+    session's lock.
     """
-    told = [*believed, *(Believed(message.kind, message.content) for message in messages)]
+    told = [*believed, *(ClientMessage(message.kind, message.content) for message in messages)]
     said = _said(session, believed, told)
     if not said and believed and _has_ended(session, believed[0]):
         raise _differs(0, len(believed))
@@ -42,11 +42,11 @@ def what_is_new(
     for n, message in enumerate(rest):
         if message.role not in SPOKEN:
             raise _differs(both + n, len(believed))
-    known = [Message(kind=EventKind(message.role), content=message.content, at=now) for message in rest]
+    known = [NewMessage(kind=EventKind(message.role), content=message.content, at=now) for message in rest]
     return known + list(messages[max(both - len(believed), 0) :])
 
 
-def _has_ended(session: Session, first: Believed) -> bool:
+def _has_ended(session: Session, first: ClientMessage) -> bool:
     """Whether it begins as a conversation did that was reset or closed: that one is not gone on with (B4, B6)."""
     ended = SessionEvent.objects.filter(session=session, conversation__lt=session.conversation)
     return ended.filter(kind=first.role, content=first.content).exists()
@@ -58,7 +58,7 @@ def _differs(position: int, believed: int) -> HistoryDiffers:
     return HistoryDiffers(said % {"position": position}, field=field)
 
 
-def _said(session: Session, believed: Sequence[Believed], told: Sequence[Believed]) -> list[Believed]:
+def _said(session: Session, believed: Sequence[ClientMessage], told: Sequence[ClientMessage]) -> list[ClientMessage]:
     """The open conversation from its beginning, or from the summary the client begins with.
 
     As it was said; less what people took out where that is what the client was handed out, and believes (A15).
@@ -68,13 +68,13 @@ def _said(session: Session, believed: Sequence[Believed], told: Sequence[Believe
     if believed and believed[0].role == EventKind.SUMMARY:
         summary = rows.filter(kind=EventKind.SUMMARY, content=believed[0].content).order_by("-position").first()
         if summary is None:
-            return [Believed("", "")]  # nothing the client can have been given
+            return [ClientMessage("", "")]  # nothing the client can have been given
         spoken, begin = spoken.filter(position__gt=summary.data["covers_to"]), [believed[0]]
-    said = [*begin, *(Believed(event.kind, event.content) for event in spoken)]
-    out = {} if _first_difference(said, told) is None else redaction.left_out(session)
-    handed_out = [*begin, *(Believed(event.kind, event.content) for event in redaction.without(spoken, out))]
+    said = [*begin, *(ClientMessage(event.kind, event.content) for event in spoken)]
+    out = {} if _first_difference(said, told) is None else redaction.redacted_events(session)
+    handed_out = [*begin, *(ClientMessage(event.kind, event.content) for event in redaction.redact(spoken, out))]
     return handed_out if out and _first_difference(handed_out, told) is None else said
 
 
-def _first_difference(said: Sequence[Believed], told: Sequence[Believed]) -> int | None:
+def _first_difference(said: Sequence[ClientMessage], told: Sequence[ClientMessage]) -> int | None:
     return next((n for n, (one, other) in enumerate(zip(said, told, strict=False)) if one != other), None)

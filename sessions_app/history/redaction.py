@@ -36,23 +36,23 @@ _NO_END = 2**31 - 1
 _DIGITS = 19  # as many as an id has at most
 
 
-class Message(Protocol):
+class Identified(Protocol):
     """What the rule asks of a message."""
 
     @property
     def pk(self) -> int: ...
 
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M", bound=Identified)
 
 
-def left_out(session: Session, conversation: int | None = None) -> dict[int, int]:
+def redacted_events(session: Session, conversation: int | None = None) -> dict[int, int]:
     """The messages that are left out of a conversation, the open one unless told otherwise: by id, their position."""
     here = session.place_of(session.conversation if conversation is None else conversation)
-    return left_out_of(session.workspace_id, {here})
+    return redacted_in(session.workspace_id, {here})
 
 
-def left_out_of(workspace_id: int, places: Collection[str]) -> dict[int, int]:
+def redacted_in(workspace_id: int, places: Collection[str]) -> dict[int, int]:
     """The same of several conversations of a workspace, as Session.place_of names them."""
     with connection.cursor() as cursor:
         cursor.execute(_TAKEN_OUT, [workspace_id, [*places, _SEVERAL]])
@@ -78,17 +78,17 @@ def _named(places: Collection[str], origins: Iterable[str]) -> Iterator[str]:
             yield number
 
 
-def without(events: Iterable[M], out: Collection[int]) -> list[M]:
+def redact(events: Iterable[M], out: Collection[int]) -> list[M]:
     """Messages less those that are left out."""
     return [event for event in events if event.pk not in out]
 
 
-def tells_of(out: Mapping[int, int], up_to: int, known: Collection[int] = ()) -> bool:
+def reveals(out: Mapping[int, int], up_to: int, known: Collection[int] = ()) -> bool:
     """Whether a text about everything up to a position may tell what is left out; `known` was, when it was made."""
     return any(position <= up_to and pk not in known for pk, position in out.items())
 
 
-def summary_of(session: Session, out: Mapping[int, int]) -> tuple[SessionEvent | None, int]:
+def latest_summary(session: Session, out: Mapping[int, int]) -> tuple[SessionEvent | None, int]:
     """The newest summary of the open conversation that tells nothing left out, and the position up to which it stands.
 
     Where people took something out that the newest tells of, an older one, or none: then what it stood for is handed
@@ -101,6 +101,6 @@ def summary_of(session: Session, out: Mapping[int, int]) -> tuple[SessionEvent |
         return None, 0
     for summary in made if out else made[:1]:
         up_to = int(summary.data.get("covers_to", summary.position))
-        if not tells_of(out, up_to, summary.data.get("left_out", ())):
+        if not reveals(out, up_to, summary.data.get("left_out", ())):
             return summary, up_to
     return None, 0

@@ -27,7 +27,7 @@ SELECT {_COLUMNS} FROM (
 """  # noqa: S608 (constants)
 
 
-class Spoken(NamedTuple):
+class ReplayedMessage(NamedTuple):
     """What a history needs of a message."""
 
     pk: int
@@ -39,13 +39,13 @@ class Spoken(NamedTuple):
     at: datetime
 
 
-def replayed(session: Session, limit: int) -> list[Spoken]:
+def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
     """The open conversation, its summary first, no further back than `limit` tokens and one message more.
 
     Less what people took out, and summaries that tell of it (A15).
     """
-    out = redaction.left_out(session)
-    summary, compacted = redaction.summary_of(session, out)
+    out = redaction.redacted_events(session)
+    summary, compacted = redaction.latest_summary(session, out)
     asked: dict[str, Any] = {
         "session": session.pk,
         "conversation": session.conversation,
@@ -57,9 +57,9 @@ def replayed(session: Session, limit: int) -> list[Spoken]:
     }
     with connection.cursor() as cursor:
         cursor.execute(_SPOKEN, asked)
-        said = [Spoken._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
+        said = [ReplayedMessage._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
     return [*([_handed_out(summary)] if summary else []), *said]
 
 
-def _handed_out(event: SessionEvent) -> Spoken:
-    return Spoken(event.pk, event.position, event.kind, event.sender_id, event.content, event.tokens, event.at)
+def _handed_out(event: SessionEvent) -> ReplayedMessage:
+    return ReplayedMessage(event.pk, event.position, event.kind, event.sender_id, event.content, event.tokens, event.at)

@@ -28,26 +28,28 @@ WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) 
 
 
 @dataclass(frozen=True)
-class Term:
+class Retention:
     """Which messages of some scopes of one kind are still told: those said since then, but for some by their id."""
 
     since: datetime | None  # None: whenever
     longer: frozenset[int] = frozenset()
     shorter: frozenset[int] = frozenset()
 
-    def holds(self, event: int, at: datetime) -> bool:
+    def includes(self, event: int, at: datetime) -> bool:
         """Whether a message is still told."""
         if event in self.longer:
             return True
         return event not in self.shorter and (self.since is None or at > self.since)
 
 
-def term_of(workspace_id: int, scopes: Sequence[int], kind: ScopeKind, policies: Policies, now: datetime) -> Term:
+def retention_of(
+    workspace_id: int, scopes: Sequence[int], kind: ScopeKind, policies: Policies, now: datetime
+) -> Retention:
     """The term of what is said in these scopes, all of one kind."""
     ttl = policies.ttl(EntryType.CHAT_TURN, kind)
     since = None if ttl is None else now - ttl
     if not scopes:
-        return Term(since)
+        return Retention(since)
     asked: dict[str, Any] = {
         "workspace": workspace_id,
         "scopes": list(scopes),
@@ -60,7 +62,7 @@ def term_of(workspace_id: int, scopes: Sequence[int], kind: ScopeKind, policies:
         rows = cursor.fetchall()
     longer = {number for origins, lives in rows if lives for number in _numbers(origins)}
     shorter = {number for origins, lives in rows if not lives for number in _numbers(origins)}
-    return Term(since, frozenset(longer), frozenset(shorter - longer))
+    return Retention(since, frozenset(longer), frozenset(shorter - longer))
 
 
 def _numbers(origins: Sequence[str]) -> list[int]:

@@ -25,7 +25,7 @@ class Directive:
 
 
 def directives(session: Session, *, language: str, now: datetime, max_tokens: int | None = None) -> list[Directive]:
-    """What an answer asks for after messages were added. For whoever stands in line; asks for compaction as well."""
+    """What an answer asks for after messages were added. Needs the session's lock; queues compaction as well."""
     limit = max_tokens or session.max_tokens()
     if session.tokens >= limit * conf.SESSION_COMPACT_SHARE:
         ask_for_compaction(session, limit, now=now)

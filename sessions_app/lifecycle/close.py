@@ -36,12 +36,12 @@ def _idle_since(now: datetime) -> datetime:
 
 
 def close_if_stale(session: Session, *, now: datetime) -> bool:
-    """Close a conversation that was idle for too long, once, and keep its last turns (B4). For who stands in line."""
+    """Close a conversation that was idle for too long, once, and keep its last turns (B4). Needs the session's lock."""
     return is_stale(session, now=now) and close(session, STALE, now=now)
 
 
 def close(session: Session, why: str, *, now: datetime) -> bool:
-    """End the open conversation; False when there is none, or another process was first. For who stands in line.
+    """End the open conversation; False when there is none, or another process was first. Needs the session's lock.
 
     The claim comes first: whoever moves the session on is the one who keeps its last turns. If keeping fails, it is
     closed all the same.
@@ -77,7 +77,7 @@ def _keep(session: Session, conversation: int, now: datetime) -> int:
     try:
         with transaction.atomic():
             events = _last_turns(session, conversation)
-            return len(closing_summary.keep(session, events, closing_summary.EXPIRED, now=now, actor=ACTOR))
+            return len(closing_summary.store_summary(session, events, closing_summary.EXPIRED, now=now, actor=ACTOR))
     except (PlatformError, DatabaseError) as error:
         log.warning("session_not_kept", session=str(session.uid), conversation=conversation, error=str(error))
         return 0
@@ -114,5 +114,5 @@ def _stale(now: datetime) -> QuerySet[Session]:
 def _sweep_one(pk: int, now: datetime) -> bool:
     with transaction.atomic():
         session = Session.objects.get(pk=pk)
-        locks.hold(session)
+        locks.lock_session(session)
         return close_if_stale(session, now=now)

@@ -23,7 +23,7 @@ _OF_ANOTHER = "This is the direct chat of another peer: their histories are not 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class NewMessage:
     """One message on its way into a session."""
 
     kind: EventKind
@@ -42,10 +42,10 @@ class History:
     is_cut: bool  # older messages were left out: they did not fit, and no summary stands for them yet
 
 
-def meet(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now: datetime) -> Session:
+def get_or_create(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now: datetime) -> Session:
     """The session of an address, begun if this is its first message, and a new conversation if it was idle for long.
 
-    For whoever holds the lock (lifecycle.locks). Raises InvalidAddress when somebody else speaks in a direct chat, or
+    Needs the session's lock. Raises InvalidAddress when somebody else speaks in a direct chat, or
     when what is called a group here was called a direct chat before, or the other way round.
     """
     address = resolved.address
@@ -58,7 +58,7 @@ def meet(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now
             "chat_id": address.chat,
             "peer": _peer_of(resolved),
             "is_group": address.is_group,
-            **_held(resolved, scopes),
+            **_columns(resolved, scopes),
             "started_at": now,
             "last_at": now,
         },
@@ -66,7 +66,7 @@ def meet(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now
     if not made:
         _check(session, resolved)
         close.close_if_stale(session, now=now)
-        _follow(session, resolved, scopes, now)
+        _update(session, resolved, scopes, now)
     return session
 
 
@@ -84,7 +84,7 @@ def _peer_of(resolved: Resolved) -> str:
     return resolved.address.peer if is_one_chat else ""
 
 
-def is_of(session: Session, resolved: Resolved) -> bool:
+def matches(session: Session, resolved: Resolved) -> bool:
     """Whether an address may mean this session: the same kind of chat, and in a direct one with the same peer."""
     return _is_same_kind(session, resolved) and _is_same_peer(session, resolved)
 
@@ -106,7 +106,7 @@ def _check(session: Session, resolved: Resolved) -> None:
         raise InvalidAddress(_OF_ANOTHER)
 
 
-def check_speakers(session: Session, messages: Sequence[Message]) -> None:
+def check_speakers(session: Session, messages: Sequence[NewMessage]) -> None:
     """Nobody but its peer speaks in a direct chat. Raises InvalidAddress, naming the first message of another."""
     if session.is_group or not session.peer:
         return
@@ -116,7 +116,7 @@ def check_speakers(session: Session, messages: Sequence[Message]) -> None:
             raise InvalidAddress(_OF_ANOTHER, field=f"events.{n}.sender")
 
 
-def _held(resolved: Resolved, scopes: dict[str, Scope]) -> dict[str, Any]:
+def _columns(resolved: Resolved, scopes: dict[str, Scope]) -> dict[str, Any]:
     """What a session keeps of what its address means: the rules, and whose memory it belongs to.
 
     A group's session belongs to nobody in particular, who speaks changes; unless each member has one (B8).
@@ -129,9 +129,9 @@ def _held(resolved: Resolved, scopes: dict[str, Scope]) -> dict[str, Any]:
     }
 
 
-def _follow(session: Session, resolved: Resolved, scopes: dict[str, Scope], now: datetime) -> None:
+def _update(session: Session, resolved: Resolved, scopes: dict[str, Scope], now: datetime) -> None:
     """Go by the rules as they are now. What was said for another memory does not go on in this one."""
-    held, peer = _held(resolved, scopes), session.peer or _peer_of(resolved)
+    held, peer = _columns(resolved, scopes), session.peer or _peer_of(resolved)
     before = {name: getattr(session, f"{name}_id") for name in ("user_scope", "chat_scope")}
     if any(pk and held[name] and held[name].pk != pk for name, pk in before.items()):
         close.close(session, close.MOVED, now=now)
@@ -151,8 +151,8 @@ def _plain(value: Any) -> Any:
     return value.pk if isinstance(value, Scope) else value
 
 
-def append(session: Session, messages: Sequence[Message], *, now: datetime) -> list[SessionEvent]:
-    """Add messages in order to the open conversation. For whoever stands in line."""
+def append(session: Session, messages: Sequence[NewMessage], *, now: datetime) -> list[SessionEvent]:
+    """Add messages in order to the open conversation. Needs the session's lock."""
     events = SessionEvent.objects.bulk_create(
         SessionEvent(
             workspace_id=session.workspace_id,
@@ -181,7 +181,7 @@ def append(session: Session, messages: Sequence[Message], *, now: datetime) -> l
     return events
 
 
-def events_of_chat(session: Session) -> QuerySet[SessionEvent]:
+def ambient_events(session: Session) -> QuerySet[SessionEvent]:
     """The ambient talk of a session's chat; where each member of a group has a session, of all of them (B5)."""
     ambient = SessionEvent.objects.filter(workspace_id=session.workspace_id, kind=EventKind.AMBIENT)
     if not session.is_group:
@@ -192,17 +192,17 @@ def events_of_chat(session: Session) -> QuerySet[SessionEvent]:
 
 def _forget_old_ambient(session: Session) -> None:
     """All but the last AMBIENT_KEPT of a chat are gone."""
-    kept = events_of_chat(session).order_by("-id")
+    kept = ambient_events(session).order_by("-id")
     oldest = list(kept.values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT])
     if oldest:
-        events_of_chat(session).filter(pk__lt=oldest[0]).delete()
+        ambient_events(session).filter(pk__lt=oldest[0]).delete()
 
 
 def recent_chat(session: Session, limit: int | None = None) -> list[SessionEvent]:
     """What was lately said in a group besides, in order; nothing of a direct chat, whose history says it all (B5)."""
     if not session.is_group:
         return []
-    return list(events_of_chat(session).order_by("-id")[: conf.CHAT_CONTEXT if limit is None else limit])[::-1]
+    return list(ambient_events(session).order_by("-id")[: conf.CHAT_CONTEXT if limit is None else limit])[::-1]
 
 
 def replay(session: Session, *, max_tokens: int | None = None, now: datetime) -> History:
@@ -212,13 +212,13 @@ def replay(session: Session, *, max_tokens: int | None = None, now: datetime) ->
     """
     if close.is_stale(session, now=now):
         return History([], 0, False)
-    out = redaction.left_out(session)
-    told, up_to = redaction.summary_of(session, out)
+    out = redaction.redacted_events(session)
+    told, up_to = redaction.latest_summary(session, out)
     summary = [told] if told else []
     rows = SessionEvent.objects.filter(
         session=session, conversation=session.conversation, position__gt=up_to, kind__in=SPOKEN
     )
-    spoken = redaction.without(rows.order_by("position"), out)
+    spoken = redaction.redact(rows.order_by("position"), out)
     limit = session.max_tokens() if max_tokens is None else max_tokens
     fitting = _newest(spoken, limit - sum(event.tokens for event in summary))
     events = [*summary, *fitting]

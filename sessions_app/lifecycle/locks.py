@@ -23,7 +23,7 @@ _counting = threading.Lock()
 _waiting = 0
 
 
-def stand_in_line(workspace_id: int, platform: str, account: str, key: str) -> None:
+def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> None:
     """Be the only one who writes to a session, until the transaction ends. It need not exist yet.
 
     Who comes while it is taken waits, in the order of arrival, SESSION_WAIT at most; where SESSION_WAITERS threads of
@@ -34,13 +34,13 @@ def stand_in_line(workspace_id: int, platform: str, account: str, key: str) -> N
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
         if cursor.fetchone()[0]:
             return
-        with _one_of_few(), _patience():
+        with _waiter_slot(), _lock_timeout():
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
 
 
-def hold(session: Session) -> None:
+def lock_session(session: Session) -> None:
     """The same for a session that exists, read again as it stands then. Raises SessionBusy."""
-    stand_in_line(session.workspace_id, session.platform, session.account, session.key)
+    acquire_lock(session.workspace_id, session.platform, session.account, session.key)
     session.refresh_from_db()
 
 
@@ -51,7 +51,7 @@ def _number_of(workspace_id: int, platform: str, account: str, key: str) -> int:
 
 
 @contextmanager
-def _one_of_few() -> Iterator[None]:
+def _waiter_slot() -> Iterator[None]:
     global _waiting  # noqa: PLW0603 (threads of this process)
     with _counting:
         if _waiting >= conf.SESSION_WAITERS:
@@ -65,7 +65,7 @@ def _one_of_few() -> Iterator[None]:
 
 
 @contextmanager
-def _patience() -> Iterator[None]:
+def _lock_timeout() -> Iterator[None]:
     """A limit to what this statement waits for, and to nothing after it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('lock_timeout')")

@@ -14,7 +14,7 @@ COMMAND = "/reset"
 _MENTION = re.compile(r"<at\b[^<>]*+(?:(?<=/)>|>[^<]*+</at>)|[@＠][^\s@＠/]++")
 
 
-def is_asked(message: str) -> bool:
+def is_reset_command(message: str) -> bool:
     """Whether a message is the command and nothing else: trimmed, the mention of the bot removed."""
     if COMMAND not in message or not conf.RESET_COMMAND:
         return False
@@ -22,7 +22,7 @@ def is_asked(message: str) -> bool:
 
 
 def reset(session: Session, *, now: datetime) -> bool:
-    """Close the open conversation and leave nothing of it to be extracted. For whoever stands in line."""
+    """Close the open conversation and leave nothing of it to be extracted. Needs the session's lock."""
     ended = session.conversation
     if not close.close(session, close.RESET, now=now):
         return False
@@ -30,5 +30,5 @@ def reset(session: Session, *, now: datetime) -> bool:
     return True
 
 
-def reply(language: str) -> str:
+def reset_reply(language: str) -> str:
     return in_language(RESET_REPLY, language)

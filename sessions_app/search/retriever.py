@@ -24,7 +24,7 @@ from memories.recall.similarity import CentredQuery, similarity
 from memories.recall.speakers import OTHERS_FACTOR
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
-from sessions_app.history.retention import term_of
+from sessions_app.history.retention import retention_of
 
 KIND = "session_event"
 #: Looked at before suppressed ones go, and those that are too far.
@@ -264,14 +264,14 @@ class _Log:
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)
             rows = [_Said(*row) for row in cursor.fetchall()]
-        return redaction.without(rows, redaction.left_out_of(asked.workspace_id, {row.place for row in rows}))
+        return redaction.redact(rows, redaction.redacted_in(asked.workspace_id, {row.place for row in rows}))
 
     @cached_property
     def _terms(self) -> dict[str, Any]:
         """Which messages are still told, in SQL."""
         asked, ends = self.asked, {}
         for kind in (ScopeKind.USER, ScopeKind.CHAT):
-            ends[kind] = term_of(asked.workspace_id, self._scopes(kind), kind, asked.policies, self.now)
+            ends[kind] = retention_of(asked.workspace_id, self._scopes(kind), kind, asked.policies, self.now)
         return {
             "longer": list(ends[ScopeKind.USER].longer | ends[ScopeKind.CHAT].longer),
             "shorter": list(ends[ScopeKind.USER].shorter | ends[ScopeKind.CHAT].shorter),

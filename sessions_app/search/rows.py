@@ -12,7 +12,7 @@ from memories.index.contextual import sparse_literal
 from memories.language import text
 from memories.models import EmbeddingModel
 from sessions_app.choices import SEARCHED
-from sessions_app.lifecycle.reset import is_asked
+from sessions_app.lifecycle.reset import is_reset_command
 from sessions_app.models import ATTEMPTS, SessionEvent
 
 #: Different words of one message by which it can be found, the first ones.
@@ -45,7 +45,7 @@ def write(events: Sequence[SessionEvent]) -> None:
 
 
 def _write(said: Iterable[tuple[int, str]]) -> None:
-    found = [(pk, content) for pk, content in said if content.strip() and not is_asked(content)]
+    found = [(pk, content) for pk, content in said if content.strip() and not is_reset_command(content)]
     if not found:
         return
     with connection.cursor() as cursor:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels_app.history import fitting
+from channels_app.history import within_budget
 from memories.language import text
-from sessions_app.history.replay import MESSAGE_TOKENS, Spoken
+from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage
 from sessions_app.models import Session
 from tests.conftest import GROUP, NOW
 from tests.context.test_context import CHAT, context, know, note
@@ -67,17 +67,17 @@ def test_no_part_takes_more_than_its_share(talk: Talk, settings: Any) -> None:
     assert 0 < len(answer["recent_chat"]) < 5
 
 
-def event(kind: str, tokens: int) -> Spoken:
-    return Spoken(1, 1, kind, "", "x" * int(tokens * 3.6), tokens, NOW)
+def event(kind: str, tokens: int) -> ReplayedMessage:
+    return ReplayedMessage(1, 1, kind, "", "x" * int(tokens * 3.6), tokens, NOW)
 
 
 def test_a_history_begins_with_what_a_user_said() -> None:
-    said = fitting([event("user", 10), event("assistant", 10), event("user", 10), event("assistant", 10)], 45)
+    said = within_budget([event("user", 10), event("assistant", 10), event("user", 10), event("assistant", 10)], 45)
     assert [one.event.kind for one in said] == ["user", "assistant"]
 
 
 def test_a_summary_too_long_is_shortened_and_the_newest_still_fit() -> None:
-    said = fitting([event("summary", 900), event("user", 20), event("assistant", 20)], 120)
+    said = within_budget([event("summary", 900), event("user", 20), event("assistant", 20)], 120)
     assert [one.event.kind for one in said] == ["summary", "user", "assistant"]
     assert sum(one.tokens for one in said) <= 120
 
@@ -89,7 +89,7 @@ def test_a_summary_too_long_is_shortened_and_the_newest_still_fit() -> None:
 )
 def test_a_history_is_the_newest_end_of_what_was_said(tokens: list[tuple[str, int]], summary: int, limit: int) -> None:
     events = [event(kind, count) for kind, count in tokens]
-    said = fitting([event("summary", summary), *events], limit)
+    said = within_budget([event("summary", summary), *events], limit)
     assert sum(one.tokens for one in said) <= limit
     spoken = [one.event for one in said if one.event.kind != "summary"]
     assert spoken == (events[-len(spoken) :] if spoken else [])

@@ -12,7 +12,7 @@ from memories.models import Entry, Workspace
 from sessions_app.compaction import flush
 from sessions_app.compaction.model import Model
 from sessions_app.history import redaction
-from sessions_app.history.replay import replayed
+from sessions_app.history.replay import replay_messages
 from sessions_app.lifecycle import close
 from sessions_app.models import Session
 from tests.conftest import GROUP, NOW, TELEGRAM
@@ -154,7 +154,7 @@ def test_with_a_message_its_answer_goes_and_no_more(secret: Secret) -> None:
     assert secret.talk.request("DELETE", f"entries/{fact}").status_code == 200
     assert secret.talk.history(secret.session)[0] == ("user", secret.other)
     assert secret.word not in str(secret.context()["events"])
-    assert redaction.left_out(secret.session).keys() == set(
+    assert redaction.redacted_events(secret.session).keys() == set(
         secret.session.events.filter(position__in=[1, 2]).values_list("pk", flat=True)
     )
 
@@ -256,11 +256,11 @@ def test_in_a_group_each_may_take_out_their_own_and_the_others_stay(talk: Talk, 
 def test_it_costs_a_history_one_statement_and_another_however_much_was_taken_out(secret: Secret) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as captured:
-            replayed(secret.session, 1_000)
+            replay_messages(secret.session, 1_000)
         return len(captured)
 
     assert statements() == 2
     for entry in Entry.objects.filter(type="chat_turn"):
         secret.uid = entry.uid
         secret.delete()
-    assert statements() == 3 and replayed(secret.session, 1_000) == []
+    assert statements() == 3 and replay_messages(secret.session, 1_000) == []

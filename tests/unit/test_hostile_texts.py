@@ -5,13 +5,13 @@ import time
 import pytest
 
 from memories.language.redaction import NOT_STORED, scrubbed
-from sessions_app.lifecycle.reset import is_asked
+from sessions_app.lifecycle.reset import is_reset_command
 
 
 @pytest.mark.parametrize("piece", ["<at>", "<at ", "<at></at", "@", "＠a", "/reset<at>"])
 def test_mentions_without_end_keep_nobody_busy(piece: str) -> None:
     begun = time.thread_time()
-    assert not is_asked("/reset " + piece * 60_000)
+    assert not is_reset_command("/reset " + piece * 60_000)
     assert time.thread_time() - begun < 0.1
 
 
@@ -29,12 +29,12 @@ def test_what_nearly_is_a_secret_keeps_nobody_busy(piece: str) -> None:
     ["/reset", " /reset ", "@bot /reset", '<at user_id="ou_1">bot</at> /reset', '<at id="1"/> /reset', "/reset@bot"],
 )
 def test_a_mention_before_the_command_is_left_out(message: str) -> None:
-    assert is_asked(message)
+    assert is_reset_command(message)
 
 
 @pytest.mark.parametrize("message", ["<at>/reset", "<at> <at>b</at> /reset", "do /reset", "/reset now"])
 def test_a_broken_mention_is_no_command(message: str) -> None:
-    assert not is_asked(message)
+    assert not is_reset_command(message)
 
 
 @pytest.mark.parametrize("before", ["", "jwt=", "(", "key:", "x-", "a.b "])
