@@ -2,11 +2,12 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: help run test search check install browser bench soak messages clean
+.PHONY: help run test quick search check install browser bench soak messages clean
 
 help:
 	@echo "make run       start everything; Ctrl-C stops it"
 	@echo "make test      run every test"
+	@echo "make quick     the tests that start no process, while building"
 	@echo "make check     style, types, migrations, then every test"
 	@echo "make install   only install; tries again what could not be installed before"
 	@echo "make search    look at random for examples that break a property"
@@ -18,6 +19,7 @@ help:
 
 run:       ; @$(PYTHON) bootstrap.py run $(ARGS)
 test:      ; @$(PYTHON) bootstrap.py test $(ARGS)
+quick:     ; @$(PYTHON) bootstrap.py quick $(ARGS)
 search:    ; @$(PYTHON) bootstrap.py search $(ARGS)
 check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install

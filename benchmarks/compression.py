@@ -64,7 +64,7 @@ def model() -> Iterator[Any]:
     from django.conf import settings
 
     from memories.llm import dialect
-    from tests.llm.fake_server import FakeModel
+    from tests.memories.llm.fake_server import FakeModel
 
     with FakeModel() as fake:
         os.environ |= {"MEMORY_LLM_BASE_URL": fake.url, "MEMORY_LLM_MODEL": "fake"}
@@ -208,7 +208,7 @@ def a_week(fake: Any, turns: int) -> None:
     from memories.entries.draft import Draft
     from memories.lifecycle import access_counting, capacity, expiry
     from memories.models import DailyEvent, Entry
-    from tests.llm.fake_server import plausible
+    from tests.memories.llm.fake_server import plausible
 
     scope, pick = scope_of("week"), random.Random(17)
     fake.otherwise = plausible

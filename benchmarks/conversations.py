@@ -27,7 +27,7 @@ import psycopg
 
 from benchmarks.soak import running
 from memplatform import postgres
-from tests.house import House
+from tests.support.house import House
 
 
 @dataclass

@@ -51,7 +51,7 @@ _WHAT = (
 def main() -> None:
     options = arguments()
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    from tests.llm.fake_server import FakeModel
+    from tests.memories.llm.fake_server import FakeModel
 
     with database(), FakeModel() as model:
         print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
@@ -74,7 +74,7 @@ def arguments() -> argparse.Namespace:
 
 
 def sometimes_wrong() -> Any:
-    from tests.llm.fake_server import plausible
+    from tests.memories.llm.fake_server import plausible
 
     chance = random.Random(11)
 

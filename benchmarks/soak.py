@@ -26,8 +26,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from memplatform import postgres
-from tests.house import Answer, House, free_port, until
-from tests.load import Load, turn, words
+from tests.support.house import Answer, House, free_port, until
+from tests.support.load import Load, turn, words
 
 WAKE_SECONDS = 60.0
 

@@ -31,7 +31,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from memplatform import postgres
-from tests.load import turn, words
+from tests.support.load import turn, words
 
 USUAL, NO_WALL, NO_HISTORY = "as it is", "without the wall", "without the triggers"
 WARM = 2  # calls after every change of the ground that are not counted

@@ -1,0 +1,7 @@
+"""The tests mirror the code: tests/<package>/…/test_<module>.py; tests/system starts processes,
+tests/journeys a browser.
+"""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent  #: of the project

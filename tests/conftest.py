@@ -19,29 +19,17 @@ from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.entries.draft import Draft
 from memories.models import Bot, BotKey, Scope, Workspace
 from memories.tenancy import row_level_security
-from tests import migrated, postgres_server, properties  # noqa: F401 (before hypothesis is told of a profile)
+from tests.support import migrated, postgres_server, properties  # noqa: F401 (before hypothesis is told of a profile)
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
-#: Folders with tests that start processes and wait for them. They come first, so that two who share the files of a run
+#: Folders whose tests take longest. They come first, so that two who share the files of a run
 #: (`--dist loadfile --no-loadscope-reorder`) are both busy to the end.
-LONGEST = (
-    "faults",
-    "system",
-    "worker",
-    "groups",
-    "browser",
-    "sessions",
-    "buffer",
-    "extraction",
-    "batches",
-    "compression",
-)
+LONGEST = ("tests/system", "tests/journeys", "tests/channels_app/groups", "tests/sessions_app", "tests/memories")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {folder: place for place, folder in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get(item.path.parent.name, len(order)))
+    items.sort(key=lambda item: next((n for n, folder in enumerate(LONGEST) if item.nodeid.startswith(folder)), 9))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests import ROOT
+
 PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom to top
 #: Six layers, lowest first, and in each its packages in order: a package uses those named before it, and nothing else.
 #: Verbs are strangers to one another.

@@ -18,9 +18,9 @@ from memories.models import BotKey, Workspace
 from memplatform.jobs.registry import JOBS
 from memplatform.setup import demo
 from memplatform.setup.installation import WORDS
+from tests import ROOT
 from tests.conftest import Api, make_key
 
-ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 APPS = ("memories", "sessions_app", "channels_app", "memplatform")
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

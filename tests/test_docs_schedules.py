@@ -1,11 +1,11 @@
 """Every job of the platform is documented, as it is."""
 
 import re
-from pathlib import Path
 
 from memplatform.jobs.registry import JOBS
+from tests import ROOT
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "schedules.md"
+PAGE = ROOT / "docs" / "reference" / "schedules.md"
 ROW = re.compile(
     r"^\| `(?P<name>[\w-]+)` \| (?P<when>[^|]+) \| (?P<behaviour>\w+) \| (?P<what>[^|]+) \| `(?P<off>\w+)` \|$"
 )

@@ -23,6 +23,7 @@ EMBEDDER = "requirements-embedder.txt"
 TOOLS = "requirements-dev.txt"
 #: Two processes share the tests, a file at a time and in our order: what one file sets up, it sets up once.
 _IN_TWO = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+_WITHOUT_PROCESSES = ("--ignore=tests/system", "--ignore=tests/journeys")
 _ROOM = 1_200_000_000  # bytes the packages and pip's work need
 
 
@@ -35,6 +36,7 @@ class Word:
 WORDS = {
     "run": Word((PACKAGES, EMBEDDER), (("manage.py", "up"),)),
     "test": Word((PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO),)),
+    "quick": Word((PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO, *_WITHOUT_PROCESSES),)),
     "check": Word(
         (PACKAGES, EMBEDDER, TOOLS),
         (

@@ -16,8 +16,8 @@ import pytest
 
 from memplatform.setup import installation, processor
 from memplatform.setup.installation import EMBEDDER, PACKAGES, TOOLS, Venv, complaint
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 MANAGE = "import sys\nprint('managed', sys.prefix, *sys.argv[1:])\n"
 
 

@@ -28,8 +28,7 @@ from memplatform.postgres.errors import (
 )
 from memplatform.postgres.place import Account, can_enter
 from memplatform.setup import processor
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests import ROOT
 
 
 def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -16,10 +16,10 @@ import pytest
 from memplatform import postgres
 from memplatform.database.logins import PROCESSES
 from memplatform.postgres import place, programs
-from tests.house import House, free_port, until
+from tests import ROOT
+from tests.support.house import House, free_port, until
 from tests.system.conftest import remove
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 HOW_TO = (ROOT / "docs" / "howto" / "use-your-own-postgresql.md").read_text()
 #: As the how-to said it before, and as many an installation was made.
 FORMERLY = r"""

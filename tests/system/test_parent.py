@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from memplatform.processes.parent_watch import STARTED_BY
-from tests.house import ROOT
+from tests.support.house import ROOT
 
 LOOK = """
 import time

@@ -17,9 +17,9 @@ import pytest
 from memplatform import postgres
 from memplatform.postgres import place, postmaster
 from memplatform.postgres.errors import SocketFolderRefused
+from tests import ROOT
 from tests.system.conftest import remove
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 IS_ROOT = os.geteuid() == 0
 
 

@@ -23,7 +23,7 @@ from memplatform.processes.children import programs
 from memplatform.processes.supervisor import is_silent
 from memplatform.processes.workload import Workload
 from memplatform.setup.first_run import FirstRun
-from tests.house import House, free_port, until
+from tests.support.house import House, free_port, until
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,0 @@
-"""Batches, undo and the safety limit (F3, F4)."""

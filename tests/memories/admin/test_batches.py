@@ -1,0 +1,270 @@
+"""The page of a batch: read what was done or is planned, decide, take it back, and take that back."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from memories import batches, tasks
+from memories import entries as store
+from memories.batches import Step
+from memories.choices import BatchState, BatchVerb
+from memories.entries.draft import serialize
+from memories.models import Batch, Entry, Scope
+from tests.conftest import NOW, make_draft
+from tests.memories.admin.conftest import House
+from tests.memories.admin.test_entries import LIST, remember
+
+pytestmark = pytest.mark.django_db
+WHY = {"confirmed": "yes", "reason": "it was wrong"}
+
+
+def page_of(done: Batch, *rest: str) -> str:
+    return "/".join([f"/admin/memories/batch/{done.pk}", *(rest or ("change",)), ""])
+
+
+def expiring(entries: list[Entry], run: str, **kwargs: Any) -> Batch:
+    steps = [Step(verb=BatchVerb.EXPIRE, entry_id=e.pk, version=e.version, draft={"suppress": True}) for e in entries]
+    return batches.plan(entries[0].scope, steps, name="sweep", run=run, actor="job:sweep", now=timezone.now(), **kwargs)
+
+
+def in_use(scope: Scope) -> set[str]:
+    return set(Entry.objects.in_scope(scope).live().values_list("content", flat=True))
+
+
+@pytest.fixture
+def entries(mine: House) -> list[Entry]:
+    said = ("the port of staging is 8080", "我家的猫叫年糕", "the deploy runs on Fridays", "tea is better than coffee")
+    return [remember(mine.scope, text) for text in said]
+
+
+@pytest.fixture
+def held(mine: House, entries: list[Entry]) -> Batch:
+    """What a machine judged and may not do by itself."""
+    Entry.objects.filter(pk=entries[1].pk).update(pinned=True)
+    made = serialize(make_draft(mine.scope, "the port of staging is 9090"))
+    steps = [
+        Step(verb=BatchVerb.CREATE, draft=made),
+        Step(verb=BatchVerb.MERGE, entry_id=entries[0].pk, draft={"into": {"position": 1}}),
+        Step(verb=BatchVerb.CHANGE, entry_id=entries[1].pk, draft={"columns": {"content": "我家的猫叫米饭"}}),
+    ]
+    return batches.plan(
+        mine.scope, steps, name="compress", run="night", actor="job:compress", now=timezone.now(), judged=True
+    )
+
+
+@pytest.fixture
+def applied(entries: list[Entry]) -> Batch:
+    return batches.apply_batch(expiring(entries, "r"), now=timezone.now())
+
+
+# reading
+
+
+def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Client, held: Batch) -> None:
+    shown = alice.get(page_of(held)).content.decode()
+    assert "Pinned memories it would change: 1." in shown and "a person has to decide" in shown
+    for words in ("<del>8080</del>", "<ins>9090</ins>", "<del>年糕</del>", "<ins>米饭</ins>", "becomes part of"):
+        assert words in shown
+    waiting = alice.get(reverse("admin:memories_batch_changelist")).content.decode()
+    home = alice.get(reverse("admin:index")).content.decode()
+    assert all("1 batch waits for you" in said for said in (waiting, home))
+    assert "The safety limit holds 1 of them." in home
+
+
+def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:
+    many = [remember(mine.scope, f"thing number {n} is in drawer {n}") for n in range(60)]
+    batches.apply_batch(expiring(many[:1], "first"), now=timezone.now())
+    done = batches.apply_batch(expiring(many, "second"), now=timezone.now())
+    shown = alice.get(page_of(done))
+    assert len(shown.context["rows"]) == 50 and "1–50 of 60" in shown.content.decode()
+    assert len(alice.get(page_of(done), {"page": "2"}).context["rows"]) == 10
+    (left,) = alice.get(page_of(done), {"state": "left"}).context["rows"]
+    assert left.told.note == ("changed", "It was changed meanwhile.")
+    assert len(alice.get(page_of(done), {"verb": "weather", "page": "x"}).context["rows"]) == 50
+
+
+def test_a_page_costs_the_same_for_more_rows(alice: Client, mine: House, entries: list[Entry]) -> None:
+    costs = []
+    for run, some in (("few", entries[:2]), ("many", entries)):
+        done = batches.apply_batch(expiring(some, run), now=timezone.now())
+        alice.get(page_of(done))
+        with CaptureQueriesContext(connection) as queries:
+            assert alice.get(page_of(done)).status_code == 200
+        costs.append(len(queries))
+        batches.apply_batch(batches.plan_undo(done, actor="t", now=timezone.now()), now=timezone.now())
+        for entry in entries:
+            entry.refresh_from_db()
+    assert costs[0] == costs[1]
+
+
+def test_nothing_is_posted_to_the_page_itself(alice: Client, held: Batch) -> None:
+    assert alice.post(page_of(held), {"state": "applied"}).status_code == 405
+
+
+# deciding
+
+
+def test_approving_asks_first_then_applies(alice: Client, mine: House, held: Batch) -> None:
+    asked = alice.get(page_of(held, "approve")).content.decode()
+    assert "Pinned memories it would change: 1." in asked and "Merge: 1" in asked
+    held.refresh_from_db()
+    assert held.state == BatchState.PROPOSED
+    done = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
+    assert "Applied:" in done
+    held.refresh_from_db()
+    assert (held.state, held.decided_by) == (BatchState.APPLIED, "user:alice")
+    assert {"the port of staging is 9090", "我家的猫叫米饭"} <= in_use(mine.scope)
+    again = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
+    assert "This batch is past that" in again
+
+
+def test_refusing_asks_first_and_changes_nothing(alice: Client, mine: House, held: Batch) -> None:
+    before = in_use(mine.scope)
+    assert alice.post(page_of(held, "refuse"), {}).status_code == 200
+    alice.post(page_of(held, "refuse"), {"confirmed": "yes"})
+    held.refresh_from_db()
+    assert (held.state, in_use(mine.scope)) == (BatchState.REFUSED, before)
+
+
+def test_a_plan_is_changed_row_by_row(alice: Client, mine: House, held: Batch) -> None:
+    alice.post(page_of(held, "plan"), {"position": "3", "content": "我家的猫叫花卷"})
+    assert "<ins>花卷</ins>" in alice.get(page_of(held)).content.decode()
+    empty = alice.post(page_of(held, "plan"), {"position": "3", "content": " "}, follow=True).content.decode()
+    assert "An empty memory says nothing." in empty
+    removed = alice.post(page_of(held, "plan"), {"position": ["1", "x", "9" * 30]}, follow=True).content.decode()
+    assert "2 rows were taken out of the plan." in removed  # with the one that rests on it
+    alice.post(page_of(held, "approve"), {"confirmed": "yes"})
+    assert "the port of staging is 8080" in in_use(mine.scope) and "我家的猫叫花卷" in in_use(mine.scope)
+    assert alice.get(page_of(held, "plan")).status_code == 405
+
+
+def test_a_frozen_scope_is_told_and_left(alice: Client, held: Batch) -> None:
+    Scope.objects.update(frozen=True)
+    shown = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
+    assert "This scope is frozen" in shown
+    held.refresh_from_db()
+    assert held.state == BatchState.PROPOSED
+
+
+def test_what_is_large_is_left_to_the_worker(alice: Client, held: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "AT_ONCE", 1)
+    shown = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
+    assert "the worker carries it out" in shown and "It is being applied" in shown
+
+
+# taking back
+
+
+def test_an_undo_asks_why_and_can_be_undone(alice: Client, mine: House, entries: list[Entry], applied: Batch) -> None:
+    before = in_use(mine.scope)
+    assert "Nothing of it was changed since." in alice.get(page_of(applied, "undo")).content.decode()
+    assert alice.post(page_of(applied, "undo"), {"confirmed": "yes", "reason": " "}).status_code == 200
+    assert in_use(mine.scope) == before
+    shown = alice.post(page_of(applied, "undo"), WHY, follow=True)
+    assert {entry.content for entry in entries} <= in_use(mine.scope)
+    undo = Batch.objects.get(undoes=applied)
+    assert shown.request["PATH_INFO"] == page_of(undo)
+    said = shown.content.decode()
+    assert "Undone: Put back: 4." in said and "Undo this undo" in said and "it was wrong" in said
+    alice.post(page_of(undo, "undo"), WHY)
+    assert in_use(mine.scope) == before
+
+
+def test_ticked_rows_alone_are_taken_back(alice: Client, mine: House, entries: list[Entry], applied: Batch) -> None:
+    asked = alice.post(page_of(applied, "undo"), {"position": ["1", "2"]}).content.decode()
+    assert "Undo 2 rows" in asked and 'name="position" value="2"' in asked
+    alice.post(page_of(applied, "undo"), WHY | {"position": ["1", "2"]})
+    assert in_use(mine.scope) & {e.content for e in entries} == {e.content for e in entries[:2]}
+    applied.refresh_from_db()
+    assert applied.state == BatchState.APPLIED
+
+
+@pytest.mark.parametrize(("choice", "comes_back"), [("leave", False), ("take", True), ("", False)])
+def test_what_was_changed_since_is_named_and_left_or_taken(
+    choice: str, comes_back: bool, alice: Client, mine: House, entries: list[Entry], applied: Batch
+) -> None:
+    store.update(entries[0], store.Edit(columns={"topic": "ports"}), now=timezone.now(), actor="user:bo")
+    asked = alice.get(page_of(applied, "undo")).content.decode()
+    assert "1 memory was changed since" in asked and entries[0].content in asked and entries[2].content not in asked
+    shown = alice.post(page_of(applied, "undo"), WHY | {"changed": choice}, follow=True).content.decode()
+    assert (entries[0].content in in_use(mine.scope)) == comes_back
+    assert ("1 row was left alone" in shown) != comes_back
+    assert Entry.objects.get(pk=entries[0].pk).topic == "ports"
+
+
+# several entries together
+
+
+def ticked(action: str, entries: list[Entry]) -> dict[str, Any]:
+    return {"action": action, "_selected_action": [entry.pk for entry in entries]}
+
+
+def test_after_a_bulk_action_undo_is_two_clicks_away(alice: Client, mine: House, entries: list[Entry]) -> None:
+    shown = alice.post(reverse(LIST), ticked("expire_chosen", entries) | WHY, follow=True).content.decode()
+    done = Batch.objects.latest("pk")
+    assert f'href="{page_of(done)}"' in shown
+    assert "Undo" in alice.get(page_of(done)).content.decode()
+
+
+def test_several_become_one(alice: Client, mine: House, entries: list[Entry]) -> None:
+    merging = ticked("merge_chosen", entries[:3])
+    asked = alice.post(reverse(LIST), merging).content.decode()
+    assert "Which one stays" in asked and entries[2].content in asked
+    answer = WHY | {"stays": str(entries[1].pk), "content": "年糕是猫；port 8080"}
+    assert alice.post(reverse(LIST), merging | answer | {"stays": "0"}).status_code == 200  # none of these
+    planned = alice.post(reverse(LIST), merging | answer | {"plan_only": "on"}, follow=True)
+    assert "<ins>" in planned.content.decode() and entries[0].content in in_use(mine.scope)
+    alice.post(reverse(LIST), merging | answer)
+    assert in_use(mine.scope) & {e.content for e in entries} == {entries[3].content}
+    assert "年糕是猫；port 8080" in in_use(mine.scope)
+
+
+def test_memories_of_two_scopes_are_never_merged(alice: Client, mine: House, entries: list[Entry]) -> None:
+    other = Scope.objects.create(workspace=mine.workspace, key="telegram:direct_x", kind="user")
+    across = [entries[0], remember(other, "of another")]
+    shown = alice.post(reverse(LIST), ticked("merge_chosen", across) | WHY, follow=True).content.decode()
+    assert "never cross from one to another" in shown
+    gone = batches.apply_batch(expiring(entries[:2], "gone"), now=timezone.now())
+    assert gone.counts == {"expire": 2}
+    shown = alice.post(reverse(LIST), ticked("merge_chosen", entries[:2]) | WHY, follow=True).content.decode()
+    assert "Only entries that are in use can be merged." in shown
+
+
+def test_several_are_pinned_unpinned_and_filed(alice: Client, mine: House, entries: list[Entry]) -> None:
+    chosen = [entry.pk for entry in entries]
+    alice.post(reverse(LIST), ticked("pin_chosen", entries) | WHY)
+    assert Entry.objects.filter(pk__in=chosen, pinned=True).count() == 4
+    alice.post(reverse(LIST), ticked("unpin_chosen", entries[:1]) | WHY)
+    assert Entry.objects.filter(pk__in=chosen, pinned=True).count() == 3
+    filing = ticked("file_chosen", entries)
+    assert "There is nothing to change." in alice.post(reverse(LIST), filing | WHY).content.decode()
+    alice.post(reverse(LIST), filing | WHY | {"category": "config", "project": "apollo"})
+    assert Entry.objects.filter(pk__in=chosen, category="config", project="apollo").count() == 4
+    alice.post(reverse(LIST), filing | WHY | {"category": "none", "project": ""})
+    assert Entry.objects.filter(pk__in=chosen, category="", project="apollo").count() == 4
+
+
+def test_strangers_decide_nothing(charlie: Client, held: Batch) -> None:
+    for what in ("change", "approve", "refuse", "undo"):
+        assert charlie.get(page_of(held, what)).status_code == 404
+    for what in ("approve", "refuse", "undo", "plan"):
+        assert charlie.post(page_of(held, what), WHY | {"position": "1"}).status_code == 404
+    held.refresh_from_db()
+    assert held.state == BatchState.PROPOSED
+
+
+def test_runs_that_changed_nothing_are_listed_only_when_asked_for(alice: Client, mine: House) -> None:
+    empty = Batch.objects.create(
+        workspace=mine.workspace, scope=mine.scope, name="compress", actor="job:compress", created_at=NOW,
+        state="applied", counts={}, cost={"judged": ["_global/pets/u"], "calls": 3},
+    )  # fmt: skip
+    address = reverse("admin:memories_batch_changelist")
+    assert empty not in alice.get(address).context["cl"].result_list
+    assert empty in alice.get(address, {"empty": "shown"}).context["cl"].result_list
+    words = alice.get(reverse("admin:memories_batch_change", args=[empty.pk])).content.decode()
+    assert "groups of facts that were compared" in words and "_global/pets" not in words

@@ -1,0 +1,127 @@
+"""How many queries each list costs: a known number, whatever the number of rows."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from django_q.models import Schedule, Task
+
+from channels_app.models import Channel
+from memories import entries
+from memories.choices import EntryType, PolicyKind
+from memories.entries import daily_events
+from memories.entries.daily_events import EventDraft
+from memories.models import (
+    Batch,
+    Bot,
+    BotKey,
+    ExtractionBatch,
+    Heartbeat,
+    JobRun,
+    Link,
+    Member,
+    Policy,
+    RecallTrace,
+    Scope,
+    Spend,
+    Workspace,
+)
+from sessions_app.models import Session
+from tests.conftest import make_draft
+from tests.memories.admin.conftest import House, make_user
+
+#: Who it is (2), the walls and the clock (3), and the rows: each list of an owner costs these.
+EVERY = 6
+MORE = {
+    "memories.entry": 1,  # the policies that say which rows are due
+    "memories.batch": 1,  # how many wait for a decision
+    "memories.jobrun": 4,  # the workspaces, and the newest runs and next hours of every job
+    "memories.spend": 2,  # the present day of each workspace, and the sums of a month
+    "memories.policy": 3,  # the workspaces to choose from, the numbers of one, and what was removed
+}
+MANY = 35  # more than a page
+pytestmark = pytest.mark.django_db
+
+
+def lists() -> list[str]:
+    return [model._meta.label_lower for model in admin.site._registry]
+
+
+def count(client: Client, label: str, **asked: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        response = client.get(reverse(f"admin:{label.replace('.', '_')}_changelist"), asked)
+    assert response.status_code == 200
+    return len(queries)
+
+
+def multiply(house: House) -> None:
+    """Many rows of every kind that has a list."""
+    now, workspace = timezone.now(), house.workspace
+    for n in range(MANY):
+        scope = Scope.objects.create(workspace=workspace, key=f"telegram:direct_{n}", kind="user")
+        entries.remember(make_draft(scope, f"thing number {n}"), now=now, actor="test")
+        other = Workspace.objects.create(name=f"house {n}")
+        Member.objects.create(workspace=other, user=make_user(f"user{n}", is_staff=True))
+        bot = Bot.objects.create(workspace=other, name=f"bot {n}")
+        BotKey.issue(bot, permissions=["read"])
+        Channel.objects.create(workspace=other, platform="telegram", account=str(n))
+        Policy.objects.create(
+            workspace=other, kind=PolicyKind.TTL, entry_type=EntryType.FACT, scope_kind="user", value=n
+        )
+        RecallTrace.objects.create(
+            workspace=workspace, bot=house.bot, scopes=[], message="?", served=[], created_at=now
+        )
+        Spend.objects.create(workspace=workspace, local_date=now.date(), purpose=f"purpose {n}", model="m", refused=1)
+        Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
+        JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)
+        Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)
+        daily_events.write([EventDraft(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")
+        ExtractionBatch.objects.create(workspace=workspace, session_uid=uuid4(), began_at=now, last_at=now, due_at=now)
+        Session.objects.create(workspace=workspace, key=f"s{n}", started_at=now, last_at=now, user_scope=scope)
+        Schedule.objects.create(name=f"s{n}", func="f", next_run=now + timedelta(days=n))
+        for success in (True, False):
+            Task.objects.create(id=uuid4().hex, name=f"t{n}", func="f", started=now, stopped=now, success=success)
+
+
+def test_no_list_costs_more_for_more_rows(owner: Client, mine: House) -> None:
+    expected = {label: EVERY + MORE.get(label, 0) for label in lists()}
+    assert {label: count(owner, label) for label in lists()} == expected
+    multiply(mine)
+    counted = {label: queries + 1 for label, queries in expected.items()}  # what is longer than a page
+    assert {label: count(owner, label) for label in lists()} == counted
+
+
+def test_the_home_page_costs_the_same_for_more_rows(owner: Client, mine: House) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert owner.get(reverse("admin:index")).status_code == 200
+        return len(captured)
+
+    ttl = {"kind": PolicyKind.TTL, "entry_type": EntryType.FACT, "scope_kind": "user"}
+    Policy.objects.create(workspace=mine.workspace, value=9, **ttl)  # a time to live of somebody's own
+    few = queries()
+    multiply(mine)
+    assert queries() == few
+
+
+def test_an_entry_costs_the_same_however_long_its_life(alice: Client, mine: House) -> None:
+    def queries(page: str) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert alice.get(reverse(f"admin:memories_entry_{page}", args=[mine.entry.pk])).status_code == 200
+        return len(captured)
+
+    pages = ("change", "history")
+    few = [[queries(page) for page in pages] for _twice in range(2)][-1]  # the first fills what is kept per process
+    for n in range(MANY):
+        entries.update(mine.entry, entries.Edit(slots={"mood": str(n)}), now=timezone.now(), actor="test")
+        other = entries.remember(make_draft(mine.scope, f"thing number {n}"), now=timezone.now(), actor="test").entry
+        Link.objects.create(
+            workspace=mine.workspace, from_entry=mine.entry, to_entry=other, kind="alike", created_at=timezone.now()
+        )
+    assert [queries(page) for page in pages] == few

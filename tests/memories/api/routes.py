@@ -1,0 +1,110 @@
+"""Every route of the platform, found in the resolver, and who may pass: the table a new route has to be entered in."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.conftest import TELEGRAM
+
+SCOPE = "telegram:direct_u42"
+CONTENT = "My cat is called Rice"
+
+#: Tells only whether the platform lives, and details to this machine: tested with the processes.
+OPEN = {"", "livez", "readyz", "metrics"}
+#: Tells what calls there are: staff, or any key.
+LOCAL = {"api/schema", "api/docs"}
+#: Pages of people with passwords, walked by tests of their own.
+ADMIN = "admin/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """A call Alice's bot may make, and what becomes of it when others make it about her rows."""
+
+    body: dict[str, Any] | None = None
+    answer: int = 200
+    stranger: int = 404  # a bot of another workspace
+    narrow: int = 404  # a bot of hers whose key does not reach the scope
+    decides: bool = False  # only a key that may administer
+    begins: bool = False  # what is not there yet: nothing is unknown to it
+
+
+ENTRY = "api/v1/entries/<uuid:uid>"
+BATCH = "api/v1/batches/<uuid:uid>"
+NOBODY = "019a0000-0000-7000-8000-000000000000"
+PLATFORM = "api/v1/channels/<str:platform>"
+CHANNEL = f"{PLATFORM}/<path:account>"
+SESSION = "api/v1/sessions/<str:key>"
+ACCESS = {
+    ("api/v1/turns", "POST"): Access(
+        body={"address": TELEGRAM, "user": "I moved", "assistant": "Noted."}, answer=201, stranger=201
+    ),
+    ("api/v1/recall", "POST"): Access(body={"scope": SCOPE, "message": "what is my cat called?"}),
+    ("api/v1/context", "POST"): Access(body={"address": TELEGRAM, "message": "what is my cat called?"}, stranger=200),
+    ("api/v1/scopes/resolve", "POST"): Access(body={"address": TELEGRAM}, stranger=200),
+    ("api/v1/entries", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/entries", "POST"): Access(body={"scope": SCOPE, "content": "tea"}, answer=201, stranger=201),
+    (ENTRY, "GET"): Access(),
+    (ENTRY, "PATCH"): Access(body={"pinned": True}),
+    (ENTRY, "DELETE"): Access(),
+    (f"{ENTRY}/history", "GET"): Access(),
+    (f"{ENTRY}/restore", "POST"): Access(body={}),
+    (f"{ENTRY}/revert", "POST"): Access(body={"version": 1}),
+    ("api/v1/recalls/<uuid:uid>", "GET"): Access(),
+    ("api/v1/recalls/<uuid:uid>/feedback", "POST"): Access(body={"used": []}),
+    ("api/v1/events", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/sessions", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/sessions", "POST"): Access(body={"address": TELEGRAM}, stranger=200),
+    (SESSION, "GET"): Access(),
+    (f"{SESSION}/events", "GET"): Access(),
+    (f"{SESSION}/events", "POST"): Access(body={"events": [{"kind": "user", "content": "hello"}]}, answer=201),
+    (f"{SESSION}/history", "GET"): Access(),
+    ("api/v1/session_events/<uuid:session>/<int:conversation>/event-<int:event>", "GET"): Access(),
+    (f"{SESSION}/reset", "POST"): Access(body={}),
+    (f"{SESSION}/flush", "POST"): Access(body={"version": 1, "reply": "NO_REPLY"}),
+    (f"{SESSION}/compact", "POST"): Access(body={}, answer=202),
+    (PLATFORM, "GET"): Access(),
+    (PLATFORM, "PUT"): Access(body={"need": "off"}, decides=True, stranger=201, begins=True),
+    (CHANNEL, "GET"): Access(),
+    (CHANNEL, "PUT"): Access(body={"need": "off"}, decides=True, stranger=201, begins=True),
+    ("api/v1/batches", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/batches", "POST"): Access(
+        body={"scope": SCOPE, "verb": "expire", "entries": [NOBODY]}, answer=404
+    ),  # with entries that are there: tests/memories/api/test_batches.py
+    (BATCH, "GET"): Access(),
+    (f"{BATCH}/approve", "POST"): Access(body={}, decides=True),
+    (f"{BATCH}/refuse", "POST"): Access(body={}, decides=True),
+    (f"{BATCH}/undo", "POST"): Access(body={}, answer=409, decides=True),  # it is only planned yet
+    (f"{BATCH}/changes/<int:position>", "PATCH"): Access(body={"removed": True}, decides=True),
+}
+#: Calls that ask and change nothing, though they are made by POST.
+ASKING = {"api/v1/recall", "api/v1/context", "api/v1/scopes/resolve"}
+
+
+def routes() -> Iterator[tuple[str, Any]]:
+    """Every route with its view; the admin's are left to the tests of the admin."""
+    for route, pattern in _walk(get_resolver().url_patterns, ""):
+        if not route.startswith(ADMIN):
+            yield route, pattern.callback
+
+
+def calls() -> set[tuple[str, str]]:
+    """Every call of the API: route and method."""
+    return {
+        (route, method)
+        for route, view in routes()
+        if route not in OPEN | LOCAL
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE")
+        if hasattr(view.view_class, method.lower())
+    }
+
+
+def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, URLPattern]]:
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from _walk(pattern.url_patterns, route)
+        else:
+            yield route, pattern

@@ -1,0 +1,165 @@
+"""The API does what its description says, whatever it is sent: requests made up from the schema, good and bad."""
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import schemathesis
+import yaml
+from django.core.management import call_command
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+from hypothesis import given
+from schemathesis.specs.openapi import checks
+
+from memories import entries as store
+from memories.api import answers, entries
+from memories.models import Batch, Policy, RecallTrace, Workspace
+from memplatform.wsgi import application
+from sessions_app.models import Session
+from tests.conftest import NOW, make_draft, make_key, make_scope
+from tests.memories.api.routes import ACCESS, SCOPE
+from tests.support.properties import examples
+
+EXAMPLES = 12
+MODES = {"good": schemathesis.GenerationMode.POSITIVE, "bad": schemathesis.GenerationMode.NEGATIVE}
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_schema_conformance,
+    checks.negative_data_rejection,
+]
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+CALLS = sorted((re.sub(r"<\w+:(\w+)>", r"{\1}", route), method) for route, method in ACCESS)
+
+
+@cache
+def described() -> Any:
+    """The description, but for the key that every request of this test carries."""
+    plain = SchemaGenerator().get_schema(request=None, public=True)
+    del plain["components"]["securitySchemes"]
+    for item in plain["paths"].values():
+        for call in item.values():
+            del call["security"]
+    schema = schemathesis.openapi.from_dict(plain)
+    schema.app = application
+    return schema
+
+
+def _is_uuid(value: Any) -> bool:
+    return isinstance(value, str) and _UUID.fullmatch(value) is not None
+
+
+@pytest.fixture
+def rows(workspace: Workspace) -> Iterator[dict[str, str]]:
+    scope = make_scope(workspace, SCOPE)
+    entry = store.remember(make_draft(scope, "My cat is called Rice"), now=NOW, actor="test").entry
+    trace = RecallTrace.objects.create(
+        workspace=workspace, scopes=[scope.pk], served=[entry.pk], message="my cat?", created_at=NOW
+    )
+    batch = Batch.objects.create(
+        workspace=workspace, scope=scope, name="expire", run="r1", actor="job:expire", created_at=NOW
+    )
+    session = Session.objects.create(
+        workspace=workspace, key="tg-1", platform="tg", user_scope=scope, started_at=NOW, last_at=NOW
+    )
+    yield {
+        "entries": str(entry.uid),
+        "recalls": str(trace.uid),
+        "batches": str(batch.uid),
+        "sessions": str(session.uid),
+    }
+
+
+@pytest.fixture
+def one_connection(settings: Any) -> Iterator[None]:
+    """Requests at the WSGI door stay in the transaction of the test, as those of Django's own client do."""
+    settings.MEMORY_CALLS_PER_MINUTE = 1_000_000
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
+
+
+@pytest.mark.hypothesis
+@pytest.mark.django_db
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+def test_every_call_answers_as_described(
+    workspace: Workspace, rows: dict[str, str], one_connection: None, call: tuple[str, str], mode: str
+) -> None:
+    path, method = call
+    token = make_key(workspace)
+    operation = described()[f"/{path}"][method]
+    existing = rows.get(path.split("/")[2])
+
+    @examples(EXAMPLES)
+    @given(operation.as_strategy(generation_mode=MODES[mode]))
+    def ask(case: Any) -> None:
+        if existing and _is_uuid(case.path_parameters.get("uid")):  # otherwise every answer would be 404
+            case.path_parameters["uid"] = existing
+        if existing and mode == "good" and "key" in case.path_parameters:
+            case.path_parameters["key"] = existing
+        case.call_and_validate(checks=CHECKS, headers={"Authorization": f"Bearer {token}"})
+
+    ask()
+
+
+def test_the_description_is_complete_and_valid() -> None:
+    call_command("spectacular", validate=True, fail_on_warn=True, file=os.devnull)
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    described_calls = {(path.strip("/"), method.upper()) for path, item in schema["paths"].items() for method in item}
+    assert described_calls == set(CALLS)
+
+
+def test_every_call_describes_its_key_its_errors_and_its_headers() -> None:
+    for path, item in SchemaGenerator().get_schema(request=None, public=True)["paths"].items():
+        for method, call in item.items():
+            assert call["security"] == [{"botKey": []}], path
+            assert {"400", "401", "403", "429", "503"} <= set(call["responses"])
+            assert all("Retry-After" in call["responses"][code]["headers"] for code in ("429", "503"))
+            for code in set(call["responses"]) - {"200", "201", "202"}:
+                shape = call["responses"][code]["content"]["application/json"]["schema"]
+                assert shape == {"$ref": "#/components/schemas/ErrorAnswer"}
+            headers = {given["name"] for given in call.get("parameters", []) if given["in"] == "header"}
+            writes = method != "get" and not path.endswith(("/recall", "/context", "/resolve"))
+            assert ("Idempotency-Key" in headers) == writes
+            assert ("If-Match" in headers) == ("412" in call["responses"])
+
+
+@pytest.fixture
+def reader(workspace: Workspace) -> Client:
+    """A client that carries a key."""
+    return Client(headers={"Authorization": f"Bearer {make_key(workspace)}"})
+
+
+def test_the_description_is_served_as_generated(reader: Client) -> None:
+    answer = reader.get("/api/schema")
+    assert yaml.safe_load(answer.content)["info"]["title"] == "memplatform"
+
+
+def test_the_pages_to_read_it_ask_no_other_host(reader: Client) -> None:
+    page = reader.get("/api/docs").content.decode()
+    assert "swagger-ui" in page
+    assert "http://" not in page and "https://" not in page and 'src="//' not in page
+    for asset in ("swagger-ui-bundle.js", "swagger-ui.css", "swagger-ui-standalone-preset.js"):
+        assert f"/static/drf_spectacular_sidecar/swagger-ui-dist/{asset}" in page
+        served = Client().get(f"/static/drf_spectacular_sidecar/swagger-ui-dist/{asset}")
+        assert served.status_code == 200
+        served.close()
+
+
+@pytest.mark.django_db
+def test_answers_hold_what_is_described(workspace: Workspace) -> None:
+    """So that a field added to an entry is described, and none is described that is not there."""
+    entry = store.remember(make_draft(make_scope(workspace), "tea"), now=NOW, actor="test").entry
+    shown = entries.entry_json(entry, Policy.objects.of(workspace.pk), NOW)
+    assert set(shown) == set(answers.EntryAnswer().fields)

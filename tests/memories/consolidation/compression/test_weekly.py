@@ -1,0 +1,255 @@
+"""Once a week facts that say the same become one, in a batch that can be taken back (D6)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from memories import batches, entries
+from memories.choices import BatchState, Category, LinkKind, Source
+from memories.models import Batch, Entry, Link, Scope
+from tests.conftest import NOW
+from tests.memories.batches.conftest import differences, state_of_everything
+from tests.memories.consolidation.compression.conftest import (
+    FACTS,
+    LATER,
+    compress,
+    dropping,
+    facts,
+    judging,
+    live,
+    merging,
+)
+from tests.memories.llm.fake_server import Asked, FakeModel
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TWINS = ("Atlas starts three backups at 3 pm.", "Atlas begins 3 backups at 15:00.")
+ONE = "Atlas starts 3 backups at 3 pm."
+OWN = "At 3 pm Atlas starts its three backups."
+
+
+def about_facts(model: FakeModel) -> list[Asked]:
+    return [asked for asked in model.requests if "profile" not in asked.data]
+
+
+def test_it_works(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    first, *_ = facts(scope, TWINS[0], days_ago=60, chats=("c1",), origins=("m1",), importance=0.4)
+    second, *_ = facts(scope, TWINS[1], days_ago=20, chats=("c2",), origins=("m2",), importance=0.9)
+    model.otherwise = merging(*TWINS, into=ONE)
+    assert compress(scope)["merged"] == 2
+    one = Entry.objects.get(content=ONE)
+    assert (one.source, one.tier, one.chats, one.origins) == (Source.COMPRESSION, 2, ["c1", "c2"], ["m1", "m2"])
+    assert (one.importance, one.created_at, one.stated_at) == (0.9, first.created_at, second.stated_at)
+    assert set(Link.objects.filter(from_entry=one, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)) == {
+        first.pk, second.pk,
+    }  # fmt: skip
+    assert live(scope) == {*FACTS, ONE}
+    assert set(Entry.objects.archived().values_list("content", flat=True)) == set(TWINS)
+
+
+def test_what_the_model_keeps_or_does_not_name_is_not_touched(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS, *TWINS)
+    before = dict(Entry.objects.filter(content__in=FACTS).values_list("pk", "version"))
+    model.otherwise = merging(*TWINS, into=ONE)
+    compress(scope)
+    assert dict(Entry.objects.live().filter(content__in=FACTS).values_list("pk", "version")) == before
+
+
+def test_fewer_than_ten_facts_of_a_partition_are_left_alone(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS[:9])
+    facts(scope, *FACTS[9:], topic="other")
+    compress(scope)
+    assert about_facts(model) == []
+
+
+def test_pinned_facts_and_those_people_wrote_are_not_even_shown(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS[:10])
+    facts(scope, "Pinned is this.", pinned=True)
+    facts(scope, "By hand is this.", source=Source.MANUAL)
+    facts(scope, "Brought along is this.", source=Source.MIGRATION)
+    facts(scope, "With a term is this.", expires_at=NOW + timedelta(days=90))
+    compress(scope)
+    shown = {fact["content"] for asked in about_facts(model) for fact in asked.data["facts"]}
+    assert shown == set(FACTS[:10])
+
+
+def test_a_drop_time_itself_or_a_newer_fact_speaks_for_is_made(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    facts(scope, "The tunnel is open for a test.", category=Category.TEMP)
+    facts(scope, "Dana lives in Porto.", days_ago=50)
+    facts(scope, "Dana moved to Bremen.", days_ago=2)
+    gone = ("The tunnel is open for a test.", "Dana lives in Porto.")
+    model.otherwise = dropping(*gone)
+    assert compress(scope)["dropped"] == 2
+    assert live(scope) == {*FACTS, "Dana moved to Bremen."}
+
+
+def test_a_drop_only_the_model_speaks_for_waits_for_a_person(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    model.otherwise = dropping("Mia lives in Berlin.")
+    compress(scope)
+    assert live(scope) == set(FACTS)
+    waiting = Batch.objects.get(name="compress-doubts")
+    assert batches.approval_reasons(waiting) == [
+        "The model would take 1 memories out of use, and nothing newer says why."
+    ]
+    assert batches.apply_batch(waiting, now=LATER).state == BatchState.PROPOSED
+    batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    assert live(scope) == set(FACTS) - {"Mia lives in Berlin."}
+
+
+def test_too_much_at_once_is_held_by_the_safety_limit(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    passing = [f"test run {n} is on" for n in range(12)]
+    facts(scope, *passing, category=Category.TEMP)
+    model.otherwise = dropping(*passing)
+    assert compress(scope)["held"] == 1
+    assert live(scope) == {*FACTS, *passing}
+
+
+def test_undo_puts_everything_back_and_the_next_run_leaves_it_so(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS, *TWINS)
+    before = state_of_everything()
+    model.otherwise = merging(*TWINS, into=ONE)
+    compress(scope)
+    tuesday = LATER + timedelta(days=1)
+    undo = batches.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=tuesday)
+    batches.apply_batch(undo, now=tuesday)
+    after = state_of_everything()
+    made = Entry.objects.get(content=ONE)
+    assert {change for change in differences(before, after) if not change.endswith(f" {made.pk}")} == set()
+    model.otherwise = judging(lambda ids: {"merge": []})
+    compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
+    asked = about_facts(model)
+    assert len(asked) == 2
+    assert not {fact["content"] for fact in asked[-1].data["facts"]} & set(TWINS)
+    assert live(scope) == {*FACTS, *TWINS}
+
+
+def test_what_has_not_changed_since_is_not_asked_about_again(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    compress(scope)
+    compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
+    assert len(about_facts(model)) == 1
+    facts(scope, "A new fact.", days_ago=-2)
+    compress(scope, run="compress:1:2026-03-16", at=lambda: LATER + timedelta(days=14))
+    assert len(about_facts(model)) == 2
+
+
+def test_what_somebody_takes_out_meanwhile_is_not_said_again_by_a_merge(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS, *TWINS)
+    script = merging(*TWINS, into=ONE)
+
+    def answer(asked: Any) -> Any:
+        if said := script(asked).get("merge"):
+            victim = Entry.objects.get(content=TWINS[0])
+            entries.expire(victim, now=LATER, actor="user:ann", expected_version=None)
+            connection.close()  # the thread's own
+            return {"keep": [], "merge": said, "drop": []}
+        return script(asked)
+
+    model.otherwise = answer
+    compress(scope)
+    assert live(scope) == {*FACTS, TWINS[1]}
+
+
+def test_a_secret_stays_one_and_slots_go_along(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    facts(scope, TWINS[0], category=Category.CREDENTIAL, slots={"env": "prod"})
+    facts(scope, TWINS[1], slots={"service": "backup"})
+    model.otherwise = merging(*TWINS, into=ONE)
+    compress(scope)
+    one = Entry.objects.get(content=ONE)
+    assert one.category == Category.CREDENTIAL
+    assert dict(one.slots.values_list("name", "value")) == {"env": "prod", "service": "backup"}
+
+
+def test_the_batch_says_what_it_cost_and_what_was_judged(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    compress(scope)
+    cost = Batch.objects.get(name="compress").cost
+    assert (cost["model"], cost["calls"], cost["judged"]) == ("small", 1, ["_global\n_general"])
+
+
+def test_a_partition_too_large_for_one_run_is_gone_on_with(
+    scope: Scope, model: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memories.consolidation.compression.facts.CHUNK", 5)
+    facts(scope, *FACTS)
+    moments = iter([LATER] * 4 + [LATER + timedelta(hours=1)] * 40)
+    compress(scope, at=lambda: next(moments))
+    first = {fact["content"] for asked in model.requests for fact in asked.data["facts"]}
+    assert 0 < len(first) < len(FACTS)
+    compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
+    asked = about_facts(model)
+    assert {fact["content"] for one in asked for fact in one.data["facts"]} == set(FACTS)
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("into", [0, 1])
+def test_a_merge_may_be_one_of_its_facts(scope: Scope, model: FakeModel, into: int) -> None:
+    facts(scope, *FACTS)
+    old = {fact.pk for fact in facts(scope, TWINS[0], origins=("m1",)) + facts(scope, TWINS[1], origins=("m2",))}
+    model.otherwise = merging(*TWINS, into=TWINS[into])
+    assert compress(scope)["merged"] == 1  # the other one
+    assert live(scope) == {*FACTS, TWINS[into]}
+    one = Entry.objects.live().get(content=TWINS[into])
+    assert set(one.origins) == {"m1", "m2"}
+    links = Link.objects.filter(from_entry=one, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)
+    assert {*links, one.pk} >= old
+    undo = batches.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=LATER)
+    batches.apply_batch(undo, now=LATER)
+    assert live(scope) == {*FACTS, *TWINS}
+
+
+def test_a_merge_in_words_of_its_own_waits_for_a_person(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS, *TWINS)
+    model.otherwise = merging(*TWINS, into=OWN)
+    told = compress(scope)
+    assert (told["merged"], told["reworded"], live(scope)) == (0, 1, {*FACTS, *TWINS})
+    waiting = Batch.objects.get(name="compress-doubts")
+    assert batches.approval_reasons(waiting) == [
+        "1 merges are in words of the model's own; whether they say what was said, a person knows."
+    ]
+    compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
+    assert Batch.objects.filter(name="compress-doubts").count() == 1
+    batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
+    assert live(scope) == {*FACTS, OWN}
+    undo = batches.plan_undo(Batch.objects.get(pk=waiting.pk), actor="user:ann", now=LATER)
+    batches.apply_batch(undo, now=LATER)
+    assert live(scope) == {*FACTS, *TWINS}
+
+
+def test_an_owner_may_have_it_applied(scope: Scope, model: FakeModel, settings: Any) -> None:
+    settings.MEMORY_REWORDINGS = "apply"
+    facts(scope, *FACTS, *TWINS)
+    model.otherwise = merging(*TWINS, into=OWN)
+    assert compress(scope)["merged"] == 2
+    assert live(scope) == {*FACTS, OWN}
+
+
+FALSE = [
+    ("Sam is allergic to nuts.", "Sam loves cheese.", "Sam loves nuts and is allergic to cheese."),
+    ("Guests may read pages.", "Only admins may delete pages.", "Guests may delete and read pages, only admins."),
+    (
+        "The left key opens the garage.",
+        "The right key opens the cellar.",
+        "The right key opens the garage, the left key the cellar.",
+    ),
+    ("小陈负责前端。", "小赵负责后端。", "小陈负责后端，小赵负责前端。"),
+    ("弟弟比哥哥高。", "弟弟喜欢篮球。", "哥哥比弟弟高，弟弟喜欢篮球。"),
+    ("小李会弹钢琴。", "小李每周五开会。", "小李每周五弹钢琴。"),
+    ("先备份再升级。", "升级要半小时。", "先升级再备份，要半小时。"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "said"), FALSE, ids=[said for _one, _other, said in FALSE])
+def test_what_the_words_of_two_facts_make_a_lie_never_takes_their_place_by_itself(
+    scope: Scope, model: FakeModel, one: str, other: str, said: str
+) -> None:
+    facts(scope, *FACTS, one, other)
+    model.otherwise = merging(one, other, into=said)
+    assert compress(scope)["merged"] == 0
+    assert live(scope) == {*FACTS, one, other}

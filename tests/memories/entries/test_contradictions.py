@@ -1,0 +1,125 @@
+"""A line of the profile that something newer makes untrue is shown as contradicted, and handed out no more (D1)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memories import batches
+from memories.choices import BatchVerb
+from memories.entries import CONTRADICTED_BY, Edit, expire, remember, update
+from memories.entries.draft import serialize
+from memories.language.contradiction import outdates
+from memories.models import Entry, Policy, Scope
+from memories.recall import Place, Query, recall
+from memories.recall.core_context import profile_of
+from memories.tenancy.resolver import ScopeRef
+from tests.conftest import NOW, TELEGRAM, Api, make_draft
+from tests.memories.language.contradiction_pairs import pairs
+
+LINE, NEWER = "Pam works at Acme", "Pam no longer works at Acme, works at Globex"
+LATER = NOW + timedelta(days=1)
+
+
+def put(scope: Scope, content: str, *, tier: int | None = None, **kwargs: Any) -> Entry:
+    kind = {"type": "fact", "tier": tier} if tier else {}
+    at = kwargs.pop("at", LATER)
+    return remember(make_draft(scope, content, at=at, **kind, **kwargs), now=at, actor="bot:test").entry
+
+
+def line(scope: Scope, content: str = LINE, **kwargs: Any) -> Entry:
+    return put(scope, content, tier=1, at=NOW, **kwargs)
+
+
+def query(scope: Scope, message: str = "where does Pam work?") -> Query:
+    scope.refresh_from_db()
+    place = Place(scope, ScopeRef(key=scope.key, kind=scope.kind))
+    return Query(workspace_id=scope.workspace_id, places=[place], message=message, limit=8, need="off", explain=True)
+
+
+def profile(scope: Scope) -> list[str]:
+    return [fact.content for fact in profile_of(query(scope), Policy.objects.of(scope.workspace_id), now=LATER)]
+
+
+def served(scope: Scope) -> set[str]:
+    return {item.entry.content for item in recall(query(scope), now=LATER).served}
+
+
+def mark_of(entry: Entry) -> str | None:
+    return Entry.objects.get(pk=entry.pk).slots.filter(name=CONTRADICTED_BY).values_list("value", flat=True).first()
+
+
+@pytest.mark.parametrize("name", ["contradicting", "compatible"])
+def test_pairs_of_a_line_and_something_newer(name: str) -> None:
+    chosen = pairs(name)
+    right = sum(outdates(newer, old) == (name == "contradicting") for old, newer in chosen)
+    assert len(chosen) == 30 and right >= (26 if name == "contradicting" else 30)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("tier", [None, 1, 2])
+def test_it_is_handed_out_no_more_at_once(scope: Scope, tier: int | None) -> None:
+    old = line(scope)
+    assert profile(scope) == [LINE] and LINE in served(scope)
+    newer = put(scope, NEWER, tier=tier)
+    assert LINE not in profile(scope) and served(scope) == {NEWER}
+    assert mark_of(old) == str(newer.uid) and Entry.objects.get(pk=old.pk).is_live()
+
+
+@pytest.mark.django_db
+def test_who_takes_the_mark_away_says_that_it_is_true_still(scope: Scope) -> None:
+    old = line(scope)
+    put(scope, NEWER)
+    update(old, Edit(slots={CONTRADICTED_BY: None}), now=LATER, actor="user:ann")
+    assert profile(scope) == [LINE]
+    put(scope, NEWER, at=LATER + timedelta(hours=1))  # said again: nothing new
+    assert profile(scope) == [LINE]
+
+
+@pytest.mark.django_db
+def test_without_the_newer_statement_the_line_holds_again(scope: Scope) -> None:
+    line(scope)
+    newer = put(scope, NEWER)
+    expire(newer, now=LATER, actor="user:ann")
+    assert profile(scope) == [LINE]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kwargs", [{"pinned": True}])
+def test_what_people_pinned_is_not_marked(scope: Scope, kwargs: dict[str, Any]) -> None:
+    old = line(scope, **kwargs)
+    put(scope, NEWER)
+    assert mark_of(old) is None and profile(scope) == [LINE]
+
+
+@pytest.mark.django_db
+def test_what_was_said_before_makes_nothing_untrue(scope: Scope) -> None:
+    old = line(scope)
+    put(scope, NEWER, at=NOW - timedelta(days=1))
+    assert mark_of(old) is None
+
+
+@pytest.mark.django_db
+def test_of_a_batch_it_is_taken_back_with_the_batch(scope: Scope) -> None:
+    old = line(scope)
+    draft = serialize(make_draft(scope, NEWER, at=LATER, type="fact", tier=2))
+    steps = [batches.Step(verb=BatchVerb.CREATE, draft=draft)]
+    made = batches.plan(scope, steps, name="extract", run="extract:1", actor="job:extract", now=LATER)
+    made = batches.apply_batch(made, now=LATER)
+    assert profile(scope) == []
+    batches.apply_batch(batches.plan_undo(made, actor="user:ann", now=LATER), now=LATER)
+    assert profile(scope) == [LINE] and mark_of(old) is None
+
+
+@pytest.mark.django_db
+def test_the_answer_and_the_context_say_so(api: Api) -> None:
+    scope = "telegram:direct_u42"
+    saved = api.post("entries", {"scope": scope, "type": "fact", "tier": 1, "content": "用户住在上海"}).json()
+    assert saved["contradicted_by"] is None
+    newer = api.post("entries", {"scope": scope, "type": "fact", "content": "用户上个月搬到杭州了"}).json()
+    told = api.get(f"entries/{saved['id']}").json()
+    assert (told["contradicted_by"], told["state"]) == (newer["id"], "live")
+    context = api.post("context", {"address": TELEGRAM, "message": "你知道我什么？"}).json()
+    assert "用户住在上海" not in str(context)
+    update(Entry.objects.get(uid=saved["id"]), Edit(slots={CONTRADICTED_BY: None}), now=LATER, actor="user:ann")
+    assert "用户住在上海" in str(api.post("context", {"address": TELEGRAM, "message": "你知道我什么？"}).json())

@@ -1,0 +1,146 @@
+"""No text keeps a pattern busy: each reads 64 KB made against it in less than a tenth of a second."""
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from memories.conf import MemorySettings
+from memories.language import conflicts, names
+from memories.recall import self_questions
+from memories.recall.gate import decision, exclusions
+from memories.verification import reporting_words
+from tests.support import pumped
+from tests.support.pumped import Used
+
+WHOLE = 65_536  # characters: as much as a turn may hold
+SECONDS = 0.1
+#: What the product cuts texts to before these meet them; by the beginning of their name.
+BOUNDS = {
+    "memories.language.names.": names.LOOK_CHARS,
+    "memories.language.names:": names.LOOK_CHARS,
+    "memories.recall.gate.vocabulary.ACKNOWLEDGEMENT": exclusions.ACKNOWLEDGEMENT_CHARS,
+    "memories.recall.gate.vocabulary.SMALL_TALK": exclusions.SMALL_TALK_CHARS,
+    "memories.recall.self_questions.": self_questions.LOOK_CHARS,
+    "memories.recall.gate.world_knowledge.": 2 * decision.LOOK_CHARS + 1,
+    "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
+    "memories.recall.past_questions._SPOKEN": decision.LOOK_CHARS,
+    "memories.language.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
+    "memories.verification.polarity.OPEN": reporting_words.OPEN_CHARS,
+    "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
+    "memories.language.differences._MADE_OF_KNOWN": 8,
+    "memories.language.contradiction.": 600,  # what is longer is no statement about one thing
+    "memories.recall.gate.general_questions.": 2 * decision.LOOK_CHARS + 1,
+    "memories.verification.amounts:": 100,  # an amount that was read before
+    "memories.verification.relative_dates:": 100,
+    "memories.conf:": 1_000,  # what an operator sets
+}
+MOST_TEXTS = 300  # made of one pattern
+FIXED = [
+    " ",
+    "a",
+    "的",
+    "一",
+    "1",
+    "A",
+    " a",
+    "a ",
+    "。",
+    ".",
+    "\n",
+    "<at>",
+    "<at a",
+    "eyJ-",
+    "I am ",
+    "我是",
+    '"',
+    "1.",
+]
+FIXED += [
+    "aB1-",
+    "Abc ",
+    "a.b",
+    "、",
+    "昨天",
+    "@a",
+    "，",
+    "a\n",
+    "--",
+    "```",
+    "(",
+    "1-",
+    "\t",
+    "is ",
+    "不",
+    "User: ",
+    "😀",
+    "a\u0301",
+]
+
+
+def bound_of(name: str) -> int:
+    return next((chars for begin, chars in BOUNDS.items() if name.startswith(begin)), WHOLE)
+
+
+def hostile(one: Used, size: int) -> Iterator[str]:
+    for piece in FIXED:
+        yield (piece * (size // len(piece) + 1))[:size]
+    made = list(dict.fromkeys(pumped.pumped(one.pattern, size)))
+    yield from made[:: len(made) // MOST_TEXTS + 1]
+
+
+def seconds(one: Used, text: str) -> float:
+    """Of this thread's processor: what others do at the same time does not count."""
+    begun = time.thread_time()
+    one.run(text)
+    return time.thread_time() - begun
+
+
+def worst(one: Used, size: int) -> tuple[float, str]:
+    """The slowest of all texts; one that shows no growth when short is not tried at length."""
+    slowest = (0.0, "")
+    for text in dict.fromkeys(hostile(one, size)):
+        if (spent := seconds(one, text[:23] + text[-1])) > SECONDS:  # it doubles with each character
+            return spent, text[:24]
+        little, more = (seconds(one, text[: size // share - 1] + text[-1]) for share in (128, 32))
+        if more < 6 * little + 0.000_02:  # it grows as the text does
+            continue
+        spent = 0.0
+        for share in (16, 4, 1):
+            spent = seconds(one, text[: size // share - 1] + text[-1])
+            if spent * share * share < SECONDS:
+                break
+            if spent > SECONDS:
+                return spent, text[:40]
+        slowest = max(slowest, (spent, text[:40]))
+    return slowest
+
+
+@pytest.mark.parametrize("one", pumped.patterns(), ids=lambda one: one.name)
+def test_a_pattern_reads_a_text_made_against_it_in_no_time(one: Used) -> None:
+    spent, text = worst(one, min(bound_of(one.name), WHOLE))
+    assert spent < SECONDS, f"{one.name} takes {spent:.2f} s for {text!r}…: {one.pattern.pattern}"
+
+
+def test_every_kind_of_pattern_is_found() -> None:
+    """In a module, in a list, in an object, and where it is used."""
+    found = {one.name for one in pumped.patterns()}
+    assert {"sessions_app.lifecycle.reset._MENTION", "memories.language.redaction._FORMS[0]"} <= found
+    assert any(name.startswith("memories.language.conflicts._RELATIONS[0]") for name in found)
+    assert any(re.fullmatch(r"memories\.tenancy\.resolver:\d+", name) for name in found)
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [r"<at\b[^>]*>.*?</at>", r"\beyJ[\w-]+\.[\w-]+", r"(?:a|ab|b)+$", r"\s*$", r"(\d+(?:\.\d+)?)\s*x", r"(a+)+b"],
+)
+def test_a_slow_pattern_is_found_out(slow: str) -> None:
+    spent, _text = worst(Used("slow", re.compile(slow), is_anchored=False), WHOLE)
+    assert spent > SECONDS
+
+
+def test_bounds_are_of_patterns_there_are() -> None:
+    found = [one.name for one in pumped.patterns()]
+    assert all(any(name.startswith(begin) for name in found) for begin in BOUNDS)
+    assert max(BOUNDS.values()) < MemorySettings().CONTENT_MAX_CHARS

@@ -1,0 +1,200 @@
+"""Bringing back what the night took: one batch, or all of it, for a new term; never what people took out."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django_q.models import OrmQ
+
+from memories import batches, entries, tasks
+from memories.batches import bulk_actions
+from memories.choices import BatchVerb
+from memories.lifecycle import expiry
+from memories.models import Batch, Entry, Scope, Workspace
+from tests.conftest import NOW, make_scope
+from tests.memories.admin.conftest import enter, make_user
+from tests.memories.lifecycle.conftest import SAID, expire, live, remember
+
+pytestmark = pytest.mark.django_db
+MORNING = NOW + timedelta(hours=5)
+LAST_NIGHT = "admin:memories_batch_last_night"
+
+
+def restored(batches: list[Batch], days: int | None = 30) -> dict[str, int]:
+    term = None if days is None else timedelta(days=days)
+    return expiry.restore_all(batches, term=term, now=MORNING, actor="user:ann", reason="too early")
+
+
+def test_all_that_expired_last_night_comes_back_with_a_term(workspace: Workspace, scope: Scope) -> None:
+    other = make_scope(workspace, "telegram:direct_u43")
+    remember(scope, *SAID[:2])
+    remember(other, *SAID[2:])
+    expire(workspace)
+    assert live(scope) | live(other) == set()
+    assert restored(list(expiry.expiry_batches(since=NOW - expiry.NIGHT))) == {"scopes": 2, "entries": 4}
+    assert live(scope) | live(other) == set(SAID)
+    assert set(Entry.objects.values_list("expires_at", flat=True)) == {MORNING + timedelta(days=30)}
+    batch = Batch.objects.get(scope=scope, name=BatchVerb.RESTORE)
+    assert (batch.counts, batch.actor, batch.reason) == ({"restore": 2}, "user:ann", "too early")
+
+
+def test_without_a_term_it_lives_as_its_policy_says_from_now_on(workspace: Workspace, scope: Scope) -> None:
+    remember(scope, *SAID)
+    expire(workspace)
+    restored(list(Batch.objects.all()), days=None)
+    assert expire(workspace, "expire:1:next", now=MORNING + timedelta(days=29))["entries"] == 0
+    assert expire(workspace, "expire:1:later", now=MORNING + timedelta(days=30))["entries"] == 4
+
+
+@pytest.mark.parametrize("days", [None, 30])
+def test_what_comes_back_was_said_when_it_was_said(workspace: Workspace, scope: Scope, days: int | None) -> None:
+    """Else an outdated port that is brought back would be the newer one."""
+    before = {entry.pk: entry.stated_at for entry in remember(scope, *SAID)}
+    expire(workspace)
+    restored(list(Batch.objects.all()), days=days)
+    (one,) = Entry.objects.filter(pk=min(before))
+    entries.restore(entries.expire(one, now=MORNING, actor="user:ann"), now=MORNING, actor="user:ann")
+    assert dict(Entry.objects.live().values_list("pk", "stated_at")) == before
+
+
+def test_the_night_before_and_what_people_took_out_stay_out(workspace: Workspace, scope: Scope) -> None:
+    (first,) = remember(scope, SAID[0])
+    expire(workspace, "expire:1:before", now=NOW - timedelta(days=2))
+    second, third = remember(scope, *SAID[1:3])
+    expire(workspace)
+    third.refresh_from_db()
+    bulk_actions.restore_chosen([third], term=None, now=NOW, actor="user:ann", reason="r")
+    bulk_actions.expire_chosen([Entry.objects.get(pk=third.pk)], now=NOW, actor="user:ann", reason="it is wrong")
+    assert restored(list(expiry.expiry_batches(since=NOW - expiry.NIGHT)))["entries"] == 1
+    assert live(scope) == {second.content}
+
+
+def test_a_frozen_scope_stays_as_it_is(workspace: Workspace, scope: Scope) -> None:
+    remember(scope, *SAID)
+    expire(workspace)
+    Scope.objects.update(frozen=True)
+    assert restored(list(Batch.objects.all())) == {"scopes": 0, "entries": 0}
+    assert live(scope) == set()
+
+
+def test_an_undone_night_is_nothing_to_restore(workspace: Workspace, scope: Scope) -> None:
+    remember(scope, *SAID)
+    expire(workspace)
+    undo = batches.plan_undo(Batch.objects.get(), actor="user:ann", now=MORNING)
+    batches.apply_batch(undo, now=MORNING)
+    assert not expiry.expiry_batches(since=NOW - expiry.NIGHT).exists()
+
+
+def undo(of: Batch, *, now: datetime = MORNING) -> Batch:
+    return batches.apply_batch(batches.plan_undo(of, actor="user:ann", now=now), now=now)
+
+
+@pytest.mark.parametrize(("own_term", "days"), [(None, 30), (timedelta(days=35), 30)])
+def test_an_undone_expiry_holds_until_an_end_that_is_shown(
+    workspace: Workspace, scope: Scope, own_term: timedelta | None, days: int
+) -> None:
+    remember(scope, *SAID)
+    if own_term:
+        Entry.objects.update(expires_at=NOW - timedelta(days=40) + own_term)
+    expire(workspace)
+    undone = undo(Batch.objects.get())
+    ends = MORNING + timedelta(days=days)
+    assert live(scope) == set(SAID) and set(Entry.objects.values_list("expires_at", flat=True)) == {ends}
+    (row, *_others) = batches.describe(undone, list(undone.changes.order_by("position")))
+    assert row.columns["expires_at"][1] == ends
+    for night in (1, 2, days - 1):
+        assert expire(workspace, f"expire:1:{night}", now=MORNING + timedelta(days=night))["entries"] == 0
+    assert expire(workspace, "expire:1:end", now=ends)["entries"] == 4
+
+
+def test_what_never_ends_by_its_policy_holds_for_a_month(workspace: Workspace, scope: Scope) -> None:
+    remember(scope, "the spare key is with the neighbour", type="user_explicit", expires_at=NOW - timedelta(days=1))
+    expire(workspace)
+    undo(Batch.objects.get())
+    assert Entry.objects.get().expires_at == MORNING + timedelta(days=30)
+
+
+def test_an_undo_of_that_undo_takes_the_end_back_too(workspace: Workspace, scope: Scope) -> None:
+    remember(scope, *SAID)
+    expire(workspace)
+    undo(undo(Batch.objects.get()))
+    assert live(scope) == set() and set(Entry.objects.values_list("expires_at", flat=True)) == {None}
+
+
+def test_what_was_not_over_gets_no_end_of_its_own(workspace: Workspace, scope: Scope) -> None:
+    entries = remember(scope, *SAID, days_ago=3)
+    bulk_actions.expire_chosen(entries, now=NOW, actor="user:ann", reason="wrong")
+    undo(Batch.objects.get())
+    assert live(scope) == set(SAID) and set(Entry.objects.values_list("expires_at", flat=True)) == {None}
+
+
+@pytest.fixture
+def ann(workspace: Workspace) -> Client:
+    return enter(make_user("ann", workspace=workspace, is_staff=True))
+
+
+ANSWER = {"confirmed": "yes", "reason": "needed again", "term": "90"}
+
+
+def test_a_batch_of_the_job_has_a_button_that_asks_for_the_term(
+    ann: Client, workspace: Workspace, scope: Scope
+) -> None:
+    remember(scope, *SAID)
+    expire(workspace, now=timezone.now())
+    batch = Batch.objects.get()
+    address = reverse("admin:memories_batch_restore", args=[batch.pk])
+    assert address in ann.get(reverse("admin:memories_batch_change", args=[batch.pk])).content.decode()
+    assert "Restore 4 memories" in ann.get(address).content.decode()
+    assert live(scope) == set()
+    assert ann.post(address, ANSWER).status_code == 302
+    assert live(scope) == set(SAID)
+    assert Batch.objects.latest("pk").reason == "needed again"
+    term = Entry.objects.earliest("pk").expires_at
+    assert term and abs(term - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)
+    assert ann.get(address).status_code == 302  # there is nothing left
+
+
+def test_what_expired_last_night_is_listed_and_brought_back_together(
+    ann: Client, workspace: Workspace, stranger: Workspace, scope: Scope
+) -> None:
+    theirs = make_scope(stranger)
+    remember(scope, *SAID[:2])
+    remember(theirs, SAID[2])
+    for number, owner in enumerate((workspace, stranger)):
+        expire(owner, f"expire:{number}:tonight", now=timezone.now())
+    listed = ann.get(reverse("admin:memories_entry_changelist"), {"due": "last_night"}).content.decode()
+    assert (SAID[0] in listed, SAID[1] in listed, SAID[2] in listed) == (True, True, False)
+    assert reverse(LAST_NIGHT) in listed
+    assert "Restore 2 memories" in ann.get(reverse(LAST_NIGHT)).content.decode()
+    ann.post(reverse(LAST_NIGHT), ANSWER)
+    assert (live(scope), live(theirs)) == (set(SAID[:2]), set())
+
+
+def test_a_batch_of_somebody_else_or_of_another_kind_has_no_such_page(
+    ann: Client, workspace: Workspace, stranger: Workspace, scope: Scope
+) -> None:
+    remember(make_scope(stranger), *SAID)
+    expire(stranger)
+    address = reverse("admin:memories_batch_restore", args=[Batch.objects.get().pk])
+    assert (ann.get(address).status_code, ann.post(address, ANSWER).status_code) == (404, 404)
+    mine = remember(scope, SAID[0], days_ago=1)
+    bulk_actions.expire_chosen(mine, now=NOW, actor="user:ann", reason="r")
+    address = reverse("admin:memories_batch_restore", args=[Batch.objects.get(scope=scope).pk])
+    assert ann.get(address).status_code == 404
+
+
+def test_what_is_much_is_left_to_the_worker(
+    ann: Client, workspace: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memories.admin.expired.AT_ONCE", 3)
+    remember(scope, *SAID)
+    expire(workspace, now=timezone.now())
+    assert "the worker brings them back" in ann.post(reverse(LAST_NIGHT), ANSWER, follow=True).content.decode()
+    assert live(scope) == set()
+    queued = OrmQ.objects.get().task
+    assert queued["func"] == "memories.tasks.restore_expired"
+    assert tasks.restore_expired(*queued["args"], **queued["kwargs"]) == {"scopes": 1, "entries": 4}
+    assert tasks.restore_expired(*queued["args"], **queued["kwargs"]) == {"scopes": 0, "entries": 0}  # once more
+    assert live(scope) == set(SAID)

@@ -1,0 +1,244 @@
+"""A model endpoint that does as it is told: for tests, and for measuring without a model.
+
+It speaks POST /v1/chat/completions on the loopback. Answers are scripted, in order; after them it goes on with
+`otherwise`, which answers plausibly from the data it is shown unless told otherwise. By hand:
+`python -m tests.memories.llm.fake_server 9000`.
+"""
+
+import json
+import random
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from memories.language.text import count_tokens
+
+FORMS = ("json_schema", "json_object", "text")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came over the wire."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def form(self) -> str:
+        return str(self.body.get("response_format", {}).get("type", "text"))
+
+    @property
+    def said(self) -> list[str]:
+        return [message["content"] for message in self.body["messages"]]
+
+    @property
+    def data(self) -> Any:
+        """What stands between the marks of the second message."""
+        found = re.search(r"<data>\n(.*)\n</data>", self.said[1], re.DOTALL)
+        return json.loads(found.group(1)) if found else None
+
+    @property
+    def tokens(self) -> int:
+        return sum(map(count_tokens, self.said))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer: a text of the model, or a body of the server's as it is."""
+
+    content: Any = ""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    seconds: float = 0.0
+    drip: float = 0.0  # seconds between two bytes
+    usage: dict[str, Any] | None = None
+    has_usage: bool = True
+    finish_reason: str = "stop"
+
+
+Script = Reply | Callable[[Asked], "Reply | Any"]
+
+
+class FakeModel:
+    """The server; a `with` block is its life."""
+
+    def __init__(self, *script: Any, otherwise: Any = None, port: int = 0) -> None:
+        self.script = list(script)
+        self.otherwise = otherwise or plausible
+        self.requests: list[Asked] = []
+        self.seconds = 0.0  # each answer takes so long
+        self.error_rate = 0.0  # of the answers are 500
+        self.refused_forms: set[str] = set()
+        self.refused_options: set[str] = set()
+        self.asked_at_once = 0
+        self.most_at_once = 0
+        self.tokens = 0
+        self._chance = random.Random(7)
+        self._lock = threading.Lock()
+        handler = type("Handler", (_Handler,), {"fake": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    @property
+    def calls(self) -> int:
+        return len(self.requests)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: Any, _at: TracebackType | None) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def answer(self, asked: Asked) -> Reply:
+        """What the next caller gets."""
+        with self._lock:
+            self.requests.append(asked)
+            self.asked_at_once += 1
+            self.most_at_once = max(self.most_at_once, self.asked_at_once)
+            fails = self._chance.random() < self.error_rate
+            told = self._refusal(asked) or (Reply(status=500) if fails else None)
+            said = told or (self.script.pop(0) if self.script else self.otherwise)
+        said = said(asked) if callable(said) else said
+        reply = said if isinstance(said, Reply) else Reply(said)
+        time.sleep(reply.seconds or self.seconds)
+        return reply
+
+    def answered(self, tokens: int) -> None:
+        with self._lock:
+            self.asked_at_once -= 1
+            self.tokens += tokens
+
+    def _refusal(self, asked: Asked) -> Reply | None:
+        if asked.form in self.refused_forms:
+            return _error(400, f"'response_format.type' {asked.form} is not supported")
+        for option in self.refused_options & set(asked.body):
+            hint = " Use 'max_completion_tokens' instead." if option == "max_tokens" else ""
+            return _error(400, f"Unsupported parameter: '{option}' is not supported with this model.{hint}")
+        return None
+
+
+def _error(status: int, message: str) -> Reply:
+    return Reply(status=status, body=json.dumps({"error": {"message": message}}).encode())
+
+
+class _Handler(BaseHTTPRequestHandler):
+    fake: FakeModel
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        asked = Asked(self.path, dict(self.headers.items()), json.loads(body))
+        reply = self.fake.answer(asked)
+        sent, tokens = _written(asked, reply)
+        self.fake.answered(tokens)
+        try:
+            self.send_response_only(reply.status)
+            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            for part in _parts(sent, reply.drip):
+                self.wfile.write(part)
+        except OSError:  # whoever asked has gone
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nobody listens."""
+
+
+def _parts(sent: bytes, drip: float) -> Iterable[bytes]:
+    if not drip:
+        yield sent
+        return
+    for byte in sent:
+        time.sleep(drip)
+        yield bytes([byte])
+
+
+def _written(asked: Asked, reply: Reply) -> tuple[bytes, int]:
+    """The body, and the tokens it tells of."""
+    if reply.body is not None or reply.status != 200:
+        return reply.body or b'{"error": {"message": "no"}}', 0
+    content = reply.content if isinstance(reply.content, str | None) else json.dumps(reply.content, ensure_ascii=False)
+    usage = reply.usage or {"prompt_tokens": asked.tokens, "completion_tokens": count_tokens(content or "")}
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": reply.finish_reason}
+    answer: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": asked.body["model"]}
+    answer |= {"choices": [choice]} | ({"usage": usage} if reply.has_usage else {})
+    return json.dumps(answer).encode(), sum(value for value in usage.values() if isinstance(value, int))
+
+
+def plausible(asked: Asked) -> dict[str, Any]:
+    """An answer as a dutiful model would give it, by what stands in the data."""
+    data = asked.data if isinstance(asked.data, dict) else {}
+    if "before" in data:
+        return _flush(data["before"], data["messages"])
+    if messages := data.get("messages"):
+        said = " ".join(str(message.get("content", "")) for message in messages)
+        if "id" not in messages[-1]:
+            return {"summary": said[:1_500]}
+        facts = [_fact(message) for message in messages if message.get("role") == "user"]
+        return {"facts": facts[:50], "summary": _told(messages)}
+    if days := data.get("days"):
+        return {"facts": [_drawn(day) for day in days][:50]}
+    if notes := data.get("notes"):
+        return {"summary": " ".join(str(note["said"]) for note in notes)[:800]}
+    if "profile" in data:
+        return {"keep": [line["id"] for line in data["profile"]], "write": [], "drop": []}
+    if "facts" in data:
+        return {"keep": [fact["id"] for fact in data["facts"]], "merge": [], "drop": []}
+    return {"summary": " ".join(map(str, data.values()))[:100] or "nothing"}
+
+
+def _told(messages: list[dict[str, Any]], limit: int = 200) -> str:
+    """As many of the messages as there is room for, each as a sentence."""
+    told = ""
+    for message in messages:
+        said = " ".join(str(message.get("content", "")).split())
+        longer = f"{told} {said if said[-1:] in '.!?。！？' else said + '.'}".strip()
+        if len(longer) > limit:
+            break
+        told = longer
+    return told
+
+
+def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the people said is worth remembering, as they said it."""
+    said = [message for message in messages if message["role"] == "user"]
+    told = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in said)])
+    facts = [_fact({**message, "id": message["position"]}) for message in said[:30]]
+    candidates = [{"rests_on": fact.pop("messages"), **fact} for fact in facts]
+    return {"version": 1, "reply": "", "continue": told[:1_500], "candidates": candidates}
+
+
+def _fact(message: dict[str, Any]) -> dict[str, Any]:
+    whole = " ".join(str(message.get("content", "")).split()[:40])
+    said = whole if len(whole) <= 90 else whole[:90].rsplit(" ", 1)[0]
+    labels = {"project": "_global", "topic": "_general", "category": "event", "importance": 0.5}
+    return {"content": said or "…", **labels, "messages": [message["id"]]}
+
+
+def _drawn(day: dict[str, Any]) -> dict[str, Any]:
+    fact = _fact({"id": day["id"], "content": day["said"]})
+    return {**{name: value for name, value in fact.items() if name != "messages"}, "days": [day["id"]]}
+
+
+if __name__ == "__main__":
+    with FakeModel(port=int(sys.argv[1])) as fake:
+        print(fake.url, flush=True)
+        threading.Event().wait()

@@ -1,0 +1,184 @@
+"""A session reads as a conversation in the admin, and an operator may flush, close and reset it (F1)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from memories.models import Change, Entry, Workspace
+from sessions_app.admin.conversation import PAGE
+from sessions_app.compaction import compaction
+from sessions_app.models import Flush, Session
+from tests.conftest import NOW, TELEGRAM
+from tests.memories.admin.conftest import enter, make_user
+from tests.sessions_app.conftest import Talk
+
+pytestmark = pytest.mark.django_db
+GROUP = {**TELEGRAM, "chat": "g1", "is_group": True}
+
+
+@pytest.fixture
+def alice(workspace: Workspace) -> Client:
+    return enter(make_user("alice", workspace=workspace, is_staff=True))
+
+
+def page(client: Client, session: Session, **asked: Any) -> Any:
+    response = client.get(reverse("admin:sessions_app_session_change", args=[session.pk]), asked)
+    assert response.status_code == 200
+    return response
+
+
+def bubbles(response: Any) -> list[tuple[str, str]]:
+    return [(one.event.kind, one.event.content) for day in response.context["talk"].days for one in day.bubbles]
+
+
+def do(client: Client, session: Session, what: str, *, confirmed: bool = True) -> Any:
+    address = reverse(f"admin:sessions_app_session_{what}", args=[session.pk])
+    return client.post(address, {"confirmed": "yes"}) if confirmed else client.get(address)
+
+
+def test_days_begin_where_the_workspace_is(talk: Talk, workspace: Workspace, alice: Client) -> None:
+    Workspace.objects.filter(pk=workspace.pk).update(time_zone="Asia/Shanghai")
+    late = NOW.replace(hour=15, minute=59)
+    talk.say("今天", at=late)
+    talk.say("已经明天", at=late + timedelta(minutes=2))
+    response = page(alice, Session.objects.get())
+    assert [str(day.on) for day in response.context["talk"].days] == ["2026-03-01", "2026-03-02"]
+    shown = response.content.decode()
+    assert "2026-03-02" in shown and ">23:59<" in shown and ">00:01<" in shown
+
+
+def test_each_speaker_has_a_face_and_ambient_talk_is_told_apart(talk: Talk, alice: Client) -> None:
+    talk.say("I bring the cake", address={**GROUP, "peer": "ann"})
+    session = Session.objects.get()
+    talk.log(session, "ambient: coffee is out")
+    talk.say("我带酒", address={**GROUP, "peer": "ben"})
+    response = page(alice, session)
+    ann, bot, _ambient, ben, _bot = response.context["talk"].days[0].bubbles
+    assert (ann.initial, ben.initial) == ("A", "B") and ann.hue != ben.hue and bot.event.kind == "assistant"
+    assert "not said to the bot" in response.content.decode()
+
+
+def test_an_earlier_life_is_one_click_away(talk: Talk, alice: Client) -> None:
+    talk.say("the first life")
+    talk.say("/reset")
+    talk.say("the second life")
+    session = Session.objects.get()
+    response = page(alice, session)
+    assert [(life.number, life.is_open) for life in response.context["talk"].lives] == [(2, True), (1, False)]
+    assert bubbles(response)[0] == ("user", "the second life")
+    assert bubbles(page(alice, session, life=1))[0] == ("user", "the first life")
+    for odd in ("99", "x", "-1", "²", "9" * 30):
+        assert bubbles(page(alice, session, life=odd))[0] == ("user", "the second life")
+
+
+def test_a_long_conversation_is_read_page_by_page_and_costs_the_same(talk: Talk, alice: Client) -> None:
+    def queries(session: Session) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            page(alice, session)
+        return len(captured)
+
+    talk.say("message 0", "answer 0")
+    session = Session.objects.get()
+    queries(session)
+    few = queries(session)
+    for n in range(1, 80):
+        talk.say(f"message {n}", f"answer {n}")
+    assert queries(session) == few
+    latest = page(alice, session)
+    earlier = page(alice, session, before=latest.context["talk"].earlier)
+    assert len(bubbles(latest)) == PAGE and len(bubbles(earlier)) == 60
+    assert bubbles(earlier)[0] == ("user", "message 0") and bubbles(earlier)[-1] == ("assistant", "answer 29")
+    assert earlier.context["talk"].earlier is None
+
+
+def test_a_turn_shows_which_memories_were_served_for_it(talk: Talk, alice: Client) -> None:
+    talk.say("my cat is called Mochi")
+    asked = talk.post("recall", {"address": TELEGRAM, "message": "what is my cat called?"}).json()
+    talk.say("what is my cat called?", "Mochi.", recall_id=asked["recall_id"])
+    shown = page(alice, Session.objects.get())
+    served = [one.served for one in shown.context["talk"].days[0].bubbles]
+    assert [len(one) for one in served] == [0, 0, 1, 0]
+    assert (
+        [str(entry.uid) for entry, _then in served[2][0].entries]
+        == [memory["id"] for memory in asked["memories"]]
+        != []
+    )
+    assert "1 memory was served" in shown.content.decode()
+
+
+def test_summaries_and_flushes_stand_where_they_were_made(talk: Talk, alice: Client) -> None:
+    for n in range(3):
+        talk.say(f"thing number {n}")
+    session = Session.objects.get()
+    talk.do(session, "flush", {"version": 1, "continue": "Three things, in short."})
+    session.refresh_from_db()
+    assert compaction.compact(session.pk, 1, 1, 1_000, now=NOW, is_asked=True)
+    shown = page(alice, session)
+    marked = [(n, len(one.markers)) for n, one in enumerate(shown.context["talk"].days[0].bubbles) if one.markers]
+    assert marked == [(3, 1), (5, 1)]  # the last turn stays; the flush knew all
+    assert "Three things, in short." in shown.content.decode() and "flushed by bot:bot" in shown.content.decode()
+
+
+def test_what_people_took_out_is_shown_as_left_out(talk: Talk, alice: Client) -> None:
+    for n in range(3):
+        talk.say(f"thing number {n}")
+    session = Session.objects.get()
+    assert compaction.compact(session.pk, 1, 1, 1_000, now=NOW, is_asked=True)
+    entry = Entry.objects.get(type="chat_turn", content__contains="number 1")
+    assert talk.request("DELETE", f"entries/{entry.uid}").status_code == 200
+    shown = page(alice, session)
+    told = shown.context["talk"].days[0].bubbles
+    assert [one.is_left_out for one in told] == [False, False, True, True, False, False]
+    assert "thing number 1" in shown.content.decode() and "tells of what people took out" in shown.content.decode()
+    assert talk.post(f"entries/{entry.uid}/restore").status_code == 200
+    again = page(alice, session)
+    assert not any(one.is_left_out for one in again.context["talk"].days[0].bubbles)
+    assert "tells of what people took out" not in again.content.decode()
+
+
+def test_what_was_said_is_shown_as_text(talk: Talk, alice: Client) -> None:
+    talk.say("<script>alert(1)</script>", "<b>bold</b>", tool_calls=[{"name": "<i>x</i>", "arguments": {"a": "<u>"}}])
+    shown = page(alice, Session.objects.get()).content.decode()
+    for markup in ("<script>alert", "<b>bold", "<i>x", "<u>"):
+        assert markup not in shown
+
+
+@pytest.mark.parametrize("what", ["flush", "close", "reset"])
+def test_an_action_asks_first_and_is_in_the_history_of_who_did_it(what: str, talk: Talk, alice: Client) -> None:
+    talk.say("hello there")
+    session = Session.objects.get()
+    assert do(alice, session, what, confirmed=False).status_code == 200
+    assert Session.objects.get().conversation == 1 and not Flush.objects.exists()
+    assert do(alice, session, what).status_code == 302
+    assert Session.objects.get().conversation == (1 if what == "flush" else 2)
+    kept = list(Entry.objects.filter(type="auto_capture").values_list("subtype", flat=True))
+    assert kept == {"flush": ["session_flush"], "close": ["session_expired"], "reset": []}[what]
+    if what == "flush":
+        assert Flush.objects.get().actor == "user:alice"
+    else:
+        assert Change.objects.filter(table_name="sessions_app_session", op="U", actor="user:alice").exists()
+
+
+def test_an_empty_conversation_offers_nothing_to_do(talk: Talk, alice: Client) -> None:
+    talk.post("sessions", {"address": TELEGRAM})
+    session = Session.objects.get()
+    assert "/reset/" not in page(alice, session).content.decode()
+    assert do(alice, session, "close").status_code == 302
+    assert Session.objects.get().conversation == 1
+
+
+@pytest.mark.parametrize("what", ["flush", "close", "reset"])
+def test_nobody_ends_a_conversation_of_another_workspace(
+    what: str, talk: Talk, alice: Client, stranger: Workspace
+) -> None:
+    talk.say("hello there")
+    charlie = enter(make_user("charlie", workspace=stranger, is_staff=True))
+    session = Session.objects.get()
+    for confirmed in (False, True):
+        assert do(charlie, session, what, confirmed=confirmed).status_code == 404
+    assert Session.objects.get().conversation == 1 and not Flush.objects.exists()
