@@ -108,8 +108,7 @@ def fill(conversations: int) -> dict[str, int]:
                 for side, (role, text) in enumerate([(buffer.USER, said), (buffer.ASSISTANT, "Noted, 记住了。")])
             )
             expected |= {message.id: scope.pk for message in messages}
-            held = buffer.Turn(session_uid=session, conversation=1, messages=messages, user_scope=scope, chat=scope.key)
-            buffer.hold(held, now=at)
+            buffer.add(messages, session_uid=session, conversation=1, user_scope=scope, chat=scope.key, now=at)
     return expected
 
 

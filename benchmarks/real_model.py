@@ -130,8 +130,7 @@ def hold(talks: int, workspace: str) -> None:
                 buffer.Message(id=f"session_events/{session}/1/event-{2 * n + side}", role=role, content=said, at=at)
                 for side, (role, said) in enumerate(zip((buffer.USER, buffer.ASSISTANT), sides, strict=True))
             )
-            held = buffer.Turn(session_uid=session, conversation=1, messages=messages, user_scope=scope, chat=scope.key)
-            buffer.hold(held, now=at)
+            buffer.add(messages, session_uid=session, conversation=1, user_scope=scope, chat=scope.key, now=at)
 
 
 def extraction(talks: int) -> None:

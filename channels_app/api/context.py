@@ -13,7 +13,6 @@ from channels_app.api.serializers import AddressField, TurnText, session_events_
 from channels_app.api.views import event_json, memories_json
 from channels_app.context import Context, context_for
 from channels_app.history import HistoryMessage
-from channels_app.turns import speaker_of
 from memories.api import fields
 from memories.api.answers import RecalledMemory
 from memories.api.authentication import caller_of
@@ -149,7 +148,7 @@ def _query(caller: Caller, resolved: Resolved, policies: Policies, asked: dict[s
         bot_id=caller.bot_id,
         session_key=resolved.session_key,
         scope_keys=addresses.keys_to_recall(caller, resolved),
-        asker=speaker_of(resolved.address),
+        asker=resolved.address.speaker,
         places=addresses.places_to_recall(caller, resolved),
         message=asked["message"],
         limit=asked["limit"] or int(policies.weight("MAX_RECALLS")),

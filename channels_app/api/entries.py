@@ -9,7 +9,6 @@ from rest_framework.request import Request
 
 from channels_app import addresses, platforms
 from channels_app.api.serializers import AddressField
-from channels_app.turns import speaker_of
 from memories.api import answers, entries, fields
 from memories.api.authentication import caller_of
 from memories.choices import Permission, ScopeKind
@@ -61,7 +60,7 @@ class EntriesView(entries.EntriesView):
         wanted = _scope_key(resolved, kind)
         scope = addresses.scope_to_write(caller, resolved, wanted)
         addresses.ensure_channel(caller.workspace_id, resolved.address)
-        place = source_slots(resolved, speaker_of(resolved.address))
+        place = source_slots(resolved)
         data["slots"] = data["slots"] | {name: value for name, value in place.items() if value}
         data["chats"] = (resolved.chat,) if scope.kind == ScopeKind.USER else ()
         return scope

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from channels_app import addresses
 from channels_app.api import answers
 from channels_app.api.serializers import Asked, AskedAddress, NewTurn
-from channels_app.turns import Said, speaker_of, take_turn
+from channels_app.turns import take_turn
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
@@ -21,6 +21,7 @@ from memories.api.idempotency import repeatable
 from memories.api.recalls import trace_for
 from memories.api.scopes import scope_for
 from memories.choices import NeedMode, Permission
+from memories.consolidation.capture import Turn
 from memories.language.redaction import ToolCall
 from memories.models import Policy, RecallTrace
 from memories.recall import Place, Query, Recall, explanation, feedback, recall
@@ -44,7 +45,7 @@ class TurnsView(Call):
         now = now_of(request)
         check_past("at", data["at"], now)
         trace = _trace(caller_of(request), data)
-        said = Said(
+        turn = Turn(
             address=data["address"],
             user=data["user"],
             assistant=data["assistant"],
@@ -56,10 +57,10 @@ class TurnsView(Call):
             recall_id=str(data["recall_id"] or ""),
             max_tokens=data["max_tokens"],
         )
-        taken = take_turn(caller_of(request), said, now=now)
+        result = take_turn(caller_of(request), turn, now=now)
         if trace is not None:
             _tell(trace, data)
-        session = taken.session
+        session = result.session
         return Response(
             {
                 "session": {
@@ -70,16 +71,16 @@ class TurnsView(Call):
                 },
                 "entries": [
                     {
-                        "id": str(result.entry.uid),
-                        "type": result.entry.type,
-                        "scope": result.entry.scope.key,
-                        "outcome": result.outcome,
-                        "reason": result.reason,
+                        "id": str(one.entry.uid),
+                        "type": one.entry.type,
+                        "scope": one.entry.scope.key,
+                        "outcome": one.outcome,
+                        "reason": one.reason,
                     }
-                    for result in taken.remembered
+                    for one in result.written
                 ],
-                "directives": [vars(directive) for directive in taken.directives],
-                "reply": taken.reply,
+                "directives": [vars(directive) for directive in result.directives],
+                "reply": result.reply,
                 "degraded": [],
             },
             status=201,
@@ -143,7 +144,7 @@ def _query(caller: Caller, asked: dict[str, Any]) -> Query:
         resolved = addresses.resolve_address(caller, asked["address"])
         places, session_key = addresses.places_to_recall(caller, resolved), resolved.session_key
         scope_keys = addresses.keys_to_recall(caller, resolved)
-        asker = speaker_of(resolved.address)
+        asker = resolved.address.speaker
         need = NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need
     else:
         scope = scope_for(caller, asked["scope"])

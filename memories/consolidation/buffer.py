@@ -5,16 +5,16 @@ stores results and takes the extraction batch out in one transaction (`completin
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Prefetch, Q, QuerySet, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from memories import llm
@@ -44,53 +44,56 @@ class Message:
     sender: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Turn:
-    """A turn, and whose memory may come of it: the speaker's, the chat's, or both."""
+def add(
+    messages: Sequence[Message],
+    *,
+    session_uid: UUID,
+    conversation: int,
+    now: datetime,
+    user_scope: Scope | None = None,
+    chat_scope: Scope | None = None,
+    chat: str = "",
+    is_group: bool = False,
+    slots: Mapping[str, str] = MappingProxyType({}),
+) -> bool:
+    """Buffer the messages of a turn for the memory of the speaker, the chat, or both; whether it was.
 
-    session_uid: UUID
-    conversation: int
-    messages: tuple[Message, ...]
-    user_scope: Scope | None = None
-    chat_scope: Scope | None = None
-    chat: str = ""
-    is_group: bool = False
-    place: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-    @property
-    def tokens(self) -> int:
-        return sum(count_tokens(message.content) for message in self.messages)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claimed:
-    """An extraction batch in somebody's hands, its turns in the order they were said."""
-
-    pk: int
-    claim: UUID
-    workspace_id: int
-    attempt: int
-    turns: tuple[Turn, ...]
-
-
-def hold(turn: Turn, *, now: datetime) -> bool:
-    """Put a turn into the buffer, inside the transaction that captures it; whether it was.
-
-    It joins the extraction batch its conversation is gathering, unless that would become larger than the cap.
+    Inside the transaction that captures the turn. It joins the extraction batch its conversation is gathering, unless
+    that would become larger than the cap.
     """
-    scope = turn.user_scope or turn.chat_scope
-    if scope is None or not turn.messages or not conf.AUTO_EXTRACT:
+    scope = user_scope or chat_scope
+    if scope is None or not messages or not conf.AUTO_EXTRACT:
         return False
-    tokens = turn.tokens
+    tokens = sum(count_tokens(message.content) for message in messages)
     gathering = ExtractionBatch.objects.filter(state=BufferState.WAITING, sealed=False)
-    of_conversation = gathering.filter(session_uid=turn.session_uid, conversation=turn.conversation)
+    of_conversation = gathering.filter(session_uid=session_uid, conversation=conversation)
     of_conversation.filter(tokens__gt=conf.TOKEN_CAP - tokens).update(sealed=True, due_at=now)
+    is_full = tokens >= conf.TOKEN_CAP
+    rows = [{**asdict(message), "at": message.at.isoformat()} for message in messages]
+    values: dict[str, Any] = {
+        "batch": uuid7(),
+        "uid": uuid7(),
+        "workspace": scope.workspace_id,
+        "session": session_uid,
+        "conversation": conversation,
+        "full": is_full,
+        "tokens": tokens,
+        "now": now,
+        "due": now if is_full else now + conf.QUIET_GAP,
+        "user_scope": user_scope and user_scope.pk,
+        "chat_scope": chat_scope and chat_scope.pk,
+        "chat": chat,
+        "is_group": is_group,
+        "place": json.dumps(dict(slots), ensure_ascii=False),
+        "messages": json.dumps(rows, ensure_ascii=False),
+        "said": messages[0].at,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_HOLD, _held(turn, scope.workspace_id, tokens, now))
+        cursor.execute(_ADD, values)
     return True
 
 
-_HOLD = """
+_ADD = """
     WITH gathering AS (
         INSERT INTO memories_extractionbatch AS p (
             uid, workspace_id, session_uid, conversation, state, sealed, turn_count, tokens, began_at, last_at, due_at,
@@ -110,38 +113,18 @@ _HOLD = """
 """
 
 
-def _held(turn: Turn, workspace_id: int, tokens: int, now: datetime) -> dict[str, Any]:
-    full = tokens >= conf.TOKEN_CAP
-    messages = [{**asdict(message), "at": message.at.isoformat()} for message in turn.messages]
-    return {
-        "batch": uuid7(),
-        "uid": uuid7(),
-        "workspace": workspace_id,
-        "session": turn.session_uid,
-        "conversation": turn.conversation,
-        "full": full,
-        "tokens": tokens,
-        "now": now,
-        "due": now if full else now + conf.QUIET_GAP,
-        "user_scope": turn.user_scope and turn.user_scope.pk,
-        "chat_scope": turn.chat_scope and turn.chat_scope.pk,
-        "chat": turn.chat,
-        "is_group": turn.is_group,
-        "place": json.dumps(dict(turn.place), ensure_ascii=False),
-        "messages": json.dumps(messages, ensure_ascii=False),
-        "said": turn.messages[0].at,
-    }
-
-
-def claim_next(*, now: datetime, workspace_id: int | None = None) -> Claimed | None:
-    """The extraction batch that has been due longest, for as long as a lease lasts; None when nothing is.
+def claim_next(*, now: datetime, workspace_id: int | None = None) -> ExtractionBatch | None:
+    """Claim the extraction batch that has been due longest, its turns fetched in order; None when nothing is due.
 
     One whose workers ended without a word, as often as an extraction batch is tried, is parked on the way. What the
     last of them left word of, which is that the model gave no answer, is tried more often.
     """
     while taken := _take(now, workspace_id):
         if taken.attempts <= (conf.MODEL_ATTEMPTS if taken.error else conf.EXTRACTION_ATTEMPTS):
-            return _read(taken)
+            turns = BufferedTurn.objects.filter(workspace_id=taken.workspace_id)
+            turns = turns.select_related("user_scope", "chat_scope").order_by("said_at", "id")
+            prefetch_related_objects([taken], Prefetch("turns", turns))
+            return taken
         gone = _("%(count)d workers ended while they worked on it.") % {"count": taken.attempts - 1}
         _of(taken.pk, taken.claim).update(
             state=BufferState.PARKED, attempts=F("attempts") - 1, error=_joined(gone, taken.error)
@@ -174,30 +157,9 @@ _TAKE = """
 """
 
 
-def _read(taken: ExtractionBatch) -> Claimed:
-    rows = BufferedTurn.objects.filter(batch=taken, workspace_id=taken.workspace_id)
-    turns = rows.select_related("user_scope", "chat_scope").order_by("said_at", "id")
-    return Claimed(
-        pk=taken.pk,
-        claim=taken.claim or UUID(int=0),
-        workspace_id=taken.workspace_id,
-        attempt=taken.attempts,
-        turns=tuple(_turn(taken, row) for row in turns),
-    )
-
-
-def _turn(batch: ExtractionBatch, row: BufferedTurn) -> Turn:
-    messages = (Message(**{**told, "at": datetime.fromisoformat(told["at"])}) for told in row.messages)
-    return Turn(
-        session_uid=batch.session_uid,
-        conversation=batch.conversation,
-        messages=tuple(messages),
-        user_scope=row.user_scope,
-        chat_scope=row.chat_scope,
-        chat=row.chat,
-        is_group=row.is_group,
-        place=row.place,
-    )
+def messages_of(turn: BufferedTurn) -> list[Message]:
+    """The messages of a turn, in order."""
+    return [Message(**{**row, "at": datetime.fromisoformat(row["at"])}) for row in turn.messages]
 
 
 def _of(pk: int, claim: UUID | None) -> QuerySet[ExtractionBatch]:
@@ -206,7 +168,7 @@ def _of(pk: int, claim: UUID | None) -> QuerySet[ExtractionBatch]:
 
 
 @contextmanager
-def completing(batch: Claimed) -> Iterator[None]:
+def completing(batch: ExtractionBatch) -> Iterator[None]:
     """The transaction in which results are stored and the extraction batch leaves the buffer.
 
     Raises ClaimLost before anything is stored. A claim whose lease is over holds until somebody takes the extraction
@@ -219,28 +181,28 @@ def completing(batch: Claimed) -> Iterator[None]:
         ExtractionBatch.objects.filter(pk=batch.pk).delete()  # its turns go with it
 
 
-def give_back(batch: Claimed, *, now: datetime) -> None:
+def give_back(batch: ExtractionBatch, *, now: datetime) -> None:
     """Let somebody else have it at once, as if it had not been begun; for whoever is asked to stop."""
     _of(batch.pk, batch.claim).update(state=BufferState.WAITING, due_at=now, claim=None, attempts=F("attempts") - 1)
 
 
-def fail(batch: Claimed, error: str, *, now: datetime, attempts: int | None = None) -> bool:
+def fail(batch: ExtractionBatch, error: str, *, now: datetime, attempts: int | None = None) -> bool:
     """Say what went wrong: it is tried again, ever later, or parked when it was tried so often; whether parked."""
-    if batch.attempt >= (attempts or conf.EXTRACTION_ATTEMPTS):
+    if batch.attempts >= (attempts or conf.EXTRACTION_ATTEMPTS):
         return park(batch, error)
-    rest = min(conf.EXTRACTION_REST * 2 ** min(batch.attempt - 1, 20), LONGEST_REST)
+    rest = min(conf.EXTRACTION_REST * 2 ** min(batch.attempts - 1, 20), LONGEST_REST)
     mine = _of(batch.pk, batch.claim)
     mine.update(state=BufferState.WAITING, due_at=now + rest, error=error[:ERROR_CHARS], claim=None)
     return False
 
 
-def park(batch: Claimed, error: str) -> bool:
+def park(batch: ExtractionBatch, error: str) -> bool:
     """Leave it to the operator, with what went wrong; whether it was still this claim's."""
     parked = _of(batch.pk, batch.claim)
     return bool(parked.update(state=BufferState.PARKED, error=error[:ERROR_CHARS], claim=None))
 
 
-def postpone(batch: Claimed, error: str, *, until: datetime) -> None:
+def postpone(batch: ExtractionBatch, error: str, *, until: datetime) -> None:
     """Have it wait for what is no fault of its own; that is no attempt."""
     waiting = {"state": BufferState.WAITING, "due_at": until, "error": error[:ERROR_CHARS], "claim": None}
     _of(batch.pk, batch.claim).update(**waiting, attempts=F("attempts") - 1)

@@ -1,18 +1,18 @@
-"""A finished turn of a conversation becomes one memory a scope (A1, A3); a task with tools is told as well (A6)."""
+"""A finished turn of a conversation becomes one memory a scope (A1, A3), and a task with tools one more (A6)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
-from memories.entries.locks import lock_scopes
 from memories.language.redaction import ARROW, ToolCall, scrubbed, sequence_of
 from memories.language.text import smart_truncate
 from memories.models import Entry, Scope
-from memories.tenancy.resolver import Resolved
+from memories.models.change import acting
+from memories.tenancy.resolver import Address, Resolved
 
 #: The slot by which a way of working is known again.
 SEQUENCE = "tool_sequence"
@@ -22,17 +22,27 @@ DONE_CHARS = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """What was said and answered."""
+    """A finished turn as a bot reports it."""
 
+    address: Address
     user: str
     assistant: str
     at: datetime
     slots: dict[str, str] = field(default_factory=dict)
-    origins: tuple[str, ...] = ()
+    sender_name: str = ""  # what people call the peer
+    tool_calls: tuple[ToolCall, ...] = ()
+    outcome: str = ""
+    recall_id: str = ""  # the recall that was used
+    max_tokens: int | None = None  # of the history, where it is not the channel's
 
     @property
     def is_empty(self) -> bool:
         return not (self.user.strip() or self.assistant.strip())
+
+    def named_slots(self) -> dict[str, str]:
+        """The slots with the name of the sender; a speaker among the slots wins."""
+        name = " ".join((self.sender_name or "").split())
+        return {"speaker": name, **self.slots} if name else self.slots
 
 
 def turn_text(user: str, assistant: str) -> str:
@@ -42,108 +52,102 @@ def turn_text(user: str, assistant: str) -> str:
     return f"User: {asked}\nAssistant: {answered}"
 
 
-def capture_turn(
-    turn: Turn, resolved: Resolved, scopes: dict[str, Scope], *, sender: str, now: datetime, actor: str
-) -> list[entries.WriteResult]:
-    """Store a turn in the speaker's scope and, where the channel says so, once in the chat's.
+def capturing_scopes(resolved: Resolved, scopes: Mapping[str, Scope]) -> tuple[Scope | None, Scope | None]:
+    """The speaker's scope, where the speaker is known, and the chat's, where its channel keeps a memory of groups.
 
-    `scopes` holds the scopes of `resolved` by key. Nothing is stored of an empty turn, and nothing in a user's scope
-    when nobody knows who spoke.
+    `scopes` holds the scopes of `resolved` by key.
     """
-    if turn.is_empty:
+    own = scopes[resolved.user_scope] if resolved.user_scope and resolved.address.speaker else None
+    captures_chat = resolved.chat_scope and resolved.rules.capture_group_memory
+    return own, scopes[resolved.chat_scope or ""] if captures_chat else None
+
+
+def capture(
+    turn: Turn, resolved: Resolved, scopes: Mapping[str, Scope], *, origins: Sequence[str], now: datetime, actor: str
+) -> list[entries.WriteResult]:
+    """Store a turn in the scopes that capture it, and what its tools did; all of it or nothing.
+
+    The task goes where the turn goes. The order of two or more tools goes to the speaker alone, and there once: used
+    again, it is counted. Raises InvalidDraft or ScopeFrozen.
+    """
+    own, chat = capturing_scopes(resolved, scopes)
+    kept = [scope for scope in (own, chat) if scope]
+    if not kept or (turn.is_empty and not turn.tool_calls):
         return []
-    drafts = []
-    if resolved.user_scope and sender:
-        drafts.append(_draft(turn, resolved, scopes[resolved.user_scope], sender))
-    if resolved.chat_scope and resolved.rules.capture_group_memory:
-        drafts.append(_draft(turn, resolved, scopes[resolved.chat_scope], sender))
-    return entries.remember_many(drafts, now=now, actor=actor)
-
-
-def _draft(turn: Turn, resolved: Resolved, scope: Scope, sender: str) -> Draft:
-    return Draft(
-        scope=scope,
+    base = Draft(
+        scope=kept[0],
         type=EntryType.CHAT_TURN,
         content=turn_text(turn.user, turn.assistant),
         source=Source.CONVERSATION_CAPTURE,
         at=turn.at,
-        slots={**turn.slots, **source_slots(resolved, sender)},
-        chats=(resolved.chat,) if scope.kind == ScopeKind.USER else (),
-        origins=turn.origins,
+        slots={**turn.named_slots(), **source_slots(resolved)},
+        origins=tuple(origins),
     )
+    with acting(actor):
+        locked = entries.lock_scopes(kept)  # before the order of tools is looked up: two tasks at once would miss it
+        drafts = [] if turn.is_empty else [_in_scope(base, scope, resolved) for scope in kept]
+        if turn.tool_calls:
+            drafts += _task_drafts(turn, base, own, chat, resolved)
+        return entries.remember_many(drafts, now=now, actor=actor, locked=locked)
 
 
-def capture_task(
-    turn: Turn,
-    calls: Sequence[ToolCall],
-    outcome: str,
-    resolved: Resolved,
-    scopes: dict[str, Scope],
-    *,
-    sender: str,
-    now: datetime,
-    actor: str,
-) -> list[entries.WriteResult]:
-    """Store what was asked, done, and how it ended, and of two or more tools the order they were used in (A6).
-
-    The first goes where the turn goes. The order goes to the speaker alone, and there once: used again, it is counted.
-    """
-    if not calls:
-        return []
-    drafts = []
-    if resolved.user_scope and sender:
-        own = scopes[resolved.user_scope]
-        drafts.append(_task(turn, calls, outcome, resolved, own, sender))
-        if len(calls) > 1:
-            drafts.append(_workflow(turn, calls, resolved, own, sender))
-    if resolved.chat_scope and resolved.rules.capture_group_memory:
-        drafts.append(_task(turn, calls, outcome, resolved, scopes[resolved.chat_scope], sender))
-    return entries.remember_many(drafts, now=now, actor=actor)
+def _in_scope(draft: Draft, scope: Scope, resolved: Resolved) -> Draft:
+    return replace(draft, scope=scope, chats=(resolved.chat,) if scope.kind == ScopeKind.USER else ())
 
 
-def _task(turn: Turn, calls: Sequence[ToolCall], outcome: str, resolved: Resolved, scope: Scope, sender: str) -> Draft:
-    ended = smart_truncate(scrubbed(outcome) if outcome.strip() else turn.assistant, conf.TURN_ASSISTANT_CHARS)
-    done = smart_truncate(ARROW.join(call.told() for call in calls), DONE_CHARS)
-    told = {"Asked": smart_truncate(turn.user, conf.TURN_USER_CHARS), "Done": done, "Outcome": ended}
-    content = "\n".join(f"{name}: {said}" for name, said in told.items() if said)
-    return _told(turn, resolved, scope, sender, EntryType.AUTO_CAPTURE, content, turn.slots)
+def _task_drafts(turn: Turn, base: Draft, own: Scope | None, chat: Scope | None, resolved: Resolved) -> Iterator[Draft]:
+    task = replace(base, type=EntryType.AUTO_CAPTURE, source=Source.MEMORY_CAPTURE, content=_task_text(turn))
+    if own:
+        yield _in_scope(task, own, resolved)
+        if len(turn.tool_calls) > 1:
+            yield _workflow(turn, _in_scope(task, own, resolved), resolved)
+    if chat:
+        yield _in_scope(task, chat, resolved)
 
 
-def _workflow(turn: Turn, calls: Sequence[ToolCall], resolved: Resolved, scope: Scope, sender: str) -> Draft:
+def _task_text(turn: Turn) -> str:
+    outcome = scrubbed(turn.outcome) if turn.outcome.strip() else turn.assistant
+    parts = {
+        "Asked": smart_truncate(turn.user, conf.TURN_USER_CHARS),
+        "Done": smart_truncate(ARROW.join(call.told() for call in turn.tool_calls), DONE_CHARS),
+        "Outcome": smart_truncate(outcome, conf.TURN_ASSISTANT_CHARS),
+    }
+    return "\n".join(f"{name}: {part}" for name, part in parts.items() if part)
+
+
+def _workflow(turn: Turn, task: Draft, resolved: Resolved) -> Draft:
     """The order of tools; in the words it was stored with, where it is known, so that it is found to be the same."""
-    sequence = sequence_of(calls)
-    lock_scopes([scope])  # two tasks at once would both not find it
-    known = Entry.objects.in_scope(scope).live().filter(type=EntryType.WORKFLOW_TRACE, sender_id=sender)
-    same = known.filter(chat_id=resolved.address.chat, slots__name=SEQUENCE, slots__value=sequence).first()
-    tools = smart_truncate(ARROW.join(call.name for call in calls), DONE_CHARS)
+    sequence = sequence_of(turn.tool_calls)
+    stored = (
+        Entry.objects.in_scope(task.scope)
+        .live()
+        .filter(
+            type=EntryType.WORKFLOW_TRACE,
+            sender_id=resolved.address.speaker,
+            chat_id=resolved.address.chat,
+            slots__name=SEQUENCE,
+            slots__value=sequence,
+        )
+    )
+    same = stored.first()
+    tools = smart_truncate(ARROW.join(call.name for call in turn.tool_calls), DONE_CHARS)
     content = f"Task: {smart_truncate(turn.user, conf.TURN_USER_CHARS)}\nTools: {tools}"
-    free = [item for item in turn.slots.items() if item[0] != SEQUENCE][: conf.SLOT_LIMIT - 1]
-    slots = {SEQUENCE: sequence} if same else {**dict(free), SEQUENCE: sequence}
-    return _told(turn, resolved, scope, sender, EntryType.WORKFLOW_TRACE, same.content if same else content, slots)
-
-
-def _told(
-    turn: Turn, resolved: Resolved, scope: Scope, sender: str, kind: EntryType, content: str, slots: dict[str, str]
-) -> Draft:
-    return Draft(
-        scope=scope,
-        type=kind,
-        content=content,
-        source=Source.MEMORY_CAPTURE,
-        at=turn.at,
-        slots={**slots, **source_slots(resolved, sender)},
-        chats=(resolved.chat,) if scope.kind == ScopeKind.USER else (),
-        origins=turn.origins,
+    slots = [item for item in turn.named_slots().items() if item[0] != SEQUENCE][: conf.SLOT_LIMIT - 1]
+    return replace(
+        task,
+        type=EntryType.WORKFLOW_TRACE,
+        content=same.content if same else content,
+        slots={**({} if same else dict(slots)), SEQUENCE: sequence, **source_slots(resolved)},
     )
 
 
-def source_slots(resolved: Resolved, sender: str) -> dict[str, str]:
-    """The slots that say where and by whom something was said."""
+def source_slots(resolved: Resolved) -> dict[str, str]:
+    """The slots that name where a message came from and who sent it."""
     address = resolved.address
     return {
         "channel": address.platform,
         "chat_id": address.chat,
         "session_id": resolved.session_key,
-        "sender_id": sender,
+        "sender_id": address.speaker,
         "thread_id": address.thread,
     }

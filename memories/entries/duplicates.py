@@ -25,61 +25,59 @@ TERM_SLACK = 0.25
 
 
 @dataclass(kw_only=True, eq=False)
-class Arrival:
-    """A draft at the door with what was computed of it, and the entry it becomes once it is written."""
+class PendingWrite:
+    """A draft with what its write needs: its terms and fingerprint, and the entry it becomes."""
 
     draft: Draft
     counts: Counter[int]
     fingerprint: str
     probe: list[int] = field(default_factory=list)
-    repeats: int = 0
     entry: Entry | None = None
 
     @property
     def written(self) -> Entry:
-        """The entry, once it is written."""
+        """The entry, once it is stored."""
         if self.entry is None:
-            raise AssertionError("an arrival is asked for its entry before it was written")
+            raise AssertionError("no entry is stored of this yet")
         return self.entry
 
     @cached_property
     def place(self) -> tuple[object, ...]:
-        """Where a twin would have to be: only there two texts can be one memory."""
+        """What duplicates have in common: scope, type, chat, sender; of facts the subject too."""
         draft = self.draft
         partition = (draft.project, draft.topic) if draft.type == EntryType.FACT else ()
         return (draft.scope.pk, draft.type, draft.column("chat_id"), _who(draft), *partition)
 
 
 @dataclass(kw_only=True, eq=False)
-class Twin:
-    """An entry, stored or on its way, that may say the same as a draft."""
+class DuplicateCandidate:
+    """An entry, stored or pending, that may say the same as a draft."""
 
-    place: tuple[object, ...]
     content: str
     fingerprint: str
     terms: frozenset[int]
     stated_at: datetime
     pinned: bool = False
     entry_id: int | None = None
-    arrival: Arrival | None = None
+    pending: PendingWrite | None = None
 
 
 def _who(draft: Draft) -> tuple[str, str]:
     return draft.column("sender_id"), draft.column("speaker")
 
 
-def choose_probes(arrivals: Sequence[Arrival], frequency: dict[tuple[int, int], int]) -> None:
-    """Give every arrival the rarest of its terms to look for twins by, among what is stored and what comes with it.
+def choose_probes(writes: Sequence[PendingWrite], frequency: dict[tuple[int, int], int]) -> None:
+    """Give every write the rarest of its terms, among stored and pending entries, to find candidates by.
 
     A text that shares so many of the terms misses only a few: among a few more than those, it has at least one.
     """
     least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
-    said = Counter((arrival.draft.scope.pk, term) for arrival in arrivals for term in arrival.counts)
-    for arrival in arrivals:
-        scope = arrival.draft.scope.pk
-        heard = {term: frequency.get((scope, term), 0) + said[scope, term] for term in arrival.counts}
-        rarest = sorted(heard, key=lambda term: (heard[term], term))
-        arrival.probe = rarest[: len(rarest) - math.ceil(len(rarest) * least) + 1]
+    pending = Counter((write.draft.scope.pk, term) for write in writes for term in write.counts)
+    for write in writes:
+        scope = write.draft.scope.pk
+        counts = {term: frequency.get((scope, term), 0) + pending[scope, term] for term in write.counts}
+        rarest = sorted(counts, key=lambda term: (counts[term], term))
+        write.probe = rarest[: len(rarest) - math.ceil(len(rarest) * least) + 1]
 
 
 _CANDIDATES = f"""
@@ -102,21 +100,22 @@ _CANDIDATES = f"""
 """  # noqa: S608 (names of ours)
 
 
-def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime) -> dict[int, list[Twin]]:
-    """Live entries that may say the same, by the position of the arrival."""
-    wanted = [_probe_row(n, arrival) for n, arrival in enumerate(arrivals) if type_rule(arrival.draft.type).is_merged]
-    found: dict[int, list[Twin]] = defaultdict(list)
+def stored_candidates(
+    writes: Sequence[PendingWrite], policies: Policies, now: datetime
+) -> dict[int, list[DuplicateCandidate]]:
+    """Live entries that may say the same, by the position of the write."""
+    wanted = [_probe_row(n, write) for n, write in enumerate(writes) if type_rule(write.draft.type).is_merged]
+    found: dict[int, list[DuplicateCandidate]] = defaultdict(list)
     if not wanted:
         return found
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
         for n, entry, content, fingerprint, terms, stated_at, expires_at, pinned in cursor.fetchall():
-            draft = arrivals[n].draft
+            draft = writes[n].draft
             ends_at = expires_at or policies.ends_at(stated_at, draft.type, draft.scope.kind)
             if ends_at is None or ends_at > now or (pinned and expires_at is None):
                 found[n].append(
-                    Twin(
-                        place=arrivals[n].place,
+                    DuplicateCandidate(
                         content=content,
                         fingerprint=fingerprint,
                         terms=frozenset(terms),
@@ -128,8 +127,8 @@ def stored_twins(arrivals: Sequence[Arrival], policies: Policies, now: datetime)
     return found
 
 
-def _probe_row(n: int, arrival: Arrival) -> dict[str, object]:
-    draft = arrival.draft
+def _probe_row(n: int, write: PendingWrite) -> dict[str, object]:
+    draft = write.draft
     sender, speaker = _who(draft)
     return {
         "n": n,
@@ -140,61 +139,62 @@ def _probe_row(n: int, arrival: Arrival) -> dict[str, object]:
         "speaker": speaker,
         "project": draft.project,
         "topic": draft.topic,
-        "fingerprint": arrival.fingerprint,
-        "probe": arrival.probe,
+        "fingerprint": write.fingerprint,
+        "probe": write.probe,
     }
 
 
-class Newcomers:
-    """The arrivals of this call that will be entries of their own, to be found by those after them."""
+class PendingIndex:
+    """The pending writes that become entries of their own, found by the writes after them."""
 
     def __init__(self) -> None:
-        self._by_fingerprint: dict[tuple[object, ...], Twin] = {}
-        self._by_term: dict[tuple[object, ...], list[Twin]] = defaultdict(list)
+        self._by_fingerprint: dict[tuple[object, ...], DuplicateCandidate] = {}
+        self._by_term: dict[tuple[object, ...], list[DuplicateCandidate]] = defaultdict(list)
 
-    def add(self, arrival: Arrival) -> None:
-        twin = Twin(
-            place=arrival.place,
-            content=arrival.draft.content,
-            fingerprint=arrival.fingerprint,
-            terms=frozenset(arrival.counts),
-            stated_at=arrival.draft.at,
-            pinned=arrival.draft.pinned,
-            arrival=arrival,
+    def add(self, write: PendingWrite) -> None:
+        candidate = DuplicateCandidate(
+            content=write.draft.content,
+            fingerprint=write.fingerprint,
+            terms=frozenset(write.counts),
+            stated_at=write.draft.at,
+            pinned=write.draft.pinned,
+            pending=write,
         )
-        self._by_fingerprint[*arrival.place, arrival.fingerprint] = twin
-        for term in arrival.counts:
-            self._by_term[*arrival.place, term].append(twin)
+        self._by_fingerprint[*write.place, write.fingerprint] = candidate
+        for term in write.counts:
+            self._by_term[*write.place, term].append(candidate)
 
-    def like(self, arrival: Arrival) -> list[Twin]:
+    def like(self, write: PendingWrite) -> list[DuplicateCandidate]:
         """Those that share the rarest terms, the latest of each first, no more than are looked for among the stored."""
-        sharing = (reversed(self._by_term.get((*arrival.place, term), [])) for term in arrival.probe)
-        near = (twin for twins in sharing for twin in twins)
+        sharing = (reversed(self._by_term.get((*write.place, term), [])) for term in write.probe)
+        near = (candidate for candidates in sharing for candidate in candidates)
         found = dict.fromkeys(islice(near, conf.DEDUPE_CANDIDATES))
-        if same := self._by_fingerprint.get((*arrival.place, arrival.fingerprint)):
+        if same := self._by_fingerprint.get((*write.place, write.fingerprint)):
             found[same] = None
         return list(found)
 
 
-def best_twin(arrival: Arrival, twins: Iterable[Twin]) -> tuple[Twin | None, Likeness, list[Twin]]:
-    """The twin a draft repeats or rewords, how alike they are, and those it only resembles."""
-    apart: list[Twin] = []
-    best: tuple[float, Twin] | None = None
+def best_candidate(
+    write: PendingWrite, candidates: Iterable[DuplicateCandidate]
+) -> tuple[DuplicateCandidate | None, Likeness, list[DuplicateCandidate]]:
+    """The candidate a draft repeats or rewords, how alike they are, and those it only resembles."""
+    apart: list[DuplicateCandidate] = []
+    best: tuple[float, DuplicateCandidate] | None = None
     plain, recent, window = conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD, conf.DEDUPE_TURN_WINDOW
-    is_turn = arrival.draft.type == EntryType.CHAT_TURN
-    for twin in twins:
-        if twin.fingerprint == arrival.fingerprint:
-            return twin, Likeness.SAME, []
-        threshold = recent if is_turn and abs(arrival.draft.at - twin.stated_at) <= window else plain
-        if _share(twin.terms, arrival.counts) < threshold - TERM_SLACK:
+    is_turn = write.draft.type == EntryType.CHAT_TURN
+    for candidate in candidates:
+        if candidate.fingerprint == write.fingerprint:
+            return candidate, Likeness.SAME, []
+        threshold = recent if is_turn and abs(write.draft.at - candidate.stated_at) <= window else plain
+        if _share(candidate.terms, write.counts) < threshold - TERM_SLACK:
             continue  # far apart: not worth a look at every word
-        likeness, alike = compare(twin.content, arrival.draft.content, threshold=threshold)
+        likeness, alike = compare(candidate.content, write.draft.content, threshold=threshold)
         if likeness is Likeness.SAME:  # of a time when fingerprints were taken otherwise
-            return twin, Likeness.SAME, []
-        if likeness is Likeness.ALIKE and not twin.pinned:
-            best = max(best or (0.0, twin), (alike, twin), key=lambda pair: pair[0])
+            return candidate, Likeness.SAME, []
+        if likeness is Likeness.ALIKE and not candidate.pinned:
+            best = max(best or (0.0, candidate), (alike, candidate), key=lambda pair: pair[0])
         elif likeness is not Likeness.OTHER:
-            apart.append(twin)
+            apart.append(candidate)
     return (best[1], Likeness.ALIKE, apart) if best else (None, Likeness.OTHER, apart)
 
 

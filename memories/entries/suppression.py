@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from memories.choices import MACHINE_SOURCES, Source
-from memories.entries.duplicates import Arrival
+from memories.entries.duplicates import PendingWrite
 from memories.index import search_rows
 from memories.models import Change, Entry, Scope, Suppression
 from memories.models.entry import EntryQuerySet
@@ -25,38 +25,38 @@ SEVERAL = "*"
 class Suppressions:
     """The suppressions that may concern some drafts, read once."""
 
-    def __init__(self, scope_ids: Iterable[int], arrivals: Sequence[Arrival]) -> None:
-        origins = sorted({origin for arrival in arrivals for origin in arrival.draft.origins})
-        words = sorted({arrival.fingerprint for arrival in arrivals})
+    def __init__(self, scope_ids: Iterable[int], writes: Sequence[PendingWrite]) -> None:
+        origins = sorted({origin for write in writes for origin in write.draft.origins})
+        words = sorted({write.fingerprint for write in writes})
         about = Q(fingerprint__in=words) | Q(wordings__overlap=words)
         if origins:
             about |= Q(origins__overlap=origins)
         self._rows = list(Suppression.objects.filter(about, scope__in=list(scope_ids)).select_related("entry"))
 
-    def against(self, arrival: Arrival) -> Entry | None:
+    def against(self, write: PendingWrite) -> Entry | None:
         """The entry people took out that a machine is about to write again; None when nothing speaks against it."""
-        if arrival.draft.source not in MACHINE_SOURCES:
+        if write.draft.source not in MACHINE_SOURCES:
             return None
-        row = next((row for row in self._rows if _concerns(row, arrival)), None)
+        row = next((row for row in self._rows if _concerns(row, write)), None)
         if row is None:
             return None
-        if arrival.draft.source in REPLAYED_SOURCES:
-            _take_in(row, arrival.draft.origins)
+        if write.draft.source in REPLAYED_SOURCES:
+            _take_in(row, write.draft.origins)
         return row.entry
 
-    def lift(self, arrival: Arrival) -> bool:
+    def lift(self, write: PendingWrite) -> bool:
         """Whether saying this on purpose brought something back that people had taken out."""
-        if arrival.draft.source not in EXPLICIT_SOURCES:
+        if write.draft.source not in EXPLICIT_SOURCES:
             return False
-        lifted = [row for row in self._rows if _same_words(row, arrival)]
+        lifted = [row for row in self._rows if _same_words(row, write)]
         for row in lifted:
             self._rows.remove(row)
             release(row.entry, row.entry.updated_at)
         return bool(lifted)
 
 
-def _same_words(row: Suppression, arrival: Arrival) -> bool:
-    return row.scope_id == arrival.draft.scope.pk and arrival.fingerprint in (row.fingerprint, *row.wordings)
+def _same_words(row: Suppression, write: PendingWrite) -> bool:
+    return row.scope_id == write.draft.scope.pk and write.fingerprint in (row.fingerprint, *row.wordings)
 
 
 def _take_in(row: Suppression, origins: Iterable[str]) -> None:
@@ -69,11 +69,11 @@ def _take_in(row: Suppression, origins: Iterable[str]) -> None:
         row.save(update_fields=["origins", "conversation"])
 
 
-def _concerns(row: Suppression, arrival: Arrival) -> bool:
+def _concerns(row: Suppression, write: PendingWrite) -> bool:
     """Whether it says the same, or rests on nothing but what was taken out."""
-    origins = set(arrival.draft.origins)
-    rests_on = row.scope_id == arrival.draft.scope.pk and bool(origins) and origins <= set(row.origins)
-    return _same_words(row, arrival) or rests_on
+    origins = set(write.draft.origins)
+    rests_on = row.scope_id == write.draft.scope.pk and bool(origins) and origins <= set(row.origins)
+    return _same_words(row, write) or rests_on
 
 
 def suppress(entry: Entry, *, now: datetime, actor: str) -> None:

@@ -1,7 +1,7 @@
 """Taking drafts in: each becomes an entry, rewords one that is there, or repeats it (A10, A13)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -13,7 +13,14 @@ from memories import metrics
 from memories.choices import LinkKind, Outcome
 from memories.entries.contradictions import mark_contradicted
 from memories.entries.draft import COLUMN_SLOTS, Draft, check
-from memories.entries.duplicates import Arrival, Newcomers, Twin, best_twin, choose_probes, stored_twins
+from memories.entries.duplicates import (
+    DuplicateCandidate,
+    PendingIndex,
+    PendingWrite,
+    best_candidate,
+    choose_probes,
+    stored_candidates,
+)
 from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Suppressions
 from memories.index import scope_statistics, search_rows
@@ -47,34 +54,37 @@ def remember(draft: Draft, *, now: datetime, actor: str) -> WriteResult:
     return remember_many([draft], now=now, actor=actor)[0]
 
 
-def remember_many(drafts: Sequence[Draft], *, now: datetime, actor: str) -> list[WriteResult]:
+def remember_many(
+    drafts: Iterable[Draft], *, now: datetime, actor: str, locked: dict[int, Scope] | None = None
+) -> list[WriteResult]:
     """Store drafts in order, or strengthen the entries that already say the same; one answer a draft.
 
     1. Check every draft, before anything is written: all of them are stored, or none.
     2. Lock the scopes, so that two writers cannot both miss a duplicate.
-    3. For each draft look for a twin, among what is stored and among the drafts before it.
+    3. For each draft look for a duplicate, among what is stored and among the drafts before it.
     4. Repeat, reword or insert; count terms; write keywords, so that it can be found when the call returns.
     5. Mark what needs embedding; the embedder hears of it after the commit.
 
-    Drafts of one call belong to one workspace. Raises InvalidDraft or ScopeFrozen.
+    Drafts of one call belong to one workspace; `locked` are their scopes, where the caller holds their locks already.
+    Raises InvalidDraft or ScopeFrozen.
     """
+    drafts = list(drafts)
     for draft in drafts:
         check(draft)
     if not drafts:
         return []
-    arrivals = [_arrive(draft) for draft in drafts]
+    writes = [
+        PendingWrite(draft=draft, counts=text.terms(draft.content), fingerprint=text.fingerprint(draft.content))
+        for draft in drafts
+    ]
     with acting(actor):
-        intake = _Intake(lock_scopes(draft.scope for draft in drafts), now)
-        answers = intake.take(arrivals)
+        writer = _Writer(locked or lock_scopes(draft.scope for draft in drafts), now)
+        answers = writer.take(writes)
         written = [answer.entry for answer in answers if answer.outcome in (Outcome.CREATED, Outcome.MERGED)]
         mark_contradicted(written, now=now, actor=actor)
     for answer in answers:
         _log(answer)
     return answers
-
-
-def _arrive(draft: Draft) -> Arrival:
-    return Arrival(draft=draft, counts=text.terms(draft.content), fingerprint=text.fingerprint(draft.content))
 
 
 def _log(answer: WriteResult) -> None:
@@ -91,86 +101,73 @@ def _log(answer: WriteResult) -> None:
 
 
 @dataclass
-class _Intake:
+class _Writer:
     """One call of remember_many, inside its transaction."""
 
     scopes: dict[int, Scope]
     now: datetime
-    newcomers: Newcomers = field(default_factory=Newcomers)
-    waiting: list[Arrival] = field(default_factory=list)
-    resembling: list[tuple[Arrival, Twin]] = field(default_factory=list)
+    pending: PendingIndex = field(default_factory=PendingIndex)
+    waiting: list[PendingWrite] = field(default_factory=list)
+    resembling: list[tuple[PendingWrite, DuplicateCandidate]] = field(default_factory=list)
     stale: list[int] = field(default_factory=list)
     brought_back: set[int] = field(default_factory=set)
-    reworded: dict[int, search_rows.Keywords] = field(
-        default_factory=dict
-    )  # by entry: their search rows wait for the end
+    reworded: dict[int, search_rows.Keywords] = field(default_factory=dict)  # by entry; written at the end
 
-    def take(self, arrivals: Sequence[Arrival]) -> list[WriteResult]:
-        workspace = arrivals[0].draft.scope.workspace_id
-        wanted = set().union(*(arrival.counts for arrival in arrivals))
-        choose_probes(arrivals, scope_statistics.frequencies(self.scopes, wanted))
-        self.out = Suppressions(self.scopes, arrivals)
-        stored = stored_twins(arrivals, Policy.objects.of(workspace), self.now)
-        decided = [self._decide(arrival, stored[n]) for n, arrival in enumerate(arrivals)]
+    def take(self, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        workspace = writes[0].draft.scope.workspace_id
+        wanted = set().union(*(write.counts for write in writes))
+        choose_probes(writes, scope_statistics.frequencies(self.scopes, wanted))
+        self.suppressions = Suppressions(self.scopes, writes)
+        stored = stored_candidates(writes, Policy.objects.of(workspace), self.now)
+        decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]
         self._insert_waiting()
         links = self._link_resembling()
-        self._finish()
+        search_rows.write_keywords(list(self.reworded.values()), self._averages())
+        search_rows.mark_stale([*self.stale, *self.reworded])
         return [
-            WriteResult(holder.written, outcome, tuple(links[id(arrival)]), id(arrival) in self.brought_back)
-            for arrival, (holder, outcome) in zip(arrivals, decided, strict=True)
+            WriteResult(entry or write.written, outcome, tuple(links[id(write)]), id(write) in self.brought_back)
+            for write, (entry, outcome) in zip(writes, decided, strict=True)
         ]
 
-    def _decide(self, arrival: Arrival, stored: list[Twin]) -> tuple[Arrival, Outcome]:
-        """The arrival that holds the resulting entry, and what happened."""
-        if taken_out := self.out.against(arrival):
-            arrival.entry = taken_out
-            return arrival, Outcome.SUPPRESSED
-        if self.out.lift(arrival):
-            self.brought_back.add(id(arrival))
-        twin, likeness, apart = best_twin(arrival, [*stored, *self.newcomers.like(arrival)])
-        if twin is None:
-            self.newcomers.add(arrival)
-            self.waiting.append(arrival)
-            self.resembling.extend((arrival, other) for other in apart)
-            return arrival, Outcome.CREATED
+    def _decide(self, write: PendingWrite, stored: list[DuplicateCandidate]) -> tuple[Entry | None, Outcome]:
+        """What happens to a write, and the entry it comes to; None: one of its own."""
+        if suppressed := self.suppressions.against(write):
+            return suppressed, Outcome.SUPPRESSED
+        if self.suppressions.lift(write):
+            self.brought_back.add(id(write))
+        candidate, likeness, apart = best_candidate(write, [*stored, *self.pending.like(write)])
+        if candidate is None:
+            self.pending.add(write)
+            self.waiting.append(write)
+            self.resembling.extend((write, other) for other in apart)
+            return None, Outcome.CREATED
+        entry = self._stored(candidate, write.draft.scope)
         if likeness is Likeness.SAME:
-            return self._repeat(arrival, twin), Outcome.SKIPPED
-        return self._reword(arrival, twin), Outcome.MERGED
+            _count_repeat(entry, write.draft.at)
+        elif not contains(entry.content, write.draft.content):
+            self._replace_content(entry, write)
+            candidate.content, candidate.fingerprint = write.draft.content, write.fingerprint
+        self._strengthen(entry, write.draft)
+        return entry, Outcome.SKIPPED if likeness is Likeness.SAME else Outcome.MERGED
 
-    def _repeat(self, arrival: Arrival, twin: Twin) -> Arrival:
-        holder = self._stored(twin, arrival)
-        entry = holder.written
-        _count_repeat(entry, arrival.draft.at)
-        self._strengthen(entry, arrival.draft)
-        return holder
+    def _stored(self, candidate: DuplicateCandidate, scope: Scope) -> Entry:
+        """The entry of a candidate as it is stored now: what is merged must be in the history."""
+        if candidate.entry_id is not None:
+            return Entry.objects.get(pk=candidate.entry_id, workspace_id=scope.workspace_id)
+        if candidate.pending is None:
+            raise AssertionError("a candidate is stored or pending")
+        if candidate.pending.entry is None:
+            self._insert_waiting()
+        return candidate.pending.written
 
-    def _reword(self, arrival: Arrival, twin: Twin) -> Arrival:
-        """The newer text becomes the content, unless the older says all of it; the older stays in the history."""
-        holder = self._stored(twin, arrival)
-        entry, draft = holder.written, arrival.draft
-        if not contains(entry.content, draft.content):
-            before = Counter(dict.fromkeys(entry.terms, -1))
-            entry.content, entry.fingerprint = draft.content, arrival.fingerprint
-            entry.terms, entry.length = sorted(arrival.counts), arrival.counts.total()
-            before.update(dict.fromkeys(entry.terms, 1))
-            scope_statistics.count_terms(entry.workspace_id, {entry.scope_id: before})
-            self.reworded[entry.pk] = (entry.pk, entry.workspace_id, entry.scope_id, arrival.counts)
-            twin.content, twin.fingerprint = draft.content, arrival.fingerprint
-        self._strengthen(entry, draft)
-        return holder
-
-    def _stored(self, twin: Twin, arrival: Arrival) -> Arrival:
-        """The arrival behind a twin, with its entry as it is stored now: what is merged must be in the history."""
-        if twin.arrival is not None:
-            if twin.arrival.entry is None:
-                self._insert_waiting()
-            return twin.arrival
-        if twin.entry_id is None:
-            raise AssertionError("a twin is stored or on its way")
-        holder = Arrival(draft=arrival.draft, counts=arrival.counts, fingerprint=arrival.fingerprint)
-        holder.entry = Entry.objects.get(pk=twin.entry_id, workspace_id=arrival.draft.scope.workspace_id)
-        twin.arrival = holder
-        return holder
+    def _replace_content(self, entry: Entry, write: PendingWrite) -> None:
+        """Give an entry the newer text; the older stays in the history."""
+        before = Counter(dict.fromkeys(entry.terms, -1))
+        entry.content, entry.fingerprint = write.draft.content, write.fingerprint
+        entry.terms, entry.length = sorted(write.counts), write.counts.total()
+        before.update(dict.fromkeys(entry.terms, 1))
+        scope_statistics.count_terms(entry.workspace_id, {entry.scope_id: before})
+        self.reworded[entry.pk] = (entry.pk, entry.workspace_id, entry.scope_id, write.counts)
 
     def _strengthen(self, entry: Entry, draft: Draft) -> None:
         """What both said counts for the one that stays: chats, origins, slots, importance, and when it was stated."""
@@ -197,20 +194,20 @@ class _Intake:
 
     def _insert_waiting(self) -> None:
         """Write the entries decided so far, in one statement a table."""
-        arrivals, self.waiting = self.waiting, []
-        if not arrivals:
+        writes, self.waiting = self.waiting, []
+        if not writes:
             return
-        entries = Entry.objects.bulk_create([_entry_of(arrival, self.now) for arrival in arrivals])
-        for arrival, entry in zip(arrivals, entries, strict=True):
-            arrival.entry = entry
+        entries = Entry.objects.bulk_create([_entry_of(write, self.now) for write in writes])
+        for write, entry in zip(writes, entries, strict=True):
+            write.entry = entry
         Slot.objects.bulk_create(
             Slot(workspace_id=entry.workspace_id, entry=entry, name=name, value=value)
-            for arrival, entry in zip(arrivals, entries, strict=True)
-            for name, value in arrival.draft.free_slots().items()
+            for write, entry in zip(writes, entries, strict=True)
+            for name, value in write.draft.free_slots().items()
         )
-        self._index(arrivals, entries)
+        self._index(writes, entries)
 
-    def _index(self, arrivals: list[Arrival], entries: list[Entry]) -> None:
+    def _index(self, writes: list[PendingWrite], entries: list[Entry]) -> None:
         by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
         counted: defaultdict[int, Counter[int]] = defaultdict(Counter)
         for entry in entries:
@@ -221,8 +218,8 @@ class _Intake:
         scope_statistics.count_terms(entries[0].workspace_id, counted)
         search_rows.write_keywords(
             [
-                (entry.pk, entry.workspace_id, entry.scope_id, arrival.counts)
-                for arrival, entry in zip(arrivals, entries, strict=True)
+                (entry.pk, entry.workspace_id, entry.scope_id, write.counts)
+                for write, entry in zip(writes, entries, strict=True)
             ],
             self._averages(),
         )
@@ -232,32 +229,21 @@ class _Intake:
         """Link what was kept beside what it resembles, so that an operator can see both."""
         linked: defaultdict[int, list[int]] = defaultdict(list)
         links = []
-        for arrival, twin in self.resembling:
-            other = twin.entry_id or (twin.arrival and twin.arrival.entry and twin.arrival.entry.pk)
-            if arrival.entry is not None and other and other != arrival.entry.pk:
-                links.append(
-                    Link(
-                        workspace_id=arrival.entry.workspace_id,
-                        from_entry_id=arrival.entry.pk,
-                        to_entry_id=other,
-                        kind=LinkKind.ALIKE,
-                        created_at=self.now,
-                    )
-                )
-                linked[id(arrival)].append(other)
+        for write, candidate in self.resembling:
+            entry, other = write.written, candidate.entry_id or (candidate.pending and candidate.pending.written.pk)
+            if other and other != entry.pk:
+                link = {"workspace_id": entry.workspace_id, "from_entry_id": entry.pk, "to_entry_id": other}
+                links.append(Link(**link, kind=LinkKind.ALIKE, created_at=self.now))
+                linked[id(write)].append(other)
         Link.objects.bulk_create(links, ignore_conflicts=True)
         return linked
-
-    def _finish(self) -> None:
-        search_rows.write_keywords(list(self.reworded.values()), self._averages())
-        search_rows.mark_stale([*self.stale, *self.reworded])
 
     def _averages(self) -> dict[int, float]:
         return {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
 
 
-def _entry_of(arrival: Arrival, now: datetime) -> Entry:
-    draft = arrival.draft
+def _entry_of(write: PendingWrite, now: datetime) -> Entry:
+    draft = write.draft
     return Entry(
         workspace_id=draft.scope.workspace_id,
         scope=draft.scope,
@@ -268,9 +254,9 @@ def _entry_of(arrival: Arrival, now: datetime) -> Entry:
         project=draft.project,
         topic=draft.topic,
         content=draft.content,
-        terms=sorted(arrival.counts),
-        length=arrival.counts.total(),
-        fingerprint=arrival.fingerprint,
+        terms=sorted(write.counts),
+        length=write.counts.total(),
+        fingerprint=write.fingerprint,
         importance=draft.weight,
         source=draft.source,
         chats=list(draft.chats),

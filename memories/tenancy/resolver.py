@@ -6,6 +6,7 @@ Pure: no database, no clock. Nothing else in the product computes a scope.
 import hashlib
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote
 
@@ -22,7 +23,7 @@ _PLACE_CHARS = 50  # of platform and account in a key that ends in a hash
 _DIRECT = "direct_"
 _NOT_DIRECT = "%64irect_"  # how the last part of a group's key begins that would look like a direct chat's
 _SAFE = re.compile(r"[a-z0-9_@\-\u4e00-\u9fff]")
-_CUT = re.compile(r"(?:[a-z0-9_@\-\u4e00-\u9fff]|%[0-9a-f]{2})*")
+_CUT = re.compile(r"(?:[a-z0-9_@\-\u4e00-\u9fff]|%[0-9a-f]{2})*")  # the beginning of what `escape` makes
 _DIGEST = re.compile(rf"[0-9a-f]{{{_HASH_CHARS}}}")
 _UNCOLONED = re.compile(r"(?:[^%:]|%25|%3a)+", re.DOTALL)
 
@@ -38,6 +39,11 @@ class Address:
     is_group: bool = False
     thread: str = ""
     person: str = ""  # the linked person's id; empty: the peer is a person of its own
+
+    @property
+    def speaker(self) -> str:
+        """The peer; of a direct chat that names none, at a keyboard or under `main`, its one owner (A5)."""
+        return self.peer if self.peer or self.is_group else LOCAL_PEER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,7 +265,7 @@ def kind_of_key(key: str) -> str | None:
     *places, last = body.split(":")
     if last.startswith(_NOT_DIRECT):
         last = last.replace(_NOT_DIRECT, "group_" + _DIRECT, 1)
-    is_made = _is_cut if shortened else _is_escaped
+    is_made: Callable[[str], object] = _CUT.fullmatch if shortened else _is_escaped
     if len(places) > 2 or not all(map(is_made, [*places, last])) or "" in (*places[:1], last):
         return None
     if not last.startswith(_DIRECT):
@@ -285,11 +291,6 @@ def _is_escaped(part: str) -> bool:
         return escape(unquote(part, errors="strict")) == part
     except UnicodeError:
         return False
-
-
-def _is_cut(part: str) -> bool:
-    """Whether a part is the beginning of one that `escape` could have made."""
-    return _CUT.fullmatch(part) is not None
 
 
 def _is_person(name: str) -> bool:

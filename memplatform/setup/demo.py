@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from channels_app.turns import Said, take_turn
+from channels_app.turns import take_turn
+from memories.consolidation.capture import Turn
 from memories.models import Entry
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address
@@ -17,7 +18,7 @@ QUESTION = json.dumps({"address": {"platform": PLATFORM}, "message": "On which d
 
 
 @dataclass(frozen=True)
-class Turn:
+class DemoTurn:
     ago: timedelta
     user: str
     assistant: str
@@ -28,13 +29,13 @@ def tell(caller: Caller, *, now: datetime) -> None:
     with transaction.atomic():
         if Entry.objects.exists():
             return
-        for turn in TURNS:
-            said = Said(address=Address(platform=PLATFORM), user=turn.user, assistant=turn.assistant, at=now - turn.ago)
-            take_turn(caller, said, now=now)
+        for one in TURNS:
+            turn = Turn(address=Address(platform=PLATFORM), user=one.user, assistant=one.assistant, at=now - one.ago)
+            take_turn(caller, turn, now=now)
 
 
-def _turn(hours: float, user: str, assistant: str) -> Turn:
-    return Turn(timedelta(hours=hours), user, assistant)
+def _turn(hours: float, user: str, assistant: str) -> DemoTurn:
+    return DemoTurn(timedelta(hours=hours), user, assistant)
 
 
 TURNS = [

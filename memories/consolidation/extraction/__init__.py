@@ -20,7 +20,6 @@ from django.db.models import QuerySet
 
 from memories.conf import conf
 from memories.consolidation import buffer
-from memories.consolidation.buffer import Claimed
 from memories.consolidation.extraction import extractive, model, storage
 from memories.consolidation.extraction.findings import Told, told_of
 from memories.consolidation.extraction.ownership import all_said, shares_of
@@ -103,7 +102,7 @@ def _work(run: _Run) -> None:
         run.count(_extract(batch, run))
 
 
-def _extract(batch: Claimed, run: _Run) -> dict[str, int]:
+def _extract(batch: ExtractionBatch, run: _Run) -> dict[str, int]:
     """One extraction batch: read it, store what it comes to, and let it go; or say what went wrong."""
     try:
         told = tell(batch, now=run.clock())
@@ -117,18 +116,18 @@ def _extract(batch: Claimed, run: _Run) -> dict[str, int]:
         if isinstance(error, ModelFailed):
             run.failures += 1
         fate = _put_off(batch, error, run.clock())
-        log.warning("extraction.failed", batch=batch.pk, attempt=batch.attempt, fate=fate, error=type(error).__name__)
+        log.warning("extraction.failed", batch=batch.pk, attempt=batch.attempts, fate=fate, error=type(error).__name__)
         return {fate: 1}
-    return {"extraction_batches": 1, "turns": len(batch.turns), **stored}
+    return {"extraction_batches": 1, "turns": len(batch.turns.all()), **stored}
 
 
-def tell(batch: Claimed, *, now: datetime) -> Told:
+def tell(batch: ExtractionBatch, *, now: datetime) -> Told:
     """What an extraction batch comes to; for each scope and local day at most one event.
 
     Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
     """
     workspace = Workspace.objects.get(pk=batch.workspace_id)
-    shares = shares_of(batch.turns)
+    shares = shares_of(batch.turns.all())
     said = all_said(shares)
     if not said or not model.is_on():
         return Told([day for share in shares for day in extractive.days_of(share, workspace.zone())])
@@ -142,7 +141,7 @@ def tell(batch: Claimed, *, now: datetime) -> Told:
     return told
 
 
-def _put_off(batch: Claimed, error: Exception, now: datetime) -> str:
+def _put_off(batch: ExtractionBatch, error: Exception, now: datetime) -> str:
     """Have an extraction batch wait, or park it; which of the two."""
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, BudgetSpent):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from memories.choices import ScopeKind
 from memories.consolidation import buffer
-from memories.consolidation.buffer import Message, Turn
+from memories.consolidation.buffer import Message
 from memories.entries.daily_events import ASSISTANT, SuppressedContent
-from memories.models import Scope
+from memories.models import BufferedTurn, Scope
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Said:
     """One message in the memory of one scope."""
 
     message: Message
-    turn: Turn
+    turn: BufferedTurn
 
     @property
     def is_answer(self) -> bool:
@@ -49,7 +49,7 @@ class Share:
         return tuple(dict.fromkeys(found))
 
 
-def shares_of(turns: Sequence[Turn]) -> list[Share]:
+def shares_of(turns: Iterable[BufferedTurn]) -> list[Share]:
     """What each scope may hold of these turns."""
     found: dict[int, tuple[Scope, list[Said]]] = {}
     for turn in turns:
@@ -62,12 +62,13 @@ def shares_of(turns: Sequence[Turn]) -> list[Share]:
     ]
 
 
-def _of_turn(turn: Turn) -> Iterator[tuple[Scope, Iterable[Message]]]:
+def _of_turn(turn: BufferedTurn) -> Iterator[tuple[Scope, Iterable[Message]]]:
+    messages = buffer.messages_of(turn)
     if turn.chat_scope:
-        yield turn.chat_scope, turn.messages
+        yield turn.chat_scope, messages
     if turn.user_scope:
-        own = (message for message in turn.messages if message.role == buffer.USER)
-        yield turn.user_scope, own if turn.is_group else turn.messages
+        own = (message for message in messages if message.role == buffer.USER)
+        yield turn.user_scope, own if turn.is_group else messages
 
 
 def all_said(shares: Iterable[Share]) -> list[Said]:

@@ -15,7 +15,7 @@ from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from memories.consolidation import buffer, extraction
-from memories.consolidation.buffer import Message, Turn
+from memories.consolidation.buffer import Message
 from memories.models import BufferedTurn, DailyEvent, ExtractionBatch, Scope, Workspace
 from tests import ROOT
 from tests.conftest import NOW, make_scope
@@ -27,10 +27,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def hold(scope: Scope, content: str, *, at: Any = NOW, session: Any = None) -> None:
     message = Message(id=f"session_events/{uuid4()}/1/event-1", role=buffer.USER, content=content, at=at, sender="u")
-    assert buffer.hold(
-        Turn(session_uid=session or uuid4(), conversation=1, messages=(message,), user_scope=scope, chat=scope.key),
-        now=at,
-    )
+    place = {"session_uid": session or uuid4(), "conversation": 1, "user_scope": scope, "chat": scope.key}
+    assert buffer.add([message], now=at, **place)
 
 
 def work(name: str) -> Counter[str]:
@@ -72,7 +70,7 @@ def test_the_next_one_is_found_by_an_index(workspace: Workspace) -> None:
         values: dict[str, Any] = {"now": NOW + timedelta(days=1), "until": NOW, "claim": uuid4(), "workspace": None}
         cursor.execute("EXPLAIN " + buffer._TAKE.format(narrowed=""), values)
         plan = "\n".join(line for (line,) in cursor.fetchall())
-    assert "Index Scan using extraction_batch_by_due" in plan
+    assert "Index Scan using extraction_by_due" in plan
     assert "Sort" not in plan
 
 

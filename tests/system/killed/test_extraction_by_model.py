@@ -24,8 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def hold(scope: Scope, content: str) -> None:
     message = buffer.Message(id=f"session_events/{uuid4()}/1/event-1", role=buffer.USER, content=content, at=NOW)
-    turn = buffer.Turn(session_uid=uuid4(), conversation=1, messages=(message,), user_scope=scope, chat=scope.key)
-    assert buffer.hold(turn, now=NOW)
+    assert buffer.add([message], session_uid=uuid4(), conversation=1, user_scope=scope, chat=scope.key, now=NOW)
 
 
 def worker(model: FakeModel, stand_still_before: str = "", **settings: str) -> "subprocess.Popen[str]":

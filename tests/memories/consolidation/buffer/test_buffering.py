@@ -50,7 +50,7 @@ def test_turn_and_buffer_are_stored_together_or_not_at_all(api: Api, monkeypatch
     def refuse(*_args: Any, **_kwargs: Any) -> None:
         raise ConnectionAbortedError
 
-    monkeypatch.setattr(buffer, "hold", refuse)
+    monkeypatch.setattr(buffer, "add", refuse)
     answer = api.post("turns", {"address": TELEGRAM, "user": "I moved", "assistant": "Noted."})
     assert answer.status_code == 500
     assert not Entry.objects.exists() and not SessionEvent.objects.exists() and not ExtractionBatch.objects.exists()

@@ -32,7 +32,7 @@ def batch(api: Api) -> ExtractionBatch:
     return ExtractionBatch.objects.get()
 
 
-def claim(at: Any = READY) -> buffer.Claimed:
+def claim(at: Any = READY) -> ExtractionBatch:
     claimed = buffer.claim_next(now=at)
     assert claimed is not None
     return claimed
@@ -40,15 +40,18 @@ def claim(at: Any = READY) -> buffer.Claimed:
 
 def test_what_somebody_works_on_nobody_else_takes(batch: ExtractionBatch) -> None:
     claimed = claim()
-    assert [message.content for turn in claimed.turns for message in turn.messages] == ["I moved to Hangzhou", "Noted."]
-    assert claimed.turns[0].messages[0].at == NOW
+    assert [message.content for turn in claimed.turns.all() for message in buffer.messages_of(turn)] == [
+        "I moved to Hangzhou",
+        "Noted.",
+    ]
+    assert buffer.messages_of(claimed.turns.all()[0])[0].at == NOW
     assert buffer.claim_next(now=READY) is None
 
 
 def test_what_is_said_meanwhile_waits_in_an_extraction_batch_of_its_own(api: Api, batch: ExtractionBatch) -> None:
     claimed = claim()
     say(api, "My cat is called Rice", "Nice.", at=READY)
-    assert len(claimed.turns) == 1
+    assert len(claimed.turns.all()) == 1
     with buffer.completing(claimed):
         pass
     assert held() == [["My cat is called Rice", "Nice."]]
@@ -57,7 +60,7 @@ def test_what_is_said_meanwhile_waits_in_an_extraction_batch_of_its_own(api: Api
 def test_a_claim_that_ran_out_is_given_to_another_and_the_first_stores_nothing(batch: ExtractionBatch) -> None:
     first = claim()
     second = claim(READY + LEASE)
-    assert (first.attempt, second.attempt) == (1, 2)
+    assert (first.attempts, second.attempts) == (1, 2)
     with pytest.raises(buffer.ClaimLost), buffer.completing(first):
         raise AssertionError("it stores nothing")
     assert buffer.fail(first, "late", now=READY + LEASE) is False
@@ -86,13 +89,13 @@ def test_results_and_buffer_change_together(batch: ExtractionBatch) -> None:
 def test_what_was_begun_in_vain_can_be_given_back(batch: ExtractionBatch) -> None:
     buffer.give_back(claim(), now=READY)
     again = claim()
-    assert again.attempt == 1
+    assert again.attempts == 1
 
 
 def test_what_fails_is_tried_again_later_and_then_parked_for_all_to_see(
     batch: ExtractionBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_batch: buffer.Claimed, **_kwargs: Any) -> Told:
+    def refuse(_batch: ExtractionBatch, **_kwargs: Any) -> Told:
         raise InvalidDraft("not what was asked for")
 
     monkeypatch.setattr(extraction, "tell", refuse)
@@ -113,7 +116,7 @@ def test_what_fails_is_tried_again_later_and_then_parked_for_all_to_see(
 def test_one_that_ends_its_workers_is_parked_too(batch: ExtractionBatch) -> None:
     at = READY
     for _attempt in range(3):
-        assert claim(at).attempt <= 3
+        assert claim(at).attempts <= 3
         at += LEASE
     with translation.override("en"):
         assert buffer.claim_next(now=at) is None
@@ -126,7 +129,7 @@ def test_one_that_fails_holds_up_no_other(api: Api, batch: ExtractionBatch, monk
     say(api, "I moved to Berlin", "Noted.", address={**TELEGRAM, "peer": "u43", "chat": "c8"})
     tell = extraction.tell
 
-    def refuse_the_first(claimed: buffer.Claimed, **kwargs: Any) -> Told:
+    def refuse_the_first(claimed: ExtractionBatch, **kwargs: Any) -> Told:
         if claimed.pk == batch.pk:
             raise InvalidDraft
         return tell(claimed, **kwargs)
