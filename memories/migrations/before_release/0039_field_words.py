@@ -16,7 +16,7 @@ TABLES = {
 }
 #: In the names of constraints, indexes and policies, in this order.
 NAMES = TABLES | {
-    "bufferedturn_of_parcel": "bufferedturn_of_batch", "parcel": "extraction", "receipt": "trace", "staleentry": "indexqueue",
+    "bufferedturn_of_parcel": "bufferedturn_of_batch", "bufferedturn_parcel_id": "bufferedturn_batch_id", "parcel": "extraction", "receipt": "trace", "staleentry": "indexqueue",
 }
 MODELS = {"receipt": "recalltrace", "parcel": "extractionbatch", "staleentry": "indexqueueitem"}
 
