@@ -30,23 +30,23 @@ def count_due() -> dict[str, int]:
 def perform(run_id: int) -> None:
     """A run of a job that somebody asked for."""
     now = timezone.now()
-    if claim := on_demand.claim(run_id, now=now):
-        runs.perform(claim, now=now)
+    if run := on_demand.claim(run_id, now=now):
+        runs.perform(run, now=now)
 
 
 def go_on(run_id: int, attempt: int) -> None:
     """What a run had no time for."""
     now = timezone.now()
-    if claim := runs.claim_again(run_id, attempt, now=now):
-        runs.perform(claim, now=now)
+    if run := runs.claim_again(run_id, attempt, now=now):
+        runs.perform(run, now=now)
 
 
 def work(job: str) -> None:
     """One workspace's run of a job; the next is another task, so that one that fails or hangs holds up no other."""
     now = timezone.now()
     with transaction.atomic():
-        claim = runs.claim_next(job, now=now)
-        if claim is None:
+        run = runs.claim_next(job, now=now)
+        if run is None:
             return
         async_task("memplatform.tasks.work", job, group="mem:nightly", ack_failure=True)
-    runs.perform(claim, now=now)
+    runs.perform(run, now=now)

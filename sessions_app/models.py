@@ -10,6 +10,7 @@ from pgvector.django import HalfVectorField, SparseVectorField
 from memories.conf import conf
 from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7
+from memories.models.lease import RetryQuerySet
 from memories.tenancy.resolver import Address, ChannelRules
 from sessions_app.choices import EventKind
 
@@ -172,6 +173,8 @@ class EventIndex(models.Model):
     embedding = HalfVectorField(null=True)
     failures = models.PositiveSmallIntegerField(_("failures"), default=0)
     retry_at = models.DateTimeField(_("next try"), null=True, help_text=_("Also the lease of who embeds it now."))
+
+    objects = RetryQuerySet["EventIndex"].as_manager()
 
     class Meta:
         verbose_name = _("search row of a message")

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F, Prefetch, Q, QuerySet, prefetch_related_objects
+from django.db.models import F, Prefetch, Q, QuerySet, Value, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from memories import llm
@@ -23,6 +23,7 @@ from memories.conf import conf
 from memories.language.text import count_tokens
 from memories.models import BufferedTurn, ExtractionBatch, Scope
 from memories.models.ids import uuid7
+from memories.models.lease import LeaseQuerySet, backoff
 
 USER, ASSISTANT = "user", "assistant"
 ERROR_CHARS = 2_000
@@ -119,7 +120,10 @@ def claim_next(*, now: datetime, workspace_id: int | None = None) -> ExtractionB
     One whose workers ended without a word, as often as an extraction batch is tried, is parked on the way. What the
     last of them left word of, which is that the model gave no answer, is tried more often.
     """
-    while taken := _take(now, workspace_id):
+    lease = {"state": BufferState.CLAIMED, "sealed": True, "claim": uuid7(), "due_at": now + _lease()}
+    waiting = due(now=now, workspace_id=workspace_id)
+    while claimed := waiting.claim(1, counting="attempts", **lease):
+        (taken,) = claimed
         if taken.attempts <= (conf.MODEL_ATTEMPTS if taken.error else conf.EXTRACTION_ATTEMPTS):
             turns = BufferedTurn.objects.filter(workspace_id=taken.workspace_id)
             turns = turns.select_related("user_scope", "chat_scope").order_by("said_at", "id")
@@ -138,23 +142,10 @@ def _lease() -> timedelta:
     return conf.EXTRACTION_LEASE + thinking
 
 
-def _take(now: datetime, workspace_id: int | None) -> ExtractionBatch | None:
-    taken = ExtractionBatch.objects.raw(
-        _TAKE.format(narrowed="AND workspace_id = %(workspace)s" if workspace_id else ""),
-        {"now": now, "until": now + _lease(), "claim": uuid7(), "workspace": workspace_id},
-    )
-    return next(iter(taken), None)
-
-
-_TAKE = """
-    WITH next AS MATERIALIZED (
-        SELECT id FROM memories_extractionbatch WHERE state <> 'parked' AND due_at <= %(now)s {narrowed}
-        ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
-    )
-    UPDATE memories_extractionbatch p SET state = 'claimed', sealed = true, claim = %(claim)s, due_at = %(until)s,
-        attempts = p.attempts + 1
-    FROM next WHERE p.id = next.id RETURNING p.*
-"""
+def due(*, now: datetime, workspace_id: int | None = None) -> LeaseQuerySet[ExtractionBatch]:
+    """What may be taken, longest due first."""
+    batches = ExtractionBatch.objects.filter(workspace_id=workspace_id) if workspace_id else ExtractionBatch.objects
+    return batches.exclude(state=BufferState.PARKED).filter(due_at__lte=now).order_by("due_at", "pk")
 
 
 def messages_of(turn: BufferedTurn) -> list[Message]:
@@ -190,9 +181,9 @@ def fail(batch: ExtractionBatch, error: str, *, now: datetime, attempts: int | N
     """Say what went wrong: it is tried again, ever later, or parked when it was tried so often; whether parked."""
     if batch.attempts >= (attempts or conf.EXTRACTION_ATTEMPTS):
         return park(batch, error)
-    rest = min(conf.EXTRACTION_REST * 2 ** min(batch.attempts - 1, 20), LONGEST_REST)
+    rest = backoff(conf.EXTRACTION_REST, F("attempts") - 1, longest=LONGEST_REST)
     mine = _of(batch.pk, batch.claim)
-    mine.update(state=BufferState.WAITING, due_at=now + rest, error=error[:ERROR_CHARS], claim=None)
+    mine.update(state=BufferState.WAITING, due_at=Value(now) + rest, error=error[:ERROR_CHARS], claim=None)
     return False
 
 

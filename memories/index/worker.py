@@ -1,8 +1,4 @@
-"""The embedder's work: give stale entries their vectors, and blend their search rows anew (A13).
-
-A claim is a lease: it is taken in one short transaction, the texts are embedded outside any, and the result is written
-in another. A process killed in between leaves the lease to run out, and the next one does the work again.
-"""
+"""The embedder's work: give stale entries their vectors, and blend their search rows anew (A13)."""
 
 import logging
 from collections.abc import Sequence
@@ -11,13 +7,14 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Exists, OuterRef
 
 from memories import embeddings
 from memories.conf import conf
 from memories.embeddings.base import Provider
 from memories.index import search_rows
 from memories.index.contextual import dense_literal
-from memories.models import EmbeddingModel
+from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 
 log = logging.getLogger(__name__)
 LEASE = timedelta(minutes=2)
@@ -25,21 +22,20 @@ RETRY_FIRST = timedelta(seconds=5)
 RETRY_LONGEST = timedelta(minutes=10)
 #: So many times the limit is added at most for a text that failed before.
 PATIENCE = 9
-#: Whoever needs several rows of the work list takes them in this order, as writers do: nobody waits in a circle.
-_IN_ORDER = "ORDER BY stale.entry_id FOR UPDATE"
 
 
 @dataclass(frozen=True)
 class Claim:
     """A stale entry this process is about to index."""
 
-    entry_id: int
-    workspace_id: int
-    since: datetime
+    item: IndexQueueItem
     fingerprint: str
     content: str
     has_vector: bool
-    failures: int
+
+    @property
+    def entry_id(self) -> int:
+        return self.item.entry_id
 
 
 class Work(Protocol):
@@ -67,17 +63,15 @@ def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = Tr
     waiting = [claim for claim in missing if claim not in embedded]
     if _blend(claims, embedded, model):
         _release([claim for claim in claims if claim not in waiting])
-    _postpone(waiting, now)
+    IndexQueueItem.objects.postpone(
+        [claim.entry_id for claim in waiting], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST
+    )
     return len(claims)
 
 
 def is_wanted(*, now: datetime) -> bool:
     """Whether an entry waits that can be indexed now: whoever does other work lets it go first."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT 1 FROM memories_indexqueueitem WHERE retry_at IS NULL OR retry_at <= %s)", [now]
-        )
-        return bool(cursor.fetchone()[0])
+    return IndexQueueItem.objects.free(now=now).exists()
 
 
 def drain(*, now: datetime, use_cache: bool = True) -> int:
@@ -104,27 +98,14 @@ def model_of(provider: Provider) -> EmbeddingModel:
 
 def _claim(model: EmbeddingModel | None, now: datetime, limit: int) -> list[Claim]:
     """The oldest entries nobody else is at work on, leased to this process."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            # materialized: a join that asks for the next ones again would get further ones each time
-            "WITH next AS MATERIALIZED ("
-            " SELECT entry_id FROM memories_indexqueueitem WHERE retry_at IS NULL OR retry_at <= %(now)s"
-            " ORDER BY since, entry_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED)"
-            " UPDATE memories_indexqueueitem stale SET retry_at = %(until)s FROM next"
-            " WHERE stale.entry_id = next.entry_id RETURNING stale.entry_id, stale.since, stale.failures",
-            {"until": now + LEASE, "now": now, "limit": limit},
-        )
-        waits = {entry: (since, failures) for entry, since, failures in cursor.fetchall()}
-        cursor.execute(
-            "SELECT e.id, e.workspace_id, e.fingerprint, e.content, EXISTS (SELECT 1 FROM memories_entryvector v"
-            " WHERE v.entry_id = e.id AND v.model_id = %s AND v.fingerprint = e.fingerprint)"
-            " FROM memories_entry e WHERE e.id = ANY(%s) ORDER BY e.id",
-            [model.pk if model else None, list(waits)],
-        )
-        return [
-            Claim(entry, workspace, waits[entry][0], fingerprint, content, has_vector, waits[entry][1])
-            for entry, workspace, fingerprint, content, has_vector in cursor.fetchall()
-        ]
+    waiting = IndexQueueItem.objects.free(now=now).order_by("since", "entry")
+    items = {item.entry_id: item for item in waiting.claim(limit, retry_at=now + LEASE)}
+    vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
+    entries = Entry.objects.filter(pk__in=items).annotate(has_vector=Exists(vectors)).order_by("pk")
+    return [
+        Claim(items[pk], fingerprint, content, has_vector)
+        for pk, fingerprint, content, has_vector in entries.values_list("pk", "fingerprint", "content", "has_vector")
+    ]
 
 
 def _embed_all(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> list[Claim]:
@@ -132,7 +113,10 @@ def _embed_all(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) 
 
     Those that failed before are asked for one by one: a text the embedder chokes on does not hold up the others.
     """
-    groups = [[claim for claim in claims if not claim.failures], *([claim] for claim in claims if claim.failures)]
+    groups = [
+        [claim for claim in claims if not claim.item.failures],
+        *([claim] for claim in claims if claim.item.failures),
+    ]
     return [claim for group in groups if group and _embed(group, model, use_cache) for claim in group]
 
 
@@ -142,7 +126,7 @@ def _embed(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> b
     One that took too long before is given longer: on a machine with much to do a long text would never be done.
     """
     texts = [claim.content for claim in claims]
-    patience = sum(1 + min(claim.failures, PATIENCE) for claim in claims)
+    patience = sum(1 + min(claim.item.failures, PATIENCE) for claim in claims)
     answer = embeddings.embed_passages(texts, seconds=conf.EMBED_WRITE_SECONDS * patience, use_cache=use_cache)
     if answer is None:
         return False
@@ -178,24 +162,8 @@ def _blend(claims: Sequence[Claim], embedded: Sequence[Claim], model: EmbeddingM
 
 def _release(claims: Sequence[Claim]) -> None:
     """Take the work off the list, unless it became stale again while it was done."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM memories_indexqueueitem"  # noqa: S608 (constants)
-            " WHERE entry_id IN (SELECT entry_id FROM memories_indexqueueitem stale"
-            " JOIN unnest(%s::bigint[], %s::timestamptz[]) AS done (entry, since)"
-            " ON stale.entry_id = done.entry AND stale.since = done.since"
-            f" {_IN_ORDER} OF stale)",
-            [[claim.entry_id for claim in claims], [claim.since for claim in claims]],
-        )
-
-
-def _postpone(claims: Sequence[Claim], now: datetime) -> None:
-    """Have these wait longer after every failure."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE memories_indexqueueitem SET failures = failures + 1,"  # noqa: S608 (constants)
-            " retry_at = %s + least(%s, %s * power(2, least(failures, 10))) * interval '1 second'"
-            " WHERE entry_id IN (SELECT entry_id FROM memories_indexqueueitem stale WHERE entry_id = ANY(%s)"
-            f" {_IN_ORDER})",
-            [now, RETRY_LONGEST.total_seconds(), RETRY_FIRST.total_seconds(), [claim.entry_id for claim in claims]],
-        )
+    since = {claim.entry_id: claim.item.since for claim in claims}
+    with transaction.atomic():
+        items = IndexQueueItem.objects.filter(pk__in=since).lock()
+        unchanged = [item.pk for item in items if item.since == since[item.pk]]
+        IndexQueueItem.objects.filter(pk__in=unchanged).delete()

@@ -12,6 +12,7 @@ from memories.choices import BufferState, Source
 from memories.language import text
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
+from memories.models.lease import LeaseQuerySet
 from memories.models.reliability import Suppression
 from memories.models.scope import Scope
 from memories.models.tenancy import Workspace
@@ -38,6 +39,8 @@ class ExtractionBatch(models.Model):
     claim = models.UUIDField(_("claim"), null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     error = models.TextField(_("error"), blank=True, default="")
+
+    objects = LeaseQuerySet["ExtractionBatch"].as_manager()
 
     class Meta:
         verbose_name = _("extraction batch")

@@ -6,6 +6,7 @@ from pgvector.django import HalfVectorField, SparseVectorField
 
 from memories.models.embedding import EmbeddingModel
 from memories.models.entry import Entry
+from memories.models.lease import RetryQuerySet
 from memories.models.scope import Scope
 from memories.models.tenancy import Workspace
 
@@ -67,6 +68,8 @@ class IndexQueueItem(models.Model):
     since = models.DateTimeField(_("since"))
     failures = models.PositiveSmallIntegerField(_("failures"), default=0)
     retry_at = models.DateTimeField(_("next try"), null=True)
+
+    objects = RetryQuerySet["IndexQueueItem"].as_manager()
 
     class Meta:
         verbose_name = _("entry to index")

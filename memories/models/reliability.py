@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import JobState
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
+from memories.models.lease import LeaseQuerySet
 from memories.models.scope import Scope
 from memories.models.tenancy import Bot, BotKey, Workspace
 
@@ -72,6 +73,8 @@ class JobRun(models.Model):
     )
     actor = models.CharField(_("by"), max_length=200, blank=True, default="")
     is_dry = models.BooleanField(_("dry run"), default=False)
+
+    objects = LeaseQuerySet["JobRun"].as_manager()
 
     class Meta:
         verbose_name = _("job run")

@@ -4,10 +4,8 @@ The JobRun row is the claim. A date that was missed is made up for by the newest
 """
 
 import inspect
-import json
 import logging
 import time as clock
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -15,13 +13,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django_q.tasks import async_task
 
 from memories.choices import JobState
 from memories.models import JobRun, Workspace
+from memories.models.lease import LeaseQuerySet
 from memories.tasks import GOES_ON
 from memplatform.jobs.registry import JOBS
 
@@ -31,28 +30,12 @@ ATTEMPTS = 3
 REPORTS_EVERY = 1.0  # second; a job may report more often than anybody reads
 
 
-@dataclass(frozen=True)
-class Claim:
-    """The right to run a job for a workspace and local date, this time."""
+def name_of(run: JobRun) -> str:
+    """The name of a run, as its batches bear it.
 
-    run_id: int
-    job: str
-    workspace_id: int | None  # None: the job is for the whole platform
-    local_date: date
-    attempt: int
-    asked: str = ""
-    is_dry: bool = False
-    so_far: dict[str, int] = field(default_factory=dict)  # what tasks before this one have counted
-
-    @property
-    def run(self) -> str:
-        """The same however often it is tried: what an attempt began, the next one goes on with."""
-        return run_of(self.job, self.workspace_id, self.local_date, self.asked)
-
-
-def run_of(job: str, workspace_id: int | None, local_date: date, asked: str = "") -> str:
-    """The name of a run, as its batches bear it."""
-    return f"{job}:{workspace_id or 'all'}:{asked or local_date}"
+    It stays the same however often the run is tried: what an attempt began, the next one goes on with.
+    """
+    return f"{run.job}:{run.workspace_id or 'all'}:{run.asked or run.local_date}"
 
 
 def nightly() -> dict[str, time]:
@@ -103,45 +86,41 @@ def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
     return [(pk, day) for pk, day in sorted(dates.items()) if (pk, day) not in settled]
 
 
-def claim_next(job: str, *, now: datetime) -> Claim | None:
+def claim_next(job: str, *, now: datetime) -> JobRun | None:
     """The next workspace's run, if one is due that nobody else takes first."""
     give_up(job, now=now)
     for workspace_id, local_date in due(job, now=now):
-        if claimed := _claim(job, workspace_id, local_date, now):
-            return claimed
+        if run := _claim(job, workspace_id, local_date, now):
+            return run
     return None
 
 
-def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> Claim | None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO memories_jobrun AS run (job, workspace_id, local_date, state, attempts, started_at, taken_at,"
-            " counts, error, asked, actor, is_dry)"
-            " VALUES (%(job)s, %(workspace)s, %(date)s, 'running', 1, %(now)s, %(now)s, '{}', '', '', '', false)"
-            " ON CONFLICT (job, workspace_id, local_date, asked) DO UPDATE"
-            " SET attempts = run.attempts + 1, taken_at = excluded.taken_at"
-            " WHERE run.state = 'running' AND run.taken_at < %(stale)s AND run.attempts < %(most)s"
-            " RETURNING id, attempts, counts::text",
-            {
-                "job": job,
-                "workspace": workspace_id,
-                "date": local_date,
-                "now": now,
-                "stale": now - abandoned_after(),
-                "most": ATTEMPTS,
-            },
-        )
-        row = cursor.fetchone()
-    return row and Claim(row[0], job, workspace_id, local_date, row[1], so_far=json.loads(row[2]))
+def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> JobRun | None:
+    """Of many at once the first writes the row; the others wait for it, and find it taken."""
+    key = {"job": job, "workspace_id": workspace_id, "local_date": local_date, "asked": ""}
+    with transaction.atomic():
+        run = JobRun(**key, state=JobState.QUEUED, started_at=now, taken_at=now)
+        JobRun.objects.bulk_create([run], ignore_conflicts=True)
+        runs = JobRun.objects.filter(**key)
+        return begin(runs, now=now) or take_over(runs.filter(_abandoned(now)), now=now)
 
 
-def claim_again(run_id: int, attempt: int, *, now: datetime) -> Claim | None:
-    """The right to go on with a run that was handed over; None when it has ended, or somebody else has taken it."""
-    mine = JobRun.objects.filter(pk=run_id, attempts=attempt, state=JobState.RUNNING)
-    if not mine.update(taken_at=now):
-        return None
-    run = JobRun.objects.get(pk=run_id)
-    return Claim(run.pk, run.job, run.workspace_id, run.local_date, attempt, run.asked, run.is_dry, run.counts)
+def begin(runs: LeaseQuerySet[JobRun], *, now: datetime) -> JobRun | None:
+    """One of these that nobody has begun, now held by this process."""
+    queued = runs.filter(state=JobState.QUEUED)
+    return next(iter(queued.claim(1, state=JobState.RUNNING, started_at=now, taken_at=now)), None)
+
+
+def take_over(runs: LeaseQuerySet[JobRun], *, now: datetime) -> JobRun | None:
+    """One of these that lost its process, unless it was tried too often."""
+    running = runs.filter(state=JobState.RUNNING, attempts__lt=ATTEMPTS)
+    return next(iter(running.claim(1, counting="attempts", taken_at=now)), None)
+
+
+def claim_again(run_id: int, attempt: int, *, now: datetime) -> JobRun | None:
+    """A run that was handed over; None when it has ended, or somebody else has taken it."""
+    handed_over = JobRun.objects.filter(pk=run_id, attempts=attempt, state=JobState.RUNNING)
+    return next(iter(handed_over.claim(1, taken_at=now)), None)
 
 
 def abandoned_after() -> timedelta:
@@ -158,13 +137,21 @@ def give_up(job: str, *, now: datetime) -> None:
     at = nightly().get(job)
     newest = _newest_dates(job, at, now) if at else {}
     for run in JobRun.objects.filter(_abandoned(now), job=job, asked=""):
-        overtaken = run.workspace_id in newest and run.local_date < newest[run.workspace_id]
-        if run.attempts >= ATTEMPTS or overtaken:
-            error = run.error or ("overtaken by a newer date" if overtaken else "its process ended")
-            JobRun.objects.filter(_abandoned(now), pk=run.pk).update(
-                state=JobState.FAILED, finished_at=now, error=error
+        is_overtaken = run.workspace_id in newest and run.local_date < newest[run.workspace_id]
+        if run.attempts >= ATTEMPTS or is_overtaken:
+            fail(
+                JobRun.objects.filter(_abandoned(now), pk=run.pk),
+                "overtaken by a newer date" if is_overtaken else "",
+                now=now,
             )
-            log.error("job.failed", job=job, workspace=run.workspace_id, date=str(run.local_date), error=error)
+
+
+def fail(runs: QuerySet[JobRun], reason: str = "", *, now: datetime) -> None:
+    """Have these failed, with what went wrong last; else for this reason."""
+    for run in runs:
+        error = run.error or reason or "its process ended"
+        if runs.filter(pk=run.pk).update(state=JobState.FAILED, finished_at=now, error=error):
+            log.error("job.failed", job=run.job, workspace=run.workspace_id, date=str(run.local_date), error=error)
 
 
 def _newest_dates(job: str, at: time, now: datetime) -> dict[int, date]:
@@ -172,59 +159,57 @@ def _newest_dates(job: str, at: time, now: datetime) -> dict[int, date]:
     return {pk: newest_due(at, zone, now, weekday) for pk, zone in Workspace.objects.values_list("pk", "time_zone")}
 
 
-def perform(claim: Claim, *, now: datetime) -> None:
-    """Run a job under a claim. What goes wrong is kept on its row, and raised."""
-    work = JOBS[claim.job].work(is_dry=claim.is_dry)
-    with _Running(claim) as running:
-        offered: dict[str, Any] = {"workspace_id": claim.workspace_id, "now": now, "run": claim.run}
-        offered |= {"report": running.report, "so_far": claim.so_far}
-        named = inspect.signature(work).parameters
-        running.counts = work(**{name: value for name, value in offered.items() if name in named})
+def perform(run: JobRun, *, now: datetime) -> None:
+    """Do a run that was claimed. What goes wrong is kept on its row, and raised."""
+    work = JOBS[run.job].work(is_dry=run.is_dry)
+    with _Recorder(run) as recorder:
+        offered: dict[str, Any] = {"workspace_id": run.workspace_id, "now": now, "run": name_of(run)}
+        offered |= {"report": recorder.report, "so_far": run.counts}
+        wanted = inspect.signature(work).parameters
+        recorder.counts = work(**{name: value for name, value in offered.items() if name in wanted})
 
 
-class _Running:
-    """Writes down how a run ends, unless another process has taken it over meanwhile."""
+class _Recorder:
+    """Writes down how a run goes and how it ends, unless another process has taken it over meanwhile."""
 
-    def __init__(self, claim: Claim) -> None:
-        self.claim = claim
+    def __init__(self, run: JobRun) -> None:
+        self.run = run
         self.counts: dict[str, int] = {}
-        self._told_at = clock.monotonic()
+        self._reported_at = clock.monotonic()
 
     def __enter__(self) -> Self:
         return self
 
     def report(self, counts: dict[str, int]) -> None:
         """How far the job is, for whoever looks meanwhile."""
-        if clock.monotonic() - self._told_at >= REPORTS_EVERY:
-            self._told_at = clock.monotonic()
-            self._mine().update(counts=counts)
+        if clock.monotonic() - self._reported_at >= REPORTS_EVERY:
+            self._reported_at = clock.monotonic()
+            self._update(counts=counts)
 
-    def _mine(self) -> QuerySet[JobRun]:
-        return JobRun.objects.filter(pk=self.claim.run_id, attempts=self.claim.attempt, state=JobState.RUNNING)
+    def _update(self, **columns: Any) -> bool:
+        mine = JobRun.objects.filter(pk=self.run.pk, attempts=self.run.attempts, state=JobState.RUNNING)
+        return bool(mine.update(**columns))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _at: TracebackType | None
     ) -> None:
-        mine = self._mine()
-        told: dict[str, Any] = {"job": self.claim.job, "workspace": self.claim.workspace_id}
-        told |= {"date": str(self.claim.local_date), "attempt": self.claim.attempt}
+        run = self.run
+        fields = {"job": run.job, "workspace": run.workspace_id, "date": str(run.local_date), "attempt": run.attempts}
         if self.counts.pop(GOES_ON, 0):
             self._hand_over()
-            log.info("job.goes_on", **told, **self.counts)
-            return
-        if kind is None:
-            mine.update(state=JobState.DONE, finished_at=timezone.now(), counts=self.counts, error="")
-            log.info("job.done", **told, **self.counts)
-            return
-        what = f"{kind.__name__}: {error}"[:2_000]
-        is_last = self.claim.attempt >= ATTEMPTS or self.claim.asked  # nobody brings again what was asked for
-        last = {"state": JobState.FAILED, "finished_at": timezone.now()} if is_last else {}
-        mine.update(error=what, **last)
-        log.log(logging.ERROR if last else logging.WARNING, "job.interrupted", **told, error=kind.__name__)
+            log.info("job.goes_on", **fields, **self.counts)
+        elif kind is None:
+            self._update(state=JobState.DONE, finished_at=timezone.now(), counts=self.counts, error="")
+            log.info("job.done", **fields, **self.counts)
+        else:
+            is_last = run.attempts >= ATTEMPTS or run.asked  # nobody brings again what was asked for
+            last = {"state": JobState.FAILED, "finished_at": timezone.now()} if is_last else {}
+            self._update(error=f"{kind.__name__}: {error}"[:2_000], **last)
+            log.log(logging.ERROR if last else logging.WARNING, "job.interrupted", **fields, error=kind.__name__)
 
     def _hand_over(self) -> None:
         """Have another task go on, under the same row: it stays running until the last of them ends it."""
         with transaction.atomic():
-            if self._mine().update(counts=self.counts, error=""):
-                run = self.claim
-                async_task("memplatform.tasks.go_on", run.run_id, run.attempt, group="mem:nightly", ack_failure=True)
+            if self._update(counts=self.counts, error=""):
+                arguments = self.run.pk, self.run.attempts
+                async_task("memplatform.tasks.go_on", *arguments, group="mem:nightly", ack_failure=True)

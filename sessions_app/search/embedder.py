@@ -1,7 +1,6 @@
 """Messages get their embeddings in the background, while no entry waits for one (C6, A12, A13).
 
-The embedder calls, a batch at a time. A claim is a lease, as with entries: a process killed in between leaves it to run
-out. A message never changes, so nothing can become stale while it is embedded.
+The embedder calls, a batch at a time. A message never changes, so nothing can become stale while it is embedded.
 """
 
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection
 
 from memories import embeddings
 from memories.conf import conf
@@ -17,24 +16,17 @@ from memories.index.contextual import dense_literal
 from memories.index.worker import LEASE, is_wanted, model_of
 from memories.language import text
 from memories.models import EmbeddingModel
-from sessions_app.models import ATTEMPTS
+from sessions_app.models import ATTEMPTS, EventIndex
 from sessions_app.search import rows
 
 log = structlog.get_logger(__name__)
 #: Tokens that are embedded at once, about a tenth of a second's work; then it is seen whether an entry waits.
 AT_ONCE = 64
 #: After a failure of its own a message waits a minute, then twice as long each time.
-RETRY_FIRST = timedelta(minutes=1)
+RETRY_FIRST, RETRY_LONGEST = timedelta(minutes=1), timedelta(hours=1)
 #: An embedder that gives no vector for this gives none at all.
 PROBE = "hello"
 
-_CLAIM = """
-SELECT waiting.event_id, waiting.failures, e.content FROM (
-    SELECT event_id, failures FROM sessions_app_eventindex
-    WHERE model_id IS NULL AND failures < %(attempts)s AND (retry_at IS NULL OR retry_at <= %(now)s)
-    ORDER BY event_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-) waiting JOIN sessions_app_sessionevent e ON e.id = waiting.event_id ORDER BY waiting.event_id
-"""
 _STORE = """
 UPDATE sessions_app_eventindex i
 SET model_id = %s, embedding = new.embedding::halfvec, failures = 0, retry_at = NULL
@@ -113,22 +105,16 @@ class EventEmbedder:
             self._is_doubted = vectors is None
             if claims and is_wanted(now=now):
                 break
-        _give_back(claims)
+        _release(claims)
         return bool(self._is_doubted or claims or not is_all)
 
 
 def _claim(now: datetime, limit: int) -> tuple[Sequence[Claim], bool]:
     """The oldest messages nobody else is at work on, leased to this process, and whether no others wait."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"attempts": ATTEMPTS, "now": now, "limit": limit})
-        claims = [
-            Claim(event, failures, text.smart_truncate(content, conf.SESSION_EVENT_EMBED_CHARS))
-            for event, failures, content in cursor.fetchall()
-        ]
-        cursor.execute(
-            "UPDATE sessions_app_eventindex SET retry_at = %s WHERE event_id = ANY(%s)",
-            [now + LEASE, [claim.event_id for claim in claims]],
-        )
+    waiting = EventIndex.objects.free(now=now).filter(model=None, failures__lt=ATTEMPTS).order_by("event")
+    found = waiting.select_related("event").only("failures", "event__content").claim(limit, retry_at=now + LEASE)
+    chars = conf.SESSION_EVENT_EMBED_CHARS
+    claims = [Claim(row.pk, row.failures, text.smart_truncate(row.event.content, chars)) for row in found]
     return claims, len(claims) < limit
 
 
@@ -153,24 +139,14 @@ def _store(claims: Sequence[Claim], vectors: Sequence[Sequence[float]], model: E
         cursor.execute(_STORE, [model.pk, [claim.event_id for claim in claims], [*map(dense_literal, vectors)]])
 
 
-def _give_back(claims: Sequence[Claim]) -> None:
-    if not claims:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE sessions_app_eventindex SET retry_at = NULL WHERE event_id = ANY(%s) AND model_id IS NULL",
-            [[claim.event_id for claim in claims]],
-        )
+def _release(claims: Sequence[Claim]) -> None:
+    EventIndex.objects.filter(pk__in=[claim.event_id for claim in claims], model=None).update(retry_at=None)
 
 
 def _count_failure(claim: Claim, now: datetime) -> None:
     """After ATTEMPTS it is left alone, until an embedder process begins: it is found by its words."""
     log.info("message_not_embedded", session_event=claim.event_id, failures=claim.failures + 1)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE sessions_app_eventindex SET failures = failures + 1, retry_at = %s WHERE event_id = %s",
-            [now + RETRY_FIRST * 2**claim.failures, claim.event_id],
-        )
+    EventIndex.objects.postpone([claim.event_id], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST)
 
 
 #: Named in MEMORY_EMBEDDER_WORK.

@@ -22,7 +22,7 @@ from memories.models import (
     Workspace,
 )
 from memplatform.jobs.registry import JOBS
-from memplatform.jobs.runs import Claim, perform
+from memplatform.jobs.runs import perform
 from sessions_app.models import SessionEvent
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
 from tests.memories.batches.conftest import planned, step
@@ -71,7 +71,7 @@ def run(job: str, workspace: Workspace, *, is_dry: bool) -> dict[str, int]:
         job=job, workspace=workspace, local_date=LATER.date(), asked=str(is_dry), is_dry=is_dry, started_at=LATER,
         taken_at=LATER,
     )  # fmt: skip
-    perform(Claim(made.pk, job, workspace.pk, LATER.date(), 1, made.asked, is_dry), now=LATER)
+    perform(made, now=LATER)
     made.refresh_from_db()
     counts: dict[str, int] = made.counts
     return counts

@@ -156,7 +156,7 @@ def test_a_run_whose_process_died_is_taken_over_at_most_twice_and_then_failed(
     later = runs.abandoned_after() + timedelta(seconds=1)
     for attempt in (1, 2, 3):
         claim = runs.claim_next("expire", now=NIGHT + (attempt - 1) * later)
-        assert claim and claim.attempt == attempt
+        assert claim and claim.attempts == attempt
         assert runs.claim_next("expire", now=NIGHT + (attempt - 1) * later + timedelta(minutes=5)) is None
     assert runs.claim_next("expire", now=NIGHT + 3 * later) is None
     run = JobRun.objects.get()

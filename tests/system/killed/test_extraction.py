@@ -67,9 +67,8 @@ def test_the_next_one_is_found_by_an_index(workspace: Workspace) -> None:
         hold(scope, "tea", at=NOW + timedelta(minutes=n))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE memories_extractionbatch")
-        values: dict[str, Any] = {"now": NOW + timedelta(days=1), "until": NOW, "claim": uuid4(), "workspace": None}
-        cursor.execute("EXPLAIN " + buffer._TAKE.format(narrowed=""), values)
-        plan = "\n".join(line for (line,) in cursor.fetchall())
+    with transaction.atomic():
+        plan = buffer.due(now=NOW + timedelta(days=1)).select_for_update(skip_locked=True)[:1].explain()
     assert "Index Scan using extraction_by_due" in plan
     assert "Sort" not in plan
 

@@ -86,8 +86,8 @@ def test_one_whose_next_task_was_lost_is_taken_over(
     monkeypatch.setattr("memories.tasks.LONGEST_SECONDS", 300)
     later = NIGHT + runs.abandoned_after() + timedelta(seconds=1)
     second = runs.claim_next("expire", now=later)
-    assert second and (second.attempt, second.so_far) == (2, {"scopes": 0, "entries": 1})
-    assert runs.claim_again(second.run_id, 1, now=later) is None  # the lost task turns up
+    assert second and (second.attempts, second.counts) == (2, {"scopes": 0, "entries": 1})
+    assert runs.claim_again(second.pk, 1, now=later) is None  # the lost task turns up
     runs.perform(second, now=later)
     run = JobRun.objects.get()
     assert (run.state, run.counts, run.started_at) == (JobState.DONE, {"scopes": 1, "entries": 2}, NIGHT)

@@ -1,0 +1,65 @@
+"""Leases: work that stands in rows is held by one process at a time, and goes to another when that one is killed.
+
+Rows are taken in one short transaction, which writes into a column of theirs until when they are not to be taken again;
+the work is done outside any transaction; what came of it is written in another. Nothing has to be put right after a
+kill: the lease runs out.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Self, TypeVar
+
+from django.db import models, transaction
+from django.db.models import DurationField, ExpressionWrapper, F, Q, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Least, Power
+
+M = TypeVar("M", bound=models.Model)
+#: Doublings after which a pause no longer grows: enough for any, and no number overflows.
+_DOUBLINGS = 20
+
+
+def backoff(first: timedelta, failures: Combinable, *, longest: timedelta) -> Least:
+    """The pause after so many earlier failures, as SQL: `first`, then twice as long each time, `longest` at most."""
+    doubled = Value(first) * Power(Value(2.0), Least(failures, Value(_DOUBLINGS)))
+    return Least(ExpressionWrapper(doubled, DurationField()), Value(longest))
+
+
+class LeaseQuerySet(models.QuerySet[M]):
+    """Rows that are claimed, whatever their lease is called."""
+
+    def claim(self, limit: int, *, counting: str = "", **lease: Any) -> list[M]:
+        """Write a lease into the first `limit` rows nobody else is taking right now, and hand them out with it.
+
+        `counting` names the column that counts how often a row was taken.
+        """
+        with transaction.atomic():
+            rows = list(self.select_for_update(skip_locked=True, of=("self",))[:limit])
+            counted = {counting: F(counting) + 1} if counting else {}
+            if rows:
+                self.model._base_manager.filter(pk__in=[row.pk for row in rows]).update(**lease, **counted)
+        for row in rows:
+            for name, value in lease.items():
+                setattr(row, name, value)
+            if counting:
+                setattr(row, counting, getattr(row, counting) + 1)
+        return rows
+
+    def lock(self) -> list[M]:
+        """These rows, locked until the transaction ends: in the order all take them in, so nobody waits in a circle."""
+        return list(self.order_by("pk").select_for_update(of=("self",)))
+
+
+class RetryQuerySet(LeaseQuerySet[M]):
+    """Rows with `retry_at`, the end of the lease and of a pause, and `failures`, which makes the pause longer."""
+
+    def free(self, *, now: datetime) -> Self:
+        """Those that may be taken."""
+        return self.filter(Q(retry_at__isnull=True) | Q(retry_at__lte=now))
+
+    def postpone(self, ids: Iterable[int], *, now: datetime, first: timedelta, longest: timedelta) -> None:
+        """Count a failure, and have these wait: longer after each."""
+        with transaction.atomic():
+            rows = [row.pk for row in self.filter(pk__in=ids).lock()]
+            pause = backoff(first, F("failures"), longest=longest)
+            self.filter(pk__in=rows).update(failures=F("failures") + 1, retry_at=Value(now) + pause)
