@@ -10,8 +10,8 @@ from unfold.decorators import display
 
 from channels_app import platforms
 from channels_app.models import Channel
-from memories.admin.bringing_back import RevertibleHistory
-from memories.admin.wall import EDIT, WalledAdmin
+from memories.admin.access import EDIT, RestrictedAdmin
+from memories.admin.history import RevertibleHistory
 
 _HELP = {
     "label": _("What people call it."),
@@ -40,7 +40,7 @@ class ChannelForm(forms.ModelForm[Channel]):
 
 
 @admin.register(Channel)
-class ChannelAdmin(RevertibleHistory, WalledAdmin):
+class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     """A channel appears by itself when a bot first speaks from it; people set its rules."""
 
     form = ChannelForm

@@ -17,8 +17,14 @@ from django_q.tasks import async_task
 from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
-from memories.admin.wall import LOOK, WalledAdmin
+from memories.admin.access import VIEW, RestrictedAdmin
+from memories.admin.confirmation import (
+    Confirmation,
+    confirmation_form,
+    confirmation_page,
+    is_confirmed,
+    selection_fields,
+)
 from memplatform.jobs import pages
 from memplatform.jobs.registry import JOBS, PREFIX
 
@@ -26,7 +32,7 @@ __all__ = ["pages"]
 
 
 @admin.register(get_user_model())
-class OperatorAdmin(WalledAdmin, UserAdmin):  # type: ignore[misc, type-arg]
+class OperatorAdmin(RestrictedAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     """Who may log in. Nobody is deleted, their name stands in the history; they are made inactive."""
 
     workspace_field = None
@@ -48,11 +54,11 @@ class OperatorAdmin(WalledAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     readonly_fields = ["last_login", "date_joined"]
 
 
-class TaskPage(WalledAdmin):
+class TaskPage(RestrictedAdmin):
     """A finished task, as it was run."""
 
     workspace_field = None
-    superusers_may = LOOK
+    superusers_may = VIEW
     has_history = False
     list_display = ["stopped", "name", "func", "group", "attempt_count", "took"]
     list_display_links = ["stopped", "name"]
@@ -102,27 +108,27 @@ class FailurePage(TaskPage):
     def _dismiss(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
         """Off the list without running them; the log of the worker keeps their errors."""
         back = reverse("admin:django_q_failure_changelist")
-        if is_answer(request):
+        if is_confirmed(request):
             Failure.objects.filter(pk__in=[task.pk for task in tasks]).delete()
             done = ngettext("%(n)d task is dismissed.", "%(n)d tasks are dismissed.", len(tasks))
             messages.success(request, done % {"n": len(tasks)})
             return HttpResponseRedirect(back)
         title = ngettext("Dismiss %(n)d task", "Dismiss %(n)d tasks", len(tasks)) % {"n": len(tasks)}
-        question = Question(
+        question = Confirmation(
             title=title,
             text=gettext("They leave this list and are not run again. The worker's log keeps their errors."),
             button=gettext("Dismiss"),
             back=back,
             rows=tasks,
             count=len(tasks),
-            hidden=chosen(request),
+            hidden=selection_fields(request),
         )
-        return ask(self, request, question, form_of(request, forms.Form))
+        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
 
     def _run_again(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
         """Into the queue and off the list, in one transaction."""
         back = reverse("admin:django_q_failure_changelist")
-        if is_answer(request):
+        if is_confirmed(request):
             with transaction.atomic():
                 for task in tasks:
                     queue_again(task)
@@ -131,16 +137,16 @@ class FailurePage(TaskPage):
             return HttpResponseRedirect(back)
         title = ngettext("Run %(n)d task again", "Run %(n)d tasks again", len(tasks)) % {"n": len(tasks)}
         text = gettext("Tasks are made to be run more than once: what was done already is not done again.")
-        question = Question(
+        question = Confirmation(
             title=title,
             text=text,
             button=gettext("Run again"),
             back=back,
             rows=tasks,
             count=len(tasks),
-            hidden=chosen(request),
+            hidden=selection_fields(request),
         )
-        return ask(self, request, question, form_of(request, forms.Form))
+        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
 
 
 def queue_again(task: Failure) -> None:
@@ -150,11 +156,11 @@ def queue_again(task: Failure) -> None:
 
 
 @admin.register(Schedule)
-class SchedulePage(WalledAdmin):
+class SchedulePage(RestrictedAdmin):
     """What the worker does by itself. The table in the code says what and when; superusers switch it off and on."""
 
     workspace_field = None
-    superusers_may = LOOK
+    superusers_may = VIEW
     list_display = ["name", "purpose", "cron", "next_run", "last_went_well", "is_switched_on"]
     search_fields = ["name", "func"]
     ordering = ["name", "id"]
@@ -193,14 +199,14 @@ class SchedulePage(WalledAdmin):
         schedule = self.reach(request, object_id, "view")
         back = reverse("admin:django_q_schedule_changelist")
         was_on = schedule.repeats != 0
-        if is_answer(request):
+        if is_confirmed(request):
             Schedule.objects.filter(pk=schedule.pk).update(repeats=0 if was_on else -1)
             done = gettext("Switched off.") if was_on else gettext("Switched on.")
             self.log_change(request, schedule, done)
             messages.success(request, done)
             return HttpResponseRedirect(back)
         title = gettext("Switch off %(name)s") if was_on else gettext("Switch on %(name)s")
-        question = Question(
+        question = Confirmation(
             title=title % {"name": schedule.name},
             text=gettext("It does not run any more until somebody switches it on again.")
             if was_on
@@ -210,4 +216,4 @@ class SchedulePage(WalledAdmin):
             rows=[self.purpose(schedule)],
             is_grave=was_on,
         )
-        return ask(self, request, question, form_of(request, forms.Form))
+        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))

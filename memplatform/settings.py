@@ -266,8 +266,8 @@ MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.na
 #: Where recall looks besides the entries (see memories.recall.retrievers).
 RETRIEVERS = ["sessions_app.search.retriever.session_events", "memories.recall.daily_events.daily_events"]
 MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
-#: Who tells of what was found so, on a trace's page (see memories.admin.said).
-TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.said.daily_events"]
+#: Who tells of what was found so, on a trace's page (see memories.admin.recall_traces.events).
+TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.recall_traces.events.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).
 EMBEDDER_WORK = ["sessions_app.search.embedder.embed_events"]

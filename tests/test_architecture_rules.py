@@ -36,7 +36,7 @@ BROKEN: list[tuple[Rule, str, str]] = [
     (broken_layers, "memories.recall", "from memories.api.scopes import scope_for"),
     (broken_layers, "memories.index.search_rows", "from memories.entries import remember"),
     (broken_layers, "memories.newcomer", "x = 1"),
-    (broken_layers, "memories.api.entries", "from memories import newcomer"),
+    (broken_layers, "memories.api.entries.list", "from memories import newcomer"),
     (read_clocks, "memories.consolidation.capture", "from django.utils import timezone\nnow = timezone.now()"),
     (read_clocks, "memories.models.scope", "at = DateTimeField(default=timezone.now)"),
     (read_clocks, "memories.lifecycle.expiry", "import datetime\ndatetime.datetime.now(UTC)"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memories.api import answers
+from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, Outcome
 from memories.entries import TAKEN_OUT
 
@@ -89,10 +89,10 @@ class RecallAnswer(serializers.Serializer[Any]):
     recall_id = serializers.UUIDField(allow_null=True)
     need = NeedAnswer()
     evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
-    memories = answers.RecalledMemory(many=True)
+    memories = RecalledMemory(many=True)
     events = RecalledEvent(many=True, help_text="Of a question about the past: what was said, word for word.")
     context = serializers.CharField()  # type: ignore[assignment]
     tokens = serializers.IntegerField()
     degraded = serializers.ListField(child=serializers.CharField())
     cached = serializers.BooleanField(help_text="Asked a moment ago; nothing has changed since.")
-    left_out = answers.LeftOutMemory(many=True, required=False, help_text="With `explain`.")
+    left_out = LeftOutMemory(many=True, required=False, help_text="With `explain`.")

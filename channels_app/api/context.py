@@ -14,10 +14,10 @@ from channels_app.api.views import event_json, memories_json
 from channels_app.context import Context, context_for
 from channels_app.history import HistoryMessage
 from memories.api import fields
-from memories.api.answers import RecalledMemory
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import now_of
+from memories.api.recall_traces.answers import RecalledMemory
 from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Policy

@@ -9,8 +9,10 @@ from rest_framework.request import Request
 
 from channels_app import addresses, platforms
 from channels_app.api.serializers import AddressField
-from memories.api import answers, entries, fields
+from memories.api import fields
 from memories.api.authentication import caller_of
+from memories.api.entries import answers
+from memories.api.entries import list as listing
 from memories.choices import Permission, ScopeKind
 from memories.consolidation.capture import source_slots
 from memories.exceptions import InvalidAddress
@@ -18,7 +20,7 @@ from memories.models import Scope
 from memories.tenancy.resolver import Resolved
 
 
-class NewEntry(entries.NewEntry):
+class NewEntry(listing.NewEntry):
     """A memory a bot saves on purpose: into a scope, or from where somebody asked for it."""
 
     scope = fields.Text(required=False, max_length=255)
@@ -43,7 +45,7 @@ class NewEntry(entries.NewEntry):
 @extend_schema_view(
     post=extend_schema(operation_id="save_entry", request=NewEntry, responses={201: answers.SavedEntry})
 )
-class EntriesView(entries.EntriesView):
+class EntriesView(listing.EntriesView):
     """Save a memory on purpose; list what is remembered."""
 
     required = {"GET": Permission.READ, "POST": Permission.WRITE}

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from memories.api import fields
-from memories.api.recalls import USED_MAX
+from memories.api.recall_traces.detail import USED_MAX
 from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.recall import Mode

@@ -16,9 +16,9 @@ from channels_app.turns import take_turn
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
-from memories.api.entries import slots_of
+from memories.api.entries.list import slots_of
 from memories.api.idempotency import repeatable
-from memories.api.recalls import trace_for
+from memories.api.recall_traces.detail import trace_for
 from memories.api.scopes import scope_for
 from memories.choices import NeedMode, Permission
 from memories.consolidation.capture import Turn

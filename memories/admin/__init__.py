@@ -1,29 +1,29 @@
-"""The admin of what is remembered; importing it registers its pages."""
+"""The admin of what is remembered: a module or package for each noun; importing it registers their pages."""
 
 from memories.admin import (
     batches,
     bots,
-    days,
+    daily_events,
     entries,
     extraction_batches,
+    job_runs,
     policies,
-    processes,
     recall_traces,
     scopes,
     spend,
-    tenancy,
+    workspaces,
 )
 
 __all__ = [
     "batches",
     "bots",
-    "extraction_batches",
-    "days",
+    "daily_events",
     "entries",
+    "extraction_batches",
+    "job_runs",
     "policies",
-    "processes",
     "recall_traces",
     "scopes",
     "spend",
-    "tenancy",
+    "workspaces",
 ]

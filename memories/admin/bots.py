@@ -23,8 +23,8 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from memories.admin.confirmations import Question, ask, form_of, is_answer
-from memories.admin.wall import EDIT, LOOK, Colors, WalledAdmin, WalledInline, workspaces_of
+from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, RestrictedInline, workspaces_of
+from memories.admin.confirmation import Confirmation, confirmation_form, confirmation_page, is_confirmed
 from memories.choices import Permission
 from memories.models import Bot, BotKey
 
@@ -32,7 +32,7 @@ _COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): 
 _TERMS = [("", _("never")), ("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year"))]
 
 
-def held_by(request: HttpRequest) -> list[Permission]:
+def grantable_permissions(request: HttpRequest) -> list[Permission]:
     """What somebody may hand out to a bot: members read and write, and only superusers administer."""
     return [one for one in Permission if one != Permission.ADMIN or workspaces_of(request) is None]
 
@@ -79,11 +79,11 @@ class KeyForm(forms.Form):
         )
 
 
-class KeyInline(WalledInline):
+class KeyInline(RestrictedInline):
     """The keys of a bot; of the token only its beginning is known."""
 
     model = BotKey
-    members_may = LOOK
+    members_may = VIEW
     fields = ["prefix", "label", "permissions", "scope_patterns", "state", "expires_at", "last_used_at", "revoke"]
     readonly_fields = fields
     ordering = ["-id"]
@@ -112,7 +112,7 @@ def _state(key: BotKey) -> Any:
 
 
 @admin.register(Bot)
-class BotAdmin(WalledAdmin):
+class BotAdmin(RestrictedAdmin):
     """Clients of the API."""
 
     members_may = EDIT | {"add"}
@@ -145,19 +145,19 @@ class BotAdmin(WalledAdmin):
     def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
         bot = self.reach(request, object_id)
-        form = KeyForm(request.POST if is_answer(request) else None, held=held_by(request))
+        form = KeyForm(request.POST if is_confirmed(request) else None, held=grantable_permissions(request))
         back = reverse("admin:memories_bot_change", args=[bot.pk])
-        if is_answer(request) and form.is_valid():
+        if is_confirmed(request) and form.is_valid():
             key, token = form.issue(bot)
             self.log_change(request, bot, gettext("Issued the key %(key)s.") % {"key": key})
             return self._show(request, bot, key, token, back)
-        question = Question(
+        question = Confirmation(
             title=gettext("Issue a key for %(bot)s") % {"bot": bot},
             text=gettext("The key will be shown once, on the next page. Only its hash is kept."),
             button=gettext("Issue the key"),
             back=back,
         )
-        return ask(self, request, question, form)
+        return confirmation_page(self, request, question, form)
 
     def _show(self, request: HttpRequest, bot: Bot, key: BotKey, token: str, back: str) -> HttpResponse:
         context = {
@@ -175,8 +175,8 @@ class BotAdmin(WalledAdmin):
         """A disabled bot's keys are all refused; nothing else of it changes."""
         bot = self.reach(request, object_id)
         back = reverse("admin:memories_bot_change", args=[bot.pk])
-        form = form_of(request, forms.Form)
-        if is_answer(request):
+        form = confirmation_form(request, forms.Form)
+        if is_confirmed(request):
             bot.disabled_at = None if bot.disabled_at else timezone.now()
             bot.save(update_fields=["disabled_at"])
             done = gettext("Disabled.") if bot.disabled_at else gettext("Enabled.")
@@ -184,7 +184,7 @@ class BotAdmin(WalledAdmin):
             messages.success(request, done)
             return HttpResponseRedirect(back)
         is_on = bot.disabled_at is None
-        question = Question(
+        question = Confirmation(
             title=gettext("Disable %(bot)s") % {"bot": bot} if is_on else gettext("Enable %(bot)s") % {"bot": bot},
             text=gettext("From now on every key of this bot is refused. What it remembered stays.")
             if is_on
@@ -193,14 +193,14 @@ class BotAdmin(WalledAdmin):
             back=back,
             is_grave=is_on,
         )
-        return ask(self, request, question, form)
+        return confirmation_page(self, request, question, form)
 
 
 @admin.register(BotKey)
-class BotKeyAdmin(WalledAdmin):
+class BotKeyAdmin(RestrictedAdmin):
     """All keys of a workspace, for finding those that are old or unused."""
 
-    members_may = LOOK
+    members_may = VIEW
     list_display = ["prefix", "label", "bot", "workspace", "permissions", "state", "last_used_at", "expires_at"]
     list_select_related = ["bot", "workspace"]
     search_fields = ["prefix", "label", "bot__name"]
@@ -222,18 +222,18 @@ class BotKeyAdmin(WalledAdmin):
         """For good: a revoked key is never accepted again."""
         key = self.reach(request, object_id, "view")
         back = reverse("admin:memories_bot_change", args=[key.bot_id])
-        if is_answer(request):
+        if is_confirmed(request):
             BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
             done = gettext("The key %(key)s is revoked.") % {"key": key}
             self.log_change(request, key, done)
             self.log_change(request, key.bot, done)  # where its issuing stands, too
             messages.success(request, done)
             return HttpResponseRedirect(back)
-        question = Question(
+        question = Confirmation(
             title=gettext("Revoke %(key)s") % {"key": key},
             text=gettext("Calls with this key are refused from now on. A revoked key cannot be brought back."),
             button=gettext("Revoke the key"),
             back=back,
             is_grave=True,
         )
-        return ask(self, request, question, form_of(request, forms.Form))
+        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))

@@ -18,9 +18,15 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from memories.admin.confirmations import Question, ask, chosen, form_of, is_answer
+from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline
+from memories.admin.confirmation import (
+    Confirmation,
+    confirmation_form,
+    confirmation_page,
+    is_confirmed,
+    selection_fields,
+)
 from memories.admin.filters import DaysFilter
-from memories.admin.wall import LOOK, Colors, WalledAdmin, WalledInline
 from memories.choices import BufferState
 from memories.consolidation import buffer
 from memories.models import BufferedTurn, ExtractionBatch
@@ -47,11 +53,11 @@ _GONE = _("The processes that worked on it ended without a word. Look at the log
 _OTHER = _("Something nobody foresaw went wrong. Look at the log, then try again.")
 
 
-class TurnInline(WalledInline):
+class TurnInline(RestrictedInline):
     """What was said, in full, a page at a time."""
 
     model = BufferedTurn
-    members_may = LOOK
+    members_may = VIEW
     fields = ["said_at", "said", "user_scope", "chat_scope", "tokens"]
     readonly_fields = fields
     ordering = ["said_at", "id"]
@@ -72,10 +78,10 @@ def _role(role: str) -> str:
 
 
 @admin.register(ExtractionBatch)
-class ExtractionBatchAdmin(WalledAdmin):
+class ExtractionBatchAdmin(RestrictedAdmin):
     """Nothing is edited here: turns are extracted, tried again, or taken out unextracted."""
 
-    members_may = LOOK
+    members_may = VIEW
     has_history = False
     inlines = [TurnInline]
     list_display = ["last_at", "whose", "workspace", "colored_state", "turn_count", "tokens", "waits", "why"]
@@ -201,13 +207,13 @@ class ExtractionBatchAdmin(WalledAdmin):
         *,
         grave: bool = False,
     ) -> HttpResponse:
-        if is_answer(request):
+        if is_confirmed(request):
             done = act(batches)
             said = ngettext("%(n)d extraction batch: done.", "%(n)d extraction batches: done.", done)
             messages.success(request, said % {"n": done})
             return HttpResponseRedirect(reverse(_LIST))
         rows = list(batches)
-        question = Question(
+        question = Confirmation(
             title=title,
             text=text,
             button=button,
@@ -215,9 +221,9 @@ class ExtractionBatchAdmin(WalledAdmin):
             rows=[_told(row) for row in rows],
             count=len(rows),
             is_grave=grave,
-            hidden=chosen(request),
+            hidden=selection_fields(request),
         )
-        return ask(self, request, question, form_of(request, forms.Form))
+        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
 
 
 def _told(batch: ExtractionBatch) -> str:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RangeDateFilter, TextFilter
 from unfold.utils import parse_date_str
 
-from memories.admin.expired import last_night
+from memories.admin.batches.restore import expired_last_night
 from memories.choices import Due
 from memories.lifecycle import expiry
 from memories.models import Policy
@@ -46,7 +46,7 @@ class DueFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         now, asked = timezone.now(), str(self.value())
         if asked == self.LAST_NIGHT:
-            return queryset.filter(pk__in=expiry.expired_by(last_night(request, now)).values("pk"))
+            return queryset.filter(pk__in=expiry.expired_by(expired_last_night(request, now)).values("pk"))
         return queryset.filter(expiry.due(asked, now, Policy.objects.over)) if asked in Due.values else queryset
 
 

@@ -16,9 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
-from memories.admin.bringing_back import RevertibleHistory
-from memories.admin.row_history import life_of_removed, told_page
-from memories.admin.wall import MANAGE, WalledAdmin, workspaces_of
+from memories.admin.access import MANAGE, RestrictedAdmin, workspaces_of
+from memories.admin.history import RevertibleHistory, history_page, removed_row_history
 from memories.choices import EntryType, Operation, PolicyKind, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
@@ -32,7 +31,7 @@ _WEIGHT_CHOICES = [("", "—"), *((name.lower(), name.lower()) for name in WEIGH
 
 
 @dataclass(frozen=True)
-class Row:
+class EffectivePolicy:
     """One number that holds in a workspace, and where it comes from."""
 
     subject: str
@@ -43,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovedPolicy:
     """A policy that holds no more, and where its history is read."""
 
     subject: str
@@ -77,7 +76,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
         """A shorter life ends memories at once: it is saved only when whoever sets it has seen how many."""
         about = {name: data.get(name) or getattr(self.instance, name) for name in ("entry_type", "scope_kind")}
         workspace = data.get("workspace") or self.instance.workspace
-        warning = what_ends(workspace.pk, **about, days=data.get("value"))
+        warning = expiry_warning(workspace.pk, **about, days=data.get("value"))
         if warning and not data.get("agreed"):
             self.fields["agreed"].widget = UnfoldBooleanSwitchWidget()
             self.add_error("agreed", warning)
@@ -88,7 +87,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
                 self.add_error(name, _("This kind of policy needs it."))
 
 
-def what_ends(workspace: int, *, entry_type: str, scope_kind: str, days: float | None, is_set: bool = True) -> str:
+def expiry_warning(workspace: int, *, entry_type: str, scope_kind: str, days: float | None, is_set: bool = True) -> str:
     """The warning that a time to live would take memories out of recall at once, with their number; else nothing."""
     after = Policy.objects.of(workspace).with_ttl(entry_type, scope_kind, days, is_set=is_set)
     ended, recalled = expiry.count_newly_over(workspace, after, now=timezone.now())
@@ -101,7 +100,7 @@ def what_ends(workspace: int, *, entry_type: str, scope_kind: str, days: float |
 
 
 @admin.register(Policy)
-class PolicyAdmin(RevertibleHistory, WalledAdmin):
+class PolicyAdmin(RevertibleHistory, RestrictedAdmin):
     """Everything that holds, the defaults included; removing a row brings its default back, and history keeps it."""
 
     members_may = MANAGE
@@ -128,14 +127,16 @@ class PolicyAdmin(RevertibleHistory, WalledAdmin):
     def consequence(self, row: Any, values: dict[str, Any]) -> str:
         if row.kind != PolicyKind.TTL or "value" not in values:
             return ""
-        return what_ends(row.workspace_id, entry_type=row.entry_type, scope_kind=row.scope_kind, days=values["value"])
+        return expiry_warning(
+            row.workspace_id, entry_type=row.entry_type, scope_kind=row.scope_kind, days=values["value"]
+        )
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """The page that asks says what the default would end."""
         policy = self.get_object(request, object_id)
         if request.method == "GET" and policy and policy.kind == PolicyKind.TTL:
             about = {"entry_type": policy.entry_type, "scope_kind": policy.scope_kind}
-            if warning := what_ends(policy.workspace_id, **about, days=None, is_set=False):
+            if warning := expiry_warning(policy.workspace_id, **about, days=None, is_set=False):
                 messages.warning(request, warning)
         answer: HttpResponse = super().delete_view(request, object_id, extra_context)
         return answer
@@ -154,7 +155,7 @@ class PolicyAdmin(RevertibleHistory, WalledAdmin):
         mine = self._workspaces(request)
         asked = request.GET.get("of", "")
         chosen = next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
-        holds = list(what_holds(chosen)) if chosen else []
+        holds = list(effective_policies(chosen)) if chosen else []
         lookups = request.GET.copy()
         lookups.pop("of", None)  # ours, not a lookup of the list
         request.GET = lookups  # type: ignore[assignment]
@@ -162,7 +163,7 @@ class PolicyAdmin(RevertibleHistory, WalledAdmin):
             "workspaces": mine,
             "chosen": chosen,
             "holds": holds,
-            "removed": removed(request),
+            "removed": removed_policies(request),
             **(extra_context or {}),
         }
         answer: HttpResponse = super().changelist_view(request, more)
@@ -173,20 +174,20 @@ class PolicyAdmin(RevertibleHistory, WalledAdmin):
         removal = next((one for one in removals(request) if str(one.row_id) == object_id), None)
         if removal is None:
             return super().history_view(request, object_id, extra_context)
-        told, back = life_of_removed(Policy, removal), reverse("admin:memories_policy_changelist")
-        return told_page(self, request, policy_of(removal), told, back)
+        told, back = removed_row_history(Policy, removal), reverse("admin:memories_policy_changelist")
+        return history_page(self, request, policy_of(removal), told, back)
 
     @display(description=_("policy"))
     def subject(self, policy: Policy) -> str:
-        return subject_of(policy.kind, policy.entry_type, policy.scope_kind, policy.name)
+        return policy_subject(policy.kind, policy.entry_type, policy.scope_kind, policy.name)
 
     @display(description=_("value"))
     def said_value(self, policy: Policy) -> str:
-        return say(policy.kind, policy.value)
+        return policy_value(policy.kind, policy.value)
 
     @display(description=_("default"))
     def said_default(self, policy: Policy) -> str:
-        return say(policy.kind, default_of(policy.kind, policy.entry_type, policy.scope_kind, policy.name))
+        return policy_value(policy.kind, default_of(policy.kind, policy.entry_type, policy.scope_kind, policy.name))
 
 
 def removals(request: HttpRequest) -> QuerySet[Change]:
@@ -202,15 +203,15 @@ def policy_of(removal: Change) -> Policy:
     return Policy(**{name: value for name, value in removal.old.items() if name in columns})
 
 
-def removed(request: HttpRequest) -> list[Removed]:
+def removed_policies(request: HttpRequest) -> list[RemovedPolicy]:
     """The policies that were removed last."""
     found = []
     for removal in removals(request)[:REMOVED_SHOWN]:
         was = policy_of(removal)
         found.append(
-            Removed(
-                subject=subject_of(was.kind, was.entry_type, was.scope_kind, was.name),
-                value=say(was.kind, was.value),
+            RemovedPolicy(
+                subject=policy_subject(was.kind, was.entry_type, was.scope_kind, was.name),
+                value=policy_value(was.kind, was.value),
                 actor=removal.actor,
                 at=removal.at,
                 address=reverse("admin:memories_policy_history", args=[removal.row_id]),
@@ -219,7 +220,7 @@ def removed(request: HttpRequest) -> list[Removed]:
     return found
 
 
-def subject_of(kind: str, entry_type: str, scope_kind: str, name: str) -> str:
+def policy_subject(kind: str, entry_type: str, scope_kind: str, name: str) -> str:
     about = name or f"{dict(EntryType.choices)[entry_type]} · {ScopeKind(scope_kind).label}"
     return f"{PolicyKind(kind).label}: {about}"
 
@@ -234,13 +235,13 @@ def default_of(kind: str, entry_type: str, scope_kind: str, name: str) -> float 
     return ttl.days if ttl else None
 
 
-def say(kind: str, value: float | None) -> str:
+def policy_value(kind: str, value: float | None) -> str:
     if value is None:
         return gettext("never ends") if kind == PolicyKind.TTL else gettext("no limit")
     return gettext("%(days)g days") % {"days": value} if kind == PolicyKind.TTL else f"{value:g}"
 
 
-def what_holds(workspace: Workspace) -> Iterator[Row]:
+def effective_policies(workspace: Workspace) -> Iterator[EffectivePolicy]:
     """Every number a workspace could set, with what holds now."""
     rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row for row in workspace.policies.all()}
     holds = Policies(list(rows.values()))
@@ -256,7 +257,9 @@ def what_holds(workspace: Workspace) -> Iterator[Row]:
         yield _row(workspace, rows, (PolicyKind.WEIGHT, "", "", name.lower()), holds.weight(name))
 
 
-def _row(workspace: Workspace, rows: dict[Any, Policy], key: tuple[str, str, str, str], value: float | None) -> Row:
+def _row(
+    workspace: Workspace, rows: dict[Any, Policy], key: tuple[str, str, str, str], value: float | None
+) -> EffectivePolicy:
     policy = rows.get(key)
     if policy:
         address = reverse("admin:memories_policy_change", args=[policy.pk])
@@ -264,4 +267,10 @@ def _row(workspace: Workspace, rows: dict[Any, Policy], key: tuple[str, str, str
         names = ("kind", "entry_type", "scope_kind", "name")
         asked = "&".join(f"{name}={part}" for name, part in zip(names, key, strict=True) if part)
         address = f"{reverse('admin:memories_policy_add')}?workspace={workspace.pk}&{asked}"
-    return Row(subject_of(*key), say(key[0], value), say(key[0], default_of(*key)), policy is not None, address)
+    return EffectivePolicy(
+        policy_subject(*key),
+        policy_value(key[0], value),
+        policy_value(key[0], default_of(*key)),
+        policy is not None,
+        address,
+    )

@@ -12,13 +12,13 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
 from unfold.decorators import display
 
-from memories.admin.wall import EDIT, Colors, WalledAdmin
+from memories.admin.access import EDIT, Colors, RestrictedAdmin
 from memories.choices import ScopeKind
 from memories.models import Scope
 
 
 @admin.register(Scope)
-class ScopeAdmin(WalledAdmin):
+class ScopeAdmin(RestrictedAdmin):
     """Scopes come into being when a bot first writes to them; people name and freeze them."""
 
     members_may = EDIT

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories import llm
-from memories.admin.wall import LOOK, WalledAdmin, workspaces_of
+from memories.admin.access import VIEW, RestrictedAdmin, workspaces_of
 from memories.conf import conf
 from memories.llm import budget
 from memories.models import Spend, Workspace
@@ -34,7 +34,7 @@ PURPOSES = {
 
 
 @dataclass(frozen=True)
-class Day:
+class DailySpend:
     """How a workspace stands with its budget on the day it is there."""
 
     workspace: str
@@ -53,10 +53,10 @@ class Day:
 
 
 @admin.register(Spend)
-class SpendAdmin(WalledAdmin):
+class SpendAdmin(RestrictedAdmin):
     """Read only: what was spent is spent."""
 
-    members_may = LOOK
+    members_may = VIEW
     has_history = False
     list_display = [
         "local_date", "said_purpose", "model", "workspace", "calls", "failures", "total", "reserved_tokens",
@@ -75,7 +75,7 @@ class SpendAdmin(WalledAdmin):
 
     @display(description=_("purpose"), ordering="purpose")
     def said_purpose(self, spend: Spend) -> str:
-        return named(spend.purpose)
+        return purpose_label(spend.purpose)
 
     @display(description=_("tokens"))
     def total(self, spend: Spend) -> str:
@@ -88,12 +88,17 @@ class SpendAdmin(WalledAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """With the present day of each workspace and the sums of a month above the list."""
         now, seen = timezone.now(), workspaces_of(request)
-        more = {"days": today(seen, now), "sums": month(seen, now), "is_on": llm.is_on(), **(extra_context or {})}
+        more = {
+            "days": spent_today(seen, now),
+            "sums": spent_in_month(seen, now),
+            "is_on": llm.is_on(),
+            **(extra_context or {}),
+        }
         answer: HttpResponse = super().changelist_view(request, more)
         return answer
 
 
-def named(purpose: str) -> str:
+def purpose_label(purpose: str) -> str:
     """In the reader's language; as it is stored where it is of another version."""
     return str(PURPOSES.get(purpose, purpose))
 
@@ -103,7 +108,7 @@ def _of(seen: frozenset[int] | None) -> QuerySet[Spend]:
     return rows if seen is None else rows.filter(workspace_id__in=seen)
 
 
-def today(seen: frozenset[int] | None, now: datetime) -> list[Day]:
+def spent_today(seen: frozenset[int] | None, now: datetime) -> list[DailySpend]:
     """The workspaces of these that spent or were refused something on the day it is there, the dearest first."""
     near = (now.date() - timedelta(days=1), now.date() + timedelta(days=1))
     rows = (
@@ -114,20 +119,20 @@ def today(seen: frozenset[int] | None, now: datetime) -> list[Day]:
         .order_by("-tokens")
     )
     days = [
-        Day(name, tokens, conf.LLM_DAILY_TOKENS, refusals)
+        DailySpend(name, tokens, conf.LLM_DAILY_TOKENS, refusals)
         for name, zone, day, tokens, refusals in rows
         if day == budget.local_date(Workspace(time_zone=zone), now)
     ]
     return days[:_MOST_SHOWN]
 
 
-def month(seen: frozenset[int] | None, now: datetime) -> list[dict[str, Any]]:
+def spent_in_month(seen: frozenset[int] | None, now: datetime) -> list[dict[str, Any]]:
     """Sums of the last thirty days by purpose, the dearest first."""
     rows = _of(seen).filter(local_date__gt=now.date() - _MONTH).values("purpose")
     sums = rows.annotate(
         tokens=Sum(_TOKENS), all_calls=Sum("calls"), all_failures=Sum("failures"), all_refused=Sum("refused")
     )
     return [
-        {**row, "said": named(row["purpose"]), "tokens": f"{row['tokens']:,}"}
+        {**row, "said": purpose_label(row["purpose"]), "tokens": f"{row['tokens']:,}"}
         for row in sums.order_by("-tokens")[:_MOST_SHOWN]
     ]

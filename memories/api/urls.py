@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from memories.api.batch_decisions import ApproveView, RefuseView, RowView, UndoView
-from memories.api.batches import BatchesView, BatchView
-from memories.api.entry import EntryView, RestoreView, RevertView
-from memories.api.events import EventsView
-from memories.api.history import HistoryView
-from memories.api.recalls import FeedbackView, RecallView
+from memories.api.batches.actions import ApproveView, RefuseView, RowView, UndoView
+from memories.api.batches.list import BatchesView, BatchView
+from memories.api.daily_events import EventsView
+from memories.api.entries.detail import EntryView, RestoreView, RevertView
+from memories.api.entries.history import HistoryView
+from memories.api.recall_traces.detail import FeedbackView, RecallView
 
 urlpatterns = [
     path("entries/<uuid:uid>", EntryView.as_view(), name="entry"),

@@ -14,10 +14,10 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django_q.models import Schedule, Task
 
-from memories.admin import counted
-from memories.admin.confirmations import Question, ask, form_of, is_answer
-from memories.admin.processes import JobRunAdmin
-from memories.admin.wall import actor_of, workspaces_of
+from memories.admin import labels
+from memories.admin.access import actor_of, workspaces_of
+from memories.admin.confirmation import Confirmation, confirmation_form, confirmation_page, is_confirmed
+from memories.admin.job_runs import JobRunAdmin
 from memories.choices import JobState
 from memories.jobs import Job
 from memories.models import JobRun, Workspace
@@ -45,7 +45,7 @@ class JobRow:
             return
         self.began_at, self.state, self.address = began_at, str(JobState(state).label), address
         self.took = (ended_at - began_at).total_seconds() if ended_at else None
-        self.counts = counted.said(counts if isinstance(counts, dict) else {})
+        self.counts = labels.counts_label(counts if isinstance(counts, dict) else {})
 
     def add_run(self, run: JobRun | None) -> None:
         if run:
@@ -92,12 +92,14 @@ class JobRunPage(JobRunAdmin):
         """Asks, and queues a run on a confirmed answer. Somebody else's workspace does not exist."""
         workspace, is_dry = self._workspace(request, job), "dry" in request.GET
         back = reverse(LIST) + (f"?of={workspace.pk}" if workspace else "")
-        if is_answer(request):
+        if is_confirmed(request):
             run = on_demand.enqueue(job, workspace, actor=actor_of(request), now=timezone.now(), is_dry=is_dry)
             address = reverse("admin:memories_jobrun_change", args=[run.pk])
             messages.success(request, gettext("It is queued. This page tells how far it is; load it again to see."))
             return HttpResponseRedirect(address)
-        return ask(self, request, self._question(job, workspace, is_dry, back), form_of(request, forms.Form))
+        return confirmation_page(
+            self, request, self._question(job, workspace, is_dry, back), confirmation_form(request, forms.Form)
+        )
 
     def _workspace(self, request: HttpRequest, job: str) -> Workspace | None:
         if job not in JOBS:
@@ -113,7 +115,7 @@ class JobRunPage(JobRunAdmin):
             raise Http404
         return found
 
-    def _question(self, job: str, workspace: Workspace | None, is_dry: bool, back: str) -> Question:
+    def _question(self, job: str, workspace: Workspace | None, is_dry: bool, back: str) -> Confirmation:
         where = workspace.name if workspace else gettext("the whole platform")
         title = gettext("Dry run of %(job)s: %(where)s") if is_dry else gettext("Run %(job)s now: %(where)s")
         text = (
@@ -123,7 +125,9 @@ class JobRunPage(JobRunAdmin):
         )
         button = gettext("Dry run") if is_dry else gettext("Run now")
         what = gettext(JOBS[job].label)
-        return Question(title=title % {"job": job, "where": where}, text=text, button=button, back=back, rows=[what])
+        return Confirmation(
+            title=title % {"job": job, "where": where}, text=text, button=button, back=back, rows=[what]
+        )
 
 
 def nightly(workspace: Workspace, now: datetime) -> Iterator[JobRow]:

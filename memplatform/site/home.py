@@ -21,9 +21,9 @@ from django_q.models import Failure
 from channels_app.models import Channel
 from memories import embeddings
 from memories.admin import spend
-from memories.admin.batch_names import name_of
-from memories.admin.batches import EMPTY
-from memories.admin.wall import workspaces_of
+from memories.admin.access import workspaces_of
+from memories.admin.batches.list import EMPTY
+from memories.admin.labels import batch_name
 from memories.choices import BatchState, BufferState, DmScope, Held, JobState, Verdict
 from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun
 from memories.tenancy.resolver import LOCAL_PLATFORMS
@@ -66,7 +66,7 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
     return {
         "items": sorted(items, key=lambda item: not item.is_grave),
         "figures": list(figures.figures(seen, asked, now)),
-        "batches": [(batch, name_of(batch)) for batch in latest.order_by("-created_at", "-id")[:LATEST]],
+        "batches": [(batch, batch_name(batch)) for batch in latest.order_by("-created_at", "-id")[:LATEST]],
         "unanswered": figures.questions(asked, Verdict.NONE, LATEST),
         "doubtful": figures.questions(asked, Verdict.WEAK, LATEST),
     }
@@ -154,7 +154,7 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
         address = reverse("admin:memories_entry_changelist") + "?due=review"
         yield Item(text % {"n": due}, _("Their date of review has come; they stay in use."), address)
-    if spent := [day for day in spend.today(seen, now) if day.refused]:
+    if spent := [day for day in spend.spent_today(seen, now) if day.refused]:
         text = ngettext(
             "The model's budget of today is spent in %(n)d workspace",
             "The model's budget of today is spent in %(n)d workspaces",

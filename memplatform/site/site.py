@@ -61,10 +61,10 @@ class Site(UnfoldAdminSite):
 
     def register(self, model_or_iterable: Any, admin_class: type[ModelAdmin] | None = None, **options: Any) -> None:  # type: ignore[type-arg]
         """Refuses whatever would show rows without asking whose they are."""
-        if getattr(admin_class, "is_walled", False):
+        if getattr(admin_class, "is_restricted", False):
             super().register(model_or_iterable, admin_class, **options)
         elif admin_class is None or not admin_class.__module__.startswith(_REPLACED):
-            raise ImproperlyConfigured(f"{admin_class} does not stand behind the wall (memories.admin.wall).")
+            raise ImproperlyConfigured(f"{admin_class} does not stand behind the wall (memories.admin.access).")
 
     def get_urls(self) -> list[URLPattern]:
         """Without «view on site»: nothing has a page elsewhere, and it would tell which ids exist."""

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from memories.admin.confirmations import Question, ask, form_of, is_answer
-from memories.admin.wall import actor_of
+from memories.admin.access import actor_of
+from memories.admin.confirmation import Confirmation, confirmation_form, confirmation_page, is_confirmed
 from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app.compaction import flush as flushing
@@ -83,7 +83,7 @@ class SessionActions:
     ) -> HttpResponse:
         session = self.reach(request, object_id, "view")
         back = reverse("admin:sessions_app_session_change", args=[session.pk])
-        if is_answer(request):
+        if is_confirmed(request):
             try:
                 with acting(actor_of(request)):
                     said = act(session)
@@ -92,8 +92,10 @@ class SessionActions:
             else:
                 messages.success(request, said)
             return HttpResponseRedirect(back)
-        question = Question(title=title, text=text, button=button, back=back, rows=[_named(session)], is_grave=is_grave)
-        return ask(self, request, question, form_of(request, forms.Form))
+        question = Confirmation(
+            title=title, text=text, button=button, back=back, rows=[_named(session)], is_grave=is_grave
+        )
+        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
 
 
 def _named(session: Session) -> str:

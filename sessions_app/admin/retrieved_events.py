@@ -6,21 +6,21 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from memories.admin.said import Told
+from memories.admin.recall_traces.events import FoundEvent
 from sessions_app.admin.conversation import PAGE
 from sessions_app.models import SessionEvent
 
 _PATH = re.compile(r"session_events/[0-9a-f-]+/\d+/event-(\d{1,18})")
 
 
-def session_events(workspace_id: int, paths: Sequence[str]) -> dict[str, Told]:
+def session_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
     """Messages that are still kept, each with its place in its conversation."""
     named = [int(match[1]) for path in paths if (match := _PATH.fullmatch(path))]
     if not named:
         return {}
     events = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=named).select_related("session")
     return {
-        event.session.origin_of(event): Told(
+        event.session.origin_of(event): FoundEvent(
             who=event.sender_id or event.get_kind_display(), words=event.content, url=_place(event), at=event.at
         )
         for event in events

@@ -9,19 +9,19 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.decorators import display
 
+from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.filters import DaysFilter
-from memories.admin.row_history import RecordedHistory
-from memories.admin.wall import LOOK, WalledAdmin
+from memories.admin.history import RecordedHistory
 from sessions_app.admin.actions import SessionActions
 from sessions_app.admin.conversation import conversation_of
 from sessions_app.models import Session
 
 
 @admin.register(Session)
-class SessionAdmin(SessionActions, RecordedHistory, WalledAdmin):
+class SessionAdmin(SessionActions, RecordedHistory, RestrictedAdmin):
     """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
 
-    members_may = LOOK
+    members_may = VIEW
     list_display = ["who", "platform", "account", "conversation", "budget", "last_at", "workspace"]
     list_display_links = ["who"]
     list_filter = [("is_group", BooleanRadioFilter), ("last_at", DaysFilter)]

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from memories.api import fields
-from memories.api.pages import PAGE, PAGE_MAX, Paged
+from memories.api.pagination import PAGE_SIZE, PAGE_SIZE_MAX, PageQuery
 from memories.choices import Category, EntryType
 from memories.conf import conf
 from sessions_app.choices import REPORTED, SPOKEN, EventKind
@@ -26,7 +26,7 @@ class Place(fields.StrictSerializer):
     account = serializers.CharField(required=False, allow_blank=True, max_length=200)
 
 
-class SessionQuery(Paged, Place):
+class SessionQuery(PageQuery, Place):
     """What a list of sessions may be narrowed by."""
 
     scope = serializers.CharField(required=False, max_length=255)
@@ -38,7 +38,7 @@ class EventQuery(Place):
 
     conversation = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     cursor = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1, help_text="A position.")
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_MAX, default=PAGE)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_SIZE_MAX, default=PAGE_SIZE)
 
 
 class HistoryQuery(Place):

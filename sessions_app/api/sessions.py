@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api import pages
+from memories.api import pagination
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
@@ -40,7 +40,7 @@ class SessionsView(Call):
         if "open" in asked:
             sessions = sessions.filter(next_position__gt=1) if asked["open"] else sessions.filter(next_position=1)
         place = {name: asked[name] for name in ("platform", "account") if name in asked}
-        return pages.page_of(sessions.filter(**place), request, asked, session_json, by="last_at")
+        return pagination.paginated(sessions.filter(**place), request, asked, session_json, by="last_at")
 
 
 class OneSession(Call):
@@ -79,7 +79,7 @@ class EventsView(OneSession):
         found = list(later[: self.asked["limit"] + 1])
         page = found[: self.asked["limit"]]
         following = str(page[-1].position) if len(found) > len(page) else None
-        return pages.answer(request, [event_json(event) for event in page], following)
+        return pagination.page_answer(request, [event_json(event) for event in page], following)
 
     @extend_schema(
         operation_id="append_session_events",

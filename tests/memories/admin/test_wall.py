@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from memories.admin.wall import Wall, WalledAdmin
+from memories.admin.access import RestrictedAdmin, WorkspaceRestriction
 from memories.models import Entry, Scope, Workspace
 from tests.memories.admin.conftest import SECRET, House, enter, make_user
 
@@ -160,7 +160,11 @@ def test_counts_on_the_home_page_are_of_ones_own(alice: Client, mine: House, the
 
 def test_the_database_hides_it_too(alice: Client, mine: House, theirs: House, monkeypatch: Any) -> None:
     """The admin's own wall taken away, row-level security still shows nothing of others."""
-    monkeypatch.setattr(Wall, "get_queryset", lambda self, request: super(Wall, self).get_queryset(request))
+    monkeypatch.setattr(
+        WorkspaceRestriction,
+        "get_queryset",
+        lambda self, request: super(WorkspaceRestriction, self).get_queryset(request),
+    )
     address = reverse("admin:memories_entry_changelist")
     assert SECRET not in alice.get(address).content.decode()
     assert Entry.objects.filter(content__contains=SECRET).exists()  # which the owner of the tables sees
@@ -176,8 +180,8 @@ def test_the_site_refuses_a_page_that_asks_nobody_whose_rows_it_shows() -> None:
 
 def test_every_page_and_inline_stands_behind_the_wall() -> None:
     for model_admin in admin.site._registry.values():
-        assert isinstance(model_admin, WalledAdmin)
-        assert all(issubclass(inline, Wall) for inline in model_admin.inlines), model_admin
+        assert isinstance(model_admin, RestrictedAdmin)
+        assert all(issubclass(inline, WorkspaceRestriction) for inline in model_admin.inlines), model_admin
 
 
 def test_every_page_names_the_field_that_holds_its_workspace() -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from memories.admin.way_back import way_back
+from memories.admin.return_link import return_url
 from memories.models import Entry
 from tests.memories.admin.conftest import OPEN, House
 from tests.memories.admin.test_entries import form_of
@@ -51,4 +51,4 @@ def test_a_memory_opened_from_a_trace_leads_back_to_it_when_it_is_saved(alice: C
 )
 def test_nobody_is_led_out_of_the_admin(elsewhere: str) -> None:
     request = RequestFactory().get(f"{LIST}1/change/?_back={elsewhere}")
-    assert way_back(request, LIST) == LIST
+    assert return_url(request, LIST) == LIST

@@ -18,7 +18,8 @@ from hypothesis import given
 from schemathesis.specs.openapi import checks
 
 from memories import entries as store
-from memories.api import answers, entries
+from memories.api.entries.answers import EntryAnswer
+from memories.api.entries.list import entry_json
 from memories.models import Batch, Policy, RecallTrace, Workspace
 from memplatform.wsgi import application
 from sessions_app.models import Session
@@ -161,5 +162,5 @@ def test_the_pages_to_read_it_ask_no_other_host(reader: Client) -> None:
 def test_answers_hold_what_is_described(workspace: Workspace) -> None:
     """So that a field added to an entry is described, and none is described that is not there."""
     entry = store.remember(make_draft(make_scope(workspace), "tea"), now=NOW, actor="test").entry
-    shown = entries.entry_json(entry, Policy.objects.of(workspace.pk), NOW)
-    assert set(shown) == set(answers.EntryAnswer().fields)
+    shown = entry_json(entry, Policy.objects.of(workspace.pk), NOW)
+    assert set(shown) == set(EntryAnswer().fields)

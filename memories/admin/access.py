@@ -1,0 +1,185 @@
+"""The wall between workspaces, as the admin keeps it: staff see the workspaces they belong to, superusers all.
+
+Membership is the permission: whoever is a member of a workspace operates it, and Django's own permission tables are
+not asked. The site takes no ModelAdmin that does not stand behind this wall.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin as django_admin
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.db.models import Field, Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from unfold.admin import ModelAdmin, TabularInline
+
+from memories.admin.pagination import BoundedChangeList, BoundedPaginator
+from memories.admin.return_link import RETURN_PARAMETER, actions_with_return_url, return_url
+from memories.models import Member, Workspace
+from memories.models.change import acting
+
+#: What may be done to a row; «delete» is for settings only, memories are never destroyed from here.
+VIEW = frozenset({"view"})
+EDIT = frozenset({"view", "change"})
+MANAGE = frozenset({"view", "change", "add", "delete"})
+
+
+def workspaces_of(request: HttpRequest) -> frozenset[int] | None:
+    """The workspaces whose rows this request may touch; None: all of them. Asked once a request."""
+    user = request.user
+    if not (user.is_active and user.is_staff):
+        return frozenset()
+    if user.is_superuser:
+        return None
+    known: frozenset[int] | None = request.__dict__.get("_workspaces")
+    if known is None:
+        known = frozenset(Member.objects.filter(user_id=user.pk).values_list("workspace_id", flat=True))
+        request.__dict__["_workspaces"] = known
+    return known
+
+
+def _workspace_id_of(row: Any) -> int:
+    """Of an inline the row is its parent, which may be the workspace itself."""
+    return int(row.pk if isinstance(row, Workspace) else row.workspace_id)
+
+
+def actor_of(request: HttpRequest) -> str:
+    """The operator as history names them."""
+    return f"user:{request.user.get_username()}"
+
+
+class WorkspaceRestriction:
+    """What a ModelAdmin and an inline have in common behind the wall."""
+
+    #: The field of the row that holds its workspace's id; None: only superusers come here.
+    workspace_field: str | None = "workspace_id"
+    #: What members may do, and what superusers may do besides.
+    members_may: frozenset[str] = VIEW
+    superusers_may: frozenset[str] = frozenset()
+    admin_site: Any
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]
+        workspaces = workspaces_of(request)
+        if workspaces is None:
+            return rows
+        if self.workspace_field is None:
+            return rows.none()
+        return rows.filter(**{f"{self.workspace_field}__in": workspaces})
+
+    def formfield_for_foreignkey(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs.setdefault("queryset", self.reachable(db_field, request))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
+
+    def formfield_for_manytomany(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs.setdefault("queryset", self.reachable(db_field, request))
+        return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+
+    def reachable(self, db_field: Field[Any, Any], request: HttpRequest) -> QuerySet[Any]:
+        """What a related field may be set to: the rows its own admin shows, and nothing where it has none."""
+        model = db_field.remote_field.model  # type: ignore[union-attr]
+        if self.admin_site.is_registered(model):
+            rows: QuerySet[Any] = self.admin_site.get_model_admin(model).get_queryset(request)
+            return rows
+        every: QuerySet[Any] = model._default_manager.all()
+        return every if workspaces_of(request) is None else every.none()
+
+    def admits(self, request: HttpRequest, what: str, obj: Any = None) -> bool:
+        """Whether somebody may do this, to this row if one is given."""
+        workspaces = workspaces_of(request)
+        if workspaces is None:
+            return what in self.members_may | self.superusers_may
+        if self.workspace_field is None or what not in self.members_may:
+            return False
+        return _workspace_id_of(obj) in workspaces if isinstance(obj, Model) else bool(workspaces)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.admits(request, "view")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.admits(request, "view", obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.admits(request, "change", obj)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.admits(request, "add", obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.admits(request, "delete", obj)
+
+
+class Colors(dict[Any, str | None]):
+    """The colours of labels by their words, in whichever language these are said."""
+
+    def __contains__(self, said: object) -> bool:
+        return any(str(words) == str(said) for words in self.keys())
+
+    def __getitem__(self, said: Any) -> str | None:
+        return next(color for words, color in self.items() if str(words) == str(said))
+
+
+class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
+    """The base of every ModelAdmin here; the site knows it by `is_restricted`."""
+
+    is_restricted = True
+    #: Whether rows are changed by people, so that there is a history to read.
+    has_history = True
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    show_facets = django_admin.ShowFacets.NEVER  # a count per filter value is a scan of the table
+    list_per_page = 30
+    list_max_show_all = 0
+    list_filter_submit = True
+    warn_unsaved_form = True
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return BoundedChangeList
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        actions = actions_with_return_url(request, context.get("actions_detail") or [])
+        more = {"show_history": self.has_history, "actions_detail": actions}
+        return super().render_change_form(request, context | more, *args, **kwargs)
+
+    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Back to the page that led here, where one did; else to the list as it was."""
+        if RETURN_PARAMETER in request.GET:
+            return HttpResponseRedirect(
+                return_url(request, reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
+            )
+        answer: HttpResponse = super().response_post_save_change(request, obj)
+        return answer
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        with acting(actor_of(request)):
+            super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        with acting(actor_of(request)):
+            super().save_related(request, form, formsets, change)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        with acting(actor_of(request)):
+            super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        with acting(actor_of(request)):
+            super().delete_queryset(request, queryset)
+
+    def reach(self, request: HttpRequest, object_id: str, what: str = "change") -> Any:
+        """The row a page is about, for somebody who may do this to it. Foreign and missing are the same: 404."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None or not self.admits(request, "view", row):
+            raise Http404
+        if not getattr(self, f"has_{what}_permission")(request, row):
+            raise PermissionDenied
+        return row
+
+
+class RestrictedInline(WorkspaceRestriction, TabularInline):
+    """The base of every inline here; it may do what its parent's admin lets it."""
+
+    extra = 0

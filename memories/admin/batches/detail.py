@@ -1,0 +1,207 @@
+"""The page of a batch: what it is, why it waits, what each row does, word by word, and what may be done about it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext, gettext_lazy, pgettext
+
+from memories import batches, entries
+from memories.admin.history import FieldChange, display_value, field_change
+from memories.admin.labels import batch_name
+from memories.batches import Description
+from memories.batches.descriptions import ATTRIBUTES
+from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.entries.history import worded
+from memories.lifecycle import expiry
+from memories.models import Batch, BatchChange, Entry
+from memories.models.state import State
+
+PER_PAGE = 50
+SOURCES_SHOWN = 12
+STATE_COLORS = {
+    BatchState.PROPOSED: "warning",
+    BatchState.APPLYING: "info",
+    BatchState.APPLIED: "success",
+    BatchState.UNDONE: None,
+    BatchState.REFUSED: "danger",
+}
+ROW_STATE_COLORS = {ChangeState.APPLIED: "success", ChangeState.LEFT: "warning"}
+VERB_COLORS = {
+    BatchVerb.CREATE: "success",
+    BatchVerb.TELL: "success",
+    BatchVerb.RESTORE: "success",
+    BatchVerb.EXPIRE: "danger",
+    BatchVerb.ARCHIVE: "danger",
+    BatchVerb.CHANGE: "info",
+}
+
+#: What a batch cost, of what it keeps; how far it has read stays with the job.
+COSTS = {
+    "model": gettext_lazy("model"),
+    "calls": gettext_lazy("calls"),
+    "tokens": gettext_lazy("tokens"),
+    "refused": gettext_lazy("facts of an answer that could not be used"),
+    "judged": gettext_lazy("groups of facts that were compared"),
+}
+
+
+@dataclass(kw_only=True)
+class ChangeRow:
+    """A row of a batch, ready to be shown."""
+
+    told: Description
+    verb: Any
+    verb_color: str | None
+    state: Any
+    state_color: str | None
+    may_reword: bool
+    wording: list[tuple[str, str]] | None
+    lines: list[FieldChange] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        """What it says, where the words stay."""
+        return self.told.before or self.told.after or ""
+
+    @property
+    def sources(self) -> list[Entry]:
+        return self.told.sources[:SOURCES_SHOWN]
+
+    @property
+    def more_sources(self) -> int:
+        return max(len(self.told.sources) - SOURCES_SHOWN, 0)
+
+    @property
+    def new_words(self) -> str:
+        """What a form to reword it begins with."""
+        return self.told.after or self.told.before or ""
+
+
+def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
+    asked = {
+        name: request.GET[name]
+        for name, known in (("verb", BatchVerb.values), ("state", ChangeState.values))
+        if request.GET.get(name) in known
+    }
+    changes = BatchChange.objects.filter(workspace_id=batch.workspace_id, batch=batch)
+    found = Paginator(changes.filter(**asked).order_by("position").select_related("entry", "event"), PER_PAGE)
+    rows = found.get_page(request.GET.get("page"))
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": batch_name(batch),
+        "subtitle": str(batch.scope or ""),
+        "batch": batch,
+        "state": BatchState(batch.state),
+        "state_color": STATE_COLORS[BatchState(batch.state)],
+        "held": held_reasons(batch) if batch.state == BatchState.PROPOSED else [],
+        "was_held": held_reasons(batch) if batch.state != BatchState.PROPOSED else [],
+        "cost": [FieldChange(str(COSTS[name]), "", _cost(batch.cost[name])) for name in COSTS if batch.cost.get(name)],
+        "undone_by": batch.undone_by.order_by("pk"),
+        "row_states": rows_by_state(changes),
+        "verbs": [(verb, BatchVerb(verb).label) for verb in sorted(batch.counts) if verb in BatchVerb.values],
+        "asked": asked,
+        "rows": [_row(batch, told) for told in batches.describe(batch, list(rows.object_list))],
+        "page": rows,
+        "may_decide": batch.state == BatchState.PROPOSED,
+        "may_restore": is_expiry(batch),
+        "may_undo": batch.state == BatchState.APPLIED and batch.scope_id is not None and not is_irreversible(batch),
+    }
+    request.current_app = model_admin.admin_site.name
+    return TemplateResponse(request, "admin/memories/batch.html", context)
+
+
+def _cost(value: Any) -> str:
+    """A number as people read it; of a list how many it names."""
+    number = len(value) if isinstance(value, list | dict) else value
+    return f"{number:,}" if isinstance(number, int) else str(number)
+
+
+def is_expiry(batch: Batch) -> bool:
+    """Whether the job took something out of use with it, which people may bring back with a term."""
+    return expiry.is_of_the_job(batch) and batch.state == BatchState.APPLIED
+
+
+def is_irreversible(batch: Batch) -> bool:
+    """Whether what it removes is gone for good: the one kind of batch without undo."""
+    return BatchVerb.PURGE in batch.counts
+
+
+def held_reasons(batch: Batch) -> list[str]:
+    """Why the safety limit holds it, in plain words."""
+    return batches.approval_reasons(batch)
+
+
+def counts_by_verb(batch: Batch) -> str:
+    """How many rows of each verb."""
+    return " · ".join(f"{BatchVerb(verb).label}: {n:,}" for verb, n in batch.counts.items() if verb in BatchVerb.values)
+
+
+def rows_by_state(changes: Any) -> list[tuple[str, Any, int]]:
+    """How many rows stand where."""
+    counted = dict(changes.order_by().values_list("state").annotate(n=Count("*")))
+    return [(state.value, state.label, counted[state]) for state in ChangeState if state in counted]
+
+
+def batch_url(batch: Batch, what: str = "change") -> str:
+    return reverse(f"admin:memories_batch_{what}", args=[batch.pk])
+
+
+def _row(batch: Batch, told: Description) -> ChangeRow:
+    change = told.change
+    verb, state = BatchVerb(change.verb), ChangeState(change.state)
+    is_open = batch.state == BatchState.PROPOSED and state == ChangeState.PLANNED
+    return ChangeRow(
+        told=told,
+        verb=verb.label,
+        verb_color=VERB_COLORS.get(verb),
+        state=state.label,
+        state_color=ROW_STATE_COLORS.get(state),
+        may_reword=is_open and verb in (BatchVerb.CREATE, BatchVerb.CHANGE),
+        wording=_wording(told),
+        lines=[_line(name, *values) for name, values in told.columns.items()]
+        + [
+            FieldChange(f"{gettext('slot')} {name}", display_value(None, old), display_value(None, new))
+            for name, (old, new) in told.slots.items()
+        ]
+        + _term(told),
+    )
+
+
+def _wording(told: Description) -> list[tuple[str, str]] | None:
+    """How the words change; what is made of others is compared with what these said."""
+    if told.after is None:
+        return None
+    before = told.before if told.before is not None else "\n".join(source.content for source in told.sources)
+    return None if before == told.after else worded(before, told.after)
+
+
+def _line(name: str, before: Any, after: Any) -> FieldChange:
+    if name in ATTRIBUTES:
+        before, after = (entries.read_columns({name: value})[name] for value in (before, after))
+        return field_change(Entry, name, before, after)
+    return FieldChange(str(_MARKS[name]), display_value(None, before), display_value(None, after))
+
+
+_MARKS = {
+    "expired": State.EXPIRED.label,
+    "archived": State.ARCHIVED.label,
+    "suppressed": State.SUPPRESSED.label,
+    "superseded": State.SUPERSEDED.label,
+}
+
+
+def _term(told: Description) -> list[FieldChange]:
+    """Of a restored entry for how long; of one that is put back whether over what others changed."""
+    seconds = told.change.draft.get("term_seconds")
+    if told.change.verb == BatchVerb.RESTORE and seconds is not None:
+        days = gettext("%(days)g days") % {"days": seconds / 86_400}
+        return [FieldChange(gettext("New term"), "—", days)]
+    if told.change.draft.get("force"):
+        return [FieldChange(gettext("Changed since"), "—", pgettext("batch", "taken back too"))]
+    return []

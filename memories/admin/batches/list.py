@@ -1,0 +1,101 @@
+"""Batches: what waits for a decision, what was changed together, by whom and why."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.urls import path
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
+from unfold.decorators import display
+
+from memories.admin.access import VIEW, Colors, RestrictedAdmin
+from memories.admin.batches import detail
+from memories.admin.batches.actions import BatchDecisions
+from memories.admin.batches.restore import ExpiredRestoration
+from memories.admin.filters import DaysFilter
+from memories.admin.labels import batch_name
+from memories.choices import BatchState
+from memories.models import Batch
+
+_COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.items()})
+#: Batches of runs that found nothing to do.
+EMPTY = Q(state=BatchState.APPLIED, counts={})
+#: What may be decided about a batch, each at an address of its own behind the batch's.
+DECISIONS = ("approve", "refuse", "undo", "plan", "restore")
+
+
+class EmptyFilter(DropdownFilter):
+    """Runs that changed nothing are left out, unless they are asked for."""
+
+    title = _("runs that changed nothing")
+    parameter_name = "empty"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("shown", _("Shown, too"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset if self.value() == "shown" else queryset.exclude(EMPTY)
+
+
+@admin.register(Batch)
+class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
+    """A batch is made by what it does; here it is looked at, decided on, and taken back."""
+
+    members_may = VIEW
+    has_history = False
+    list_display = ["created_at", "said_name", "scope", "workspace", "actor", "colored_state", "changes_count", "why"]
+    list_display_links = ["created_at", "said_name"]
+    list_filter = [("state", ChoicesDropdownFilter), EmptyFilter, ("created_at", DaysFilter)]
+    list_select_related = ["scope", "workspace"]
+    list_before_template = "admin/memories/batches_waiting.html"
+    search_fields = ["name", "actor", "run", "reason", "scope__key"]
+    search_help_text = _("Part of a job, a person, a reason or a scope")
+    ordering = ["-created_at", "-id"]
+
+    def get_urls(self) -> list[Any]:
+        pages = [
+            path(
+                f"<path:object_id>/{what}/",
+                self.admin_site.admin_view(getattr(self, what)),
+                name=f"memories_batch_{what}",
+            )
+            for what in DECISIONS
+        ]
+        last_night = self.admin_site.admin_view(self.restore_last_night)
+        first = path("last-night/restore/", last_night, name="memories_batch_last_night")
+        return [first, *pages, *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        waiting = self.get_queryset(request).filter(state=BatchState.PROPOSED).count()
+        answer: HttpResponse = super().changelist_view(request, {"waiting": waiting, **(extra_context or {})})
+        return answer
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        if object_id is None:  # there is no form to add one
+            answer: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
+            return answer
+        batch = self.reach(request, object_id, "view")
+        return detail.page(self, request, batch) if request.method == "GET" else HttpResponseNotAllowed(["GET"])
+
+    @display(description=_("name"))
+    def said_name(self, batch: Batch) -> str:
+        return batch_name(batch)
+
+    @display(description=_("state"), label=_COLORS)
+    def colored_state(self, batch: Batch) -> Any:
+        return BatchState(batch.state).label
+
+    @display(description=_("changes"))
+    def changes_count(self, batch: Batch) -> int:
+        return sum(number for number in batch.counts.values() if isinstance(number, int))
+
+    @display(description=_("reason"))
+    def why(self, batch: Batch) -> str:
+        """Why it waits, or why it was made."""
+        if batch.state == BatchState.PROPOSED and batch.held_because:
+            return " ".join(detail.held_reasons(batch))
+        return batch.reason or "—"

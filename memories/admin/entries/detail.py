@@ -1,0 +1,61 @@
+"""What stands around an entry: entries like it or behind it, and the answers it was served in."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memories import entries
+from memories.choices import LinkKind
+from memories.models import Entry, Link, Policy, RecallTrace
+from memories.models.state import state_of
+
+LINKS_SHOWN = 20
+TRACES_SHOWN = 10
+#: How far back traces are looked through: an entry nobody recalled lately must not cost a scan of them all.
+TRACES_READ = 5_000
+
+#: How the other entry relates to this one: as the link's end, and as its beginning.
+_RELATIONS = {
+    LinkKind.SOURCE_OF: (_("became"), _("rests on")),
+    LinkKind.SUPERSEDES: (_("replaced"), _("replaced by")),
+    LinkKind.ALIKE: (_("resembles"), _("resembles")),
+    LinkKind.MERGED_FROM: (_("merged from"), _("merged into")),
+}
+
+
+def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
+    """For the page of an entry: its state, its relatives and its traces."""
+    policies = Policy.objects.of(entry.workspace_id)
+    return {
+        "entry": entry,
+        "state": state_of(entry, policies.end_of(entry), now),
+        "ends_at": policies.end_of(entry),
+        "access": getattr(entry, "access", None),
+        "contradiction": entries.contradiction_of(entry),
+        "relatives": _relatives(entry),
+        "traces": _traces(entry),
+    }
+
+
+def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
+    """How each relative relates to this entry, and the relative."""
+    links = Link.objects.filter(Q(from_entry=entry) | Q(to_entry=entry), workspace_id=entry.workspace_id)
+    near: list[tuple[Any, Entry]] = []
+    for link in links.select_related("from_entry__scope", "to_entry__scope").order_by("-id")[:LINKS_SHOWN]:
+        is_from = link.from_entry_id == entry.pk
+        near.append(
+            (_RELATIONS[LinkKind(link.kind)][0 if is_from else 1], link.to_entry if is_from else link.from_entry)
+        )
+    if entry.superseded_by:
+        near.append((_("replaced by"), entry.superseded_by))
+    return [(how, other) for how, other in near if other.workspace_id == entry.workspace_id]
+
+
+def _traces(entry: Entry) -> list[RecallTrace]:
+    """The newest answers that served it, among the last TRACES_READ of its workspace."""
+    recent = RecallTrace.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
+    newest = recent.values_list("pk", "served")[:TRACES_READ]
+    served_in = [pk for pk, served in newest.iterator(chunk_size=1_000) if entry.pk in served][:TRACES_SHOWN]
+    return list(recent.filter(pk__in=served_in).only("message", "created_at", "session_key"))

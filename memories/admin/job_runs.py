@@ -1,0 +1,108 @@
+"""Who is alive, and what the nightly jobs did."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import display
+
+from memories import batches as batch
+from memories.admin import labels
+from memories.admin.access import VIEW, Colors, RestrictedAdmin
+from memories.choices import BatchState, JobState
+from memories.models import Batch, Heartbeat, JobRun
+
+SHOWN = 50  # batches of a run
+#: A process that has not written for so long is taken for dead.
+SILENCE = timedelta(seconds=30)
+
+
+@admin.register(Heartbeat)
+class HeartbeatAdmin(RestrictedAdmin):
+    """The processes of the platform, for superusers: they belong to no workspace."""
+
+    workspace_field = None
+    superusers_may = VIEW
+    has_history = False
+    list_display = ["name", "pid", "colored_state", "beat_at", "started_at"]
+    ordering = ["-beat_at"]
+
+    @display(description=_("state"), label=Colors({_("alive"): "success", _("silent"): "danger"}))
+    def colored_state(self, heartbeat: Heartbeat) -> Any:
+        return _("silent") if timezone.now() - heartbeat.beat_at > SILENCE else _("alive")
+
+
+class JobRunAdmin(RestrictedAdmin):
+    """What each job did for each workspace and day; runs for the whole platform are for superusers.
+
+    The platform registers it, with the table of jobs above it.
+    """
+
+    members_may = VIEW
+    has_history = False
+    list_display = [
+        "started_at", "job", "workspace", "local_date", "colored_state", "said_counts", "took", "begun_by",
+    ]  # fmt: skip
+    list_display_links = ["started_at", "job"]
+    list_filter = [("state", ChoicesDropdownFilter)]
+    list_select_related = ["workspace"]
+    search_fields = ["job"]
+    ordering = ["-started_at", "-id"]
+    fields = [
+        ("job", "colored_state"), ("workspace", "local_date"), "begun_by", ("started_at", "finished_at", "attempts"),
+        "said_counts", "made", "error",
+    ]  # fmt: skip
+    readonly_fields = ["colored_state", "begun_by", "said_counts", "made"]
+
+    @display(
+        description=_("state"),
+        label=Colors(
+            {
+                JobState.QUEUED.label: None,
+                JobState.RUNNING.label: "info",
+                JobState.DONE.label: "success",
+                JobState.FAILED.label: "danger",
+            }
+        ),
+    )
+    def colored_state(self, run: JobRun) -> Any:
+        return JobState(run.state).label
+
+    @display(description=_("begun by"))
+    def begun_by(self, run: JobRun) -> str:
+        if not run.asked:
+            return gettext("itself")
+        return gettext("%(actor)s, dry") % {"actor": run.actor} if run.is_dry else run.actor
+
+    @display(description=_("counts"))
+    def said_counts(self, run: JobRun) -> str:
+        return labels.counts_label(run.counts)
+
+    @display(description=_("took"))
+    def took(self, run: JobRun) -> str:
+        """Of a job that runs every minute a row adds up a day, whose length says nothing."""
+        is_a_day = run.workspace_id is None and not run.asked
+        return (
+            f"{(run.finished_at - run.started_at).total_seconds():.1f} s" if run.finished_at and not is_a_day else "—"
+        )
+
+    @display(description=_("batches"))
+    def made(self, run: JobRun) -> str:
+        """What it planned or changed, a batch for each scope."""
+        if run.workspace_id is None:
+            return "—"
+        name = f"{run.job}:{run.workspace_id}:{run.asked or run.local_date}"
+        mine = Batch.objects.filter(workspace_id=run.workspace_id)
+        batches = mine.filter(batch.of_run_and_parts(name)).select_related("scope").order_by("pk")
+        links = [
+            (reverse("admin:memories_batch_change", args=[row.pk]), row.scope, BatchState(row.state).label)
+            for row in batches[:SHOWN]
+        ]
+        return format_html_join(mark_safe("<br>"), '<a class="mp-link" href="{}">{} · {}</a>', links) or "—"

@@ -1,0 +1,90 @@
+"""What jobs and their counts are called, in the reader's language."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from memories.choices import BatchVerb
+from memories.models import Batch
+
+#: A job's own marks, which count nothing.
+_MARKS = {"upto"}
+COUNT_LABELS = {
+    "above_aim": _("scopes above their aim"),
+    "batches": _("batches"),
+    "by_model": _("by the model"),
+    "changed": _("changed"),
+    "closed": _("closed"),
+    "corrected": _("corrected by the model"),
+    "crowded_out": _("crowded out"),
+    "days": _("days"),
+    "dropped": _("dropped"),
+    "entries": _("memories"),
+    "events": _("events"),
+    "facts": _("facts"),
+    "faded": _("faded"),
+    "failed": _("failed"),
+    "flushed": _("flushed"),
+    "frozen": _("frozen scopes passed over"),
+    "held": _("held for a person"),
+    "reworded": _("merges that wait for a person"),
+    "held_rows": _("rows held for a person"),
+    "homeless": _("facts without a memory to go to"),
+    "invented": _("invented facts refused"),
+    "left": _("left as they were"),
+    "lines_replaced": _("lines replaced"),
+    "lines_written": _("lines written"),
+    "lost": _("lost"),
+    "merged": _("merged"),
+    "notes": _("notes"),
+    "extraction_batches": _("stretches of conversation"),
+    "parked": _("parked"),
+    "partitions": _("partitions"),
+    "planned": _("planned"),
+    "proposed": _("proposed"),
+    "traces": _("traces"),
+    "refused": _("facts of an answer that could not be used"),
+    "resumed": _("resumed"),
+    "retried": _("tried again"),
+    "scopes": _("scopes"),
+    "sealed": _("sealed"),
+    "stopped_budget": _("stopped: the budget is spent"),
+    "stopped_model_failed": _("stopped: the model fails"),
+    "stopped_no_model": _("stopped: there is no model"),
+    "stopped_time": _("stopped: the time was up"),
+    "surplus": _("too many"),
+    "turns": _("turns"),
+    "unfounded": _("facts nobody had said"),
+    "unreadable": _("answers that could not be read"),
+    "waiting": _("waiting"),
+}
+
+
+def counts_label(counts: Mapping[str, Any]) -> str:
+    """`scopes 3, memories 12`; what is zero is left out, and a count without a word goes by its own name."""
+    told = [(name, number) for name, number in counts.items() if number and name not in _MARKS]
+    return (
+        gettext(", ").join(f"{COUNT_LABELS.get(name, name.replace('_', ' '))} {number}" for name, number in told) or "—"
+    )
+
+
+_BATCH_LABELS = {
+    "extract": pgettext_lazy("batch", "extract"),
+    "compress": pgettext_lazy("batch", "compress"),
+    "compress-doubts": pgettext_lazy("batch", "compress-doubts"),
+    "compress-days": pgettext_lazy("batch", "compress-days"),
+    "profile": pgettext_lazy("batch", "profile"),
+    "profile-doubts": pgettext_lazy("batch", "profile-doubts"),
+    "faded": pgettext_lazy("batch", "faded"),
+    "capacity": pgettext_lazy("batch", "capacity"),
+    "capacity-rest": pgettext_lazy("batch", "capacity-rest"),
+}
+
+
+def batch_name(batch: Batch) -> str:
+    """The job or action a batch is of."""
+    if batch.name in BatchVerb.values:
+        return str(BatchVerb(batch.name).label)
+    return str(_BATCH_LABELS.get(batch.name, batch.name))

@@ -1,0 +1,106 @@
+"""What a recall found of the past, as a table: who said it, when, why it was told, and where it can be read (F5).
+
+Packages above tell of what is theirs by dotted paths in MEMORY_EVENT_TELLERS, as they found it by MEMORY_RETRIEVERS.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import cache
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
+
+from memories.entries.versions import Moment, contents_at
+from memories.models import DailyEvent, Entry, RecallTrace
+from memories.recall.traces import TracedEvent, events_of
+
+DAYS = "daily_events/"
+
+
+@dataclass(frozen=True)
+class FoundEvent:
+    """Something that was said, as far as it is still there."""
+
+    who: Any
+    words: str
+    url: str
+    at: datetime | None = None
+    on: date | None = None  # of what is told of a whole day
+    row: DailyEvent | None = None  # of what can be reworded
+    then: int | None = None  # the version that was told; None: its words are those of today
+    now: str = ""  # what it says today, where that is something else
+
+    @property
+    def history(self) -> str:
+        return reverse("admin:memories_dailyevent_history", args=[self.row.pk]) if self.row else ""
+
+
+class EventReader(Protocol):
+    """What stands behind a path in MEMORY_EVENT_TELLERS; paths that are not its own, or lead nowhere, it leaves out."""
+
+    def __call__(self, workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]: ...
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """One of the things that were found, with the memory that rests on it."""
+
+    event: TracedEvent
+    told: FoundEvent | None
+    memory: Entry | None
+
+
+def event_rows(trace: RecallTrace) -> list[EventRow]:
+    """What a recall found of the past, best first."""
+    events = events_of(trace)
+    if not events:
+        return []
+    told: dict[str, FoundEvent] = {}
+    for teller in _event_readers(tuple(settings.MEMORY_EVENT_TELLERS)):
+        told |= teller(trace.workspace_id, [event.path for event in events])
+    told |= _as_worded_then(trace, events, told)
+    named = [event.memory for event in events if event.memory]
+    memories = Entry.objects.filter(workspace_id=trace.workspace_id, uid__in=named)
+    by_uid = {str(entry.uid): entry for entry in memories}
+    return [EventRow(event, told.get(event.path), by_uid.get(event.memory or "")) for event in events]
+
+
+def _as_worded_then(
+    trace: RecallTrace, events: Sequence[TracedEvent], told: dict[str, FoundEvent]
+) -> dict[str, FoundEvent]:
+    """The days in the words they had at the time of the recall, where these are others now."""
+    rows = [(event, told[event.path], row) for event in events if event.path in told and (row := told[event.path].row)]
+    moments = [Moment(row.pk, event.version, trace.created_at) for event, _told, row in rows]
+    then = contents_at(DailyEvent, trace.workspace_id, moments)
+    return {
+        event.path: replace(told_now, words=words, then=version, now=told_now.words)
+        for (event, told_now, _row), (version, words) in zip(rows, then, strict=True)
+        if words not in (None, told_now.words)
+    }
+
+
+@cache
+def _event_readers(paths: tuple[str, ...]) -> tuple[EventReader, ...]:
+    return tuple(import_string(path) for path in paths)
+
+
+def daily_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
+    """What is told of days."""
+    named = [path.removeprefix(DAYS) for path in paths if path.startswith(DAYS)]
+    if not named:
+        return {}
+    events = DailyEvent.objects.filter(workspace_id=workspace_id, uid__in=named)
+    return {
+        f"{DAYS}{event.uid}": FoundEvent(
+            who=_("day"),
+            words=event.content,
+            url=reverse("admin:memories_dailyevent_change", args=[event.pk]),
+            on=event.local_date,
+            row=event,
+        )
+        for event in events
+    }

@@ -1,0 +1,77 @@
+"""Workspaces and the people who operate them."""
+
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from memories.admin.access import EDIT, MANAGE, VIEW, RestrictedAdmin, RestrictedInline, workspaces_of
+from memories.models import Member, Workspace
+from memories.tenancy import row_level_security
+
+
+class WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Names of time zones are checked: days begin and end by them."""
+
+    def clean_time_zone(self) -> str:
+        name = str(self.cleaned_data["time_zone"])
+        if name not in available_timezones():
+            raise ValidationError(_("There is no such time zone; examples are UTC, Asia/Shanghai, Europe/Berlin."))
+        return name
+
+
+class MemberInline(RestrictedInline):
+    """Who operates this workspace; superusers say so."""
+
+    model = Member
+    superusers_may = MANAGE
+    autocomplete_fields = ["user"]
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(RestrictedAdmin):
+    """Members set language and time zone; superusers make one and name it; nobody removes one.
+
+    A name is taken once on the whole platform: whoever could set it would learn the names of the others.
+    """
+
+    workspace_field = "id"
+    members_may = EDIT
+    superusers_may = frozenset({"add"})
+    form = WorkspaceForm
+    list_display = ["name", "language", "time_zone", "created_at"]
+    search_fields = ["name"]
+    ordering = ["name"]
+    fields = ["name", "language", "time_zone", "uid", "created_at"]
+    inlines = [MemberInline]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["uid", "created_at", *([] if workspaces_of(request) is None else ["name"])]
+
+    def save_model(self, request: HttpRequest, obj: Workspace, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            row_level_security.widen(obj.pk)  # its members are saved next
+
+
+@admin.register(Member)
+class MemberAdmin(RestrictedAdmin):
+    """Who operates what. Members see their colleagues; superusers admit and dismiss them."""
+
+    members_may = VIEW
+    superusers_may = frozenset({"add", "delete"})
+    list_display = ["user", "workspace", "created_at"]
+    list_select_related = ["user", "workspace"]
+    search_fields = ["user__username", "workspace__name"]
+    ordering = ["workspace__name", "user__username"]
+    autocomplete_fields = ["user", "workspace"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["workspace", "user", *(["created_at"] if obj else [])]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["workspace", "user", "created_at"] if obj else []

@@ -1,0 +1,164 @@
+"""Batches and their rows as clients see them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memories import batches
+from memories.api.answers import ColumnChange, Page, SlotChange
+from memories.api.scopes import reached
+from memories.batches import Description
+from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
+from memories.entries import history
+from memories.models import Batch
+from memories.tenancy.access import Caller
+
+#: Why a row was left alone, or what became of what it creates.
+ROW_NOTES = (*SkipReason.values, Outcome.MERGED.value, Outcome.SKIPPED.value, "note")
+
+
+class RowNoteDetails(serializers.Serializer[Any]):
+    """What the note of a row says, for people, and what to do first."""
+
+    text = serializers.CharField(help_text="The same in a sentence for people, in the language of the request.")
+    batches = serializers.ListField(
+        child=serializers.CharField(), help_text="Batches to undo before this row can be; empty but for `stands`."
+    )
+
+
+class HeldReason(serializers.Serializer[Any]):
+    """Why a batch waits for a person."""
+
+    code = serializers.CharField()
+    figures = serializers.DictField(help_text="What the sentence counts.")
+    text = serializers.CharField(help_text="A sentence for people.")
+
+
+class BatchAnswer(serializers.Serializer[Any]):
+    """A bundle of changes made by one run or one action."""
+
+    id = serializers.UUIDField()
+    scope = serializers.CharField(allow_null=True)
+    name = serializers.CharField()
+    run = serializers.CharField()
+    by = serializers.CharField()
+    reason = serializers.CharField()
+    state = serializers.ChoiceField(choices=BatchState.choices)
+    held_because = HeldReason(many=True)
+    decided_by = serializers.CharField(help_text="Who approved or refused it.")
+    counts = serializers.JSONField()
+    cost = serializers.JSONField()
+    undoes = serializers.UUIDField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    applied_at = serializers.DateTimeField(allow_null=True)
+    closed_at = serializers.DateTimeField(allow_null=True)
+
+
+class BatchPage(Page):
+    """Batches, newest first."""
+
+    results = BatchAnswer(many=True)
+
+
+class BatchChangeAnswer(serializers.Serializer[Any]):
+    """What one row of a batch does to its entry."""
+
+    position = serializers.IntegerField()
+    verb = serializers.ChoiceField(choices=BatchVerb.choices)
+    entry = serializers.UUIDField(allow_null=True)
+    event = serializers.UUIDField(allow_null=True, help_text="The event of a day, where the row tells of one.")
+    expected_version = serializers.IntegerField(allow_null=True)
+    state = serializers.ChoiceField(choices=ChangeState.choices)
+    note = serializers.ChoiceField(
+        choices=ROW_NOTES, allow_null=True, help_text="What became of a row that was not simply made."
+    )
+    note_details = RowNoteDetails(allow_null=True)
+    draft = serializers.JSONField(allow_null=True, help_text="Of what is created or changed.")
+    content = serializers.CharField(allow_null=True, help_text="What the entry said before.")
+    diff = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        allow_null=True,
+        help_text="Runs of words: = stay, - go, + come. Null where the words stay.",
+    )
+    changes = ColumnChange(many=True)
+    slots = SlotChange(many=True)
+    into = serializers.UUIDField(allow_null=True, help_text="The entry that takes its place.")
+    into_position = serializers.IntegerField(allow_null=True, help_text="The row that makes what takes its place.")
+    sources = serializers.ListField(child=serializers.UUIDField(), help_text="What becomes part of what it makes.")
+
+
+class BatchChangePage(Page):
+    """The changes of a batch, in their order."""
+
+    results = BatchChangeAnswer(many=True)
+
+
+class BatchWithChanges(BatchAnswer):
+    """A batch and a page of its changes."""
+
+    undone_by = serializers.ListField(child=serializers.UUIDField(), help_text="Batches that took it back.")
+    changes = BatchChangePage()
+
+
+def batch_json(one: Batch) -> dict[str, Any]:
+    """A batch as clients see it."""
+    return {
+        "id": str(one.uid),
+        "scope": one.scope.key if one.scope else None,
+        "name": one.name,
+        "run": one.run,
+        "by": one.actor,
+        "reason": one.reason,
+        "state": one.state,
+        "held_because": [
+            {
+                "code": held["code"],
+                "figures": {name: value for name, value in held.items() if name != "code"},
+                "text": text,
+            }
+            for held, text in zip(one.held_because, batches.approval_reasons(one), strict=True)
+        ],
+        "decided_by": one.decided_by,
+        "counts": one.counts,
+        "cost": one.cost,
+        "undoes": str(one.undoes.uid) if one.undoes else None,
+        "created_at": one.created_at,
+        "applied_at": one.applied_at,
+        "closed_at": one.closed_at,
+    }
+
+
+def row_json(row: Description, caller: Caller | None = None) -> dict[str, Any]:
+    """One row of a batch as the holder of a key sees it, or as the operator at the terminal does."""
+    change = row.change
+    is_written = change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL)
+    return {
+        "position": change.position,
+        "verb": change.verb,
+        "entry": str(change.entry.uid) if change.entry else None,
+        "event": str(change.event.uid) if change.event else None,
+        "expected_version": change.expected_version,
+        "state": change.state,
+        "note": row.note[0] if row.note else None,
+        "note_details": {"text": row.note[1], "batches": batches.blocking_batches(change)} if row.note else None,
+        "draft": _draft(change.draft, caller) if is_written else None,
+        "content": row.before,
+        "diff": _diff(row),
+        "changes": [{"column": name, "old": old, "new": new} for name, (old, new) in row.columns.items()],
+        "slots": [{"name": name, "old": old, "new": new} for name, (old, new) in row.slots.items()],
+        "into": str(row.into.uid) if row.into else None,
+        "into_position": row.into_position,
+        "sources": [str(source.uid) for source in row.sources],
+    }
+
+
+def _draft(draft: dict[str, Any], caller: Caller | None) -> dict[str, Any]:
+    return draft | {"chats": reached(caller, draft["chats"])} if caller and draft.get("chats") else draft
+
+
+def _diff(row: Description) -> list[tuple[str, str]] | None:
+    """How the words change; of what is made of others, against what these said."""
+    before = row.before
+    if before is None:
+        before = "\n".join(source.content for source in row.sources)
+    return None if row.after is None else history.worded(before, row.after)

@@ -1,0 +1,112 @@
+"""Entries and their history as clients see them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memories.api.answers import ColumnChange, Page, SlotChange
+from memories.choices import Category, EntryType, LinkKind, Outcome, Source
+from memories.entries import TAKEN_OUT
+from memories.models.state import State
+
+
+class EntryAnswer(serializers.Serializer[Any]):
+    """A memory."""
+
+    id = serializers.UUIDField()
+    scope = serializers.CharField()
+    type = serializers.ChoiceField(choices=EntryType.choices)
+    subtype = serializers.CharField()
+    tier = serializers.IntegerField(allow_null=True)
+    category = serializers.ChoiceField(choices=Category.choices, allow_blank=True)
+    project = serializers.CharField()
+    topic = serializers.CharField()
+    content = serializers.CharField()
+    slots = serializers.DictField(child=serializers.CharField())
+    contradicted_by = serializers.CharField(
+        allow_null=True, help_text="The newer memory that makes this line of the profile untrue: it is not handed out."
+    )
+    importance = serializers.FloatField()
+    source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
+    state = serializers.ChoiceField(choices=State.choices)
+    pinned = serializers.BooleanField()
+    version = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    stated_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    review_at = serializers.DateTimeField(allow_null=True)
+    expired_at = serializers.DateTimeField(allow_null=True)
+    archived_at = serializers.DateTimeField(allow_null=True)
+
+
+class SavedEntry(EntryAnswer):
+    """A memory as it stands after it was saved, and what became of what was sent."""
+
+    outcome = serializers.ChoiceField(choices=Outcome.choices)
+    reason = serializers.ChoiceField(choices=[TAKEN_OUT], allow_null=True, help_text="Why it is suppressed.")
+    linked = serializers.ListField(child=serializers.UUIDField(), help_text="Entries it resembles.")
+    brought_back = serializers.BooleanField(help_text="People had taken these words out before.")
+
+
+class EntryPage(Page):
+    """Memories, newest first."""
+
+    results = EntryAnswer(many=True)
+
+
+class Relative(serializers.Serializer[Any]):
+    """An entry another was made from, or became."""
+
+    id = serializers.UUIDField()
+    kind = serializers.ChoiceField(choices=[LinkKind.MERGED_FROM, LinkKind.SUPERSEDES, LinkKind.SOURCE_OF])
+    content = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class EntryWithLineage(EntryAnswer):
+    """A memory, what it was made from, and what it became."""
+
+    sources = Relative(many=True, help_text="What it was made from, or replaced.")
+    became = Relative(many=True, help_text="What it has become part of, or a source of, or what replaced it.")
+    origins = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The messages it rests on: `session_events/<session>/<conversation>/event-<id>`.",
+    )
+    times_recalled = serializers.IntegerField()
+    last_recalled_at = serializers.DateTimeField(allow_null=True)
+    times_repeated = serializers.IntegerField(help_text="How often the same was said again.")
+
+
+class CopyAnswer(serializers.Serializer[Any]):
+    """Another entry that rests on the same messages, as it stands now."""
+
+    id = serializers.UUIDField()
+    scope = serializers.CharField()
+    type = serializers.ChoiceField(choices=EntryType.choices)
+    state = serializers.ChoiceField(choices=State.choices)
+
+
+class EntryWithCopies(EntryAnswer):
+    """A memory, and the copies of it that went or came with it, or stayed."""
+
+    copies = CopyAnswer(many=True)
+
+
+class StepAnswer(serializers.Serializer[Any]):
+    """What somebody changed at once."""
+
+    version = serializers.IntegerField(help_text="The version that began with it, for /revert.")
+    at = serializers.DateTimeField()
+    by = serializers.CharField()
+    operation = serializers.ChoiceField(choices=["created", "changed"])
+    batch = serializers.UUIDField(allow_null=True)
+    run = serializers.CharField()
+    changes = ColumnChange(many=True)
+    slots = SlotChange(many=True)
+
+
+class HistoryPage(Page):
+    """The steps of an entry's life, newest first."""
+
+    results = StepAnswer(many=True)

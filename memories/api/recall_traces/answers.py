@@ -1,0 +1,138 @@
+"""What was recalled, and why, as clients see it."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memories.choices import EntryType
+
+
+class Boosts(serializers.Serializer[Any]):
+    """What was added because the question names who said it, or when."""
+
+    speaker = serializers.FloatField()
+    date = serializers.FloatField()
+
+
+class Why(serializers.Serializer[Any]):
+    """How a memory was ranked; what is not known is null."""
+
+    keyword = serializers.FloatField(allow_null=True)
+    keyword_rank = serializers.IntegerField(allow_null=True, help_text="Among what was looked at.")
+    vector = serializers.FloatField(allow_null=True)
+    vector_rank = serializers.IntegerField(allow_null=True, help_text="Among what was looked at.")
+    similarity, date = serializers.FloatField(allow_null=True), serializers.FloatField(allow_null=True)
+    speaker_named = serializers.BooleanField()
+    boosts = Boosts()
+    fused = serializers.FloatField(allow_null=True)
+    decay = serializers.FloatField(allow_null=True)
+    recency = serializers.FloatField(allow_null=True)
+    whose = serializers.FloatField(allow_null=True, help_text="0.25: another's, where one asks about oneself.")
+    in_context = serializers.BooleanField(allow_null=True, help_text="Whether the token budget had room for it.")
+
+
+class RecalledMemory(serializers.Serializer[Any]):
+    """A memory that bears on the message."""
+
+    id = serializers.UUIDField()
+    type = serializers.ChoiceField(choices=EntryType.choices)
+    scope = serializers.CharField()
+    content = serializers.CharField()
+    sender = serializers.CharField(allow_null=True, help_text="The id of who said it; null: nobody knows.")
+    sender_name = serializers.CharField(allow_null=True, help_text="What people call the sender.")
+    slots = serializers.DictField(child=serializers.CharField())
+    created_at = serializers.DateTimeField()
+    score = serializers.FloatField()
+    why = Why()
+
+
+class ExplainedMemory(serializers.Serializer[Any]):
+    """A memory of a recall; what is gone, or not to be told, is null."""
+
+    id = serializers.UUIDField(allow_null=True)
+    type = serializers.ChoiceField(choices=EntryType.choices, allow_null=True)
+    scope = serializers.CharField(allow_null=True)
+    content = serializers.CharField(allow_null=True)
+    sender, sender_name = serializers.CharField(allow_null=True), serializers.CharField(allow_null=True)
+    slots = serializers.DictField(child=serializers.CharField(), allow_null=True)
+    created_at = serializers.DateTimeField(allow_null=True)
+    score = serializers.FloatField(allow_null=True)
+    why = Why(allow_null=True)
+
+
+class LeftOutMemory(ExplainedMemory):
+    """A memory that was found and not served, and why."""
+
+    reason = serializers.CharField()
+
+
+class ThenAndNow(serializers.Serializer[Any]):
+    """Where an entry can be read as it is now, and as it was."""
+
+    now = serializers.CharField()
+    then = serializers.CharField(help_text="Its history; the step with the same version made it so.")
+
+
+class RecordedMemory(ExplainedMemory):
+    """A memory of a past recall, in the words it had then."""
+
+    version = serializers.IntegerField(allow_null=True, help_text="Of the entry at the time.")
+    reworded_since = serializers.BooleanField(allow_null=True)
+    withheld = serializers.ChoiceField(
+        choices=["gone", "taken_out"], allow_null=True, help_text="Why there is no content."
+    )
+    links = ThenAndNow(allow_null=True)
+
+
+class RecordedLeftOut(RecordedMemory):
+    """A memory that was found and not served, in the words it had then, and why."""
+
+    reason = serializers.CharField()
+
+
+class EventOfTrace(serializers.Serializer[Any]):
+    """A session event a past recall found; its words are in its session."""
+
+    path = serializers.CharField()
+    score = serializers.FloatField()
+    memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
+    words = serializers.FloatField(allow_null=True, help_text="Share of the question's telling words it holds.")
+    similarity = serializers.FloatField(allow_null=True, help_text="To the question; null: it was not compared.")
+    version = serializers.IntegerField(allow_null=True, help_text="Of the event of a day, at the time.")
+
+
+class RecallTold(serializers.Serializer[Any]):
+    """A past recall: what was asked, what was served and left out, and why."""
+
+    recall_id = serializers.UUIDField()
+    message = serializers.CharField()
+    at = serializers.DateTimeField()
+    bot = serializers.CharField(allow_null=True)
+    scopes = serializers.ListField(child=serializers.CharField())
+    session_key = serializers.CharField()
+    mode = serializers.CharField()
+    asked = serializers.DictField(help_text="What was asked for besides the message.")
+    rule = serializers.CharField(help_text="By which rule it needed memory, or did not.")
+    evidence = serializers.DictField(help_text="The verdict and the signs it was drawn from.")
+    memories = RecordedMemory(many=True)
+    left_out = RecordedLeftOut(many=True)
+    events = EventOfTrace(many=True)
+    sampled = serializers.BooleanField(help_text="Whether the candidates were kept.")
+    weights = serializers.DictField(child=serializers.FloatField())
+    cached_from = serializers.UUIDField(allow_null=True, help_text="The recall whose answer was given again.")
+    timings = serializers.DictField(child=serializers.FloatField(), help_text="Milliseconds by step.")
+    tokens = serializers.IntegerField()
+    degraded = serializers.ListField(child=serializers.CharField())
+    used = serializers.ListField(child=serializers.UUIDField(), allow_null=True)
+    pointed_to = serializers.ListField(
+        child=serializers.UUIDField(), allow_null=True, help_text="By the words of the answer."
+    )
+    note = serializers.CharField()
+
+
+class FeedbackAnswer(serializers.Serializer[Any]):
+    """What is now known about a recall."""
+
+    recall_id = serializers.UUIDField()
+    used = serializers.ListField(child=serializers.UUIDField())
+    note = serializers.CharField()

@@ -1,0 +1,191 @@
+"""GET /recalls/{id}: why a bot said that (F5). POST /recalls/{id}/feedback: what its answer rested on (A14)."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories.api import fields
+from memories.api.authentication import caller_of
+from memories.api.calls import Call
+from memories.api.entries.list import slots_of
+from memories.api.idempotency import repeatable
+from memories.api.recall_traces import answers
+from memories.choices import Permission
+from memories.entries.served_versions import Served, as_served, taken_out
+from memories.models import Bot, Entry, RecallTrace, Scope
+from memories.recall import explanation, feedback, traces
+from memories.recall.explanation import CandidateRecord
+from memories.recall.speakers import sender_of
+from memories.tenancy.access import Caller
+
+USED_MAX = 50
+
+
+class RecallView(Call):
+    """A past recall: what was asked, what was served, what was left out and why."""
+
+    required = {"GET": Permission.READ}
+
+    @extend_schema(operation_id="recall_told", responses=answers.RecallTold)
+    def get(self, request: Request, uid: UUID) -> Response:
+        trace = trace_for(caller_of(request), uid)
+        if trace is None:
+            raise NotFound
+        return Response(_recall_answer(trace))
+
+
+def _recall_answer(trace: RecallTrace) -> dict[str, Any]:
+    lines = explanation.records_of(trace.candidates)
+    entries = _entries(trace, [line.entry for line in lines])
+    evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
+    bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
+    return {
+        "recall_id": str(trace.uid),
+        "message": trace.message,
+        "at": trace.created_at,
+        "bot": bot and bot.name,
+        "scopes": _scopes(trace),
+        "session_key": trace.session_key,
+        "mode": trace.query.get("mode", "hybrid"),
+        "asked": {name: value for name, value in trace.query.items() if name not in ("mode", "heard", "asker")},
+        "rule": trace.rule,
+        "cached_from": evidence.pop("cached_from", None),
+        "evidence": evidence,
+        **_candidates(trace, lines, entries),
+        "events": [asdict(event) for event in traces.events_of(trace)],
+        "sampled": trace.candidates is not None,
+        "weights": explanation.weights_of(trace.candidates),
+        "timings": trace.timings,
+        "tokens": trace.tokens,
+        "degraded": trace.degraded,
+        "used": _uids(trace.used, entries),
+        "pointed_to": _uids(trace.overlap, entries),
+        "note": trace.note,
+    }
+
+
+def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]) -> dict[str, Any]:
+    by_entry = {line.entry: line for line in lines}
+    weights = explanation.weights_of(trace.candidates)
+    records = _records(trace, lines, entries)
+    return {
+        "memories": [
+            _memory(by_entry.get(pk, CandidateRecord(entry=pk)), entries, weights) | records[pk] for pk in trace.served
+        ],
+        "left_out": [
+            _left_out(line, entries, weights, records[line.entry]) for line in lines if line.entry not in trace.served
+        ],
+    }
+
+
+def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
+    """A candidate as far as it is still there."""
+    entry = entries.get(line.entry)
+    sender = sender_of(entry, entry.scope, "") if entry else None
+    return {
+        "id": entry and str(entry.uid),
+        "type": entry and entry.type,
+        "scope": entry and entry.scope.key,
+        "sender": (sender and sender.id) or None,
+        "sender_name": (sender and sender.name) or None,
+        "slots": slots_of(entry) if entry and entry.is_live() else None,
+        "created_at": entry and entry.created_at,
+        "score": line.score,
+        "why": explanation.why(line, weights),
+    }
+
+
+def _left_out(
+    line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float], record: dict[str, Any]
+) -> dict[str, Any]:
+    told = _memory(line, entries, weights) | record | {"reason": line.reason}
+    untold = record if line.reason == "other_scope" else ()
+    return told | dict.fromkeys((*untold, *explanation.WITHHELD.get(line.reason, ())))
+
+
+def _records(
+    trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]
+) -> dict[int, dict[str, Any]]:
+    """By candidate what it said at the time, whether it says something else now, and where both can be read."""
+    known = {line.entry: line.version for line in lines if line.version}
+    then, out = as_served(trace, entries, known), taken_out(entries)
+    return {
+        pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
+        for pk in {*trace.served, *(line.entry for line in lines)}
+    }
+
+
+def _record(entry: Entry | None, then: Served | None, *, is_out: bool) -> dict[str, Any]:
+    """The words of what people took out are not told (A15); of what was removed for good there are none."""
+    if entry is None or then is None:
+        return dict.fromkeys(("content", "version", "reworded_since", "links")) | {"withheld": "gone"}
+    own = {"uid": entry.uid}
+    return {
+        "content": None if is_out else then.words,
+        "version": then.version,
+        "reworded_since": then.is_reworded,
+        "withheld": "taken_out" if is_out else None,
+        "links": {"now": reverse("entry", kwargs=own), "then": reverse("entry-history", kwargs=own)},
+    }
+
+
+def _entries(trace: RecallTrace, candidates: Sequence[int]) -> dict[int, Entry]:
+    """The entries a trace names, as far as they still are in the scopes that were asked."""
+    named = {*candidates, *trace.served, *(trace.used or ()), *(trace.overlap or ())}
+    here = Entry.objects.filter(workspace_id=trace.workspace_id, scope__in=trace.scopes)
+    return here.select_related("scope").prefetch_related("slots").in_bulk(named)
+
+
+def _scopes(trace: RecallTrace) -> list[str]:
+    scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
+    return [scopes[pk].key for pk in trace.scopes if pk in scopes]
+
+
+def _uids(named: Sequence[int] | None, entries: dict[int, Entry]) -> list[str] | None:
+    return None if named is None else [str(entries[pk].uid) for pk in named if pk in entries]
+
+
+class Feedback(fields.StrictSerializer):
+    """The served entries an answer rested on; none of them: an empty list."""
+
+    used = serializers.ListField(child=serializers.UUIDField(), max_length=USED_MAX)
+    note = fields.Text(max_length=2_000, allow_blank=True, default="")
+
+
+class FeedbackView(Call):
+    """A bot tells which of the memories it was given its answer used; the last word counts."""
+
+    required = {"POST": Permission.WRITE}
+
+    @extend_schema(operation_id="recall_feedback", request=Feedback, responses=answers.FeedbackAnswer)
+    @repeatable
+    def post(self, request: Request, uid: UUID) -> Response:
+        asked = Feedback(data=request.data)
+        asked.is_valid(raise_exception=True)
+        trace = trace_for(caller_of(request), uid)
+        if trace is None:
+            raise NotFound
+        used = list(dict.fromkeys(asked.validated_data["used"]))
+        feedback.record_feedback(trace, used, asked.validated_data["note"])
+        return Response({"recall_id": str(trace.uid), "used": [str(uid) for uid in used], "note": trace.note})
+
+
+def trace_for(caller: Caller, uid: UUID) -> RecallTrace | None:
+    """The trace of a recall whose every scope the key reaches; None when there is none, or no more.
+
+    One that does not name all of its scopes is for keys that reach every scope.
+    """
+    trace = RecallTrace.objects.filter(workspace_id=caller.workspace_id, uid=uid).first()
+    if trace is None or caller.reaches_everything:
+        return trace
+    scopes = trace.scope_keys or _scopes(trace)
+    is_whole = bool(scopes) and len(scopes) >= len(trace.scopes)
+    return trace if is_whole and all(map(caller.may_reach, scopes)) else None
