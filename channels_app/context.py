@@ -18,8 +18,8 @@ from memories.recall import Query, Recall, recall
 from memories.recall.answerability import NONE
 from memories.recall.context import attributed, event_line, memory_line, one_line
 from memories.recall.core_context import CoreFact, Note, notes_of, profile_of
-from memories.recall.gate.decision import Need
-from memories.recall.past_questions import is_about_the_past
+from memories.recall.gate.decision import GateDecision
+from memories.recall.past_questions import is_about_past
 from memories.recall.quotas import Ranked
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.speakers import sender_of, sender_with_id
@@ -79,7 +79,7 @@ def context_for(
     if reset.is_reset_command(query.message):
         return _of_a_reset(going_on, language)
     page = SystemText(query.token_budget, language)
-    given = Context(Recall(Need(False, "")), going_on, max_tokens=max_tokens)
+    given = Context(Recall(GateDecision(False, "")), going_on, max_tokens=max_tokens)
     _add_directives(given, page, query, language, LONGEST)
     _add_profile(given, page, query, profile_of(query, policies, now=now))
     _add_recent_chat(given, page, caller, query, resolved)
@@ -125,7 +125,7 @@ def _of_a_reset(session: Session | None, language: str) -> Context:
     """What there is to do about /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
     reply = reset.reset_reply(language)
     directive = budget.Directive("reset", in_language(RESET_INSTRUCTION, language).format(reply=reply))
-    return Context(Recall(Need(False, "reset")), session, directives=[directive], reply=reply)
+    return Context(Recall(GateDecision(False, "reset")), session, directives=[directive], reply=reply)
 
 
 def goes_on(session: Session, resolved: Resolved, *, now: datetime) -> bool:
@@ -147,7 +147,7 @@ def _add_directives(given: Context, page: SystemText, query: Query, language: st
     Before memory was asked they keep the place of those that will come.
     """
     before, given.directives = given.directives, []
-    if is_about_the_past(query.message):
+    if is_about_past(query.message):
         found = in_language(EVIDENCE[verdict or _verdict(given)], language)
         instruction = in_language(PAST_INSTRUCTION, language) + found
         given.directives.append(budget.Directive("answer_from_memory", instruction))

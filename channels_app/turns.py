@@ -13,7 +13,7 @@ from channels_app import addresses
 from memories.consolidation import buffer, turn_summaries
 from memories.consolidation.capture import Turn, capture, capturing_scopes, source_slots
 from memories.entries import WriteResult
-from memories.language.redaction import scrubbed
+from memories.language.redaction import redact
 from memories.models import Scope
 from memories.models.change import acting
 from memories.tenancy.access import Caller
@@ -71,7 +71,7 @@ def _reported(turn: Turn) -> dict[str, Any]:
     """What else a bot reported of a turn, less what looks secret; kept with the answer (A6)."""
     data = {
         "tool_calls": [call.cleaned() for call in turn.tool_calls],
-        "outcome": scrubbed(turn.outcome),
+        "outcome": redact(turn.outcome),
         "recall_id": turn.recall_id,
     }
     return {name: value for name, value in data.items() if value}

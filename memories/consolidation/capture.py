@@ -8,7 +8,7 @@ from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
-from memories.language.redaction import ARROW, ToolCall, scrubbed, sequence_of
+from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
 from memories.language.text import smart_truncate
 from memories.models import Entry, Scope
 from memories.models.change import acting
@@ -106,7 +106,7 @@ def _task_drafts(turn: Turn, base: Draft, own: Scope | None, chat: Scope | None,
 
 
 def _task_text(turn: Turn) -> str:
-    outcome = scrubbed(turn.outcome) if turn.outcome.strip() else turn.assistant
+    outcome = redact(turn.outcome) if turn.outcome.strip() else turn.assistant
     parts = {
         "Asked": smart_truncate(turn.user, conf.TURN_USER_CHARS),
         "Done": smart_truncate(ARROW.join(call.told() for call in turn.tool_calls), DONE_CHARS),

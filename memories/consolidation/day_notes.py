@@ -105,7 +105,7 @@ def _asked(workspace: Workspace, events: Sequence[DailyEvent], now: datetime) ->
 
 def extracted(scope: Scope, events: Sequence[DailyEvent]) -> str:
     """The most telling sentences of the day, as they stand; of a day of pleasantries its first words."""
-    lines = [summary.Line(content=event.content, origin=str(event.pk)) for event in events]
+    lines = [summary.Utterance(content=event.content, origin=str(event.pk)) for event in events]
     told = summary.summarise(lines, _weights(scope, events), limit=NOTE_CHARS).content
     return told or text.smart_truncate(events[0].content, NOTE_CHARS)
 

@@ -42,7 +42,7 @@ def shorten(
         return 0
     said = {"user": text.smart_truncate(user, _SHOWN_CHARS), "assistant": text.smart_truncate(assistant, _SHOWN_CHARS)}
     told = prompts.prompt("turn_summary", workspace.language, said)
-    turn = summaries.Turn(**said, stored=stored, instructions=told.instructions)
+    turn = summaries.StoredTurn(**said, stored=stored, instructions=told.instructions)
     judge = partial(_problem, turn)
     try:
         answer = llm.ask(workspace, PURPOSE, told, TurnSummary, now=now, judge=judge, model=conf.LLM_SUMMARY_MODEL)
@@ -57,7 +57,7 @@ def _unchanged(workspace: Workspace, entry_ids: Sequence[int], stored: str) -> l
     return list(live.select_related("scope").order_by("pk"))
 
 
-def _problem(turn: summaries.Turn, answer: TurnSummary) -> str | None:
+def _problem(turn: summaries.StoredTurn, answer: TurnSummary) -> str | None:
     """What speaks against a summary; one that saves no room holds at least what had to be cut."""
     is_shorter = text.count_tokens(answer.summary) < text.count_tokens(turn.stored)
     if not is_shorter and text.ELLIPSIS not in turn.stored:

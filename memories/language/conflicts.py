@@ -200,7 +200,7 @@ def _are_of_a_kind(one: str, other: str) -> bool:
 
 def _judge_negation(before: str, after: str) -> Verdict:
     """One says what the other denies, in the same words."""
-    ours, theirs = (text.joined(text.words(_bare(_NEGATION.sub(" ", said)))) for said in (before, after))
+    ours, theirs = (text.join_words(text.words(_bare(_NEGATION.sub(" ", said)))) for said in (before, after))
     terms, others = set(text.terms(ours)), set(text.terms(theirs))
     if not terms or terms != others:
         return Verdict.NONE

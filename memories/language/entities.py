@@ -8,7 +8,7 @@ import unicodedata
 
 import rjieba
 
-from memories.language import stopwords, text
+from memories.language import stopwords
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -56,12 +56,6 @@ def names(content: str) -> set[str]:
         tagged = rjieba.tag(plain)
         found.update(word for word, tag in tagged if tag in _NAME_TAGS and len(word) > 1 and _CHINESE.search(word))
     return {_bare(name) for name in found}
-
-
-def coverage(source: str, said: str) -> float:
-    """How much of what a source says in words the text says, too, 0–1."""
-    wanted = text.terms(source).keys()
-    return len(wanted & text.terms(said).keys()) / len(wanted) if wanted else 1.0
 
 
 def _words(plain: str) -> set[str]:

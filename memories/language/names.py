@@ -86,7 +86,7 @@ def fold(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().translate(_SIMPLIFIED).strip()
 
 
-def simplified(content: str) -> str:
+def simplify(content: str) -> str:
     """A text with the characters of names in simplified form."""
     return content.translate(_SIMPLIFIED)
 
@@ -96,7 +96,7 @@ def learn(content: str, speaker: str) -> dict[str, str]:
     said = _own_side(content)[:LOOK_CHARS]
     if _TRIGGER.search(said) is None:
         return {}
-    plain = simplified(unicodedata.normalize("NFKC", said))
+    plain = simplify(unicodedata.normalize("NFKC", said))
     learnt: dict[str, str] = {}
     for alias, name in (*_english(plain, speaker), *_chinese(plain, speaker)):
         if fold(alias) != fold(name) and len(alias) <= NAME_CHARS >= len(name):
@@ -213,7 +213,7 @@ def _last_person(said: str) -> str:
 
 def is_person(name: str) -> bool:
     """Whether this looks like a Chinese name: 王小明, 欧阳娜娜, 小李, 阿明."""
-    plain = simplified(name)
+    plain = simplify(name)
     if not 2 <= len(plain) <= 4:
         return False
     tagged = rjieba.tag(plain)
@@ -229,7 +229,7 @@ def is_person(name: str) -> bool:
 def given_names(name: str) -> list[str]:
     """The given name of a full one: Melanie of Melanie Smith, 小明 of 王小明."""
     if surname := _surname(name):
-        given = simplified(name)[len(surname) :]
+        given = simplify(name)[len(surname) :]
         return [given] if len(given) == 2 else []
     parts = name.split()
     return [parts[0]] if len(parts) > 1 else []
@@ -238,13 +238,13 @@ def given_names(name: str) -> list[str]:
 def familiar_names(name: str) -> list[str]:
     """What friends make of a Chinese name: 阿明, 小明, 老王, 小王."""
     surname = _surname(name)
-    last = simplified(name)[-1:]
+    last = simplify(name)[-1:]
     return [f"阿{last}", f"小{last}", f"老{surname}", f"小{surname}"] if surname else []
 
 
 def _surname(name: str) -> str:
     """The surname of a full Chinese name; empty for others."""
-    plain = simplified(name)
+    plain = simplify(name)
     if not is_person(plain) or plain[0] in FAMILIAR:
         return ""
     return plain[:2] if plain.startswith(_COMPOUND) else plain[0]

@@ -70,28 +70,28 @@ class ToolCall:
 
     def cleaned(self) -> dict[str, Any]:
         """As it is kept with the session's message."""
-        return {"name": self.name, **{k: without_secrets(getattr(self, k)) for k in ("arguments", "result")}}
+        return {"name": self.name, **{k: redact_value(getattr(self, k)) for k in ("arguments", "result")}}
 
     def told(self) -> str:
         """`deploy(service=billing, env=prod)`; of nested arguments only that they were there."""
-        given = without_secrets(self.arguments)
+        given = redact_value(self.arguments)
         if isinstance(given, dict):
             return f"{self.name}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
         return f"{self.name}({'' if given is None else _short(given)})"
 
 
-def without_secrets(value: Any, depth: int = 0) -> Any:
+def redact_value(value: Any, depth: int = 0) -> Any:
     """A value of JSON without what looks secret, and without what cannot be stored."""
     if depth > _DEPTH:
         return "…"
     if isinstance(value, dict):
         return {
-            _storable(str(name)): NOT_STORED if held and is_secret_name(str(name)) else without_secrets(held, depth + 1)
+            _storable(str(name)): NOT_STORED if held and is_secret_name(str(name)) else redact_value(held, depth + 1)
             for name, held in value.items()
         }
     if isinstance(value, list):
-        return [without_secrets(item, depth + 1) for item in value]
-    return scrubbed(value) if isinstance(value, str) else value
+        return [redact_value(item, depth + 1) for item in value]
+    return redact(value) if isinstance(value, str) else value
 
 
 def is_secret_name(name: str) -> bool:
@@ -103,7 +103,7 @@ def is_secret_name(name: str) -> bool:
     )
 
 
-def scrubbed(said: str) -> str:
+def redact(said: str) -> str:
     """A text without what looks like a secret in it."""
     said = _AFTER_A_NAME.sub(lambda match: match[1] + NOT_STORED, _storable(said))
     for form in _FORMS:

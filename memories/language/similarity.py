@@ -189,7 +189,7 @@ def contains(old: str, new: str) -> bool:
     return re.search(rf"{_EDGE}{said}{_EDGE}", text.normalise(old)) is not None
 
 
-def tells(word: str) -> bool:
+def is_telling(word: str) -> bool:
     """Whether a word counts, dates, negates or turns a statement round."""
     return bool(
         _NUMBER.search(word)
@@ -215,8 +215,8 @@ def _read(content: str) -> _Read:
             fillers[word] += 1
         else:
             kept.append(word)
-    substance, shingles = text.joined(_with_list_sorted(kept)), text.shingles(content)
-    plain = {shingle for shingle in shingles if not tells(shingle)}
+    substance, shingles = text.join_words(_with_list_sorted(kept)), text.shingles(content)
+    plain = {shingle for shingle in shingles if not is_telling(shingle)}
     return _Read(
         substance,
         fillers,

@@ -42,7 +42,7 @@ _PLEASANTRIES = """
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class Utterance:
     """One message: whose words it holds as the summary calls them (empty: the person it is about), and its id."""
 
     content: str
@@ -63,12 +63,12 @@ class Summary:
 class _Sentence:
     place: int
     content: str
-    line: Line
+    line: Utterance
     terms: frozenset[int]
     share: float
 
 
-def summarise(lines: Sequence[Line], weigh: Weigh, *, limit: int) -> Summary:
+def summarise(lines: Sequence[Utterance], weigh: Weigh, *, limit: int) -> Summary:
     """The sentences that tell most, in the order they were said, in at most `limit` characters.
 
     `weigh` says how much a term tells. Each sentence counts for what those chosen before it have not said yet.
@@ -96,7 +96,7 @@ def sentences(content: str) -> list[str]:
     return _END.split(_MARKUP.sub("", _FENCE.sub("\n", content)))
 
 
-def asks(said: str) -> bool:
+def is_question(said: str) -> bool:
     """Whether a sentence is a question, by its end."""
     return _QUESTION.search(said) is not None
 
@@ -106,13 +106,13 @@ def is_pleasantry(said: str) -> bool:
     return _empty_words().issuperset(text.words(said))
 
 
-def _sentences(lines: Sequence[Line]) -> list[_Sentence]:
+def _sentences(lines: Sequence[Utterance]) -> list[_Sentence]:
     """What may be told; neither pleasantries nor the questions of an assistant, which offer and state nothing."""
     found: list[_Sentence] = []
     for line in lines:
         for part in sentences(line.content[:_LOOK_CHARS]):
             said = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
-            is_offer = line.is_answer and asks(said)
+            is_offer = line.is_answer and is_question(said)
             if not is_offer and not is_pleasantry(said):
                 found.append(_Sentence(len(found), said, line, frozenset(text.terms(said)), _share(said, line)))
     return found
@@ -124,10 +124,10 @@ def _empty_words() -> frozenset[str]:
     return frozenset(text.words(_PLEASANTRIES)) | stopwords.ENGLISH | stopwords.CHINESE
 
 
-def _share(said: str, line: Line) -> float:
+def _share(said: str, line: Utterance) -> float:
     """How much of what its words weigh a sentence is worth, by who says it, how, and about what."""
     share = _ASSISTANT_SHARE if line.is_answer else 1.0
-    if asks(said):
+    if is_question(said):
         share *= _QUESTION_SHARE
     return share * (1 + _SUBSTANCE * min(_substance(said), _SUBSTANCE_MOST))
 

@@ -137,7 +137,7 @@ def words(text: str) -> list[str]:
     return out
 
 
-def joined(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """Words as one text, Chinese ones without gaps: where one ends there is a guess of the segmenter's."""
     return _BETWEEN_CJK.sub("", " ".join(words))
 
@@ -161,10 +161,17 @@ def jaccard(one: set[str], other: set[str]) -> float:
 def terms(text: str) -> Counter[int]:
     """The hashed index terms of a text and how often each occurs (E5): stems, Chinese words and their bigrams."""
     return Counter(
-        hashed(term)
+        dimension_of(term)
         for run in normalise(text).split()
         for term in (_chinese_terms(run) if _CJK_CHAR.match(run) else _other_terms(run))
     )
+
+
+def coverage(content: str, sources: Iterable[str]) -> float:
+    """The share of the terms of a text that its sources hold, 0–1; of a text of nothing but stopwords 1."""
+    own = terms(content).keys()
+    known = {term for source in sources for term in terms(source)}
+    return len(own & known) / len(own) if own else 1.0
 
 
 def characters(text: str) -> set[str]:
@@ -172,28 +179,28 @@ def characters(text: str) -> set[str]:
     return set(_CJK_CHAR.findall(normalise(text))) - stopwords.CHINESE
 
 
-def held_by(word: str) -> set[int]:
+def terms_of_word(word: str) -> set[int]:
     """The terms and characters a text has to hold in which this word stands; none of a word that tells nothing."""
     if not _CJK_CHAR.match(word):
         return set(terms(word))
     parts = characters(word) if len(word) == 1 else {word[i : i + 2] for i in range(len(word) - 1)}
-    return {hashed(part) for part in parts}
+    return {dimension_of(part) for part in parts}
 
 
-def places(text: str, wanted: Collection[int]) -> dict[int, set[int]]:
+def term_positions(text: str, wanted: Collection[int]) -> dict[int, set[int]]:
     """Where these terms stand in a text, counted in words and Chinese characters, of which any is found by itself."""
     found: defaultdict[int, set[int]] = defaultdict(set)
     start = 1
     for run in normalise(text).split():
         is_chinese = _CJK_CHAR.match(run) is not None
         for offset, term in _chinese_places(run) if is_chinese else enumerate(_other_terms(run)):
-            if (number := hashed(term)) in wanted:
+            if (number := dimension_of(term)) in wanted:
                 found[number].add(start + offset)
         start += len(run) if is_chinese else 1
     return found
 
 
-def single_characters(text: str) -> list[str]:
+def telling_characters(text: str) -> list[str]:
     """The Chinese words of a text that are one character long and tell something."""
     said = [word for word in words(text) if len(word) == 1 and _CJK_CHAR.match(word)]
     return [word for word in dict.fromkeys(said) if word not in stopwords.CHINESE]
@@ -230,6 +237,6 @@ def stem(word: str) -> str:
 
 
 @lru_cache(maxsize=262_144)
-def hashed(term: str) -> int:
+def dimension_of(term: str) -> int:
     """The dimension of a term in keyword vectors, 1 … DIMENSIONS."""
     return zlib.crc32(term.encode()) % _PRIME + 1

@@ -26,10 +26,10 @@ from memories.recall.client_history import mark_repeated, repeated
 from memories.recall.context import context_text, events_text
 from memories.recall.date_ranges import DateRange, date_ranges_of
 from memories.recall.excluded import excluded_candidates
-from memories.recall.gate.decision import Need, need_of
+from memories.recall.gate.decision import GateDecision, decide
 from memories.recall.limits import searched_part
 from memories.recall.modes import BY_MATCH_ALONE, Mode, ParsedQuery, parse_for_match
-from memories.recall.past_questions import is_question
+from memories.recall.past_questions import has_question_mark_or_word
 from memories.recall.pending_vectors import pending_wait
 from memories.recall.query import Place, Query, words_of
 from memories.recall.quotas import Ranked, serve
@@ -49,7 +49,7 @@ PENDING = "embedding_pending"
 class Recall:
     """What a recall answers, and what its trace tells."""
 
-    need: Need
+    need: GateDecision
     served: list[Ranked] = field(default_factory=list)
     ranked: list[Ranked] = field(default_factory=list)
     context: str = ""
@@ -111,8 +111,8 @@ def recall(
     return result
 
 
-def _need(query: Query) -> Need:
-    return Need(True, "off") if query.need == NeedMode.OFF else need_of(query.message, projects=_projects(query))
+def _need(query: Query) -> GateDecision:
+    return GateDecision(True, "off") if query.need == NeedMode.OFF else decide(query.message, projects=_projects(query))
 
 
 def _since(begun: float) -> float:
@@ -154,7 +154,7 @@ def _search(
     known = sorted([*result.served, *repeated(result.ranked)], key=lambda item: (-item.score, -item.entry.pk))
     result.in_history = bool(known) and known[0].reason != "served"
     result.evidence = result.timed("evidence", lambda: _evidence(query, result, known, parsed))
-    if is_noise(result.evidence) and query.asks_for_anything and is_question(query.message):
+    if is_noise(result.evidence) and query.asks_for_anything and has_question_mark_or_word(query.message):
         _serve_nothing(result)
     result.context, result.tokens = result.timed(
         "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)

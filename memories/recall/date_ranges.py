@@ -17,7 +17,7 @@ from memories.conf import conf
 from memories.language import stopwords, text
 from memories.language.dates import Window, windows
 from memories.models import Entry, Scope
-from memories.recall.gate.decision import asks
+from memories.recall.gate.decision import is_question
 from memories.recall.query import Query
 
 MOST = 6  # windows of one question, the latest
@@ -85,7 +85,7 @@ def date_ranges_of(query: Query, now: datetime, zone: tzinfo) -> list[DateRange]
     """
     said = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
     is_short = text.count_tokens(query.message) <= QUESTION_TOKENS
-    asked = now.astimezone(zone).date() if is_short and asks(query.message) else None
+    asked = now.astimezone(zone).date() if is_short and is_question(query.message) else None
     found = windows(said, asked=asked, years=partial(_years, query.scopes, zone))
     named = {(window.start, window.end): window for window in found}
     latest = sorted(named.values(), key=lambda window: (window.start, window.end), reverse=True)[:MOST]

@@ -62,7 +62,7 @@ def parse_for_match(mode: str, message: str, words: Words) -> ParsedQuery:
     terms = list(text.terms(message))
     rarest = max(words.shares.values(), default=1 / max(len(terms), 1))
     shares = {term: words.shares.get(term, rarest) for term in terms}
-    single = text.single_characters(message)
+    single = text.telling_characters(message)
     return ParsedQuery(replace(words, shares=shares, named=[]), None, [], needles=single, terms=terms, limit=SHORTLIST)
 
 
@@ -74,7 +74,7 @@ def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[i
     about how close they stand.
     """
     wanted = frozenset(parsed.terms)
-    held = {pk: text.places(entry.content, wanted) for pk, entry in entries.items()}
+    held = {pk: text.term_positions(entry.content, wanted) for pk, entry in entries.items()}
     matching = [pk for pk, places in held.items() if places]
     with connection.cursor() as cursor:
         cursor.execute(

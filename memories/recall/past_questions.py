@@ -7,7 +7,7 @@ from datetime import date
 from memories.language import text
 from memories.language.dates import windows
 from memories.recall.date_ranges import PAST_TENSE, DateRange
-from memories.recall.gate.decision import LOOK_CHARS, asks, asks_of_the_past
+from memories.recall.gate.decision import LOOK_CHARS, is_question, is_question_about_past
 from memories.recall.modes import content_words
 
 _PAST = re.compile(
@@ -56,17 +56,17 @@ _ANY_DAY = date(2000, 1, 1)
 _ASKING = frozenset(_ASKING_WORDS.split())
 
 
-def is_about_the_past(message: str) -> bool:
+def is_about_past(message: str) -> bool:
     """Whether a message asks about what was: «昨天我们聊了什么», «what did I say about the port?»."""
     said = message.strip()[-LOOK_CHARS:]  # of a long message its end, where people ask
     if _SPOKEN.search(said) or (_DATED.search(said) and _ASKED.search(said)):
         return True
-    if _PAST.search(said) and asks_of_the_past(message):
+    if _PAST.search(said) and is_question_about_past(message):
         return True
-    return asks(message) and PAST_TENSE.search(said) is not None and bool(windows(said, asked=_ANY_DAY))
+    return is_question(message) and PAST_TENSE.search(said) is not None and bool(windows(said, asked=_ANY_DAY))
 
 
-def is_question(message: str) -> bool:
+def has_question_mark_or_word(message: str) -> bool:
     """Whether a message asks something, by its words or its mark."""
     return _ASKED.search(message[-LOOK_CHARS:]) is not None
 

@@ -104,7 +104,7 @@ class _NameMatcher:
     """A message, and whether it names somebody."""
 
     def __init__(self, message: str) -> None:
-        self.plain = names.simplified(message)
+        self.plain = names.simplify(message)
         self.folded = names.fold(message)
         self.words = [word.replace("’", "'").removesuffix("'s") for word in text.words(self.folded)]
 

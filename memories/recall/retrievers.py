@@ -22,7 +22,7 @@ from memories.recall.answerability import FOUND, NONE, WEAK, WORDS_FOUND, Answer
 from memories.recall.credentials import credential_guard
 from memories.recall.date_ranges import NAMED_EXACTLY, DateRange
 from memories.recall.modes import Mode
-from memories.recall.past_questions import is_about_the_past, telling_words
+from memories.recall.past_questions import is_about_past, telling_words
 from memories.recall.query import Place, Query
 from memories.recall.quotas import Ranked
 from memories.recall.similarity import CentredQuery
@@ -101,7 +101,7 @@ def retrievers_apply(query: Query) -> bool:
     asks_for_entries = query.types is not None or query.filters or query.project is not None or query.topic is not None
     if asks_for_entries or not query.include_session_events or query.mode == Mode.VECTOR:
         return False
-    return bool(_retrievers(tuple(settings.MEMORY_RETRIEVERS))) and is_about_the_past(query.message)
+    return bool(_retrievers(tuple(settings.MEMORY_RETRIEVERS))) and is_about_past(query.message)
 
 
 def past_question_of(

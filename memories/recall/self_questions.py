@@ -61,7 +61,7 @@ def is_about_asker(message: str, named: Sequence[tuple[int, str]], scopes: Seque
 
 def asks_about_asker(message: str) -> bool:
     """Whether the one who asks is asked about, in English or Chinese, simplified or traditional."""
-    said = names.simplified(message.strip()[-LOOK_CHARS:])
+    said = names.simplify(message.strip()[-LOOK_CHARS:])
     for aside in (_ENGLISH_FRAMES, _ENGLISH_ANYBODY, _CHINESE_FRAMES, _CHINESE_ANYBODY):
         said = aside.sub(" ", said)
     return bool(_ENGLISH.search(said) or _CHINESE.search(said))

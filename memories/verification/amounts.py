@@ -41,7 +41,7 @@ _MONTH = "|".join(month.capitalize() for month in _MONTHS)
 _NUMBER_WORD = "|".join(_ENGLISH)
 
 
-def alike(content: str) -> str:
+def normalise_amounts(content: str) -> str:
     """A text whose amounts are written in one way, each between marks."""
     for pattern, rewrite in _RULES:
         content = pattern.sub(partial(_unless_marked, rewrite), content)

@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from memories import verification
 from memories.language import summary, text
-from memories.verification.parts import Part, Reading, read
+from memories.verification.parsing import Parse, Token, is_among, names_in, parse
 from memories.verification.reporting_words import NO_NAMES, REPORTING
 
 #: «Will» says no more than the present does, in the words of a summary; what is done instead of a thing, denies it.
@@ -36,7 +35,7 @@ _OF_SPEAKING = re.compile(
 
 
 @dataclass(frozen=True)
-class Turn:
+class StoredTurn:
     """A turn in full and as it is stored, its two sides cut; `instructions` are what a model was told to do with it."""
 
     user: str
@@ -53,7 +52,7 @@ class Turn:
 class Clause:
     """What stands between two signs, and what of it is denied."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Token, ...]
 
     @cached_property
     def denied(self) -> frozenset[str]:
@@ -75,16 +74,16 @@ class Clause:
 
 
 @dataclass(frozen=True)
-class Said:
+class Sentence:
     """One sentence of a turn, as it was said and read."""
 
     content: str
-    reading: Reading
+    reading: Parse
     is_answer: bool = False
 
     @cached_property
     def is_question(self) -> bool:
-        return summary.asks(self.content)
+        return summary.is_question(self.content)
 
     @cached_property
     def states(self) -> bool:
@@ -109,15 +108,15 @@ class Said:
         return [clause.denied for clause in self.clauses if clause.denied]
 
 
-def plain(content: str) -> str:
+def in_plain_words(content: str) -> str:
     """A text as both sides of the comparison are read."""
     for pattern, rewrite in _PLAIN:
         content = pattern.sub(rewrite, content)
     return content
 
 
-def clauses_of(parts: Iterable[Part]) -> list[Clause]:
-    found: list[list[Part]] = [[]]
+def clauses_of(parts: Iterable[Token]) -> list[Clause]:
+    found: list[list[Token]] = [[]]
     for part in parts:
         if part.kind == "end":
             found.append([])
@@ -126,28 +125,30 @@ def clauses_of(parts: Iterable[Part]) -> list[Clause]:
     return [Clause(tuple(one)) for one in found if one]
 
 
-def sentences(content: str, names: Collection[str], *, is_answer: bool = False) -> list[Said]:
+def sentences(content: str, names: Collection[str], *, is_answer: bool = False) -> list[Sentence]:
     return [
-        Said(said, read(plain(said), names), is_answer) for part in summary.sentences(content) if (said := part.strip())
+        Sentence(said, parse(in_plain_words(said), names), is_answer)
+        for part in summary.sentences(content)
+        if (said := part.strip())
     ]
 
 
-class Held:
+class SummaryCheck:
     """A summary held against its turn: both read once, with the same names."""
 
-    def __init__(self, turn: Turn, summary: str) -> None:
+    def __init__(self, turn: StoredTurn, summary: str) -> None:
         self.turn = turn
         self.summary = _with_plain_openings(unicodedata.normalize("NFKC", summary), turn.whole)
-        self.names = verification.names_in([turn.whole, self.summary]) - NO_NAMES
+        self.names = names_in([turn.whole, self.summary]) - NO_NAMES
         self.whole, self.reading, self.stored = (
-            read(plain(one), self.names) for one in (turn.whole, self.summary, turn.stored)
+            parse(in_plain_words(one), self.names) for one in (turn.whole, self.summary, turn.stored)
         )
         self.told = sentences(self.summary, self.names)
         answered = sentences(turn.assistant, self.names, is_answer=True)
         self.said = [*sentences(turn.user, self.names), *answered]
 
     @cached_property
-    def statements(self) -> list[Said]:
+    def statements(self) -> list[Sentence]:
         return [one for one in self.said if not one.is_question]
 
     @cached_property
@@ -160,17 +161,17 @@ def _with_plain_openings(summary: str, whole: str) -> str:
     known = {text.stem(word) for word in re.findall(r"[a-z]+", whole)} | REPORTING
 
     def plain(match: re.Match[str]) -> str:
-        is_word = verification.is_among(text.stem(match[1].lower()), known) and match[1] not in whole
+        is_word = is_among(text.stem(match[1].lower()), known) and match[1] not in whole
         return match[0].replace(match[1], match[1].lower()) if is_word else match[0]
 
     return _OPENING.sub(plain, summary)
 
 
-def marks(reading: Reading) -> set[str]:
+def marks(reading: Parse) -> set[str]:
     """What tells most: numbers, dates, names."""
     return reading.amounts | reading.names
 
 
-def touched(said: Iterable[Said]) -> set[str]:
+def touched(said: Iterable[Sentence]) -> set[str]:
     """What is denied, and what it is denied of."""
     return {term for one in said for term in one.touched}

@@ -9,21 +9,21 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from memories import verification
 from memories.conf import conf
 from memories.language import similarity, summary, text
 from memories.verification import meaning, statements, subject
 from memories.verification.framing_words import LIGHT
+from memories.verification.parsing import Parse, is_among, names_in, parse
 from memories.verification.reporting_words import REPORTING
-from memories.verification.speakers import Speakers, prepared
-from memories.verification.statements import OWNED, Clause, Message, Tie, Unit
+from memories.verification.speakers import Speakers, expand_contractions
+from memories.verification.statements import OWNED, Clause, SourceMessage, Statement, Support
 
-__all__ = ["Message", "Unfounded", "fault", "fault_of_summary"]
+__all__ = ["SourceMessage", "GroundingFault", "fault", "fault_of_summary"]
 #: Of a summary so much less of the words needs to stand there.
 _MILDER = 0.15
 
 
-class Unfounded(StrEnum):
+class GroundingFault(StrEnum):
     """Why a text is not believed."""
 
     EMPTY = "empty"  # it says nothing
@@ -36,12 +36,12 @@ class Unfounded(StrEnum):
 
 def fault(
     said: str,
-    messages: Sequence[Message],
+    messages: Sequence[SourceMessage],
     *,
     known: Collection[str] = (),
     others: Collection[str] = (),
     also_called: Mapping[str, Collection[str]] | None = None,
-) -> Unfounded | None:
+) -> GroundingFault | None:
     """What speaks against believing a text that rests on these messages; None when nothing does.
 
     `known` names may stand in it, those of `others` where somebody is addressed.
@@ -53,11 +53,11 @@ def fault(
 
 def fault_of_summary(
     said: str,
-    messages: Sequence[Message],
+    messages: Sequence[SourceMessage],
     *,
     known: Collection[str] = (),
     also_called: Mapping[str, Collection[str]] | None = None,
-) -> Unfounded | None:
+) -> GroundingFault | None:
     """The same of a text that tells of all of them, each of its sentences."""
     if conf.GROUNDING <= 0:
         return None
@@ -69,7 +69,7 @@ def fault_of_summary(
     return None
 
 
-def _repeats(said: str, messages: Sequence[Message], *, answers_too: bool = False) -> bool:
+def _repeats(said: str, messages: Sequence[SourceMessage], *, answers_too: bool = False) -> bool:
     """Whether it is the message itself, or one of its sentences."""
     own = text.normalise(said)
     return bool(own) and any(
@@ -84,7 +84,7 @@ class _Held:
 
     def __init__(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[SourceMessage],
         said: str,
         known: Collection[str],
         others: Collection[str],
@@ -95,8 +95,8 @@ class _Held:
         speakers = Speakers([one.speaker for one in messages if not one.is_answer], also_called)
         names = statements.names_of(speakers, [said, *(one.content for one in messages)])
         self.is_summary = is_summary
-        self.units = statements.units_of(messages, speakers, names, tells_all=is_summary)
-        told = prepared(said)
+        self.units = statements.statements_of(messages, speakers, names, tells_all=is_summary)
+        told = expand_contractions(said)
         is_alone = len(speakers.people) == 1
         told = speakers.first(told, speakers.people[0]) if is_alone else speakers.named(told)
         self.parts = _whole(statements.clauses_of(told, names), names)
@@ -106,53 +106,53 @@ class _Held:
             self.known |= {name.casefold() for name in others}
         self.light = LIGHT | (REPORTING if is_summary else frozenset())
 
-    def fault(self, share: float) -> Unfounded | None:
+    def fault(self, share: float) -> GroundingFault | None:
         if not any(self._terms(part) for part in self.parts):
-            return Unfounded.EMPTY
+            return GroundingFault.EMPTY
         before: Clause | None = None
         for part in self.parts:
             if self._terms(part):
                 found = [self._fault_in(part, before, unit, share) for unit in self.units]
                 if None not in found:
-                    return found[0] if len(found) == 1 else Unfounded.INVENTED if not found else _telling(found)
+                    return found[0] if len(found) == 1 else GroundingFault.INVENTED if not found else _telling(found)
             before = part if part.speaks_first_of or part.subject[:1] == (OWNED,) or before is None else before
         return None
 
     def _terms(self, part: Clause) -> set[str]:
         return part.terms - self.light - self.known
 
-    def _fault_in(self, part: Clause, before: Clause | None, unit: Unit, share: float) -> Unfounded | None:
+    def _fault_in(self, part: Clause, before: Clause | None, unit: Statement, share: float) -> GroundingFault | None:
         """What speaks against this part of the text, if it rests on this sentence."""
         terms = self._terms(part)
-        new = {term for term in terms if not verification.is_among(term, unit.terms)}
+        new = {term for term in terms if not is_among(term, unit.terms)}
         if self._is_invented(part, new, unit) or 1 - len(new) / len(terms) < share:
-            return Unfounded.INVENTED
+            return GroundingFault.INVENTED
         elsewhere = {term for other in self.units if other is not unit for term in other.terms}
-        if any(verification.is_among(term, elsewhere) for term in new):
-            return Unfounded.MIXED
+        if any(is_among(term, elsewhere) for term in new):
+            return GroundingFault.MIXED
         resting = list(_resting(terms, unit))
         if not resting:
-            return Unfounded.INVENTED
+            return GroundingFault.INVENTED
         if not self.is_summary and meaning.is_mixed(part, resting):
-            return Unfounded.MIXED
-        tie = Tie(part, before, resting, unit, self.is_summary)
+            return GroundingFault.MIXED
+        tie = Support(part, before, resting, unit, self.is_summary)
         return next((wrong for judge, wrong in _JUDGES if judge(tie)), None)
 
-    def _is_invented(self, part: Clause, new: set[str], unit: Unit) -> bool:
+    def _is_invented(self, part: Clause, new: set[str], unit: Statement) -> bool:
         """Whether a number, a name, or a word that tells is new."""
         marks = (part.reading.amounts | part.reading.names) & new
         if any(term not in self.known and not _is_part_of(term, unit) for term in marks):
             return True
-        return any(similarity.tells(term) for term in new - self.known)
+        return any(similarity.is_telling(term) for term in new - self.known)
 
 
-def _telling(found: Sequence[Unfounded | None]) -> Unfounded:
+def _telling(found: Sequence[GroundingFault | None]) -> GroundingFault:
     """The nearest miss."""
-    order = [Unfounded.NEGATED, Unfounded.TURNED, Unfounded.OTHERS, Unfounded.MIXED]
-    return next((wrong for wrong in order if wrong in found), Unfounded.INVENTED)
+    order = [GroundingFault.NEGATED, GroundingFault.TURNED, GroundingFault.OTHERS, GroundingFault.MIXED]
+    return next((wrong for wrong in order if wrong in found), GroundingFault.INVENTED)
 
 
-def _is_part_of(name: str, unit: Unit) -> bool:
+def _is_part_of(name: str, unit: Statement) -> bool:
     """Names joined or taken apart stay what they are."""
     parts = re.findall(r"[^\W_]+", name)
     there = {word for clause in unit.clauses for word in text.words(clause.content)} | unit.terms
@@ -165,13 +165,13 @@ def _whole(clauses: Sequence[Clause], names: Collection[str]) -> list[Clause]:
     for clause in clauses:
         if found and (len(clause.terms) < 2 or not found[-1].terms) and not clause.speaks_first_of:
             joined = f"{found[-1].content} + {clause.content}"
-            found[-1] = Clause(joined, statements.read_marked(joined, names), found[-1].is_joined)
+            found[-1] = Clause(joined, statements.parse_marked(joined, names), found[-1].is_joined)
         else:
             found.append(clause)
     return found
 
 
-def _resting(terms: set[str], unit: Unit) -> Iterator[Clause]:
+def _resting(terms: set[str], unit: Statement) -> Iterator[Clause]:
     """The clauses it rests on, the one that says most of it first."""
     left = set(terms)
     waiting = list(unit.clauses)
@@ -186,15 +186,49 @@ def _resting(terms: set[str], unit: Unit) -> Iterator[Clause]:
 
 def _in(terms: set[str], clause: Clause) -> set[str]:
     known = clause.terms | clause.reading.implied
-    return {term for term in terms if verification.is_among(term, known)}
+    return {term for term in terms if is_among(term, known)}
 
 
 _JUDGES = (
-    (meaning.is_denied_otherwise, Unfounded.NEGATED),
-    (meaning.leaves_out_deed, Unfounded.MIXED),
-    (meaning.is_hedged_otherwise, Unfounded.TURNED),
-    (meaning.changes_places, Unfounded.TURNED),
-    (meaning.is_of_another_time, Unfounded.TURNED),
-    (subject.is_another_identity, Unfounded.OTHERS),
-    (subject.is_of_others, Unfounded.OTHERS),
+    (meaning.is_denied_otherwise, GroundingFault.NEGATED),
+    (meaning.leaves_out_deed, GroundingFault.MIXED),
+    (meaning.is_hedged_otherwise, GroundingFault.TURNED),
+    (meaning.changes_places, GroundingFault.TURNED),
+    (meaning.is_of_another_time, GroundingFault.TURNED),
+    (subject.is_another_identity, GroundingFault.OTHERS),
+    (subject.is_of_others, GroundingFault.OTHERS),
 )
+
+
+#: Of the words of a sentence so many are spoken of, somewhere.
+_LEAST = 0.5
+
+
+def drop_off_topic(said: str, sources: Sequence[str]) -> str:
+    """The sentences of a text that its sources speak of; empty when most of them do not."""
+    names = names_in([*sources, said])
+    spoken_of = _Spoken([parse(source, names) for source in sources])
+    paragraphs = [[one.strip() for one in summary.sentences(part) if one.strip()] for part in said.split("\n\n")]
+    kept = [[one for one in sentences if spoken_of.holds(parse(one, names))] for sentences in paragraphs]
+    if 2 * sum(map(len, kept)) < sum(map(len, paragraphs)):
+        return ""
+    return "\n\n".join(_joined(sentences) for sentences in kept if sentences)
+
+
+class _Spoken:
+    """What is spoken of in several texts, taken together."""
+
+    def __init__(self, readings: Sequence[Parse]) -> None:
+        self.amounts = {amount for one in readings for amount in one.implied}
+        self.terms = {term for one in readings for term in one.telling}
+
+    def holds(self, reading: Parse) -> bool:
+        if reading.amounts - self.amounts or any(not is_among(name, self.terms) for name in reading.names):
+            return False
+        telling = reading.telling
+        known = sum(1 for term in telling if is_among(term, self.terms))
+        return not telling or known >= _LEAST * len(telling)
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    return "".join(f" {one}" if one[:1].isascii() else one for one in sentences).strip()

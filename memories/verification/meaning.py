@@ -4,13 +4,12 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from memories import verification
 from memories.language import text
-from memories.verification import word_lists
+from memories.verification import rewording, word_lists
 from memories.verification.framing_words import ENDED, GONE, IMPLYING, LIGHT, THOUGHT
-from memories.verification.parts import Reading
+from memories.verification.parsing import Parse, is_among
 from memories.verification.speakers import MARKS, is_mark, is_person
-from memories.verification.statements import Clause, Tie, read_marked
+from memories.verification.statements import Clause, Support, parse_marked
 
 #: What a text loses that says a thing is so.
 _HEDGE_WORDS = """
@@ -60,7 +59,7 @@ def is_mixed(part: Clause, resting: Sequence[Clause]) -> bool:
     """Whether of two clauses only pieces are told: the end of one without what it is said of."""
     said = {one.term for one in part.reading.parts}
     if len(resting) > 1 and any(
-        clause.head and (n or clause.speaks_of_itself) and not verification.is_among(clause.head, said)
+        clause.head and (n or clause.speaks_of_itself) and not is_among(clause.head, said)
         for n, clause in enumerate(resting)
     ):
         return True
@@ -72,10 +71,10 @@ def is_mixed(part: Clause, resting: Sequence[Clause]) -> bool:
 def _is_barely_told(clause: Clause, said: set[str]) -> bool:
     """What begins with a name says something of it."""
     own = clause.terms - clause.reading.amounts
-    return sum(verification.is_among(term, said) for term in own) < _TOLD * len(own)
+    return sum(is_among(term, said) for term in own) < _TOLD * len(own)
 
 
-def leaves_out_deed(tie: Tie) -> bool:
+def leaves_out_deed(tie: Support) -> bool:
     """Whether it leaves out what somebody does or is: «he is skiing» of «he broke his arm skiing»."""
     own = {part.term for part in tie.part.reading.parts}
     return not tie.is_summary and any(
@@ -85,12 +84,12 @@ def leaves_out_deed(tie: Tie) -> bool:
 
 
 def _is_told(deed: str, own: set[str], clause: Clause, part: Clause) -> bool:
-    if verification.is_among(deed, own | {word for term in own for word in IMPLYING.get(term, ())}):
+    if is_among(deed, own | {word for term in own for word in IMPLYING.get(term, ())}):
         return True
     return _AS.search(clause.content) is not None and _IS.search(part.content) is not None
 
 
-def is_denied_otherwise(tie: Tie) -> bool:
+def is_denied_otherwise(tie: Support) -> bool:
     """Whether it denies what was said, or says what was denied."""
     own, theirs = tie.part.reading, [clause.reading for clause in tie.resting]
     if own.is_negated != any(reading.is_negated for reading in theirs):
@@ -104,7 +103,7 @@ def is_denied_otherwise(tie: Tie) -> bool:
     return bool(denies and not denies & (denied | touched) or (denies & stated) - touched)
 
 
-def is_hedged_otherwise(tie: Tie) -> bool:
+def is_hedged_otherwise(tie: Support) -> bool:
     """Whether a doubt, a wish or a plan is lost, or one is added."""
     own = set(tie.part.reading.careful)
     kept = own | (tie.before.reading.careful if tie.before and tie.part.is_joined else set())
@@ -119,23 +118,23 @@ def is_wish(part: Clause) -> bool:
     return bool(part.reading.careful & _WISHES)
 
 
-def changes_places(tie: Tie) -> bool:
+def changes_places(tie: Support) -> bool:
     """Whether two names, numbers, or sides of a «before» stand the other way round."""
     if any(_crosses(clause, tie.part) for clause in tie.resting):
         return True
     own, theirs = _without_owners(tie.part.reading), [_without_owners(clause.reading) for clause in tie.resting]
-    if not verification.exchanges(theirs, own) or (tie.unit.is_request and is_wish(tie.part)):
+    if not rewording.exchanges(theirs, own) or (tie.unit.is_request and is_wish(tie.part)):
         return False
     subject = tie.part.subject[0] if tie.part.subject else ""
     has_person = any(is_person(name) for name in tie.part.reading.names)
     return has_person or not any(is_place_of(subject, clause) for clause in tie.resting)
 
 
-def _without_owners(reading: Reading) -> Reading:
+def _without_owners(reading: Parse) -> Parse:
     """What is a speaker's is looked at by itself."""
     parts = reading.parts
     kept = [part for n, part in enumerate(parts) if part.kind != "owner" or not (n and is_mark(parts[n - 1].term))]
-    return Reading(reading.content, reading.bare, tuple(kept))
+    return Parse(reading.content, reading.bare, tuple(kept))
 
 
 def is_place_of(name: str, clause: Clause) -> bool:
@@ -159,17 +158,17 @@ def _crosses(clause: Clause, part: Clause) -> bool:
 
 def _words(content: str) -> set[str]:
     kinds = ("word", "name", "amount", "careful")
-    return {part.term for part in read_marked(content, MARKS).parts if part.kind in kinds}
+    return {part.term for part in parse_marked(content, MARKS).parts if part.kind in kinds}
 
 
-def is_of_another_time(tie: Tie) -> bool:
+def is_of_another_time(tie: Support) -> bool:
     """Whether what was, is; what is to come, was; or what is only thought of, or over, is told without that."""
     if tie.is_summary:
         return False
     return any(judge(tie) for judge in (_has_other_tense, _goes_on, _has_none, _leaves_out_from, _is_done))
 
 
-def _has_other_tense(tie: Tie) -> bool:
+def _has_other_tense(tie: Support) -> bool:
     own = _forms(tie.part.content)
     return any(
         _differ(theirs, own[stem])
@@ -196,7 +195,7 @@ def _forms(content: str) -> dict[str, set[str]]:
     return found
 
 
-def _goes_on(tie: Tie) -> bool:
+def _goes_on(tie: Support) -> bool:
     """Whether it leaves out that something ended, was lost, or was only thought."""
     if _is_lost(ENDED, tie.part, tie.resting) or _is_lost(THOUGHT, tie.part, _with_what_leads(tie)):
         return True
@@ -207,14 +206,14 @@ def _is_lost(words: re.Pattern[str], part: Clause, resting: Sequence[Clause]) ->
     return not words.search(part.content) and any(words.search(clause.content) for clause in resting)
 
 
-def _with_what_leads(tie: Tie) -> list[Clause]:
+def _with_what_leads(tie: Support) -> list[Clause]:
     """With the clause whose object a clause is: «I dreamt that …»."""
     clauses = tie.unit.clauses
     places = [clauses.index(clause) for clause in tie.resting]
     return [*tie.resting, *(clauses[n - 1] for n in places if n and clauses[n].is_joined)]
 
 
-def _has_none(tie: Tie) -> bool:
+def _has_none(tie: Support) -> bool:
     """Whether somebody has what nobody said to be theirs."""
     is_had = any(_GOT.search(clause.content) or clause.owned for clause in tie.resting)
     return is_person(tie.part.speaks_first_of) and _HAS_A.search(tie.part.content) is not None and not is_had
@@ -225,7 +224,7 @@ def has_own(part: Clause, clause: Clause) -> bool:
     return bool(clause.owned & part.terms and _HAS.search(part.content) and not GONE.search(clause.content))
 
 
-def _leaves_out_from(tie: Tie) -> bool:
+def _leaves_out_from(tie: Support) -> bool:
     """«I moved from Leeds»: not «I live in Leeds»."""
     kept = _comes_from(tie.part)
     return any(_comes_from(clause) & tie.part.terms - kept for clause in tie.resting)
@@ -236,7 +235,7 @@ def _comes_from(clause: Clause) -> set[str]:
     return {other.term for one, other in parts if one.kind == "direction" and one.term in _FROM}
 
 
-def _is_done(tie: Tie) -> bool:
+def _is_done(tie: Support) -> bool:
     told = [clause.content for clause in tie.resting]
     is_to_come = any(map(_FUTURE.search, told)) and not any(map(_DONE.search, told))
     return is_to_come and _DONE.search(tie.part.content) is not None

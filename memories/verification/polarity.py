@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from memories import verification
-from memories.verification.clauses import Clause, Held, Said, marks, touched
+from memories.verification import rewording
+from memories.verification.clauses import Clause, Sentence, SummaryCheck, marks, touched
 from memories.verification.reporting_words import ASKING, DECIDING, OPEN, OPEN_CHARS
 
 #: By so much a clause is nearer to words that hold other numbers than to those that hold its own.
 _NEARER = 0.25
 
 
-def is_turned(held: Held) -> bool:
+def is_turned(held: SummaryCheck) -> bool:
     return any(judge(held) for judge in _JUDGES)
 
 
-def _denies_otherwise(held: Held) -> bool:
+def _denies_otherwise(held: SummaryCheck) -> bool:
     denied = {term for one in held.statements for denial in one.denials for term in denial}
     stated = {term for one in held.statements for term in one.reading.said}
     said = held.reading
@@ -25,7 +25,7 @@ def _denies_otherwise(held: Held) -> bool:
     )
 
 
-def _denies_of_others(held: Held) -> bool:
+def _denies_of_others(held: SummaryCheck) -> bool:
     """Whether it denies something of one, that was denied of another."""
     known = list(chain.from_iterable(_denied_of(one) for one in held.statements))
     for names, denied in chain.from_iterable(_denied_of(one) for one in held.told):
@@ -35,7 +35,7 @@ def _denies_of_others(held: Held) -> bool:
     return False
 
 
-def _denied_of(one: Said) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+def _denied_of(one: Sentence) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     """What a sentence denies, each with the names before it."""
     names: set[str] = set()
     for clause in one.clauses:
@@ -44,7 +44,7 @@ def _denied_of(one: Said) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
             yield frozenset(names), clause.denied
 
 
-def _exchanges_amounts(held: Held) -> bool:
+def _exchanges_amounts(held: SummaryCheck) -> bool:
     """Whether a number stands with words that stood with another."""
     for clause in (clause for one in held.told for clause in one.clauses):
         for amount in clause.amounts:
@@ -59,11 +59,11 @@ def _nearness(clause: Clause, other: Clause) -> float:
     return len(clause.words & other.words) / len(clause.words) if clause.words else 0.0
 
 
-def _exchanges_places(held: Held) -> bool:
-    return verification.exchanges([one.reading for one in held.said], held.reading)
+def _exchanges_places(held: SummaryCheck) -> bool:
+    return rewording.exchanges([one.reading for one in held.said], held.reading)
 
 
-def _takes_for_said(held: Held) -> bool:
+def _takes_for_said(held: SummaryCheck) -> bool:
     """Whether it takes for said what was only offered or asked."""
     stated = {term for one in held.said if one.states for term in marks(one.reading) | one.reading.implied}
     offered = {term for one in held.said if not one.states for term in marks(one.reading) | one.reading.implied}
@@ -71,12 +71,12 @@ def _takes_for_said(held: Held) -> bool:
     return any(marks(one.reading) & offered - stated for one in told)
 
 
-def _decides(held: Held) -> bool:
+def _decides(held: SummaryCheck) -> bool:
     """Whether it takes for decided what was left open."""
     return any(map(_is_decided, held.told)) and not any(map(_is_decided, held.statements))
 
 
-def _is_decided(one: Said) -> bool:
+def _is_decided(one: Sentence) -> bool:
     return any(not OPEN.search(one.content[: found.start()][-OPEN_CHARS:]) for found in DECIDING.finditer(one.content))
 
 

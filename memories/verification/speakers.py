@@ -152,14 +152,14 @@ def _owning(content: str) -> str:
     return re.sub(rf"({_CHINESE}[{_NUMBERS}纞])(?:家的?|的)?(?={KIN})", r"\1的", content)
 
 
-def prepared(content: str) -> str:
+def expand_contractions(content: str) -> str:
     said = unicodedata.normalize("NFKC", content).replace("’", "'")
     for pattern, written in _CONTRACTED:
         said = pattern.sub(written, said)
     return said
 
 
-def one_mark(term: str) -> str:
+def latin_mark(term: str) -> str:
     if term == _OTHER_CHINESE:
         return OTHER
     if term.startswith(_CHINESE) and term[1:] in _NUMBERS:

@@ -9,14 +9,22 @@ from itertools import pairwise
 
 import rjieba
 
-from memories import verification
 from memories.language import summary
 from memories.verification import clauses
 from memories.verification.framing_words import COLLECTIVE, GONE, IMPLIED, LIGHT, SPLIT, THEIRS, TIMES, VERY_LIGHT
-from memories.verification.parts import Part, Reading, read
+from memories.verification.parsing import Parse, Token, names_in, parse
 from memories.verification.relative_dates import dates_of
 from memories.verification.reporting_words import NO_NAMES
-from memories.verification.speakers import HAN, MARKS, OTHER, Speakers, is_mark, is_person, one_mark, prepared
+from memories.verification.speakers import (
+    HAN,
+    MARKS,
+    OTHER,
+    Speakers,
+    expand_contractions,
+    is_mark,
+    is_person,
+    latin_mark,
+)
 
 #: What asks for something to be done says what is wanted.
 REQUEST = re.compile(
@@ -42,7 +50,7 @@ OWNED = "'s"
 
 
 @dataclass(frozen=True)
-class Message:
+class SourceMessage:
     """One message: who said it, as people call them, on which local day."""
 
     content: str
@@ -57,12 +65,12 @@ class Clause:
     """What stands between two signs or joints, read; `subject` is whom it speaks of."""
 
     content: str
-    reading: Reading
+    reading: Parse
     is_joined: bool = False  # to the one before it by a word, and not by a sign
     is_future: bool = False
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Token]:
         kept = ("word", "name", "amount", "careful")
         return [part for part in self.reading.parts if part.kind in kept and part.term not in LIGHT]
 
@@ -107,7 +115,8 @@ class Clause:
             return ""
         parts = self.reading.parts
         first = next(n for n, part in enumerate(parts) if part.term == self.speaks_first_of)
-        return next((p.term for p in parts[first + 1 :] if p.kind != "amount" and _tells(p)), "")
+        words = (p.term for p in parts[first + 1 :] if p.kind == "word")
+        return next((word for word in words if word not in LIGHT and word not in TIMES), "")
 
     @property
     def speaks_of_itself(self) -> bool:
@@ -121,7 +130,7 @@ class Clause:
 
 
 @dataclass(frozen=True)
-class Unit:
+class Statement:
     """Clauses that speak of one thing: a sentence, and those after it that refer to it."""
 
     clauses: tuple[Clause, ...]
@@ -153,10 +162,6 @@ class Unit:
         )
 
 
-def _tells(part: Part) -> bool:
-    return part.kind == "word" and part.term not in LIGHT and part.term not in TIMES
-
-
 def clauses_of(content: str, names: Collection[str]) -> list[Clause]:
     """A text by its signs and joints, each part read."""
     found: list[Clause] = []
@@ -164,24 +169,24 @@ def clauses_of(content: str, names: Collection[str]) -> list[Clause]:
         for n, said in enumerate(SPLIT.split(part)):
             if said.strip():
                 plain = _WILL.sub("", said)
-                found.append(Clause(said.strip(), read_marked(plain, names), n > 0, plain != said))
+                found.append(Clause(said.strip(), parse_marked(plain, names), n > 0, plain != said))
     return found
 
 
-def read_marked(content: str, names: Collection[str]) -> Reading:
-    read_so = read(content, names)
-    parts = tuple(replace(part, term=one_mark(part.term)) for part in read_so.parts)
-    return Reading(read_so.content, read_so.bare, parts)
+def parse_marked(content: str, names: Collection[str]) -> Parse:
+    read_so = parse(content, names)
+    parts = tuple(replace(part, term=latin_mark(part.term)) for part in read_so.parts)
+    return Parse(read_so.content, read_so.bare, parts)
 
 
 @dataclass(frozen=True)
-class Tie:
+class Support:
     """A part of a text, what is before it, and the clauses of a sentence it would rest on, the nearest first."""
 
     part: Clause
     before: Clause | None
     resting: Sequence[Clause]
-    unit: Unit
+    unit: Statement
     is_summary: bool = False
 
     @property
@@ -192,7 +197,7 @@ class Tie:
 
 def names_of(speakers: Speakers, contents: Sequence[str]) -> set[str]:
     """Names in all that is compared, and the marks."""
-    found = {name for name in verification.names_in(contents) - NO_NAMES if _is_name(name)}
+    found = {name for name in names_in(contents) - NO_NAMES if _is_name(name)}
     return {name for name in found if not any(name == person.casefold() for person in speakers.people)} | MARKS
 
 
@@ -204,29 +209,33 @@ def _is_name(name: str) -> bool:
     return len(tags) != 1 or tags[0][1] in _NAMED
 
 
-def units_of(
-    messages: Sequence[Message], speakers: Speakers, names: Collection[str], *, tells_all: bool = False
-) -> list[Unit]:
+def statements_of(
+    messages: Sequence[SourceMessage], speakers: Speakers, names: Collection[str], *, tells_all: bool = False
+) -> list[Statement]:
     """What was stated, sentence by sentence, those that refer to the one before joined to it.
 
     An answer counts where the next to speak says yes to it, and for its words where it asked; `tells_all`: always.
     """
-    found: list[Unit] = []
-    asked: Message | None = None
+    found: list[Statement] = []
+    asked: SourceMessage | None = None
     for one in messages:
         if one.is_answer:
             asked = one
             if tells_all:
-                found += _units(one, speakers.named(prepared(one.content)), names, all_of_it=True)
+                found += _units(one, speakers.named(expand_contractions(one.content)), names, all_of_it=True)
             continue
         if asked is not None and _YES.search(one.content):
             found += _units(
-                one, speakers.second(prepared(asked.content), one.speaker), names, all_of_it=True, at=asked.on
+                one,
+                speakers.second(expand_contractions(asked.content), one.speaker),
+                names,
+                all_of_it=True,
+                at=asked.on,
             )
         words: frozenset[str] = frozenset()
-        if asked is not None and _asks(asked.content):
-            words = _words_of(speakers.second(prepared(asked.content), one.speaker), names)
-        own = _units(one, speakers.first(prepared(one.content), one.speaker), names, all_of_it=tells_all)
+        if asked is not None and any(summary.is_question(said.strip()) for said in summary.sentences(asked.content)):
+            words = _words_of(speakers.second(expand_contractions(asked.content), one.speaker), names)
+        own = _units(one, speakers.first(expand_contractions(one.content), one.speaker), names, all_of_it=tells_all)
         if words and own:
             own[0] = replace(own[0], asked=words)
         found += [replace(unit, mark=speakers.mark(one.speaker)) for unit in own]
@@ -234,38 +243,34 @@ def units_of(
     return _linked(found)
 
 
-def _asks(content: str) -> bool:
-    return any(summary.asks(said.strip()) for said in summary.sentences(content))
-
-
 def _words_of(content: str, names: Collection[str]) -> frozenset[str]:
     return frozenset(part.term for clause in clauses_of(content, names) for part in clause.parts if _is_word(part))
 
 
-def _is_word(part: Part) -> bool:
+def _is_word(part: Token) -> bool:
     """Of a question: what it names is only offered."""
     return part.kind == "word" or (part.kind == "name" and re.fullmatch(f"[{HAN}]{{2,}}", part.term) is not None)
 
 
 def _units(
-    one: Message, content: str, names: Collection[str], *, all_of_it: bool, at: date | None = None
-) -> list[Unit]:
+    one: SourceMessage, content: str, names: Collection[str], *, all_of_it: bool, at: date | None = None
+) -> list[Statement]:
     found = []
     for said in summary.sentences(content):
-        sentence = clauses.Said(said.strip(), read(said, names), one.is_answer)
+        sentence = clauses.Sentence(said.strip(), parse(said, names), one.is_answer)
         is_request = REQUEST.search(said) is not None
         if not said.strip() or not (all_of_it or sentence.states or is_request):
             continue
         day = at or one.on
         on = frozenset(dates_of(f"{said} {'today' if one.is_dated else ''}", day) if day != date.min else ())
         is_plural = _PLURAL.search(one.content) is not None
-        found.append(Unit(tuple(clauses_of(said, names)), on, one.speaker, is_request, is_plural=is_plural))
+        found.append(Statement(tuple(clauses_of(said, names)), on, one.speaker, is_request, is_plural=is_plural))
     return found
 
 
-def _linked(units: Sequence[Unit]) -> list[Unit]:
+def _linked(units: Sequence[Statement]) -> list[Statement]:
     """With those that begin with he or it, or take up a word, joined to the one before."""
-    found: list[Unit] = []
+    found: list[Statement] = []
     for unit in units:
         if found and unit.speaker == found[-1].speaker and _refers(unit, found[-1]):
             last = found[-1]
@@ -281,7 +286,7 @@ def _linked(units: Sequence[Unit]) -> list[Unit]:
     return found
 
 
-def _refers(unit: Unit, before: Unit) -> bool:
+def _refers(unit: Statement, before: Statement) -> bool:
     if any(part.term == OTHER for clause in unit.clauses[:1] for part in clause.reading.parts):
         return True
     own = {part.term for clause in unit.clauses for part in clause.parts if part.kind in ("word", "name")}

@@ -2,18 +2,18 @@
 
 import re
 
-from memories import verification
 from memories.verification.framing_words import COLLECTIVE, LIGHT
 from memories.verification.meaning import has_own, is_place_of, is_wish
+from memories.verification.parsing import is_among
 from memories.verification.speakers import MARKS, OTHER, is_mark, is_person
-from memories.verification.statements import OWNED, Clause, Tie, Unit, read_marked
+from memories.verification.statements import OWNED, Clause, Statement, Support, parse_marked
 
 _IS = re.compile(r"\b(?:is|was|are|were|am|be|been|as|become|became)\b|是|当|做|为|任")
 _IS_A = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the)\b|(?<!不)是")
 _REPORTS = re.compile(r"\b(?:ask|said|say|mention|request|tell|told|state|report)\w*|说|提|问|要求|聊", re.IGNORECASE)
 
 
-def is_another_identity(tie: Tie) -> bool:
+def is_another_identity(tie: Support) -> bool:
     """Whether somebody is said to be what is only spoken of."""
     said = _IS_A.search(tie.part.content) if is_person(tie.part.speaks_first_of) else None
     if said is None:
@@ -24,10 +24,10 @@ def is_another_identity(tie: Tie) -> bool:
 
 
 def _terms(content: str) -> set[str]:
-    return {part.term for part in read_marked(content, MARKS).parts if part.kind in ("word", "name")}
+    return {part.term for part in parse_marked(content, MARKS).parts if part.kind in ("word", "name")}
 
 
-def is_of_others(tie: Tie) -> bool:
+def is_of_others(tie: Support) -> bool:
     """Whether it speaks of one, and what it rests on of another."""
     part, clause = tie.part, tie.resting[0]
     if tie.unit.is_request and is_person(part.speaks_first_of) and is_wish(part):
@@ -43,11 +43,11 @@ def is_of_others(tie: Tie) -> bool:
         if tie.unit.asked:
             return False
         if len(tie.resting) > 1 and theirs[0].isascii():
-            return not verification.is_among(theirs[0], part.terms)
+            return not is_among(theirs[0], part.terms)
     return _is_another(own, theirs, tie)
 
 
-def _is_another(own: tuple[str, ...], theirs: tuple[str, ...], tie: Tie) -> bool:
+def _is_another(own: tuple[str, ...], theirs: tuple[str, ...], tie: Support) -> bool:
     part, clause = tie.part, tie.resting[0]
     if is_person(own[0]):
         return _is_not_theirs(own[0], theirs, clause, part)
@@ -71,7 +71,7 @@ def _is_not_theirs(own: str, theirs: tuple[str, ...], clause: Clause, part: Clau
     return any(one.term == own for one in clause.reading.parts[1:])
 
 
-def _is_not_of_them(own: tuple[str, ...], theirs: tuple[str, ...], tie: Tie) -> bool:
+def _is_not_of_them(own: tuple[str, ...], theirs: tuple[str, ...], tie: Support) -> bool:
     """Whether what is said of somebody's was said of themselves, or of something else of theirs."""
     clause = tie.resting[0]
     if is_mark(theirs[0]):
@@ -89,7 +89,7 @@ def _subject_of(part: Clause, before: Clause | None) -> tuple[str, ...]:
     return before.subject if before is not None and part.is_joined else own
 
 
-def _subject_in(clause: Clause, unit: Unit) -> tuple[str, ...]:
+def _subject_in(clause: Clause, unit: Statement) -> tuple[str, ...]:
     """Its subject, or that of the clause before it that has one, where it has none of its own."""
     own = clause.subject
     if own and (is_mark(own[0]) or own[0] == OWNED or own[0] in clause.reading.names):

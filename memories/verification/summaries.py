@@ -9,19 +9,21 @@ import unicodedata
 from collections import defaultdict
 from enum import StrEnum
 
-from memories import verification
-from memories.language import overlap, text
-from memories.verification.clauses import Held, Turn, marks, touched
+from memories.language import text
+from memories.verification.clauses import StoredTurn, SummaryCheck, marks, touched
+from memories.verification.parsing import is_among
 from memories.verification.polarity import is_turned
 from memories.verification.reporting_words import REPORTING, TITLED
 
-__all__ = ["Fault", "Turn", "fault"]
+__all__ = ["SummaryFault", "StoredTurn", "fault"]
 #: So much of what the stored words tell of numbers, dates and names the summary tells.
 _KEPT = 1 / 2
 #: So much of what is denied may be left out.
 _LOST_DENIALS = 1 / 3
 #: So much of its words stand in the turn.
 _KNOWN = 2 / 3
+#: So much of its terms stand in the turn at least.
+_COVERAGE = 0.15
 #: So much of what it tells was not in the question.
 _NEW = 0.2
 #: A summary may be written in a script that has so large a share of the turn; Latin letters intrude everywhere.
@@ -31,7 +33,7 @@ _CJK = re.compile("[\u3400-\u9fff]")
 _SUPPLIED = frozenset({"~want", "~想要", "~because", "~因为"})
 
 
-class Fault(StrEnum):
+class SummaryFault(StrEnum):
     """What is wrong with a summary, as the model that wrote it is told."""
 
     EMPTY = "the summary says nothing"
@@ -44,24 +46,24 @@ class Fault(StrEnum):
     LOST = "the summary leaves out too many numbers, dates or names, or something that was said not to be so"
 
 
-def fault(turn: Turn, summary: str) -> Fault | None:
+def fault(turn: StoredTurn, summary: str) -> SummaryFault | None:
     """What speaks against this summary in the place of what is stored; None when nothing does."""
-    held = Held(turn, summary)
+    held = SummaryCheck(turn, summary)
     return next((found for found, is_so in _JUDGES.items() if is_so(held)), None)
 
 
-def _says_nothing(held: Held) -> bool:
+def _says_nothing(held: SummaryCheck) -> bool:
     return not held.reading.telling - REPORTING
 
 
-def _repeats_instructions(held: Held) -> bool:
+def _repeats_instructions(held: SummaryCheck) -> bool:
     instructions = held.turn.instructions
-    return bool(instructions) and overlap.share(held.summary, [instructions]) > overlap.share(
+    return bool(instructions) and text.coverage(held.summary, [instructions]) > text.coverage(
         held.summary, [held.turn.whole]
     )
 
 
-def _is_foreign(held: Held) -> bool:
+def _is_foreign(held: SummaryCheck) -> bool:
     """Whether it is written in a script that is not the turn's."""
     own, there = _scripts(held.summary), _scripts(held.turn.whole)
     if not own:
@@ -82,7 +84,7 @@ def _scripts(content: str) -> dict[str, float]:
     return {name: weight / total for name, weight in weights.items()}
 
 
-def _invents(held: Held) -> bool:
+def _invents(held: SummaryCheck) -> bool:
     said, whole = held.reading, held.whole
     if said.amounts - whole.implied or any(not _is_known_name(name, held) for name in said.names - whole.names):
         return True
@@ -92,20 +94,18 @@ def _invents(held: Held) -> bool:
         return True
     own = said.words - REPORTING
     known = whole.telling
-    new = {word for word in own if not verification.is_among(word, known)}
-    return len(new) > (1 - _KNOWN) * len(own) or overlap.share(held.summary, [held.turn.whole]) < overlap.LEAST
+    new = {word for word in own if not is_among(word, known)}
+    return len(new) > (1 - _KNOWN) * len(own) or text.coverage(held.summary, [held.turn.whole]) < _COVERAGE
 
 
-def _is_known_name(name: str, held: Held) -> bool:
+def _is_known_name(name: str, held: SummaryCheck) -> bool:
     """Names joined or taken apart stay what they are: «Hungarian-speaking», docs/adr/0012.md and 0012."""
     parts = re.findall(r"[^\W_]+", name)
     said = set(text.words(held.turn.whole))
-    return bool(parts) and all(
-        part in said or verification.is_among(text.stem(part), held.whole.telling) for part in parts
-    )
+    return bool(parts) and all(part in said or is_among(text.stem(part), held.whole.telling) for part in parts)
 
 
-def _echoes(held: Held) -> bool:
+def _echoes(held: SummaryCheck) -> bool:
     """Whether nothing of what came of a question is told."""
     asked = [one for one in held.said if one.is_question]
     questions = {term for one in asked for term in one.reading.telling}
@@ -113,7 +113,7 @@ def _echoes(held: Held) -> bool:
     return bool(asked and stated) and len(held.reading.telling & stated) < max(2, len(held.reading.telling) * _NEW)
 
 
-def _loses(held: Held) -> bool:
+def _loses(held: SummaryCheck) -> bool:
     said, stored = held.reading, held.stored
     kept, wanted = marks(said) & marks(held.whole), marks(stored)
     if len(kept) * text.count_tokens(held.turn.stored) < len(wanted) * text.count_tokens(held.summary):
@@ -121,7 +121,7 @@ def _loses(held: Held) -> bool:
     return len(kept) < len(wanted) * _KEPT or _loses_denials(held)
 
 
-def _loses_denials(held: Held) -> bool:
+def _loses_denials(held: SummaryCheck) -> bool:
     """Whether what somebody said is not so is left out, or too much of it that cannot be read where it is cut either.
 
     Of an answer, which explains, some may be.
@@ -139,11 +139,11 @@ def _loses_denials(held: Held) -> bool:
 
 
 _JUDGES = {
-    Fault.EMPTY: _says_nothing,
-    Fault.INSTRUCTIONS: _repeats_instructions,
-    Fault.LANGUAGE: _is_foreign,
-    Fault.INVENTED: _invents,
-    Fault.ECHO: _echoes,
-    Fault.TURNED: is_turned,
-    Fault.LOST: _loses,
+    SummaryFault.EMPTY: _says_nothing,
+    SummaryFault.INSTRUCTIONS: _repeats_instructions,
+    SummaryFault.LANGUAGE: _is_foreign,
+    SummaryFault.INVENTED: _invents,
+    SummaryFault.ECHO: _echoes,
+    SummaryFault.TURNED: is_turned,
+    SummaryFault.LOST: _loses,
 }

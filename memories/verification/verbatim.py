@@ -27,7 +27,7 @@ _Sequence = tuple[str, ...]
 
 def is_made_of(said: str, sources: Sequence[str]) -> bool:
     """Whether a text is whole sources side by side, each once, and every other source repeats one of them."""
-    if all(are_alike(said, source) for source in sources):
+    if all(are_equivalent(said, source) for source in sources):
         return True
     pieces, told = _pieces(said, sources), [_sequence(source) for source in sources]
     is_all_theirs = all(any(_are_alike(piece, one) for one in told) for piece in pieces)
@@ -40,12 +40,12 @@ def repeats(said: str, sources: Sequence[str]) -> bool:
     return all(any(_are_alike(piece, one) for one in told) for piece in _pieces(said, sources))
 
 
-def holds(said: str, source: str) -> bool:
+def contains(said: str, source: str) -> bool:
     """Whether a text says all of a source, as one of its sentences."""
     return any(_are_alike(_sequence(source), piece) for piece in _pieces(said, [source]))
 
 
-def side_by_side(sources: Sequence[str]) -> str:
+def join_sources(sources: Sequence[str]) -> str:
     """Sources as one text that is made of them."""
     bare = list(dict.fromkeys(source.strip().rstrip("".join(_ENDS)) for source in sources))
     return ("；" if any(re.search("[\u3400-\u9fff]", source) for source in bare) else "; ").join(bare)
@@ -59,7 +59,7 @@ def _pieces(said: str, sources: Sequence[str]) -> list[_Sequence]:
     return [_sequence(piece) for piece in _BETWEEN.split(said.strip())]
 
 
-def are_alike(one: str, other: str) -> bool:
+def are_equivalent(one: str, other: str) -> bool:
     """Whether two texts are the same words in the same order, as far as words may stand for one another.
 
     Of several sentences each, in whatever order these come.
@@ -81,7 +81,7 @@ def _are_alike(one: _Sequence, other: _Sequence) -> bool:
 
 
 def _sequence(said: str) -> _Sequence:
-    plain = amounts.alike(unicodedata.normalize("NFKC", said).replace("’", "'"))
+    plain = amounts.normalise_amounts(unicodedata.normalize("NFKC", said).replace("’", "'"))
     tokens = [token for token in _tokens(plain) if token not in _DROPPED]
     while tokens and tokens[-1] in _ENDS:
         tokens.pop()

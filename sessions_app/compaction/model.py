@@ -20,7 +20,7 @@ from memories.language import text
 from memories.llm import prompts, schemas
 from memories.llm.prompts import Prompt
 from memories.models import Entry, Workspace
-from memories.verification import grounding, off_topic
+from memories.verification import grounding
 from sessions_app.choices import EventKind
 from sessions_app.compaction import summary
 from sessions_app.models import Session, SessionEvent
@@ -157,7 +157,7 @@ def parts_of(events: Sequence[SessionEvent]) -> Iterator[Sequence[SessionEvent]]
 def _standing(said: str, shown: Sequence[dict[str, Any]], before: str) -> str:
     """What of it was spoken of: models invent, and repeat what is in no message."""
     sources = [part for message in shown for part in (message["content"], message["speaker"])]
-    return off_topic.without_strays(said, [before, *sources] if before else sources)
+    return grounding.drop_off_topic(said, [before, *sources] if before else sources)
 
 
 def _is_said(content: str, shown: Sequence[dict[str, Any]]) -> bool:
@@ -166,8 +166,8 @@ def _is_said(content: str, shown: Sequence[dict[str, Any]]) -> bool:
     return grounding.fault(content, messages) is None
 
 
-def _as_message(one: dict[str, Any]) -> grounding.Message:
-    return grounding.Message(one["content"], one["speaker"], _date(one), one["role"] != EventKind.USER)
+def _as_message(one: dict[str, Any]) -> grounding.SourceMessage:
+    return grounding.SourceMessage(one["content"], one["speaker"], _date(one), one["role"] != EventKind.USER)
 
 
 def _date(one: dict[str, Any]) -> date:

@@ -155,7 +155,7 @@ def _with_days(asked: PastQuestion, elsewhere: Sequence[_Said], then: Sequence[_
 
 def _keywords(words: Sequence[str]) -> dict[int, float]:
     """The terms the words are found by; the words count alike, and add up to 1."""
-    held = [terms for terms in map(text.held_by, words) if terms]
+    held = [terms for terms in map(text.terms_of_word, words) if terms]
     shares: dict[int, float] = {}
     for terms in held:
         for term in terms:

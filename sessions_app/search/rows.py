@@ -54,7 +54,7 @@ def _write(said: Iterable[tuple[int, str]]) -> None:
 
 def _keywords(content: str) -> str:
     """The terms of a message and its single Chinese characters, each once: how often says little of so short a text."""
-    terms = dict.fromkeys([*text.terms(content), *map(text.hashed, sorted(text.characters(content)))], 1.0)
+    terms = dict.fromkeys([*text.terms(content), *map(text.dimension_of, sorted(text.characters(content)))], 1.0)
     return sparse_literal(dict(list(terms.items())[:TERMS]))
 
 

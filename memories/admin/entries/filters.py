@@ -38,7 +38,7 @@ def _by_id(asked: str) -> Q | None:
 
 def _terms_of(shingle: str) -> set[int]:
     """A pair of characters is a term of every entry that holds it, however the words around it were cut."""
-    whole, parts = text.hashed(shingle), set(text.terms(shingle))
+    whole, parts = text.dimension_of(shingle), set(text.terms(shingle))
     return {whole} if whole in parts else parts
 
 

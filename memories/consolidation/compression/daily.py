@@ -156,7 +156,7 @@ def _also_called(scope: Scope) -> list[str]:
     return [a for a, name in scope.nicknames.items() if names.fold(name) in own or name.startswith(names.UNNAMED)]
 
 
-def _lines(event: DailyEvent, scope: Scope) -> Iterator[grounding.Message]:
+def _lines(event: DailyEvent, scope: Scope) -> Iterator[grounding.SourceMessage]:
     """What was said that day, by whom; a person's own memory calls them by no name."""
     own = _owner(scope)
     for line in event.content.splitlines():
@@ -164,7 +164,7 @@ def _lines(event: DailyEvent, scope: Scope) -> Iterator[grounding.Message]:
         is_named = label in (daily_events.ASSISTANT, *scope.speakers) and bool(said)
         speaker = label if is_named and label != daily_events.ASSISTANT else own
         is_answer = is_named and label == daily_events.ASSISTANT
-        yield grounding.Message(said if is_named else line, speaker, event.local_date, is_answer, is_dated=True)
+        yield grounding.SourceMessage(said if is_named else line, speaker, event.local_date, is_answer, is_dated=True)
 
 
 def _step(scope: Scope, fact: Drawn, events: Sequence[DailyEvent], now: datetime) -> Step:

@@ -7,7 +7,6 @@ propose so. That a fact is over it may say where something newer corrects it, or
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memories import verification
 from memories.choices import Rewordings
 from memories.conf import conf
 from memories.consolidation.compression.facts import relevance
@@ -15,7 +14,8 @@ from memories.entries.draft import COLUMN_SLOTS
 from memories.kinds import category_rule
 from memories.language import conflicts
 from memories.models import Entry
-from memories.verification import Objection, verbatim
+from memories.verification import rewording, verbatim
+from memories.verification.rewording import MergeFault
 
 #: Sources of one text; more than these no sentence holds.
 _MOST = 12
@@ -23,16 +23,16 @@ _MOST = 12
 _FADED = 0.1
 #: Where it was said is of no matter to what it says; who said it is.
 _OF_ITS_OWN = ("speaker",)
-__all__ = ["Objection", "is_certain", "is_over", "objection", "outdates", "slots_of"]
+__all__ = ["MergeFault", "is_certain", "is_over", "merge_fault", "outdates", "slots_of"]
 
 
-def objection(sources: Sequence[Entry], said: str) -> Objection | None:
+def merge_fault(sources: Sequence[Entry], said: str) -> MergeFault | None:
     """What speaks against making these one text; None when nothing does."""
     if len(sources) > _MOST:
-        return Objection.LOST
+        return MergeFault.LOST
     if _are_apart(sources):
-        return Objection.PLACES
-    return verification.objection([source.content for source in sources], said)
+        return MergeFault.PLACES
+    return rewording.merge_fault([source.content for source in sources], said)
 
 
 def is_certain(sources: Sequence[Entry], said: str) -> bool:
@@ -78,4 +78,4 @@ def outdates(newer: Entry, fact: Entry) -> bool:
 
 def _repeats(newer: Entry, fact: Entry) -> bool:
     is_newer = newer.stated_at >= fact.stated_at and not _are_apart([newer, fact])
-    return is_newer and verbatim.are_alike(newer.content, fact.content)
+    return is_newer and verbatim.are_equivalent(newer.content, fact.content)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from memories import batches, verification
+from memories import batches
 from memories.batches import Step
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Rewordings
 from memories.conf import conf
@@ -19,7 +19,7 @@ from memories.kinds import category_rule
 from memories.llm import prompts
 from memories.llm.schemas import Given, Line, Profile, is_one_sentence
 from memories.models import Batch, Entry, Scope
-from memories.verification import verbatim
+from memories.verification import rewording, verbatim
 
 JOB = "profile"
 DOUBTS = "profile-doubts"
@@ -122,14 +122,14 @@ def _in_words_of_theirs(said: str, sources: Sequence[Entry], old: Sequence[Entry
         return said
     if len(contents) == 1:
         return contents[0]
-    joined = verbatim.side_by_side(contents)
+    joined = verbatim.join_sources(contents)
     return joined if is_one_sentence(joined) else ""
 
 
 def _replaced_by(said: str, entry: Entry, sources: Sequence[Entry]) -> BatchVerb | None:
     """How a line takes the place of an older one: it says it again, or something newer corrects it."""
-    applies = conf.REWORDINGS == Rewordings.APPLY and not merge_policy.objection([entry], said)
-    if applies or verbatim.holds(said, entry.content):
+    applies = conf.REWORDINGS == Rewordings.APPLY and not merge_policy.merge_fault([entry], said)
+    if applies or verbatim.contains(said, entry.content):
         return BatchVerb.MERGE
     newer = (source for source in sources if source.pk != entry.pk)
     return BatchVerb.SUPERSEDE if any(merge_policy.outdates(source, entry) for source in newer) else None
@@ -137,14 +137,14 @@ def _replaced_by(said: str, entry: Entry, sources: Sequence[Entry]) -> BatchVerb
 
 def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
     """A line says nothing its sources do not; and takes the place of others only when something newer was said."""
-    if verification.invented([source.content for source in sources], said):
-        return merge_policy.Objection.INVENTED
+    if rewording.invents([source.content for source in sources], said):
+        return merge_policy.MergeFault.INVENTED
     if drafts.secret_among(sources):
         return "secret"
     for entry in old:
         newer = [one for one in sources if one not in old and one.stated_at >= entry.stated_at]
-        if merge_policy.objection([entry], said) and not newer:
-            return merge_policy.Objection.LOST
+        if merge_policy.merge_fault([entry], said) and not newer:
+            return merge_policy.MergeFault.LOST
     return ""
 
 

@@ -46,7 +46,7 @@ class Judged:
     counts: Counter[str] = field(default_factory=Counter)
 
     def merge(self, sources: Sequence[Entry], content: str) -> None:
-        if why := merge_policy.objection(sources, content):
+        if why := merge_policy.merge_fault(sources, content):
             self.counts[f"not_merged_{why}"] += 1  # all of them are kept
         elif merge_policy.is_certain(sources, content):
             self.steps += drafts.merge(sources, content, after=len(self.steps))

@@ -47,10 +47,10 @@ def _weights(scope: Scope, said: Sequence[Said]) -> summaries.Weigh:
     return weigh
 
 
-def _line(said: Said, scope: Scope) -> summaries.Line:
+def _line(said: Said, scope: Scope) -> summaries.Utterance:
     """In a chat's memory people are called by name, in a person's own not at all."""
     is_named = said.is_answer or scope.kind == ScopeKind.CHAT
-    return summaries.Line(
+    return summaries.Utterance(
         content=said.message.content,
         origin=said.message.id,
         label=said.speaker if is_named else "",

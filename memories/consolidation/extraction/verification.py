@@ -8,7 +8,7 @@ from memories.consolidation.extraction.ownership import Said, Share
 from memories.language import names
 from memories.models import Scope
 from memories.verification import grounding
-from memories.verification.grounding import Message
+from memories.verification.grounding import SourceMessage
 
 
 def is_founded(content: str, said: Sequence[Said], home: Share, question: Question, zone: ZoneInfo) -> bool:
@@ -34,8 +34,8 @@ def is_summary(content: str, question: Question, share: Share, zone: ZoneInfo) -
     return grounding.fault_of_summary(content, messages, known=question.projects, also_called=also) is None
 
 
-def _message(one: Said, zone: ZoneInfo) -> Message:
-    return Message(one.message.content, one.speaker, one.message.at.astimezone(zone).date(), one.is_answer)
+def _message(one: Said, zone: ZoneInfo) -> SourceMessage:
+    return SourceMessage(one.message.content, one.speaker, one.message.at.astimezone(zone).date(), one.is_answer)
 
 
 def _with_questions(said: Sequence[Said], shown: Sequence[Said], home: Share) -> list[Said]:

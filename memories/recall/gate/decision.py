@@ -19,7 +19,7 @@ LOOK_LINES = 30
 
 
 @dataclass(frozen=True)
-class Need:
+class GateDecision:
     """Whether to search, and the rule that said so."""
 
     retrieve: bool
@@ -126,31 +126,31 @@ _POSITIVE = (
 _WORD = re.compile(r"[a-z\d]+")
 
 
-def need_of(message: str, *, projects: Iterable[str] = ()) -> Need:
+def decide(message: str, *, projects: Iterable[str] = ()) -> GateDecision:
     """Whether a message needs memory. `projects` are the names of projects known in its scopes."""
     text = _ends(message.strip())
     if len(text.encode(errors="surrogatepass")) < MIN_BYTES:
-        return Need(False, "too_short")
+        return GateDecision(False, "too_short")
     if exclusions.is_acknowledgement(text):
-        return Need(False, "acknowledgement")
+        return GateDecision(False, "acknowledgement")
     if _is_mostly_code(text):
-        return Need(False, "code")
+        return GateDecision(False, "code")
     if any(names_project(text, project) for project in projects):
-        return Need(True, "project")
+        return GateDecision(True, "project")
     rule = next(_signs(text), "name" if NAME.search(text) else None)
     if rule is None:
-        return Need(False, "no_sign")
+        return GateDecision(False, "no_sign")
     reason = exclusions.reason(text)
-    return Need(not reason, reason or rule)
+    return GateDecision(not reason, reason or rule)
 
 
-def asks_of_the_past(message: str) -> bool:
+def is_question_about_past(message: str) -> bool:
     """Whether a message is a question about what was: only then is «yesterday» the day before it is asked."""
     signs = set(_signs(_ends(message.strip())))
     return "question" in signs and not signs.isdisjoint({"time", "remember"})
 
 
-def asks(message: str) -> bool:
+def is_question(message: str) -> bool:
     """Whether a message asks something: only then is a day it names, or counts back to, the day that is meant."""
     signs = set(_signs(_ends(message.strip())))
     return not signs.isdisjoint({"question", "remember"})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.language import entities
+from memories.language import entities, text
 
 
 @pytest.mark.parametrize(
@@ -41,5 +41,5 @@ def test_names_are_told(content: str, names: set[str]) -> None:
 
 
 def test_coverage_is_the_share_of_words_that_are_said_too() -> None:
-    assert entities.coverage("the green bicycle", "a bicycle that is green") == 1.0
-    assert entities.coverage("the green bicycle", "a river in spring") == 0.0
+    assert text.coverage("the green bicycle", ["a bicycle that is green"]) == 1.0
+    assert text.coverage("the green bicycle", ["a river in spring"]) == 0.0

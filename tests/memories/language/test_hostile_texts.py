@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memories.language.redaction import NOT_STORED, scrubbed
+from memories.language.redaction import NOT_STORED, redact
 from sessions_app.lifecycle.reset import is_reset_command
 
 
@@ -20,7 +20,7 @@ def test_mentions_without_end_keep_nobody_busy(piece: str) -> None:
 )
 def test_what_nearly_is_a_secret_keeps_nobody_busy(piece: str) -> None:
     begun = time.thread_time()
-    scrubbed(piece * (65_536 // len(piece)))
+    redact(piece * (65_536 // len(piece)))
     assert time.thread_time() - begun < 0.2
 
 
@@ -39,6 +39,6 @@ def test_a_broken_mention_is_no_command(message: str) -> None:
 
 @pytest.mark.parametrize("before", ["", "jwt=", "(", "key:", "x-", "a.b "])
 def test_a_signed_token_is_not_stored(before: str) -> None:
-    told = scrubbed(f"{before}eyJhbGci.eyJzdWIi.c2ln and more")
+    told = redact(f"{before}eyJhbGci.eyJzdWIi.c2ln and more")
     assert "eyJ" not in told
     assert told.endswith(f"{NOT_STORED} and more")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memories.language.redaction import NOT_STORED, ToolCall, is_secret_name, scrubbed, sequence_of, without_secrets
+from memories.language.redaction import NOT_STORED, ToolCall, is_secret_name, redact, redact_value, sequence_of
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_these_names_do_not(name: str) -> None:
     ],
 )
 def test_what_looks_secret_is_taken_out_of_texts(said: str, secret: str) -> None:
-    assert secret not in scrubbed(said) and NOT_STORED in scrubbed(said)
+    assert secret not in redact(said) and NOT_STORED in redact(said)
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_what_looks_secret_is_taken_out_of_texts(said: str, secret: str) -> None
     ],
 )
 def test_other_texts_stay_as_they_are(said: str) -> None:
-    assert scrubbed(said) == said
+    assert redact(said) == said
 
 
 def test_secrets_are_found_however_deep_they_lie() -> None:
     given = {"env": "prod", "db": {"host": "a", "password": "hunter2"}, "steps": [{"token": "hunter2"}, "pwd=hunter2"]}
-    kept = without_secrets(given)
+    kept = redact_value(given)
     assert "hunter2" not in json.dumps(kept)
     assert (kept["env"], kept["db"]["host"]) == ("prod", "a")
 
@@ -97,12 +97,12 @@ def test_odd_arguments_are_taken() -> None:
     nested: Any = "x"
     for _level in range(200):
         nested = [nested]
-    assert "…" in json.dumps(without_secrets({"a": nested, "\0b": "\0c"}), ensure_ascii=False)
+    assert "…" in json.dumps(redact_value({"a": nested, "\0b": "\0c"}), ensure_ascii=False)
     assert "\0" not in ToolCall("t", {"a\0": "b\0"}).told()
 
 
 def test_long_arguments_are_read_at_once() -> None:
     begun = time.perf_counter()
     for said in ("a" * 200_000, "aB3" * 60_000, "password " * 20_000, "-----BEGIN KEY-----" * 5_000, "://a:" * 40_000):
-        scrubbed(said)
+        redact(said)
     assert time.perf_counter() - begun < 2

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memories.recall.past_questions import is_about_the_past, telling_words
+from memories.recall.past_questions import is_about_past, telling_words
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from memories.recall.past_questions import is_about_the_past, telling_words
     ],
 )
 def test_these_ask_about_the_past(message: str) -> None:
-    assert is_about_the_past(message)
+    assert is_about_past(message)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_these_ask_about_the_past(message: str) -> None:
     ],
 )
 def test_these_do_not(message: str) -> None:
-    assert not is_about_the_past(message)
+    assert not is_about_past(message)
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_what_only_asks_finds_nothing(message: str, words: list[str]) -> None:
 def test_long_messages_are_judged_at_once() -> None:
     begun = time.perf_counter()
     for message in ("我们都还" * 16_000, "did we " * 9_000, "什么" * 30_000 + "我们" * 30_000):
-        is_about_the_past(message)
+        is_about_past(message)
     assert time.perf_counter() - begun < 0.5

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from memories.verification import grounding
-from memories.verification.grounding import Message, Unfounded
+from memories.verification.grounding import GroundingFault, SourceMessage
 from memories.verification.relative_dates import dates_of
 
 TABLE = Path(__file__).with_name("grounding.txt")
 SAID_ON = date(2026, 3, 4)
-Case = tuple[list[Message], str]
+Case = tuple[list[SourceMessage], str]
 
 
 def cases(wanted: str) -> Iterator[Case]:
@@ -26,8 +26,8 @@ def cases(wanted: str) -> Iterator[Case]:
             yield [message(*one.split(": ", 1)) for one in messages.split(" | ")], said
 
 
-def message(speaker: str, content: str) -> Message:
-    return Message(content, speaker, SAID_ON, is_answer=speaker == "Assistant")
+def message(speaker: str, content: str) -> SourceMessage:
+    return SourceMessage(content, speaker, SAID_ON, is_answer=speaker == "Assistant")
 
 
 GOOD, BAD, GOOD_SUMMARIES, BAD_SUMMARIES = (
@@ -40,7 +40,7 @@ def names(of: list[Case]) -> list[str]:
 
 
 @pytest.mark.parametrize(("messages", "said"), BAD, ids=names(BAD))
-def test_what_nobody_said_is_no_fact(messages: list[Message], said: str) -> None:
+def test_what_nobody_said_is_no_fact(messages: list[SourceMessage], said: str) -> None:
     assert grounding.fault(said, messages) is not None
 
 
@@ -52,7 +52,7 @@ def test_nearly_all_that_was_said_is(language: str) -> None:
 
 
 @pytest.mark.parametrize(("messages", "said"), BAD_SUMMARIES, ids=names(BAD_SUMMARIES))
-def test_what_nobody_said_is_told_of_no_day(messages: list[Message], said: str) -> None:
+def test_what_nobody_said_is_told_of_no_day(messages: list[SourceMessage], said: str) -> None:
     assert grounding.fault_of_summary(said, messages) is not None
 
 
@@ -77,23 +77,26 @@ def test_a_message_says_nothing_of_another() -> None:
 def test_a_share_of_the_words_may_be_enough_but_names_and_numbers_never_are(settings: Any) -> None:
     said = [message("Zoe", "I like green tea and long quiet walks by the lake in the morning")]
     one_new = "Zoe likes long quiet leisurely walks by the lake in the morning"
-    assert grounding.fault(one_new, said) is Unfounded.INVENTED
+    assert grounding.fault(one_new, said) is GroundingFault.INVENTED
     settings.MEMORY_GROUNDING = 0.6
     assert grounding.fault(one_new, said) is None
-    assert grounding.fault("Zoe likes long quiet walks by the lake in the morning with Tom", said) is Unfounded.INVENTED
-    assert grounding.fault("Zoe likes 12 long quiet walks by the lake in the morning", said) is Unfounded.INVENTED
+    assert (
+        grounding.fault("Zoe likes long quiet walks by the lake in the morning with Tom", said)
+        is GroundingFault.INVENTED
+    )
+    assert grounding.fault("Zoe likes 12 long quiet walks by the lake in the morning", said) is GroundingFault.INVENTED
     settings.MEMORY_GROUNDING = 0
     assert grounding.fault("Zoe robbed a bank in Lima", said) is None
 
 
 def test_a_known_project_may_be_named_and_whoever_is_spoken_to() -> None:
     said = [message("Zoe", "the deploy is on Friday")]
-    assert grounding.fault("The deploy of Atlas is on Friday", said) is Unfounded.INVENTED
+    assert grounding.fault("The deploy of Atlas is on Friday", said) is GroundingFault.INVENTED
     assert grounding.fault("The deploy of Atlas is on Friday", said, known=["Atlas"]) is None
     asked = [message("Zoe", "I will help you on Friday, promised")]
-    assert grounding.fault("Zoe will help Ben on Friday", asked) is Unfounded.INVENTED
+    assert grounding.fault("Zoe will help Ben on Friday", asked) is GroundingFault.INVENTED
     assert grounding.fault("Zoe will help Ben on Friday", asked, others=["Ben"]) is None
-    assert grounding.fault("The deploy with Ben is on Friday", said, others=["Ben"]) is Unfounded.INVENTED
+    assert grounding.fault("The deploy with Ben is on Friday", said, others=["Ben"]) is GroundingFault.INVENTED
 
 
 def test_somebody_is_believed_by_each_of_their_names() -> None:

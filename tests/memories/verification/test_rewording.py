@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memories import verification
-from memories.verification import amounts
+from memories.verification import amounts, rewording
 
 TABLE = Path(__file__).with_name("rewordings.txt")
 
@@ -26,24 +25,24 @@ GOOD, BAD = list(cases("good")), list(cases("bad"))
 
 @pytest.mark.parametrize(("facts", "said"), BAD, ids=[said for _facts, said in BAD])
 def test_what_says_something_else_is_refused(facts: list[str], said: str) -> None:
-    assert verification.objection(facts, said) is not None
+    assert rewording.merge_fault(facts, said) is not None
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nearly_all_that_says_the_same_is_taken(language: str) -> None:
     of_it = [case for case in GOOD if case[1].isascii() == (language == "en")]
-    refused = [said for facts, said in of_it if verification.objection(facts, said)]
+    refused = [said for facts, said in of_it if rewording.merge_fault(facts, said)]
     assert len(of_it) >= 45 and len(refused) <= len(of_it) // 20, refused
 
 
 def test_a_fact_may_always_stay_as_it_is() -> None:
-    assert [said for facts, _said in GOOD for said in facts if verification.objection([said], said)] == []
+    assert [said for facts, _said in GOOD for said in facts if rewording.merge_fault([said], said)] == []
 
 
 def test_of_three_facts_each_has_its_say() -> None:
     facts = ["Mia lives in Berlin.", "Mia works at Siemens.", "Mia is 34."]
-    assert verification.objection(facts, "Mia, 34, lives in Berlin and works at Siemens.") is None
-    assert verification.objection(facts, "Mia lives in Berlin and works at Siemens.") == verification.Objection.LOST
+    assert rewording.merge_fault(facts, "Mia, 34, lives in Berlin and works at Siemens.") is None
+    assert rewording.merge_fault(facts, "Mia lives in Berlin and works at Siemens.") == rewording.MergeFault.LOST
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ def test_of_three_facts_each_has_its_say() -> None:
     ],
 )  # fmt: skip
 def test_amounts_are_written_in_one_way(one: str, other: str) -> None:
-    assert amounts.alike(one).split() == amounts.alike(other).split()
+    assert amounts.normalise_amounts(one).split() == amounts.normalise_amounts(other).split()
 
 
 @pytest.mark.parametrize(
@@ -67,4 +66,4 @@ def test_amounts_are_written_in_one_way(one: str, other: str) -> None:
     ],
 )  # fmt: skip
 def test_other_amounts_stay_others(one: str, other: str) -> None:
-    assert amounts.alike(one).split() != amounts.alike(other).split()
+    assert amounts.normalise_amounts(one).split() != amounts.normalise_amounts(other).split()

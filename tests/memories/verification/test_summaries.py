@@ -8,14 +8,14 @@ import pytest
 
 from memories.consolidation.capture import turn_text
 from memories.llm import prompts
-from memories.verification.summaries import Fault, Turn, fault
+from memories.verification.summaries import StoredTurn, SummaryFault, fault
 
 TABLE = Path(__file__).with_name("summaries.txt")
 BACKUP_ASKED = (
     "Could you explain once more why our nightly backup of the Atlas database failed on Tuesday, and what we agreed to"
     " change? I have to tell the others and I did not write anything down during the call with Dana."
 )
-BACKUP = Turn(
+BACKUP = StoredTurn(
     BACKUP_ASKED,
     "The disk of the backup host was full. You agreed that Dana deletes dumps older than 14 days.",
     turn_text(
@@ -28,7 +28,7 @@ BACKUP = Turn(
 class Case:
     part: str
     language: str
-    turn: Turn
+    turn: StoredTurn
     wrong: str  # empty: nothing
     summary: str
 
@@ -46,7 +46,7 @@ def cases() -> Iterator[Case]:
         elif kind in ("+ ", "- "):
             wrong, _sign, summary = ("", "", said) if kind == "+ " else said.partition(" = ")
             told = prompts.fill("turn_summary", {"en": "en", "zh": "zh-hans"}[language], {})
-            turn = Turn(user, assistant, turn_text(user, assistant), told)
+            turn = StoredTurn(user, assistant, turn_text(user, assistant), told)
             yield Case(part, language, turn, wrong, summary)
 
 
@@ -78,22 +78,22 @@ def test_there_are_as_many_of_each_language_as_the_figures_say() -> None:
 @pytest.mark.parametrize(
     ("summary", "wrong"),
     [
-        ("…", Fault.EMPTY),
-        ("The user asks the assistant a question.", Fault.EMPTY),
-        ("Names, numbers, dates, paths and addresses exactly as they were said.", Fault.INSTRUCTIONS),
-        ("备份主机的磁盘满了，Dana 会删除超过 14 天的文件。", Fault.LANGUAGE),
-        ("The disk was full on Monday; Dana deletes dumps older than 14 days.", Fault.INVENTED),
+        ("…", SummaryFault.EMPTY),
+        ("The user asks the assistant a question.", SummaryFault.EMPTY),
+        ("Names, numbers, dates, paths and addresses exactly as they were said.", SummaryFault.INSTRUCTIONS),
+        ("备份主机的磁盘满了，Dana 会删除超过 14 天的文件。", SummaryFault.LANGUAGE),
+        ("The disk was full on Monday; Dana deletes dumps older than 14 days.", SummaryFault.INVENTED),
         (
             "The user asks why the nightly backup of the Atlas database failed on Tuesday, and what was agreed.",
-            Fault.ECHO,
+            SummaryFault.ECHO,
         ),
-        ("The disk of the backup host was not full. Dana deletes dumps older than 14 days.", Fault.TURNED),
-        ("The disk of the backup host was full.", Fault.LOST),
+        ("The disk of the backup host was not full. Dana deletes dumps older than 14 days.", SummaryFault.TURNED),
+        ("The disk of the backup host was full.", SummaryFault.LOST),
     ],
 )
-def test_the_model_is_told_what_is_wrong(summary: str, wrong: Fault) -> None:
+def test_the_model_is_told_what_is_wrong(summary: str, wrong: SummaryFault) -> None:
     told = prompts.fill("turn_summary", "en", {})
-    assert fault(Turn(BACKUP.user, BACKUP.assistant, BACKUP.stored, told), summary) is wrong
+    assert fault(StoredTurn(BACKUP.user, BACKUP.assistant, BACKUP.stored, told), summary) is wrong
 
 
 def test_the_words_that_are_stored_may_stand_for_themselves() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from memories import verification
-from memories.verification import verbatim
+from memories.verification import rewording, verbatim
 from tests.memories.verification.test_rewording import BAD, GOOD
 
 ALIKE = [
@@ -33,19 +32,19 @@ OTHERS = [
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_words_that_may_stand_for_one_another_make_no_difference(one: str, other: str) -> None:
-    assert verbatim.are_alike(one, other)
+    assert verbatim.are_equivalent(one, other)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)
 def test_every_other_word_and_every_other_order_does(one: str, other: str) -> None:
-    assert not verbatim.are_alike(one, other)
+    assert not verbatim.are_equivalent(one, other)
 
 
 def test_whole_facts_may_stand_side_by_side() -> None:
     facts = ["Mia likes tea.", "Bob has 3.5 euros.", "猫叫年糕。"]
-    joined = verbatim.side_by_side(facts)
+    joined = verbatim.join_sources(facts)
     assert joined == "Mia likes tea；Bob has 3.5 euros；猫叫年糕"
-    assert verbatim.is_made_of(joined, facts) and verbatim.holds(joined, facts[1])
+    assert verbatim.is_made_of(joined, facts) and verbatim.contains(joined, facts[1])
     assert not verbatim.is_made_of(joined, [*facts, "Carol sings."])
     assert not verbatim.is_made_of(joined, facts[:2])
     assert verbatim.repeats("Mia enjoys tea.", facts) and not verbatim.repeats("Mia enjoys tea. Bob sings.", facts)
@@ -55,4 +54,4 @@ def test_whole_facts_may_stand_side_by_side() -> None:
 def test_nothing_bad_of_the_table_is_made_of_its_facts_and_no_proof_is_objected_to() -> None:
     assert [case for case in BAD if verbatim.is_made_of(case[1], case[0])] == []
     proven = [case for case in GOOD if verbatim.is_made_of(case[1], case[0])]
-    assert len(proven) >= 8 and [case for case in proven if verification.objection(*case)] == []
+    assert len(proven) >= 8 and [case for case in proven if rewording.merge_fault(*case)] == []

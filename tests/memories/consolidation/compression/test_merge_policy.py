@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memories.choices import Category
-from memories.consolidation.compression.merge_policy import Objection, is_over, objection
+from memories.consolidation.compression.merge_policy import MergeFault, is_over, merge_fault
 from memories.models import Scope
 from tests.memories.consolidation.compression.conftest import LATER, facts
 
@@ -30,7 +30,7 @@ TAPS = ("a cold tap", "the tap is cold")
     ],
 )
 def test_what_differs_in_what_matters_is_not_made_one(scope: Scope, one: str, other: str, said: str) -> None:
-    assert objection(facts(scope, one) + facts(scope, other), said) is not None
+    assert merge_fault(facts(scope, one) + facts(scope, other), said) is not None
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_what_differs_in_what_matters_is_not_made_one(scope: Scope, one: str, ot
     ],
 )
 def test_what_says_the_same_or_belongs_together_may_be(scope: Scope, one: str, other: str, said: str) -> None:
-    assert objection(facts(scope, one) + facts(scope, other, topic="b"), said) is None
+    assert merge_fault(facts(scope, one) + facts(scope, other, topic="b"), said) is None
 
 
 @pytest.mark.parametrize("slots", [({"env": "prod"}, {"env": "staging"}), ({"speaker": "Mia"}, {"speaker": "Bob"})])
 def test_what_holds_in_one_place_or_of_one_speaker_says_nothing_of_another(scope: Scope, slots: Any) -> None:
     pair = [facts(scope, content, slots=slot)[0] for content, slot in zip(TAPS, slots, strict=True)]
-    assert objection(pair, "the tap is cold") == Objection.PLACES
+    assert merge_fault(pair, "the tap is cold") == MergeFault.PLACES
 
 
 def test_a_fact_is_over_when_something_newer_says_so_or_time_does(scope: Scope) -> None:

@@ -11,7 +11,7 @@ from memories import entries, llm
 from memories.consolidation.capture import turn_text
 from memories.language.text import ELLIPSIS, count_tokens
 from memories.models import Change, Entry, EntryIndex, Spend
-from memories.verification.summaries import Fault
+from memories.verification.summaries import SummaryFault
 from tests.conftest import GROUP, NOW, Api
 from tests.memories.consolidation.buffer.conversations import say
 from tests.memories.llm.fake_server import FakeModel, Reply
@@ -162,7 +162,7 @@ def test_a_summary_that_would_tell_less_is_corrected(hear: Any, queued: list[Any
     hear(LONG, ANSWER)
     model.script = [{"summary": "We looked at the staging database for an hour."}, {"summary": SUMMARY}]
     assert (work(queued), model.calls) == (1, 2)
-    assert Fault.LOST in model.requests[1].said[-1]
+    assert SummaryFault.LOST in model.requests[1].said[-1]
     assert Entry.objects.get().content == SUMMARY
     assert Spend.objects.get(purpose="turn_summary").failures == 1
 

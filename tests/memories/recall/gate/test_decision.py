@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.recall.gate import decision as rules
-from memories.recall.gate.decision import Need, need_of
+from memories.recall.gate.decision import GateDecision, decide
 
 CODE = "def add(a, b):\n    total = a + b\n    return total\n"
 FENCED = "```python\nprint('hello')\nfor i in range(3):\n    print(i)\n```"
@@ -79,12 +79,12 @@ def test_the_table_is_long_enough_to_mean_something() -> None:
 
 @pytest.mark.parametrize(("message", "rule"), NO)
 def test_these_need_no_memory(message: str, rule: str) -> None:
-    assert need_of(message) == Need(False, rule)
+    assert decide(message) == GateDecision(False, rule)
 
 
 @pytest.mark.parametrize(("message", "rule"), YES)
 def test_these_need_memory(message: str, rule: str) -> None:
-    assert need_of(message) == Need(True, rule)
+    assert decide(message) == GateDecision(True, rule)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_these_need_memory(message: str, rule: str) -> None:
     ],
 )
 def test_sentences_that_use_words_of_programs_are_no_code(message: str) -> None:
-    assert need_of(message).retrieve
+    assert decide(message).retrieve
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,14 @@ def test_sentences_that_use_words_of_programs_are_no_code(message: str) -> None:
     ],
 )
 def test_a_known_project_is_worth_a_search(message: str, project: str, rule: str) -> None:
-    assert need_of(message, projects=[project]).rule == rule
+    assert decide(message, projects=[project]).rule == rule
 
 
 @pytest.mark.parametrize(
     ("message", "retrieve"), [("年糕", False), ("年糕呢", True), ("猫?a", True), ("cat?", False), ("cats?", True)]
 )
 def test_shortness_is_counted_in_bytes(message: str, retrieve: bool) -> None:
-    need = need_of(message)
+    need = decide(message)
     assert need.retrieve is retrieve
     assert (need.rule == "too_short") == (len(message.encode()) < 5)
 
@@ -133,7 +133,7 @@ def test_shortness_is_counted_in_bytes(message: str, retrieve: bool) -> None:
 def test_a_long_message_is_asked_at_both_its_ends(position: str) -> None:
     filler = "lorem ipsum dolor sit amet " * 2_000
     message = f"remember: {filler}" if position == "beginning" else f"{filler} do remember"
-    assert need_of(message) == Need(True, "remember")
+    assert decide(message) == GateDecision(True, "remember")
 
 
 def test_however_long_a_message_is_no_more_than_its_ends_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,13 +147,13 @@ def test_however_long_a_message_is_no_more_than_its_ends_is_looked_at(monkeypatc
             return []
 
     monkeypatch.setattr(rules, "_WORD", Watching())
-    need_of("x\n" * 500_000)
+    decide("x\n" * 500_000)
     assert max(seen) <= 2 * rules.LOOK_CHARS + 1
 
 
 @given(st.text(max_size=300))
 def test_every_message_gets_an_answer_with_a_rule(message: str) -> None:
-    need = need_of(message)
+    need = decide(message)
     negative = {"too_short", "acknowledgement", "code", "no_sign", "small_talk", "command", "world_knowledge"}
     assert (need.rule in negative) != need.retrieve
     assert need.rule in negative | {
@@ -170,4 +170,4 @@ def test_every_message_gets_an_answer_with_a_rule(message: str) -> None:
 
 @given(st.sampled_from([message for message, _rule in YES + NO]))
 def test_space_around_a_message_changes_nothing(message: str) -> None:
-    assert need_of(f" \n{message}\t ") == need_of(message)
+    assert decide(f" \n{message}\t ") == decide(message)

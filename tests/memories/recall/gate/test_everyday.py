@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.recall.gate.decision import need_of
+from memories.recall.gate.decision import decide
 
 FOLDER = Path(__file__).parent / "need"
 LISTS = sorted(path.stem for path in FOLDER.glob("*.txt"))
@@ -26,7 +26,7 @@ def labelled(name: str) -> list[tuple[bool, str]]:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_memory_is_searched_where_it_may_help_and_seldom_elsewhere(name: str) -> None:
-    told = [(needed, need_of(message)) for needed, message in labelled(name)]
+    told = [(needed, decide(message)) for needed, message in labelled(name)]
     searched = [needed for needed, need in told if need.retrieve]
     found = [need.retrieve for needed, need in told if needed]
     assert statistics.mean(searched) >= 0.92
@@ -58,7 +58,7 @@ def test_the_lists_are_long_and_half_of_them_chinese() -> None:
     ],
 )
 def test_what_asks_for_nothing_of_anybody_needs_no_memory(message: str, rule: str) -> None:
-    need = need_of(message)
+    need = decide(message)
     assert (need.retrieve, need.rule) == (False, rule)
 
 
@@ -79,13 +79,13 @@ def test_what_asks_for_nothing_of_anybody_needs_no_memory(message: str, rule: st
     ],
 )
 def test_the_build_of_a_message_tells_a_general_one_from_somebodys_own(general: str, own: str) -> None:
-    assert not need_of(general).retrieve
-    assert need_of(own).retrieve
+    assert not decide(general).retrieve
+    assert decide(own).retrieve
 
 
 @pytest.mark.parametrize("message", ["broke up with jake", "快递到了没", "roll back the release", "左膝还是右膝"])
 def test_a_message_that_leaves_out_whose_it_is_needs_memory(message: str) -> None:
-    assert need_of(message).retrieve
+    assert decide(message).retrieve
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,12 @@ def test_a_message_that_leaves_out_whose_it_is_needs_memory(message: str) -> Non
     ],
 )
 def test_what_is_of_somebodys_own_needs_memory_in_a_command_too(message: str) -> None:
-    assert need_of(message).retrieve
+    assert decide(message).retrieve
 
 
 def test_a_known_project_needs_memory_whatever_is_asked_of_it() -> None:
-    assert not need_of("what is photosynthesis?").retrieve
-    assert need_of("what is photosynthesis?", projects=["photosynthesis"]).rule == "project"
+    assert not decide("what is photosynthesis?").retrieve
+    assert decide("what is photosynthesis?", projects=["photosynthesis"]).rule == "project"
 
 
 @pytest.mark.parametrize(
@@ -133,5 +133,5 @@ def test_a_known_project_needs_memory_whatever_is_asked_of_it() -> None:
 def test_long_messages_are_judged_at_once(part: str) -> None:
     begun = time.perf_counter()
     for length in (60, 390, 64_000):
-        need_of((part * length)[:length] + "z")
+        decide((part * length)[:length] + "z")
     assert time.perf_counter() - begun < 0.3

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +27,13 @@ _REWRITTEN = (
     (re.compile(r"\band (?=(?:is|has|was|does|will|can|[a-z]+s)\b)"), "; "),
     (re.compile("(?:从来|從來|从|並|并|决|绝)(?=[不没])"), ""),
 )
+#: Endings by which words of one family differ: allerg-y, allerg-ic.
+_FAMILY = frozenset(
+    ["i", "y", "er", "or", "ist", "ic", "al", "ing", "ed", "ion", "s", "es", "e", "ly", "n", "an", "ian", "li"]
+)
+_FAMILY_STEM = 5
+#: With these no Chinese name ends.
+_NO_END = frozenset("有是在的和也很不会对与跟说从到")
 #: Here what was denied ends, and at a sign.
 _ENDING = frozenset(["but", "because", "although", "though", "while", "whereas"])
 _CHINESE_ENDING = frozenset("但而")
@@ -34,7 +41,7 @@ _DIRECTIONS = frozenset(["from", "to", "by", "of", "从", "從", "到", "给", "
 
 
 @dataclass(frozen=True)
-class Part:
+class Token:
     """A piece of a sentence; `kind` is word, name, amount, careful, negation, direction, owner or end."""
 
     term: str
@@ -43,12 +50,12 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Parse:
     """A sentence read; `content` as it stands, `bare` without its amounts."""
 
     content: str
     bare: str
-    parts: tuple[Part, ...]
+    parts: tuple[Token, ...]
 
     @cached_property
     def amounts(self) -> set[str]:
@@ -97,10 +104,10 @@ class Reading:
         return {part.term for part in self.parts if part.kind == kind}
 
 
-def read(content: str, names: Collection[str] = ()) -> Reading:
+def parse(content: str, names: Collection[str] = ()) -> Parse:
     """A sentence by its parts; `names` are folded, and found in all sentences that are compared."""
-    said = amounts.alike(unicodedata.normalize("NFKC", content).replace("’", "'"))
-    return Reading(content, _AMOUNT.sub(" ", said), tuple(_with_denials(list(_parts(_rewritten(said), names)))))
+    said = amounts.normalise_amounts(unicodedata.normalize("NFKC", content).replace("’", "'"))
+    return Parse(content, _AMOUNT.sub(" ", said), tuple(_with_denials(list(_parts(_rewritten(said), names)))))
 
 
 def _rewritten(said: str) -> str:
@@ -109,40 +116,40 @@ def _rewritten(said: str) -> str:
     return said
 
 
-def _parts(said: str, names: Collection[str]) -> Iterator[Part]:
+def _parts(said: str, names: Collection[str]) -> Iterator[Token]:
     chinese = _chinese_names(names)
     for match in _TOKEN.finditer(said):
         kind, found = str(match.lastgroup), match[0]
         if kind == "amount":
-            yield Part(match["amount"], "amount")
+            yield Token(match["amount"], "amount")
         elif kind == "signed":
-            yield Part(found.casefold(), "name")
+            yield Token(found.casefold(), "name")
         elif kind == "word":
             yield from _english(found, names)
         elif kind == "chinese":
             yield from _chinese(found, chinese)
         else:
-            yield Part(found, "end" if kind == "end" else "word")
+            yield Token(found, "end" if kind == "end" else "word")
 
 
-def _english(found: str, names: Collection[str]) -> Iterator[Part]:
+def _english(found: str, names: Collection[str]) -> Iterator[Token]:
     word = found.casefold()
     bare = word.removesuffix("'s")
     if bare in names:
-        yield Part(bare, "name")
+        yield Token(bare, "name")
     elif bare in word_lists.ENGLISH_NEGATIONS:
-        yield Part("not", "negation")
+        yield Token("not", "negation")
     elif bare in word_lists.ENGLISH_CAREFUL:
-        yield Part(word_lists.ENGLISH_CAREFUL[bare], "careful")
+        yield Token(word_lists.ENGLISH_CAREFUL[bare], "careful")
     elif bare in _DIRECTIONS:
-        yield Part(bare, "direction")
+        yield Token(bare, "direction")
     elif bare in _ENDING:
-        yield Part(bare, "end")
+        yield Token(bare, "end")
     elif bare not in stopwords.ENGLISH and bare not in word_lists.ENGLISH_LIGHT:
         known = word_lists.ENGLISH.get(bare)
-        yield Part(known or text.stem(bare), "word")
+        yield Token(known or text.stem(bare), "word")
     if word.endswith("'s"):
-        yield Part("'s", "owner")
+        yield Token("'s", "owner")
 
 
 def _chinese_names(names: Collection[str]) -> re.Pattern[str] | None:
@@ -150,35 +157,57 @@ def _chinese_names(names: Collection[str]) -> re.Pattern[str] | None:
     return re.compile(f"({'|'.join(map(re.escape, found))})") if found else None
 
 
-def _chinese(run: str, names: re.Pattern[str] | None) -> Iterator[Part]:
+def _chinese(run: str, names: re.Pattern[str] | None) -> Iterator[Token]:
     pieces = names.split(run) if names else [run]
     for n, piece in enumerate(pieces):
         if n % 2:
-            yield Part(piece, "name")
+            yield Token(piece, "name")
             continue
         for match in word_lists.CHINESE_PARTS.finditer(piece):
             yield from _chinese_part(str(match.lastgroup), match[0], first=match.start() == 0 and n > 0)
 
 
-def _chinese_part(kind: str, found: str, *, first: bool) -> Iterator[Part]:
+def _chinese_part(kind: str, found: str, *, first: bool) -> Iterator[Token]:
     if kind == "negation":
-        yield Part("不", "negation")
+        yield Token("不", "negation")
     elif found in word_lists.CHINESE_CAREFUL:
-        yield Part(word_lists.CHINESE_CAREFUL[found], "careful")
+        yield Token(word_lists.CHINESE_CAREFUL[found], "careful")
     elif found in _CHINESE_ENDING:
-        yield Part(found, "end")
+        yield Token(found, "end")
     elif found in _DIRECTIONS:
-        yield Part(found, "direction")
+        yield Token(found, "direction")
     elif found == "的" and first:
-        yield Part("的", "owner")
+        yield Token("的", "owner")
     elif (known := word_lists.CHINESE.get(found, found)) not in word_lists.CHINESE_LIGHT:
-        yield from (Part(known, "word"),) if known.isascii() else (Part(char, "word") for char in known)
+        yield from (Token(known, "word"),) if known.isascii() else (Token(char, "word") for char in known)
 
 
-def _with_denials(parts: list[Part]) -> Iterator[Part]:
+def _with_denials(parts: list[Token]) -> Iterator[Token]:
     """From a negation to the end of its clause everything is denied."""
     denied = False
     for part in parts:
         denied = denied and part.kind != "end"
-        yield Part(part.term, part.kind, denied)
+        yield Token(part.term, part.kind, denied)
         denied = denied or part.kind == "negation"
+
+
+def names_in(contents: Sequence[str]) -> set[str]:
+    """Names in any of them; a capital that is written small elsewhere is none."""
+    small = {text.stem(word) for content in contents for word in re.findall(r"(?<![\w'’-])[a-z][a-z-]*", content)}
+    found = {_cut(name) for content in contents for name in entities.names(content)}
+    return {name for name in found if name and text.stem(name) not in small and name not in amounts.DAYS_AND_MONTHS}
+
+
+def _cut(name: str) -> str:
+    """The segmenter takes 张伟有 for a name."""
+    return name[:-1] if len(name) > 2 and name[-1] in _NO_END else "" if name[0] in _NO_END else name
+
+
+def is_among(term: str, there: Collection[str]) -> bool:
+    """Whether a word is there, in this form or another of its family."""
+    return term in there or any(_are_family(term, other) for other in there)
+
+
+def _are_family(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _FAMILY_STEM and long.startswith(short) and long[len(short) :] in _FAMILY

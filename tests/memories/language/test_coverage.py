@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.language.overlap import share
+from memories.language.text import coverage
 
 SAID = ["我上周搬到了杭州，新地址是西湖路12号。", "My daughter Yoyo starts school on 1 September 2027.", "Mia"]
 
@@ -17,17 +17,17 @@ SAID = ["我上周搬到了杭州，新地址是西湖路12号。", "My daughter
     ],
 )
 def test_what_was_said_is_found(fact: str) -> None:
-    assert share(fact, SAID) >= 0.15
+    assert coverage(fact, SAID) >= 0.15
 
 
 @pytest.mark.parametrize(
     "fact", ["The capital of France is Paris.", "用户对花生过敏，喜欢蓝色。", "Lorem ipsum dolor sit."]
 )
 def test_what_was_invented_is_not(fact: str) -> None:
-    assert share(fact, SAID) < 0.15
+    assert coverage(fact, SAID) < 0.15
 
 
 def test_nothing_but_common_words_claims_nothing() -> None:
-    assert share("and so it is", SAID) == 1
-    assert share("and so it is", []) == 1
-    assert share("Paris", []) == 0
+    assert coverage("and so it is", SAID) == 1
+    assert coverage("and so it is", []) == 1
+    assert coverage("Paris", []) == 0
