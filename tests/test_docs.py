@@ -20,6 +20,7 @@ from memplatform.setup import demo
 from memplatform.setup.installation import WORDS
 from tests import ROOT
 from tests.conftest import Api, make_key
+from tests.test_architecture import LAYERS
 
 REFERENCE = ROOT / "docs" / "reference"
 APPS = ("memories", "sessions_app", "channels_app", "memplatform")
@@ -188,11 +189,34 @@ def test_every_behaviour_is_proved_or_said_to_be_missing() -> None:
         assert bool(re.search(r"`tests/", proof)) == (state != "not yet"), name
 
 
-@pytest.mark.parametrize("citation", cited_tests())
-def test_every_cited_test_exists(citation: str) -> None:
-    path, _colons, name = citation.partition("::")
-    tree = ast.parse((ROOT / path).read_text())
-    assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+def test_every_cited_test_exists() -> None:
+    cited = cited_tests()
+    assert len(cited) > 400
+    files = {citation.partition("::")[0] for citation in cited}
+    there = {
+        f"{file}::{node.name}"
+        for file in files
+        if (ROOT / file).is_file()
+        for node in ast.walk(ast.parse((ROOT / file).read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert set(cited) - there == set()
+
+
+# the architecture
+
+
+def test_the_page_of_the_architecture_names_the_layers_the_code_keeps() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    table = dict(re.findall(r"^\| (\w+) \| (`.+`) \|$", page, re.MULTILINE))
+    assert {layer: " ".join(re.findall(r"`(\w+)`", units)) for layer, units in table.items()} == LAYERS
+
+
+def test_the_page_of_the_architecture_names_places_there_are() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"\b(?:memories|sessions_app|channels_app|memplatform|tests)/[\w/]+(?:\.py)?", page))
+    assert len(named) > 10
+    assert [place for place in sorted(named) if not (ROOT / place).exists()] == []
 
 
 # pages
