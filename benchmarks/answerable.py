@@ -111,7 +111,7 @@ def _ask(scope: Any, question: str) -> dict[str, Any]:
     )
     found = recall(query, now=datetime(2026, 1, 8, tzinfo=UTC), embed_seconds=60, recorded=False)
     best = found.served[0].entry.content if found.served else None
-    return {"served": len(found.served), "best": best, **found.evidence.told()}
+    return {"served": len(found.served), "best": best, **found.answerability.as_json()}
 
 
 def told(answers: list[dict[str, Any]]) -> None:

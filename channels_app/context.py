@@ -15,14 +15,13 @@ from memories.language import text
 from memories.models import Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall
-from memories.recall.answerability import NONE
-from memories.recall.context import attributed, event_line, memory_line, one_line
+from memories.recall.answer import NONE, attributed, event_line, memory_line, one_line
 from memories.recall.core_context import CoreFact, Note, notes_of, profile_of
 from memories.recall.gate.decision import GateDecision
-from memories.recall.past_questions import is_about_past
-from memories.recall.quotas import Ranked
 from memories.recall.retrievers import RecalledEvent
+from memories.recall.scoring import Ranked
 from memories.recall.speakers import sender_of, sender_with_id
+from memories.recall.temporal import is_about_past
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolved
 from sessions_app.history.replay import replay_messages
@@ -163,8 +162,8 @@ def _verdict(given: Context) -> str:
     """What was found, and whether it stands in the conversation itself: a name in EVIDENCE."""
     if given.recall.in_history:
         return "in_history"
-    none = given.recall.evidence.verdict == NONE
-    return "none_beyond" if none and given.session else given.recall.evidence.verdict
+    none = given.recall.answerability.verdict == NONE
+    return "none_beyond" if none and given.session else given.recall.answerability.verdict
 
 
 def _add_profile(given: Context, page: SystemText, query: Query, core: list[CoreFact]) -> None:

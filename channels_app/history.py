@@ -51,7 +51,7 @@ def handed_out(session: Session, history: Sequence[HistoryMessage]) -> ClientHis
     return ClientHistory(
         paths=frozenset(path_of(session, event) for event in spoken),
         since=min(event.at for event in spoken),
-        said=tuple(event.content for event in spoken if event.kind == EventKind.USER),
+        user_texts=tuple(event.content for event in spoken if event.kind == EventKind.USER),
     )
 
 

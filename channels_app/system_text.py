@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from channels_app.messages import HEADINGS, in_language
 from memories.language import text
-from memories.recall.context import fit
+from memories.recall.answer import fit
 
 
 class SystemText:

@@ -193,7 +193,7 @@ def _answer(given: Context, query: Query) -> dict[str, Any]:
     return {
         "recall_id": str(found.trace.uid) if found.trace else None,
         "need": {"retrieve": found.need.retrieve, "rule": found.need.rule},
-        "evidence": found.evidence.verdict,
+        "evidence": found.answerability.verdict,
         "in_history": found.in_history,
         "memories": memories_json(given.memories, found.weights),
         "events": [event_json(event) for event in given.events],

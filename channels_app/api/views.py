@@ -25,8 +25,8 @@ from memories.consolidation.capture import Turn
 from memories.language.redaction import ToolCall
 from memories.models import Policy, RecallTrace
 from memories.recall import Place, Query, Recall, explanation, feedback, recall
-from memories.recall.quotas import Ranked
 from memories.recall.retrievers import RecalledEvent
+from memories.recall.scoring import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import ScopeRef
 
@@ -175,7 +175,7 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "recall_id": str(trace.uid) if trace else None,
         "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
-        "evidence": result.evidence.verdict,
+        "evidence": result.answerability.verdict,
         "memories": memories_json(result.served, result.weights),
         "events": [event_json(event) for event in result.events],
         "context": result.context,
@@ -219,8 +219,8 @@ def event_json(event: RecalledEvent) -> dict[str, Any]:
         "path": event.path,
         "scope": event.scope,
         "role": event.role,
-        "sender": event.sender,
-        "sender_name": event.said_by.name or None,
+        "sender": event.sender_id,
+        "sender_name": event.sender.name or None,
         "content": event.content,
         "cut": event.is_cut,
         "at": _iso(event.at),

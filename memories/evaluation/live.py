@@ -118,8 +118,8 @@ def _answer(row: Judged, result: Recall) -> Answer:
         milliseconds=result.timings["total"],
         embedding_milliseconds=result.timings.get("embedding", 0.0),
         degraded=bool(result.degraded),
-        evidence=result.evidence.verdict,
-        strength=result.evidence.strength,
+        evidence=result.answerability.verdict,
+        strength=result.answerability.strength,
     )
 
 

@@ -15,7 +15,7 @@ from memories.evaluation.throwaway import empty
 from memories.exceptions import EmbedderFailed
 from memories.index import search_rows, worker
 from memories.models import EmbeddingCache, Entry, IndexQueueItem, Scope, Workspace
-from memories.recall import centroids
+from memories.recall import similarity
 
 CHUNK = 500
 #: Rows without a time are taken to have been said one after another from here on.
@@ -79,7 +79,7 @@ def blend(memories: Mapping[str, Memory]) -> None:
     model = worker.model_of(provider).pk if provider else None
     for memory in memories.values():
         search_rows.rebuild(memory.scope.pk, model_id=model)
-    centroids.forget()
+    similarity.forget_centroids()
 
 
 def _kept(dataset: Dataset, workspace: Workspace) -> dict[str, Memory] | None:

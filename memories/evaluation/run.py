@@ -74,6 +74,6 @@ def _ask(workspace: Workspace, memory: Memory, question: Question) -> Answer:
         milliseconds=result.timings["total"],
         embedding_milliseconds=result.timings.get("embedding", 0.0),
         degraded=bool(result.degraded),
-        evidence=result.evidence.verdict,
-        strength=result.evidence.strength,
+        evidence=result.answerability.verdict,
+        strength=result.answerability.strength,
     )

@@ -1,6 +1,6 @@
 """From a message to the memories that help to answer it: the one ranking of the platform.
 
-need → words, direction and days → one statement → decay → floor → quotas → evidence → context → trace
+gate → words, vector and dates → one statement → scores and floor → quotas → answerability → context → events → trace
 """
 
 import time
@@ -15,27 +15,28 @@ import structlog
 from memories import embeddings, metrics
 from memories.choices import NeedMode
 from memories.conf import conf
-from memories.embeddings.base import Provider, typical_of, unrelated_of
+from memories.embeddings.base import typical_of, unrelated_of
 from memories.language import text
 from memories.models import EmbeddingModel, Policy, RecallTrace
 from memories.models.policy import Policies
 from memories.recall import answer_cache, explanation, retrievers, traces
-from memories.recall.answerability import Answerability, assess, assess_about_asker, is_noise
-from memories.recall.centroids import centroid_of
-from memories.recall.client_history import mark_repeated, repeated
-from memories.recall.context import context_text, events_text
-from memories.recall.date_ranges import DateRange, date_ranges_of
-from memories.recall.excluded import excluded_candidates
+from memories.recall.answer import Answerability, assess, assess_events, context_text, events_text, is_noise
 from memories.recall.gate.decision import GateDecision, decide
-from memories.recall.limits import searched_part
-from memories.recall.modes import BY_MATCH_ALONE, Mode, ParsedQuery, parse_for_match
-from memories.recall.past_questions import has_question_mark_or_word
-from memories.recall.pending_vectors import pending_wait
-from memories.recall.query import Place, Query, words_of
-from memories.recall.quotas import Ranked, serve
+from memories.recall.query import (
+    BY_MATCH_ALONE,
+    Mode,
+    ParsedQuery,
+    Place,
+    Query,
+    parse_for_match,
+    searched_part,
+    words_of,
+)
 from memories.recall.ranking import eligible_candidates, ranking_weights
-from memories.recall.scoring import about_asker, holds_words_of_others, weigh
-from memories.recall.similarity import CentredQuery, centre_query, is_cjk
+from memories.recall.scoring import Ranked, best_first, mark_repeated, score, serve
+from memories.recall.similarity import CentredQuery, centre_query, centroid_of, is_cjk, pending_wait
+from memories.recall.speakers import is_about_asker
+from memories.recall.temporal import DateRange, date_ranges_of, has_question_mark_or_word
 
 __all__ = ["Mode", "Place", "Query", "Recall", "recall"]
 
@@ -55,12 +56,12 @@ class Recall:
     context: str = ""
     tokens: int = 0
     degraded: list[str] = field(default_factory=list)
-    timings: dict[str, float] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)  # milliseconds by step
     trace: RecallTrace | None = None
-    evidence: Answerability = field(default_factory=Answerability)
-    in_history: bool = False  # what bears on the message best is said by the messages that are handed out
-    date_ranges: list[DateRange] = field(default_factory=list)
-    events: list[retrievers.RecalledEvent] = field(default_factory=list)  # what was said, of questions about the past
+    answerability: Answerability = field(default_factory=Answerability)
+    in_history: bool = False  # what bears on the message best is said by the messages the client has already
+    date_ranges: Sequence[DateRange] = field(default_factory=list)  # that the ranking went by
+    events: list[retrievers.RecalledEvent] = field(default_factory=list)  # of questions about the past
     excluded: list[Ranked] = field(default_factory=list)
     weights: dict[str, float] = field(default_factory=dict)
     explained: dict[str, Any] | None = None  # the candidates as the trace keeps them; None: not sampled
@@ -73,7 +74,19 @@ class Recall:
         try:
             return call()
         finally:
-            self.timings[step] = round((time.perf_counter() - begun) * 1000, 3)
+            self.timings[step] = _milliseconds_since(begun)
+
+
+@dataclass(frozen=True)
+class _Circumstances:
+    """What a search goes by besides its query."""
+
+    policies: Policies
+    now: datetime
+    zone: tzinfo
+    embed_seconds: float
+    looks_back: bool  # a question about the past, which the retrievers of events are asked as well
+    is_sampled: bool
 
 
 def recall(
@@ -92,118 +105,131 @@ def recall(
     whoever has read them for this call already.
     """
     begun = time.perf_counter()
-    asked, query = query, replace(query, message=searched_part(query.message))
+    original, query = query, replace(query, message=searched_part(query.message))
     result = Recall(_need(query))
-    result.timings["need"] = _since(begun)
+    result.timings["need"] = _milliseconds_since(begun)
     key = None
     if result.need.retrieve and query.places:
         policies = policies or result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
-        key = None if retrievers.retrievers_apply(query) else answer_cache.key_of(query, policies, zone)
-        if (known := answer_cache.find(key, now)) is None:
-            _search(query, result, policies, now, zone, embed_seconds, sampled=recorded and traces.is_sampled())
+        looks_back = retrievers.apply_to(query)
+        key = None if looks_back else answer_cache.key_of(query, policies, zone)
+        if (cached := answer_cache.find(key, now)) is None:
+            seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
+            is_sampled = recorded and traces.is_sampled()
+            _search(query, result, _Circumstances(policies, now, zone, seconds, looks_back, is_sampled))
         else:
-            result = _again(known, result)
-    result.timings["total"] = _since(begun)
+            uid = cached.trace.uid if cached.trace else None
+            result = replace(cached, timings=result.timings, cached_from=uid, trace=None)
+    result.timings["total"] = _milliseconds_since(begun)
     if recorded:
-        result.trace = result.timed("trace", lambda: traces.write(asked, result, now))
+        result.trace = result.timed("trace", lambda: traces.write(original, result, now))
         _log(query, result)
         answer_cache.keep(key, result, now)
     return result
 
 
-def _need(query: Query) -> GateDecision:
-    return GateDecision(True, "off") if query.need == NeedMode.OFF else decide(query.message, projects=_projects(query))
-
-
-def _since(begun: float) -> float:
+def _milliseconds_since(begun: float) -> float:
     return round((time.perf_counter() - begun) * 1000, 3)
 
 
-def _again(known: Recall, asked: Recall) -> Recall:
-    """An answer of a moment ago, with the time it took this time."""
-    told_by = known.trace.uid if known.trace else None
-    return replace(known, timings=asked.timings, cached_from=told_by, trace=None)
+def _need(query: Query) -> GateDecision:
+    """Projects in which everything is kept that has none are no names."""
+    if query.need == NeedMode.OFF:
+        return GateDecision(True, "off")
+    projects = (name for scope in query.scopes for name in scope.projects if not name.startswith("_"))
+    return decide(query.message, projects=projects)
 
 
-def _search(
-    query: Query,
-    result: Recall,
-    policies: Policies,
-    now: datetime,
-    zone: tzinfo,
-    embed_seconds: float | None,
-    *,
-    sampled: bool,
-) -> None:
+def _search(query: Query, result: Recall, given: _Circumstances) -> None:
     """Fill in what is found, what of it is served, and why."""
-    words = result.timed("words", lambda: words_of(query))
-    if query.mode in BY_MATCH_ALONE:
-        parsed = parse_for_match(query.mode, query.message, words)
-    else:
-        result.date_ranges = result.timed("dates", lambda: _moments(query, policies, now, zone))
-        parsed = ParsedQuery(words, _direction(query, result, embed_seconds, now), result.date_ranges)
-    result.weights = ranking_weights(query, parsed, policies)
-    told = result.timed("history", lambda: _told(query)) if query.client_history else set()
-    found = result.timed("search", lambda: eligible_candidates(query, parsed, policies, now, more=len(told)))
-    result.ranked = result.timed("rank", lambda: weigh(found, query, parsed, policies, now))
-    mark_repeated(result.ranked, query.client_history, told)
+    policies, now = given.policies, given.now
+    ranges = _date_ranges(query, result, given)
+    parsed = _parse(query, result, ranges, given)
+    result.date_ranges = parsed.date_ranges
+    result.weights = weights = ranking_weights(query, parsed, policies)
+    history = query.client_history
+    repeated = result.timed("history", lambda: history.entries(query.workspace_id, query.scope_ids)) if history else ()
+    matches = result.timed(
+        "search", lambda: eligible_candidates(query, parsed, weights, policies, now, more=len(repeated))
+    )
+    result.ranked = result.timed("rank", lambda: score(matches, query, parsed, weights, now))
+    in_history = mark_repeated(result.ranked, history, repeated)
     result.served = result.timed(
         "quotas", lambda: serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
     )
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
-    known = sorted([*result.served, *repeated(result.ranked)], key=lambda item: (-item.score, -item.entry.pk))
+    known = best_first([*result.served, *in_history])
     result.in_history = bool(known) and known[0].reason != "served"
-    result.evidence = result.timed("evidence", lambda: _evidence(query, result, known, parsed))
-    if is_noise(result.evidence) and query.asks_for_anything and has_question_mark_or_word(query.message):
-        _serve_nothing(result)
+    entries = sum(scope.entry_count for scope in query.scopes)
+    result.answerability = result.timed("evidence", lambda: assess(result.ranked, known, parsed, entries))
+    if is_noise(result.answerability) and query.asks_for_anything and has_question_mark_or_word(query.message):
+        for item in result.served:  # what a young scope has for lack of anything better would only mislead
+            item.reason = "floor"
+        result.served = []
     result.context, result.tokens = result.timed(
-        "context", lambda: context_text(result.served, budget=query.token_budget, zone=zone)
+        "context", lambda: context_text(result.served, budget=query.token_budget, zone=given.zone)
     )
-    if retrievers.retrievers_apply(query):
-        _ask_retrievers(query, result, parsed, policies, now, zone)
-    if sampled or query.explain:
+    if given.looks_back:
+        _add_events(query, result, parsed, ranges, given)
+    if given.is_sampled or query.explain:
         _explain(query, result, parsed, policies, now)
 
 
-def _told(query: Query) -> set[int]:
-    """The entries that say nothing but what is handed out beside the answer."""
-    scopes = [scope.pk for scope in query.scopes]
-    return query.client_history.entries(query.workspace_id, scopes) if query.client_history else set()
+def _date_ranges(query: Query, result: Recall, given: _Circumstances) -> list[DateRange]:
+    """The date ranges a message names, as far as anybody asks for them: the ranking, or the retrievers of events."""
+    is_ranked = query.mode not in BY_MATCH_ALONE and given.policies.weight("DATE_BOOST")
+    if not (is_ranked or given.looks_back):
+        return []
+    return result.timed("dates", lambda: date_ranges_of(query.message, query.scopes, given.now, given.zone))
 
 
-def _serve_nothing(result: Recall) -> None:
-    """A young scope that does not answer: what it has for lack of anything better would only mislead."""
-    for item in result.served:
-        item.reason = "floor"
-    result.served = []
+def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Circumstances) -> ParsedQuery:
+    """What the search makes of a query."""
+    words = result.timed("words", lambda: words_of(query))
+    if query.mode in BY_MATCH_ALONE:
+        return parse_for_match(query, words)
+    return ParsedQuery(
+        words,
+        _query_vector(query, result, given),
+        ranges if given.policies.weight("DATE_BOOST") else [],
+        about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
+    )
 
 
-def _evidence(query: Query, result: Recall, known: Sequence[Ranked], parsed: ParsedQuery) -> Answerability:
-    is_of_asker = holds_words_of_others(result.ranked) and about_asker(query, parsed)
-    judge = assess_about_asker if is_of_asker else assess
-    entries = sum(scope.entry_count for scope in query.scopes)
-    return judge(result.ranked, known, parsed.words, entries)
+def _query_vector(query: Query, result: Recall, given: _Circumstances) -> CentredQuery | None:
+    """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
+    end = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
+    embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=given.embed_seconds))
+    if embedded is None:
+        result.degraded.append("embedding")
+        return None
+    provider, patience = embedded.provider, conf.EMBED_PENDING_SECONDS
+    if patience > 0 and result.timed(
+        "pending", lambda: pending_wait.wait(query.scope_ids, provider, now=given.now, seconds=patience)
+    ):
+        result.degraded.append(PENDING)
+    model = EmbeddingModel.objects.filter(name=provider.model, dimension=provider.dimension).first()
+    if model is None:  # nothing is indexed yet
+        return None
+    centroid = result.timed("average", lambda: centroid_of(query.scopes, model))
+    known = unrelated_of(provider), typical_of(provider)
+    return centre_query(embedded.vectors[0], centroid, model, *known, cjk=is_cjk(query.message))
 
 
-def _moments(query: Query, policies: Policies, now: datetime, zone: tzinfo) -> list[DateRange]:
-    return date_ranges_of(query, now, zone) if policies.weight("DATE_BOOST") else []
-
-
-def _ask_retrievers(
-    query: Query, result: Recall, parsed: ParsedQuery, policies: Policies, now: datetime, zone: tzinfo
+def _add_events(
+    query: Query, result: Recall, parsed: ParsedQuery, ranges: Sequence[DateRange], given: _Circumstances
 ) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
-    moments = result.date_ranges or result.timed("dates", lambda: date_ranges_of(query, now, zone))
-    own = about_asker(query, parsed)
-    about = query.asker if own else None
-    asked = retrievers.past_question_of(query, moments, parsed.direction, result.weights, policies, about=about)
-    found = result.timed("events", lambda: retrievers.retrieve_events(asked, query, result.served, now))
-    result.events = [event for event in found if not event.in_history]
-    result.in_history |= bool(found) and found[0].in_history
-    result.evidence = retrievers.with_events(result.evidence, found, names_days=bool(moments), about_asker=own)
+    question = retrievers.past_question_of(query, parsed, ranges, result.weights, given.policies)
+    events = result.timed("events", lambda: retrievers.retrieve_events(question, query, result.served, given.now))
+    result.events = [event for event in events if not event.in_history]
+    result.in_history |= bool(events) and events[0].in_history
+    result.answerability = assess_events(
+        result.answerability, events, names_days=bool(ranges), about_asker=parsed.about_asker
+    )
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]
-    lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=zone)
+    lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=given.zone)
     result.context, result.tokens = "\n".join(filter(None, [result.context, lines])), result.tokens + tokens
 
 
@@ -211,39 +237,10 @@ def _explain(query: Query, result: Recall, parsed: ParsedQuery, policies: Polici
     """What else there would have been, and all of it as a trace keeps it."""
     if query.explain or conf.TRACE_EXCLUDED:
         result.excluded = result.timed(
-            "passed_over", lambda: excluded_candidates(query, parsed, policies, result.served, now)
+            "passed_over",  # as traces and metrics have called this step from the first
+            lambda: explanation.excluded_candidates(query, parsed, result.weights, policies, result.served, now),
         )
     result.explained = explanation.compact([*result.ranked, *result.excluded], result.weights)
-
-
-def _projects(query: Query) -> list[str]:
-    """Projects known where the message is asked; those in which everything is kept that has none are no names."""
-    return [name for scope in query.scopes for name in scope.projects if not name.startswith("_")]
-
-
-def _direction(query: Query, result: Recall, embed_seconds: float | None, now: datetime) -> CentredQuery | None:
-    """Where the message points; None when nobody embeds in time."""
-    asked = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
-    seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
-    embedded = result.timed("embedding", lambda: embeddings.embed_query(asked, seconds=seconds))
-    if embedded is None:
-        result.degraded.append("embedding")
-        return None
-    is_patient = conf.EMBED_PENDING_SECONDS > 0
-    if is_patient and result.timed("pending", lambda: _lacks_vectors(query, embedded.provider, now)):
-        result.degraded.append(PENDING)
-    model = EmbeddingModel.objects.filter(name=embedded.provider.model, dimension=embedded.provider.dimension).first()
-    if model is None:  # nothing is indexed yet
-        return None
-    average = result.timed("average", lambda: centroid_of(query.scopes, model))
-    known = unrelated_of(embedded.provider), typical_of(embedded.provider)
-    return centre_query(embedded.vectors[0], average, model, *known, cjk=is_cjk(query.message))
-
-
-def _lacks_vectors(query: Query, provider: Provider, now: datetime) -> bool:
-    """Whether something was said just now that has no vector yet, after a moment of waiting."""
-    scopes = [scope.pk for scope in query.scopes]
-    return pending_wait.wait(scopes, provider, now=now, seconds=conf.EMBED_PENDING_SECONDS)
 
 
 def _log(query: Query, result: Recall) -> None:
@@ -258,7 +255,7 @@ def _log(query: Query, result: Recall) -> None:
         degraded=result.degraded,
     )
     metrics.recalled(
-        verdict=result.evidence.verdict if result.need.retrieve else "",
+        verdict=result.answerability.verdict if result.need.retrieve else "",
         served=len(result.served),
         milliseconds=result.timings,
         degraded=result.degraded,

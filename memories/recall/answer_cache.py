@@ -5,12 +5,14 @@ is written, expired, restored, indexed or set anew is never answered from before
 the places it may look at. Each process keeps its own.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
 
 from memories.conf import conf
 from memories.models.policy import Policies
@@ -21,19 +23,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Cached:
     answer: "Recall"
     begins: datetime
     ends: datetime
 
 
-_kept: OrderedDict[Hashable, _Kept] = OrderedDict()
-_lock = threading.Lock()
+_lock = Lock()
+
+
+@lru_cache(maxsize=1)
+def _answers(size: int) -> LRUCache[Hashable, _Cached]:
+    return LRUCache(size)
 
 
 def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
     """Equal for questions with the same answer; None when this one is to be answered anew."""
-    if not (query.cache and conf.ANSWER_CACHE) or query.explain:
+    if not (query.cache and conf.ANSWER_CACHE and conf.ANSWER_CACHE_SIZE) or query.explain:
         return None
     return (
         query.workspace_id,
@@ -55,11 +61,8 @@ def find(key: Hashable | None, now: datetime) -> "Recall | None":
     if key is None:
         return None
     with _lock:
-        kept = _kept.get(key)
-        if kept is None or not kept.begins <= now < kept.ends:
-            return None
-        _kept.move_to_end(key)
-        return kept.answer
+        cached = _answers(conf.ANSWER_CACHE_SIZE).get(key)
+    return cached.answer if cached is not None and cached.begins <= now < cached.ends else None
 
 
 def keep(key: Hashable | None, answer: "Recall", now: datetime) -> None:
@@ -67,15 +70,12 @@ def keep(key: Hashable | None, answer: "Recall", now: datetime) -> None:
     if key is None or answer.degraded or answer.cached_from:
         return
     until = now + conf.ANSWER_CACHE_TTL
-    light = replace(answer, ranked=[], excluded=[])  # the trace's rows tell all that is told again
+    light = replace(answer, ranked=[], excluded=[])  # the trace's rows hold all that is told again
     with _lock:
-        _kept[key] = _Kept(light, now, min(until, answer.ends or until))
-        _kept.move_to_end(key)
-        while len(_kept) > conf.ANSWER_CACHE_SIZE:
-            _kept.popitem(last=False)
+        _answers(conf.ANSWER_CACHE_SIZE)[key] = _Cached(light, now, min(until, answer.ends or until))
 
 
 def forget() -> None:
     """Answer everything anew (tests)."""
     with _lock:
-        _kept.clear()
+        _answers.cache_clear()

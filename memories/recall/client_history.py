@@ -1,25 +1,19 @@
-"""What a bot is handed out as it was said: the same is not told again as a memory (C9).
+"""Messages the client has already: a memory does not tell them again (C9).
 
-A memory repeats the conversation when all the messages it rests on are handed out, or when its words stand in what the
-user said there. What has another source as well is told, for it says more than the conversation does.
+A memory repeats the conversation when all the messages it rests on are there, or when its words stand in what the user
+said there. What has another source as well is told, for it says more than the conversation does.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
 from memories.language import text
 
-if TYPE_CHECKING:
-    from memories.recall.quotas import Ranked
-
-#: Why a memory is left out that the conversation says anyway.
-REASON = "history"
 #: Shorter texts stand in many a message by chance.
 LEAST_TOKENS = 3
 
@@ -44,16 +38,15 @@ class ClientHistory:
 
     paths: frozenset[str]
     since: datetime
-    said: tuple[str, ...] = ()
+    user_texts: tuple[str, ...] = ()
 
     def entries(self, workspace_id: int, scopes: Iterable[int]) -> set[int]:
         """The entries of these scopes that rest on nothing else."""
-        asked: dict[str, Any] = {"scopes": list(scopes), "workspace": workspace_id, "since": self.since}
         with connection.cursor() as cursor:
-            cursor.execute(_RESTING, asked)
+            cursor.execute(_RESTING, {"scopes": list(scopes), "workspace": workspace_id, "since": self.since})
             return {entry for entry, origins in cursor.fetchall() if self.paths.issuperset(origins)}
 
-    def repeats(self, content: str) -> bool:
+    def contains(self, content: str) -> bool:
         """Whether a text stands word for word in what a user stated there."""
         if text.count_tokens(content) < LEAST_TOKENS or not self._marks.issuperset(text.marks(content)):
             return False
@@ -63,13 +56,13 @@ class ClientHistory:
         return words.replace(" ", "") in self._characters
 
     @cached_property
-    def _stated(self) -> list[str]:
-        sentences = (sentence for said in self.said for sentence in _SENTENCE.findall(said))
+    def _statements(self) -> list[str]:
+        sentences = (sentence for message in self.user_texts for sentence in _SENTENCE.findall(message))
         return [sentence for sentence in sentences if not _QUESTION.search(sentence)]
 
     @cached_property
     def _words(self) -> str:
-        return "\n".join(f" {text.normalise(said)} " for said in self._stated)
+        return "\n".join(f" {text.normalise(statement)} " for statement in self._statements)
 
     @cached_property
     def _characters(self) -> str:
@@ -77,18 +70,4 @@ class ClientHistory:
 
     @cached_property
     def _marks(self) -> set[str]:
-        return {mark for said in self._stated for mark in text.marks(said)}
-
-
-def mark_repeated(ranked: "Sequence[Ranked]", handed_out: ClientHistory | None, entries: set[int]) -> None:
-    """Mark the candidates that the conversation says anyway."""
-    if handed_out is None:
-        return
-    for item in ranked:
-        if item.reason != "floor" and (item.entry.pk in entries or handed_out.repeats(item.entry.content)):
-            item.reason = REASON
-
-
-def repeated(ranked: "Sequence[Ranked]") -> "list[Ranked]":
-    """The candidates that were marked, best first."""
-    return [item for item in ranked if item.reason == REASON]
+        return {mark for statement in self._statements for mark in text.marks(statement)}

@@ -15,8 +15,7 @@ from memories.kinds import SECRET
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope
 from memories.models.policy import Policies
-from memories.recall.credentials import credential_guard
-from memories.recall.filters import scope_filter, servable_filter
+from memories.recall.filters import credential_guard, scope_filter, servable_filter
 from memories.recall.query import Query
 
 
@@ -94,7 +93,7 @@ def _daily_events(scope: Scope, on: Sequence[date]) -> list[tuple[date, datetime
     return [
         (event.local_date, event.created_at, event.content)
         for event in newest
-        if not guard.holds(event.content, event.origins)
+        if not guard.reveals(event.content, event.origins)
     ]
 
 
@@ -110,7 +109,7 @@ def _saved_notes(
     return [
         (at.astimezone(zone).date(), at, content)
         for at, content, origins in newest
-        if not guard.holds(content, origins)
+        if not guard.reveals(content, origins)
     ]
 
 

@@ -13,17 +13,10 @@ from django.db.models.functions import Lower
 from memories import llm
 from memories.choices import EntryType, ScopeKind, Source
 from memories.entries import daily_events as days
+from memories.language import text
 from memories.models import DailyEvent
 from memories.recall.query import Place
-from memories.recall.retrievers import (
-    THEN,
-    PastQuestion,
-    RecalledEvent,
-    limit_events,
-    stem_prefix,
-    suppressed_paths,
-    word_coverage,
-)
+from memories.recall.retrievers import PastQuestion, RecalledEvent, limit_events, suppressed_paths
 
 KIND = "daily_event"
 #: What the platform tells of days; what a person wrote has no term.
@@ -31,70 +24,80 @@ _BY_MACHINE = (Source.EXTRACTION, Source.COMPRESSION)
 CANDIDATES = 60
 #: A summary says less than the message it sums up.
 WEIGHT = 0.9
+#: Score of a day that is found by its words' beginnings alone.
+WORDLESS_SCORE = 0.1
 
 
-def daily_events(asked: PastQuestion, places: Sequence[Place], now: datetime) -> list[RecalledEvent]:
+def daily_events(question: PastQuestion, places: Sequence[Place], now: datetime) -> list[RecalledEvent]:
     """The days that bear on a question about the past, best first."""
-    if not (asked.words or asked.date_ranges):  # «last time» is a conversation, not a day
+    if not (question.words or question.date_ranges):  # «last time» is a conversation, not a day
         return []
-    heard = {place.scope.pk: place for place in places if not (place.ref.in_group and _is_of_user(place))}
-    rows = [event for event in days.without_repeats(_rows(asked, heard)) if _is_in_time(event, heard, asked, now)]
-    out = suppressed_paths(list(heard.values()), sorted({origin for event in rows for origin in event.origins}))
-    found = [_found(event, heard[event.scope_id], asked) for event in rows if out.isdisjoint(event.origins)]
-    return limit_events(sorted(found, key=lambda item: (-item.score, -item.at.timestamp())), asked)
+    own = {place.scope.pk: place for place in places if not place.ref.in_group or place.scope.kind != ScopeKind.USER}
+    rows = [row for row in days.without_repeats(_rows(question, own)) if _is_in_time(row, own, question, now)]
+    suppressed = suppressed_paths(list(own.values()), sorted({origin for row in rows for origin in row.origins}))
+    events = [_event(row, own[row.scope_id], question) for row in rows if suppressed.isdisjoint(row.origins)]
+    return limit_events(sorted(events, key=lambda event: (-event.score, -event.at.timestamp())), question)
 
 
-def _is_of_user(place: Place) -> bool:
-    return place.scope.kind == ScopeKind.USER
+def _rows(question: PastQuestion, places: dict[int, Place]) -> list[DailyEvent]:
+    of_days = Q(pk__in=[])
+    for named in question.date_ranges:
+        of_days |= Q(local_date__gte=named.start.date(), local_date__lt=named.end.date())
+    of_words = Q(pk__in=[])
+    for word in question.words:
+        of_words |= Q(folded__contains=_stem_prefix(word))
+    rows = DailyEvent.objects.filter(
+        workspace_id=question.workspace_id, scope__in=list(places), expired_at__isnull=True
+    )
+    rows = rows.annotate(folded=Lower("content")).filter(of_days | of_words)
+    if question.since:
+        rows = rows.filter(local_date__gte=question.since.date())
+    if question.until:
+        rows = rows.filter(local_date__lte=question.until.date())
+    return list(rows.order_by("-local_date", "-pk")[:CANDIDATES])
 
 
-def _is_in_time(event: DailyEvent, heard: dict[int, Place], asked: PastQuestion, now: datetime) -> bool:
+def _is_in_time(row: DailyEvent, places: dict[int, Place], question: PastQuestion, now: datetime) -> bool:
     """Whether a day may still be told: without a model it is made of the words of turns, and has their term (A9)."""
-    ttl = asked.policies.ttl(EntryType.CHAT_TURN, heard[event.scope_id].scope.kind)
-    is_quoted = bool(event.origins) and event.source in _BY_MACHINE and not llm.is_on()
-    return not is_quoted or ttl is None or event.local_date > (now - ttl).date()
+    ttl = question.policies.ttl(EntryType.CHAT_TURN, places[row.scope_id].scope.kind)
+    is_quoted = bool(row.origins) and row.source in _BY_MACHINE and not llm.is_on()
+    return not is_quoted or ttl is None or row.local_date > (now - ttl).date()
 
 
-def _rows(asked: PastQuestion, heard: dict[int, Place]) -> list[DailyEvent]:
-    events = DailyEvent.objects.filter(workspace_id=asked.workspace_id, scope__in=list(heard), expired_at__isnull=True)
-    then = Q(pk__in=[])
-    for moment in asked.date_ranges:
-        then |= Q(local_date__gte=moment.start.date(), local_date__lt=moment.end.date())
-    said = Q(pk__in=[])
-    for word in asked.words:
-        said |= Q(folded__contains=stem_prefix(word))
-    events = events.annotate(folded=Lower("content")).filter(then | said)
-    if asked.since:
-        events = events.filter(local_date__gte=asked.since.date())
-    if asked.until:
-        events = events.filter(local_date__lte=asked.until.date())
-    return list(events.order_by("-local_date", "-pk")[:CANDIDATES])
-
-
-def _found(event: DailyEvent, place: Place, asked: PastQuestion) -> RecalledEvent:
-    covered = word_coverage(event.content, asked.words) if asked.words else 1.0
+def _event(row: DailyEvent, place: Place, question: PastQuestion) -> RecalledEvent:
+    covered = _coverage(row.content, question.words) if question.words else 1.0
+    zone = question.date_ranges[0].start.tzinfo if question.date_ranges else UTC
+    noon = datetime.combine(row.local_date, time(12), zone)
     return RecalledEvent(
         kind=KIND,
-        path=f"daily_events/{event.uid}",
+        path=f"daily_events/{row.uid}",
         scope=place.scope.key,
         role="summary",
-        sender="",
-        content=event.content,
-        at=datetime.combine(event.local_date, time(12), UTC),
+        sender_id="",
+        content=row.content,
+        at=datetime.combine(row.local_date, time(12), UTC),
         covered=covered,
-        score=WEIGHT * (_score(event, covered, asked) + asked.exactly(_noon(event, asked))),
-        rests_on=tuple(event.origins),
-        version=event.version,
+        score=WEIGHT * (_score(row, covered, question) + question.core_boost(noon)),
+        rests_on=tuple(row.origins),
+        version=row.version,
     )
 
 
-def _noon(event: DailyEvent, asked: PastQuestion) -> datetime:
-    zone = asked.date_ranges[0].start.tzinfo if asked.date_ranges else UTC
-    return datetime.combine(event.local_date, time(12), zone)
-
-
-def _score(event: DailyEvent, covered: float, asked: PastQuestion) -> float:
-    if not asked.words:
+def _score(row: DailyEvent, covered: float, question: PastQuestion) -> float:
+    if not question.words:
         return 1.0
-    is_then = any(moment.start.date() <= event.local_date < moment.end.date() for moment in asked.date_ranges)
-    return asked.score(covered, is_then=is_then) if covered or is_then else THEN
+    on_named_days = any(day.start.date() <= row.local_date < day.end.date() for day in question.date_ranges)
+    return question.score(covered, on_named_days=on_named_days) if covered or on_named_days else WORDLESS_SCORE
+
+
+def _stem_prefix(word: str) -> str:
+    """How a word begins whatever its ending: «deployed» and «deploys» begin alike."""
+    return word[: max(3, len(text.stem(word)) - 1)] if word.isascii() else word
+
+
+def _coverage(content: str, words: Sequence[str]) -> float:
+    """The share of the words that are in a text, 0–1: by their stems, Chinese ones as they stand."""
+    terms, folded = text.terms(content).keys(), content.casefold()
+    return sum(word in folded if not word.isascii() else text.terms(word).keys() <= terms for word in words) / len(
+        words
+    )

@@ -1,15 +1,25 @@
-"""Why a memory was served or left out: every number of its rank, as traces keep it and as it is told (F5)."""
+"""Why a memory was served or excluded: every number of its rank, as traces keep it and as it is told (F5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any
 
-from memories.models.state import MARKS
-from memories.recall.quotas import Ranked
+from django.db import connection
+
+from memories import entries
+from memories.conf import conf
+from memories.models import Entry
+from memories.models.policy import Policies
+from memories.models.state import MARKS, State, state_of
+from memories.recall.filters import Condition, all_of, audience_filter, eligible_filter, request_filter, scope_filter
+from memories.recall.query import ParsedQuery, Query
+from memories.recall.ranking import search
+from memories.recall.scoring import Ranked, score
 
 _OUT_OF_USE = tuple(state.value for state in MARKS)
 
-#: What can become of a candidate; «history»: the conversation that is handed out says it. The last six would have
+#: What can become of a candidate; «history»: the messages the client has say it already. The last six would have
 #: ranked, had they been live, in time, heard here, and of the project that was named.
 REASONS = (
     *("served", "limit", "quota", "duplicate", "floor", "history"),
@@ -34,7 +44,7 @@ class CandidateRecord:
     entry: int
     version: int | None = None  # of the entry at the time
     keyword: float | None = None
-    keyword_rank: int | None = None  # among what was looked at; None: this leg did not find it
+    keyword_rank: int | None = None  # among what was looked at; None: this retriever did not find it
     vector: float | None = None
     vector_rank: int | None = None
     similarity: float | None = None
@@ -43,14 +53,14 @@ class CandidateRecord:
     fused: float | None = None
     decay: float | None = None
     recency: float | None = None
-    whose: float | None = None
+    speaker_factor: float | None = None
     score: float | None = None
     in_context: bool | None = None
     reason: str = "served"
 
 
 #: Fields that traces keep under the names they had when the first of them were written.
-_STORED_AS = {"reason": "fate"}
+_STORED_AS = {"reason": "fate", "speaker_factor": "whose"}
 COLUMNS = tuple(_STORED_AS.get(field.name, field.name) for field in fields(CandidateRecord))
 _FIELD_OF = {_STORED_AS.get(field.name, field.name): field.name for field in fields(CandidateRecord)}
 
@@ -71,7 +81,7 @@ def record_of(item: Ranked) -> CandidateRecord:
         fused=_short(found.fused),
         decay=_short(item.decay),
         recency=_short(item.recency),
-        whose=_short(item.whose),
+        speaker_factor=_short(item.speaker_factor),
         score=_short(item.score),
         in_context=item.in_context,
         reason=item.reason,
@@ -115,7 +125,7 @@ def why(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, Any]:
         "fused": line.fused,
         "decay": line.decay,
         "recency": line.recency,
-        "whose": line.whose,
+        "whose": line.speaker_factor,
         "in_context": line.in_context,
     }
 
@@ -142,3 +152,72 @@ def _short(value: float | None) -> float | None:
 def _cell(value: Any) -> Any:
     """A yes or no takes one character."""
     return int(value) if isinstance(value, bool) else value
+
+
+# -- excluded candidates: what would have been served, were it live, in time and heard here. A second, small search over
+# the newest entries that may not be served. Nobody is answered with what it finds: it goes into the trace, and what a
+# bot is told of it has no words.
+
+MAX_EXCLUDED = 5
+_CLOSE = 20  # candidates of which the best are told
+#: Reads entries alone, by the index of their scope; mostly it finds none, and nothing is searched.
+_INELIGIBLE = """
+SELECT e.id FROM unnest(%(scopes)s::bigint[]) AS i (scope_id) CROSS JOIN LATERAL (
+    SELECT * FROM memories_entry n WHERE n.scope_id = i.scope_id AND n.workspace_id = %(workspace)s
+    ORDER BY n.created_at DESC, n.id DESC LIMIT %(newest)s
+) e WHERE NOT ({eligible})
+"""
+
+
+def excluded_candidates(
+    query: Query,
+    parsed: ParsedQuery,
+    weights: Mapping[str, float],
+    policies: Policies,
+    served: Sequence[Ranked],
+    now: datetime,
+) -> list[Ranked]:
+    """At most five entries that would have been among the served, each with the reason why it may not be."""
+    ineligible = _ineligible(query, policies, now)
+    if not ineligible:
+        return []
+    where: Condition = (["i.entry_id = ANY(%(ineligible)s::bigint[])"], {"ineligible": ineligible})
+    matches = search(query, parsed, weights, all_of(where, request_filter(query)), limit=_CLOSE)
+    least = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
+    ranked = score(matches, query, parsed, weights, now)
+    excluded = [item for item in ranked if item.reason != "floor" and item.score >= least][:MAX_EXCLUDED]
+    unheard = _not_heard_here(query, excluded)
+    for item in excluded:
+        item.ranks = {}  # among others than what was looked at
+        item.reason = "other_scope" if item.entry.pk in unheard else _reason(item.entry, policies, now)
+    return excluded
+
+
+def _ineligible(query: Query, policies: Policies, now: datetime) -> list[int]:
+    """The entries that may not be served now: all, when an explanation is asked for; else of the newest."""
+    conditions, parameters = eligible_filter(query, policies, now)
+    parameters |= scope_filter(query)[1] | {"newest": None if query.explain else conf.TRACE_EXCLUDED}
+    with connection.cursor() as cursor:
+        cursor.execute(_INELIGIBLE.replace("{eligible}", " AND ".join(conditions)), parameters)
+        return [entry for (entry,) in cursor.fetchall()]
+
+
+def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
+    state = state_of(entry, policies.end_of(entry), now)
+    if state != State.LIVE:
+        return State.EXPIRED.value if state == State.DUE else state.value
+    return "superseded" if entry.slots.filter(name=entries.CONTRADICTED_BY).exists() else "other_project"
+
+
+def _not_heard_here(query: Query, items: Sequence[Ranked]) -> set[int]:
+    """Those of a person's own memories that the group where it is asked may not hear."""
+    conditions, parameters = audience_filter(query)
+    if not (conditions and items):
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id"  # noqa: S608 (conditions of ours)
+            f" WHERE i.entry_id = ANY(%(missed)s::bigint[]) AND NOT ({' AND '.join(conditions)})",
+            parameters | {"missed": [item.entry.pk for item in items]},
+        )
+        return {entry for (entry,) in cursor.fetchall()}

@@ -1,21 +1,54 @@
-"""Which entries may be served at all: seen by the caller, live, in time, heard here, and asked for (A2, A3, A9)."""
+"""Which entries may be served: seen by the caller, live, in time, heard here, asked for, of the right project (A2, A3).
 
+A group never hears its own credentials, nor a person's, nor copies of their words elsewhere. A copy is known by the
+message it rests on, by the words, and by the secret itself: a word of four characters or more that holds a digit. What
+says the secret in other words cannot be known.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from django.db.models import Q
 
 from memories import entries
 from memories.choices import EntryType, ScopeKind
 from memories.entries.draft import COLUMN_SLOTS
 from memories.kinds import SECRET
+from memories.language import text
+from memories.models import Entry, Scope
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
-from memories.recall.credentials import is_group
-from memories.recall.modes import ParsedQuery
-from memories.recall.projects import project_filter
-from memories.recall.query import Query
+from memories.recall.people import projects_named
+from memories.recall.query import BY_MATCH_ALONE, Place, Query
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
 Condition = tuple[list[str], dict[str, Any]]
+
+ENOUGH_FACTS = 5  # that speak of the named project; with fewer, those of other projects are asked, too
+NO_PROJECT = ("", "_global")  # where facts are kept that belong to no project
+
+_WITH_DIGIT = re.compile(r"(?<![!-~])(?=[!-/:-~]*+\d)[!-~]++")
+_SECRET_CATEGORIES = ", ".join(f"'{category}'" for category in SECRET)
+_PUNCTUATION = "'\"()[]{}<>.,:;!?"
+_SECRET_CHARS = 4
+#: Inside the subquery `i` and `e` are other rows than outside, so that it is run once.
+_OF_PROJECT = """(
+    e.type <> '{fact}' OR NOT i.scope_id = ANY(%(project_scopes)s::bigint[])
+    OR e.project = ANY(%(own_projects)s::text[])
+    OR (e.terms && %(other_words)s::int[] AND (SELECT count(*) FROM (
+        SELECT 1 FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id
+        WHERE {where} AND e.type = '{fact}' AND i.scope_id = ANY(%(project_scopes)s::bigint[])
+        AND e.project = ANY(%(own_projects)s::text[]) AND e.terms && %(own_words)s::int[] LIMIT {enough}
+    ) own) < {enough})
+)"""
+#: Asked once for all entries of these scopes, so that each is read of a narrow index alone.
+_NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
+    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET_CATEGORIES})
+        AND c.scope_id = ANY(%(scopes)s::bigint[])
+)))"""  # noqa: S608 (a name of ours)
 
 
 def all_of(*parts: Condition) -> Condition:
@@ -32,23 +65,37 @@ def scope_filter(query: Query) -> Condition:
         "e.scope_id = ANY(%(scopes)s::bigint[])",
     ], {
         "workspace": query.workspace_id,
-        "scopes": [scope.pk for scope in query.scopes],
+        "scopes": query.scope_ids,
         "user_scopes": [place.scope.pk for place in query.places if place.scope.kind == ScopeKind.USER],
     }
 
 
-def eligible_filter(query: Query, parsed: ParsedQuery, policies: Policies, now: datetime) -> Condition:
+def eligible_filter(query: Query, policies: Policies, now: datetime) -> Condition:
     """What may be served, and of facts those of the project that is named (D1)."""
-    here = servable_filter(query, policies, now)
-    return all_of(here, project_filter(query, parsed, all_of(scope_filter(query), here, request_filter(query))))
+    servable = servable_filter(query, policies, now)
+    return all_of(servable, _project_filter(query, all_of(scope_filter(query), servable, request_filter(query))))
 
 
-_SECRET = ", ".join(f"'{category}'" for category in SECRET)
-#: Asked once for all entries of these scopes, so that each is read of a narrow index alone.
-_NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
-    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET})
-        AND c.scope_id = ANY(%(scopes)s::bigint[])
-)))"""  # noqa: S608 (a name of ours)
+def _project_filter(query: Query, where: Condition) -> Condition:
+    """The condition that keeps facts of other projects out; none, when no project is named or one is asked for.
+
+    Only facts are kept by project. `where` says what may be served at all: what nobody may see does not count.
+    """
+    named = {scope.pk: projects_named(query.message, scope.projects) for scope in query.scopes}
+    projects = sorted({project for known in named.values() for project in known})
+    if not projects or query.project is not None or query.mode in BY_MATCH_ALONE:
+        return [], {}
+    condition = _OF_PROJECT
+    parts = {"fact": EntryType.FACT.value, "where": " AND ".join(where[0]), "enough": str(ENOUGH_FACTS)}
+    for name, part in parts.items():
+        condition = condition.replace(f"{{{name}}}", part)
+    terms = set(text.terms(query.message))
+    return [condition], where[1] | {
+        "project_scopes": [scope for scope, known in named.items() if known],
+        "own_projects": [*projects, *NO_PROJECT],
+        "own_words": sorted(terms),
+        "other_words": sorted(terms.difference(*(text.terms(project) for project in projects))),
+    }
 
 
 def servable_filter(query: Query, policies: Policies, now: datetime) -> Condition:
@@ -127,3 +174,47 @@ def _slot_filter(slot: str, n: int) -> str:
         "EXISTS (SELECT 1 FROM memories_slot s WHERE s.entry_id = e.id"  # noqa: S608 (n is a number of ours)
         f" AND s.name = %(slot{n})s AND s.value = %(value{n})s)"
     )
+
+
+def is_group(place: Place) -> bool:
+    """Whether several people hear what is served of this scope."""
+    return place.ref.in_group or place.scope.kind == ScopeKind.CHAT
+
+
+@dataclass(frozen=True)
+class CredentialGuard:
+    """Credentials of some scopes and of what was said in them, as their copies are known."""
+
+    origins: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
+    secrets: frozenset[str] = frozenset()
+
+    def reveals(self, content: str, origins: Sequence[str]) -> bool:
+        """Whether a text that rests on these messages tells a credential."""
+        if not self.origins.isdisjoint(origins) or not self.secrets.isdisjoint(_secrets(content)):
+            return True
+        normalised = f" {text.normalise(content)} " if self.texts else ""
+        return any(credential in normalised for credential in self.texts)
+
+
+def credential_guard(workspace_id: int, scopes: Sequence[Scope]) -> CredentialGuard:
+    """The guard of what is told where several people hear it; one that finds nothing where nobody else does."""
+    chats = [scope.key for scope in scopes if scope.kind == ScopeKind.CHAT]
+    if not chats:
+        return CredentialGuard()
+    of_scopes = Q(scope__in=[scope.pk for scope in scopes]) | Q(chats__overlap=chats)
+    rows = list(
+        Entry.objects.filter(of_scopes, workspace_id=workspace_id, category__in=SECRET).values_list(
+            "content", "origins"
+        )
+    )
+    return CredentialGuard(
+        origins=frozenset(origin for _, origins in rows for origin in origins),
+        texts=tuple({f" {text.normalise(content)} " for content, _ in rows} - {"  "}),
+        secrets=frozenset(secret for content, _ in rows for secret in _secrets(content)),
+    )
+
+
+def _secrets(content: str) -> set[str]:
+    words = {word.strip(_PUNCTUATION) for word in _WITH_DIGIT.findall(content)}
+    return {word for word in words if len(word) >= _SECRET_CHARS}

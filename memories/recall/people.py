@@ -1,4 +1,4 @@
-"""Who is asked about: the people a message names, by whichever of their names (D1).
+"""Whom and what a message names: people by any of their names, and projects (D1).
 
 What a scope learnt acts in that scope alone: its nicknames move no row of another, and no word of the question while
 another scope is asked with it that does not know them.
@@ -14,6 +14,7 @@ import rjieba
 
 from memories.language import names, stopwords, text
 from memories.models import Scope
+from memories.recall.gate.decision import names_project
 
 #: Names that are words, too: they name somebody when they are written as names are, within a sentence.
 _NAMES_AND_WORDS = """
@@ -32,6 +33,7 @@ _CLOSE_CHARS = 20  # before a word, in which such a word stands
 _SAYS = ("说", "講", "讲", "提到", "告诉", "告訴")
 _AFTER_NAMES = frozenset("有是在去会會想要做和跟的了说說最也")
 _SURE_CHARS = 3  # a Chinese name of so many characters is no part of another word
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 
 @dataclass
@@ -48,29 +50,29 @@ class NamedPeople:
     """Whom a message names."""
 
     named: list[tuple[int, str]]  # scope and speaker
-    aside: frozenset[int]  # terms of names that are no keywords then
-    also: frozenset[int]  # terms of other names of the same people
+    name_terms: frozenset[int]  # terms of names that are no keywords then
+    alias_terms: frozenset[int]  # terms of other names of the same people
 
 
 def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
     """The people a message names in each of these scopes."""
-    said = _NameMatcher(message)
+    matcher = _NameMatcher(message)
     named: list[tuple[int, str]] = []
-    aside: set[int] = set()
+    name_terms: set[int] = set()
     everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
     for scope in scopes:
         people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(scope.nicknames.items())))
-        heard = [name for name in people.speakers if said.names(name)]
-        named += [(scope.pk, speaker) for speaker in dict.fromkeys(people.speakers[name] for name in heard)]
-        aside |= _terms(name for name in heard if name in people.known)
-        also = (other for name in people.others if said.names(name) for other in people.others[name])
-        everywhere.append((_terms(heard), _terms(also)))
+        matched = [name for name in people.speakers if matcher.names(name)]
+        named += [(scope.pk, speaker) for speaker in dict.fromkeys(people.speakers[name] for name in matched)]
+        name_terms |= _terms(name for name in matched if name in people.known)
+        aliases = (other for name in people.others if matcher.names(name) for other in people.others[name])
+        everywhere.append((_terms(matched), _terms(aliases)))
     shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
-    return NamedPeople(named, frozenset(aside) | shared[0], shared[1])
+    return NamedPeople(named, frozenset(name_terms) | shared[0], shared[1])
 
 
-def _terms(said: Iterable[str]) -> frozenset[int]:
-    return frozenset(term for name in said for term in text.terms(name))
+def _terms(forms: Iterable[str]) -> frozenset[int]:
+    return frozenset(term for name in forms for term in text.terms(name))
 
 
 @lru_cache(maxsize=512)
@@ -80,16 +82,18 @@ def people_of(scope_id: int, version: int, speakers: tuple[str, ...], nicknames:
     given = exact | _unique(exact, ((short, name) for name in speakers for short in names.given_names(name)))
     known = given | _unique(given, ((short, name) for name in speakers for short in names.familiar_names(name)))
     learnt = {alias: name for alias, name in nicknames if name and alias not in exact}
-    turned = {names.fold(name): alias for alias, name in nicknames if name and alias in exact}
-    means = dict(known)
-    for alias, name in (learnt | turned).items():
+    given_back = {names.fold(name): alias for alias, name in nicknames if name and alias in exact}
+    speakers_by_name = dict(known)
+    for alias, name in (learnt | given_back).items():
         if speaker := known.get(names.fold(name)):
-            means[alias] = speaker
+            speakers_by_name[alias] = speaker
     others: dict[str, list[str]] = {}
     for alias, name in learnt.items():
-        if alias not in means:
+        if alias not in speakers_by_name:
             others.setdefault(name, [] if name.startswith(names.UNNAMED) else [names.fold(name)]).append(alias)
-    return People(means, frozenset(exact), {form: tuple(group) for group in others.values() for form in group})
+    return People(
+        speakers_by_name, frozenset(exact), {form: tuple(group) for group in others.values() for form in group}
+    )
 
 
 def _unique(exact: Mapping[str, str], forms: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -161,3 +165,26 @@ def is_ordinary(name: str) -> bool:
     """Whether a Chinese name is a word of the dictionary that is no noun: 高兴, 明天."""
     tagged = rjieba.tag(name)
     return len(tagged) == 1 and not tagged[0][1].startswith(("n", "x", "i", "j"))
+
+
+def projects_named(message: str, known: Iterable[str]) -> list[str]:
+    """The known projects a message names, across scripts, width and case; those that begin with _ are no names."""
+    folded = names.fold(message)
+    return [project for project in known if not project.startswith("_") and _is_named(folded, names.fold(project))]
+
+
+def _is_named(message: str, project: str) -> bool:
+    if not names_project(message, project):
+        return False
+    if _is_called_project(message, project):
+        return True
+    if project in stopwords.ENGLISH:
+        return False
+    is_part = _CHINESE.search(project) and len(project) < _SURE_CHARS
+    return not is_part or occurs(text.words(message), names.words_of_name(project))
+
+
+def _is_called_project(message: str, project: str) -> bool:
+    """«The project now», «go项目»: a name that is a word like others."""
+    name = re.escape(project)
+    return re.search(rf"project {name}\b|\b{name} project|项目{name}|{name}\s?(?:项目|系统|工程)", message) is not None

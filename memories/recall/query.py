@@ -1,23 +1,57 @@
-"""What is asked: the message, where it may look, and what the search makes of it."""
+"""What is asked, where it may look, and what the search makes of it: words, vector, date ranges, substrings (C5)."""
 
 import math
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
+from threading import Lock
+
+from cachetools import LRUCache
 
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.index import scope_statistics
 from memories.index.contextual import full_match
-from memories.language import text
+from memories.language import stopwords, text
 from memories.models import Scope
 from memories.recall.client_history import ClientHistory
 from memories.recall.people import people_named
+from memories.recall.similarity import CentredQuery
+from memories.recall.speakers import is_about_asker
+from memories.recall.temporal import DateRange
 from memories.tenancy.resolver import ScopeRef
 
 SCOPES_CACHED = 512
+MAX_SUBSTRINGS = 32  # of one question
+SHORTLIST = 100  # entries whose full text is read, those that hold the rarest words of the question
+
+_CHINESE = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+#: Chinese is cut into words; anything else stands as it is between spaces.
+_RUN = re.compile(rf"[{_CHINESE}]+|[^\s{_CHINESE}]+")
+#: What ends or opens a sentence belongs to no word, and «,» and the like never do.
+_PUNCTUATION = re.compile('[,;!?，。！？、；：「」『』《》“”‘’（）【】…"`]+')
+_BEFORE, _AFTER = "'([{<*", "'.:)]}>*"
+_LETTER_OR_DIGIT = re.compile(r"[a-z\d]", re.IGNORECASE)
+_STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
+
+
+class Mode(StrEnum):
+    """What a search goes by: meaning and words together, either of them, words as typed, or full text.
+
+    All of them obey the same walls, quotas and filters.
+    """
+
+    HYBRID = "hybrid"
+    VECTOR = "vector"
+    KEYWORD = "keyword"
+    FTS = "fts"
+
+
+#: Nothing but the match decides the order, without boosts, decay or recency; of equal matches the newer comes first.
+BY_MATCH_ALONE = frozenset({Mode.KEYWORD, Mode.FTS})
 
 
 @dataclass(frozen=True)
@@ -51,56 +85,114 @@ class Query:
     scope_keys: Sequence[str] = ()  # of the scopes asked for, also of those not yet begun; empty: those of `places`
     bot_id: int | None = None
     asker: str = ""  # the sender id of the one who asks; empty: nobody knows
-    explain: bool = False  # whoever asks wants to know what was left out, too
+    explain: bool = False  # whoever asks wants to know what was excluded, too
     cache: bool = False  # an answer of a moment ago will do
     include_session_events: bool = False  # questions about the past are answered with what was said then as well
-    client_history: ClientHistory | None = (
-        None  # messages that are handed out beside the answer, and not told again in it
-    )
+    client_history: ClientHistory | None = None  # messages the client has already: memories do not repeat them
 
     @property
     def asks_for_anything(self) -> bool:
         """Whether any memory will do, and not those of a kind or time that is named."""
-        narrowed = (self.types, self.filters, self.project, self.topic, self.since, self.until)
-        return not any(narrowed)
+        return not any((self.types, self.filters, self.project, self.topic, self.since, self.until))
 
     @property
     def scopes(self) -> list[Scope]:
         return [place.scope for place in self.places]
 
+    @property
+    def scope_ids(self) -> list[int]:
+        return [place.scope.pk for place in self.places]
+
 
 @dataclass(frozen=True)
 class Words:
-    """The keyword side of a query: each term's share of a full match, and who of the scopes' speakers is named.
+    """The keyword side of a query: each term's share of a full match, and which speakers of the scopes are named.
 
     `idf` tells how rare the terms are, `unheard` adds up what those would weigh that nobody ever said here.
     """
 
     shares: dict[int, float]
-    named: list[tuple[int, str]]  # in which scope, and who
+    named: list[tuple[int, str]]  # scope and speaker
     idf: dict[int, float] = field(default_factory=dict)
     unheard: float = 0.0
 
-    def covered_by(self, said: Iterable[int]) -> float:
+    def coverage(self, terms: Mapping[int, int]) -> float:
         """The share of the question that is in these terms, 0–1; what nobody ever said counts as the rarest."""
         total = sum(self.idf.values()) + self.unheard
-        return sum(self.idf.get(term, 0.0) for term in set(said)) / total if total else 0.0
+        return sum(self.idf.get(term, 0.0) for term in set(terms)) / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class ParsedQuery:
+    """What the search makes of a query."""
+
+    words: Words
+    vector: CentredQuery | None = None  # None: by words alone
+    date_ranges: Sequence[DateRange] = field(default_factory=list)
+    substrings: Sequence[str] = ()  # looked for as they stand
+    terms: Sequence[int] = ()  # one of them has to be an entry's own word
+    limit: int | None = None  # how many are looked at; None: as configured
+    about_asker: bool = False  # the one who asks is asked about, and nobody else
+
+
+def searched_part(message: str) -> str:
+    """What of a message is searched: all of it, or of a long one its beginning and its end, where people ask."""
+    limit = conf.RECALL_MESSAGE_CHARS
+    return message if len(message) <= limit else f"{message[: limit // 2]}\n{message[-(limit // 2) :]}"
 
 
 def words_of(query: Query) -> Words:
     """Terms weighed by how rare they are in the scopes; names of speakers stand aside and boost what they said."""
-    who = people_named(query.message, query.scopes)
-    terms = set(text.terms(query.message)) - who.aside
-    idf = _idf(query.scopes, sorted(terms | who.also))
+    people = people_named(query.message, query.scopes)
+    terms = set(text.terms(query.message)) - people.name_terms
+    total = sum(scope.entry_count for scope in query.scopes)
+    idf = _idf(query.scopes, sorted(terms | people.alias_terms), total)
     full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))
     shares = {term: weight / full for term, weight in idf.items()}
-    return Words(shares, who.named, idf, len(terms - idf.keys()) * _rarity(0, _size(query.scopes)))
+    return Words(shares, people.named, idf, len(terms - idf.keys()) * _rarity(0, total))
 
 
-def _idf(scopes: Sequence[Scope], terms: Sequence[int]) -> dict[int, float]:
-    """How rare each term is in the scopes; terms that do not occur there say nothing and are left out."""
-    total = _size(scopes)
-    known = _frequencies.of(scopes, terms)
+def parse_for_match(query: Query, words: Words) -> ParsedQuery:
+    """What a search by matches alone looks for: names are words like others there."""
+    message = query.message
+    about_asker = is_about_asker(message, [], query.scopes, query.asker)
+    if query.mode == Mode.KEYWORD:
+        return ParsedQuery(replace(words, named=[]), substrings=typed_words(message), about_asker=about_asker)
+    terms = list(text.terms(message))
+    rarest = max(words.shares.values(), default=1 / max(len(terms), 1))
+    shares = {term: words.shares.get(term, rarest) for term in terms}
+    return ParsedQuery(
+        replace(words, shares=shares, named=[]),
+        substrings=text.telling_characters(message),
+        terms=terms,
+        limit=SHORTLIST,
+        about_asker=about_asker,
+    )
+
+
+def typed_words(message: str) -> list[str]:
+    """The words of a message as somebody typed them, folded, signs and all: C++, a_b, 100%, 10.0.0.1, #42.
+
+    Stopwords count only where there is nothing else.
+    """
+    folded = unicodedata.normalize("NFKC", message).casefold().replace("’", "'")
+    words = [word for run in _RUN.findall(_PUNCTUATION.sub(" ", folded)) for word in _words_of_run(run)]
+    content = [word for word in words if word not in _STOPWORDS]
+    return list(dict.fromkeys(content or words))[:MAX_SUBSTRINGS]
+
+
+def _words_of_run(run: str) -> list[str]:
+    if re.match(f"[{_CHINESE}]", run):
+        return text.words(run)
+    word = run.lstrip(_BEFORE).rstrip(_AFTER).removesuffix("'s")
+    if _LETTER_OR_DIGIT.search(word) is None and not any(map(str.isalnum, word)):
+        return [run] if run in ("_", "%", "+", "#", "@", "&", "$") else []
+    return [word]
+
+
+def _idf(scopes: Sequence[Scope], terms: Sequence[int], total: int) -> dict[int, float]:
+    """How rare each term is among `total` entries; terms that do not occur there say nothing and are left out."""
+    known = _frequencies.read(scopes, terms)
     rare = {}
     for term in terms:
         entries = min(sum(known[scope.pk, term] for scope in scopes), total)
@@ -113,18 +205,14 @@ def _rarity(entries: int, total: int) -> float:
     return math.log(1 + (total - entries + 0.5) / (entries + 0.5))
 
 
-def _size(scopes: Iterable[Scope]) -> int:
-    return sum(scope.entry_count for scope in scopes)
-
-
 class _Frequencies:
     """Document frequencies this process has read, kept as long as their scope has not changed."""
 
     def __init__(self) -> None:
-        self._scopes: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._scopes: LRUCache[int, tuple[int, dict[int, int]]] = LRUCache(SCOPES_CACHED)
+        self._lock = Lock()
 
-    def of(self, scopes: Sequence[Scope], terms: Sequence[int]) -> dict[tuple[int, int], int]:
+    def read(self, scopes: Sequence[Scope], terms: Sequence[int]) -> dict[tuple[int, int], int]:
         with self._lock:
             known = {scope.pk: self._known(scope) for scope in scopes}
         unknown = {term for term in terms for counts in known.values() if term not in counts}
@@ -139,9 +227,6 @@ class _Frequencies:
         if version != scope.version:
             counts = {}
         self._scopes[scope.pk] = (scope.version, counts)
-        self._scopes.move_to_end(scope.pk)
-        if len(self._scopes) > SCOPES_CACHED:
-            self._scopes.popitem(last=False)
         return counts
 
 

@@ -3,7 +3,9 @@
 Exact within the scope: an approximate index over all scopes loses most answers of a small one.
 """
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,17 +14,22 @@ from django.db import connection
 
 from memories.choices import Fusion
 from memories.conf import conf
-from memories.index.contextual import dense_literal, sparse_literal
+from memories.index.contextual import sparse_literal
+from memories.language import text
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.models.state import MARKS
-from memories.recall.credentials import credential_guard
-from memories.recall.date_ranges import date_score_sql
-from memories.recall.filters import Condition, all_of, eligible_filter, request_filter, scope_filter
-from memories.recall.literals import as_a_whole
-from memories.recall.modes import Mode, ParsedQuery
-from memories.recall.query import Query
+from memories.recall.filters import (
+    Condition,
+    all_of,
+    credential_guard,
+    eligible_filter,
+    request_filter,
+    scope_filter,
+)
+from memories.recall.query import Mode, ParsedQuery, Query
 from memories.recall.similarity import CentredQuery
+from memories.recall.temporal import date_score_sql
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Candidate:
     entry_id: int
     scope_id: int
     keyword: float  # how much of the question's words a text has; 1: all, again and again (or see Mode)
-    vector: float | None  # nearness on the ranking's scale; None: no vector, ranked as the average
+    vector: float | None  # similarity on the ranking's scale; None: no vector, ranked as the average
     named: bool
     fused: float
     date: float = 0.0  # 1 or more: said on days the question names; falling to 0 in the days after
@@ -70,39 +77,40 @@ _BOOSTS = "%(boost)s::float8 * named::int + %(date_boost)s::float8 * date"
 _COVERAGE = "greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0)"
 #: Folded once a row (OFFSET keeps the planner from doing it once a word); the labels of a turn are no words of it. To
 #: normalise the width of every text takes three times as long: Latin words are looked for in both widths instead.
-_AS_THEY_STAND = (
-    "(SELECT count(*) FROM (SELECT lower({content}) AS said OFFSET 0) folded,"
-    " unnest(%(needles)s::text[], %(wide)s::text[]) AS n (needle, wide)"
-    " WHERE strpos(said, needle) > 0 OR (wide <> needle AND strpos(said, wide) > 0))::float8 / %(needed)s"
+_SUBSTRINGS_HELD = (
+    "(SELECT count(*) FROM (SELECT lower({content}) AS content OFFSET 0) folded,"
+    " unnest(%(substrings)s::text[], %(wide)s::text[]) AS w (word, wide)"
+    " WHERE strpos(content, word) > 0 OR (wide <> word AND strpos(content, wide) > 0))::float8 / %(needed)s"
 )
 #: Words as somebody typed them: first what most of them stand in, then where more of them are no parts of others.
 _AS_TYPED = (
-    "(SELECT coalesce(sum(CASE WHEN strpos(said, needle) > 0 THEN 1 + %(extra)s::float8 * (said ~ whole)::int"
-    " WHEN wide <> needle AND strpos(said, wide) > 0 THEN 1 + %(extra)s::float8 ELSE 0 END), 0)"
-    " FROM (SELECT lower({content}) AS said OFFSET 0) folded,"
-    " unnest(%(needles)s::text[], %(wide)s::text[], %(whole)s::text[]) AS n (needle, wide, whole))::float8 / %(needed)s"
+    "(SELECT coalesce(sum(CASE WHEN strpos(content, word) > 0 THEN 1 + %(extra)s::float8 * (content ~ whole)::int"
+    " WHEN wide <> word AND strpos(content, wide) > 0 THEN 1 + %(extra)s::float8 ELSE 0 END), 0)"
+    " FROM (SELECT lower({content}) AS content OFFSET 0) folded,"
+    " unnest(%(substrings)s::text[], %(wide)s::text[], %(whole)s::text[]) AS w (word, wide, whole))::float8"
+    " / %(needed)s"
 )
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _UNLABELLED = "regexp_replace(e.content, '^(User|Assistant): ', '', 'ng')"
 #: Inner products, for the question is moved and no longer of length 1. Rows of one model are of one dimension: to cast
 #: them to it would take as long as to compare them.
-_VECTOR = "CASE WHEN i.model_id = %(model)s THEN (-(i.embedding <#> %(aimed)s::halfvec) - %(zero)s) / %(span)s END"
-_COSINE = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(asked)s::halfvec) END"
+_VECTOR = "CASE WHEN i.model_id = %(model)s THEN (-(i.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s END"
+_COSINE = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(vector)s::halfvec) END"
 _TYPICAL = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s::halfvec) END"
 _RELATIVE = """
-    SELECT *, (1 - %(alpha)s) * keyword + %(alpha)s * coalesce(vector, %(of_average)s)
+    SELECT *, (1 - %(alpha)s) * keyword + %(alpha)s * coalesce(vector, %(centroid_similarity)s)
         + {boosts} AS fused
     FROM ({scored}) scored WHERE %(alpha)s > 0 OR keyword > 0 OR named OR date > 0
 """
 _RRF = """
     SELECT *,
         (CASE WHEN keyword > 0 THEN (1 - %(alpha)s::float8) / (%(k)s + keyword_rank) ELSE 0 END
-         + CASE WHEN vector > %(of_average)s THEN %(alpha)s::float8 / (%(k)s + vector_rank) ELSE 0 END)
+         + CASE WHEN vector > %(centroid_similarity)s THEN %(alpha)s::float8 / (%(k)s + vector_rank) ELSE 0 END)
         * (%(k)s + 1) + {boosts} AS fused
     FROM (
         SELECT *, rank() OVER (ORDER BY keyword DESC) AS keyword_rank,
             rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank
-        FROM ({scored}) scored WHERE keyword > 0 OR vector > %(of_average)s OR named OR date > 0
+        FROM ({scored}) scored WHERE keyword > 0 OR vector > %(centroid_similarity)s OR named OR date > 0
     ) ranked
 """
 #: The best, with what there is to be known of them: in one statement, for they cannot change between two.
@@ -118,36 +126,40 @@ ORDER BY fused DESC, best.entry_id DESC
 
 
 def eligible_candidates(
-    query: Query, parsed: ParsedQuery, policies: Policies, now: datetime, *, more: int = 0
+    query: Query,
+    parsed: ParsedQuery,
+    weights: Mapping[str, float],
+    policies: Policies,
+    now: datetime,
+    *,
+    more: int = 0,
 ) -> list[Match]:
     """The best entries of the query's scopes that may be served at this moment, best first.
 
     `more` of them than usual, where so many will be left out.
     """
-    where = all_of(eligible_filter(query, parsed, policies, now), request_filter(query))
-    best = search(query, parsed, policies, where, limit=_most(query, parsed) + more)
+    where = all_of(eligible_filter(query, policies, now), request_filter(query))
+    limit = parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)
+    best = search(query, parsed, weights, where, limit=limit + more)
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
-    return [match for match in best if not guard.holds(match[1].content, match[1].origins)]
-
-
-def _most(query: Query, parsed: ParsedQuery) -> int:
-    return parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)
+    return [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
 
 
 def search(
-    query: Query, parsed: ParsedQuery, policies: Policies, where: Condition, limit: int | None = None
+    query: Query, parsed: ParsedQuery, weights: Mapping[str, float], where: Condition, *, limit: int
 ) -> list[Match]:
     """The best entries of the query's scopes under a condition, with every part of their scores, best first."""
     conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
     date, date_parameters = date_score_sql(parsed.date_ranges)
-    near, near_parameters = _vector_sql(parsed.direction)
+    vector, vector_parameters = _vector_sql(parsed.vector)
     keyword, keyword_parameters = _keyword_sql(query, parsed)
-    parameters |= near_parameters | date_parameters | keyword_parameters
-    parameters |= ranking_weights(query, parsed, policies) | {
+    parameters |= vector_parameters | date_parameters | keyword_parameters
+    parameters |= {
+        **weights,
         "named_in": [scope for scope, _ in parsed.words.named],
         "named": [speaker for _, speaker in parsed.words.named],
         "k": conf.RRF_K,
-        "limit": limit or _most(query, parsed),
+        "limit": limit,
     }
     parts = {
         "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,
@@ -160,7 +172,7 @@ def search(
         "conditions": " AND ".join(conditions),
     }
     statement = _BEST
-    for name, part in (parts | near).items():
+    for name, part in (parts | vector).items():
         statement = statement.replace(f"{{{name}}}", part)
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
@@ -176,7 +188,7 @@ def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> di
     """What each retriever and boost counts for in this search; a retriever that cannot run weighs nothing."""
     of_vectors = 1.0 if query.mode == Mode.VECTOR else policies.weight("ALPHA")
     return {
-        "alpha": of_vectors if parsed.direction else 0.0,
+        "alpha": of_vectors if parsed.vector else 0.0,
         "boost": policies.weight("SPEAKER_BOOST"),
         "date_boost": policies.weight("DATE_BOOST"),
         "recency": policies.weight("RECENCY"),
@@ -184,49 +196,82 @@ def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> di
     }
 
 
+def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[int, float]:
+    """How well texts match, 0–1: the share of the question they hold, and how close together it stands in them.
+
+    PostgreSQL is given terms in place of words, so that it has nothing to parse: to its own parser a Chinese sentence
+    is one word. Of each text it ranks the terms it holds, all of them together; any of them alone would say nothing
+    about how close they stand.
+    """
+    wanted = frozenset(parsed.terms)
+    positions = {pk: text.term_positions(entry.content, wanted) for pk, entry in entries.items()}
+    matching = [pk for pk, places in positions.items() if places]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT entry, ts_rank_cd('{1, 1, 1, 1}', vector::tsvector, wanted::tsquery, 32)"
+            " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS texts (entry, vector, wanted)",
+            [
+                matching,
+                [_as_tsvector(positions[pk]) for pk in matching],
+                [" & ".join(map(str, positions[pk])) for pk in matching],
+            ],
+        )
+        close = dict(cursor.fetchall())
+    return {pk: _share(positions[pk], parsed) * (1 + math.sqrt(close[pk])) / 2 for pk in matching}
+
+
+def _as_tsvector(places: Mapping[int, set[int]]) -> str:
+    return " ".join(f"{term}:{','.join(map(str, sorted(at)))}" for term, at in places.items())
+
+
+def _share(terms: Iterable[int], parsed: ParsedQuery) -> float:
+    shares = parsed.words.shares
+    return sum(shares[term] for term in terms) / sum(shares.values())
+
+
 def _keyword_sql(query: Query, parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
     """The keyword retriever, in SQL: how much of the question a row covers, or how many of its words the text has."""
     shares = parsed.words.shares
-    if query.mode == Mode.FTS and parsed.needles:
+    if query.mode == Mode.FTS and parsed.substrings:
         single = _substrings(parsed) | {"needed": 1 / max(shares.values(), default=1.0)}
-        content = _AS_THEY_STAND.replace("{content}", "e.content")
-        return f"{_COVERAGE} + {content}", single | {"keywords": sparse_literal(shares)}
+        held = _SUBSTRINGS_HELD.replace("{content}", "e.content")
+        return f"{_COVERAGE} + {held}", single | {"keywords": sparse_literal(shares)}
     if query.mode != Mode.KEYWORD:
         return _COVERAGE, {"keywords": sparse_literal(shares)}
-    labels = any(needle in label for needle in parsed.needles for label in ("user:", "assistant:"))
+    labels = any(word in label for word in parsed.substrings for label in ("user:", "assistant:"))
     content = _UNLABELLED if labels else "e.content"
-    extra = 1 / (len(parsed.needles) + 1)  # all of them whole are less than one more of them
+    extra = 1 / (len(parsed.substrings) + 1)  # all of them whole are less than one more of them
     typed = {
-        "whole": [as_a_whole(needle) for needle in parsed.needles],
+        "whole": [_whole_word_pattern(word) for word in parsed.substrings],
         "extra": extra,
-        "needed": max(len(parsed.needles), 1) * (1 + extra),
+        "needed": max(len(parsed.substrings), 1) * (1 + extra),
     }
     return _AS_TYPED.replace("{content}", content), _substrings(parsed) | typed
 
 
 def _substrings(parsed: ParsedQuery) -> dict[str, Any]:
-    return {"needles": list(parsed.needles), "wide": [needle.translate(_WIDE) for needle in parsed.needles]}
+    return {"substrings": list(parsed.substrings), "wide": [word.translate(_WIDE) for word in parsed.substrings]}
+
+
+def _whole_word_pattern(word: str) -> str:
+    """A pattern of PostgreSQL's for a word that is no part of another: 42 of «#42», and not of «1420» or «4.2»."""
+    escaped = re.sub(r"([^a-z\d\u0080-\U0010ffff])", r"\\\1", word)
+    before = r"(?<![a-z\d_])" if re.match(r"[a-z\d_]", word) else ""
+    after = r"(?![a-z\d_+#]|\.\d)" if re.search(r"[a-z\d_]$", word) else ""
+    return f"{before}{escaped}{after}"
 
 
 def _own_terms_filter(parsed: ParsedQuery) -> Condition:
     if not parsed.terms:
         return [], {}
-    single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.needles)))
-    singles = {f"single{n}": needle for n, needle in enumerate(parsed.needles)}
+    single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.substrings)))
+    singles = {f"single{n}": character for n, character in enumerate(parsed.substrings)}
     return [f"(e.terms && %(terms)s::int[]{single})"], {"terms": list(parsed.terms)} | singles
 
 
-def _vector_sql(direction: CentredQuery | None) -> tuple[dict[str, str], dict[str, Any]]:
+def _vector_sql(vector: CentredQuery | None) -> tuple[dict[str, str], dict[str, Any]]:
     """The vector retriever, in SQL; the plain cosine is computed for the best alone."""
-    if direction is None:
-        return {"vector": "NULL::float8", "cosine": "NULL::float8", "typical": "NULL::float8"}, {"of_average": 0.0}
-    is_known = direction.typical_question is not None
-    return {"vector": _VECTOR, "cosine": _COSINE, "typical": _TYPICAL if is_known else "NULL::float8"}, {
-        "model": direction.model.pk,
-        "asked": dense_literal(direction.asked),
-        "typical": dense_literal(direction.typical_question or ()),
-        "aimed": dense_literal(direction.centred),
-        "zero": direction.zero,
-        "span": direction.span,
-        "of_average": direction.centroid_similarity,
-    }
+    if vector is None:
+        return dict.fromkeys(("vector", "cosine", "typical"), "NULL::float8"), {"centroid_similarity": 0.0}
+    typical = _TYPICAL if vector.typical_question is not None else "NULL::float8"
+    return {"vector": _VECTOR, "cosine": _COSINE, "typical": typical}, vector.sql_parameters()

@@ -1,113 +1,109 @@
-"""What a match is worth: importance and decay of facts, a little for what is fresh, and the floor (A7, C15, D4)."""
+"""Final scores and what is served: decay, recency and the floor, then quotas by type and scope (A7, A8, C9, C15)."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
 
-from memories.choices import EntryType
+from memories.choices import RETELLINGS, EntryType, ScopeKind
 from memories.conf import conf
 from memories.kinds import decay
 from memories.models import Entry
 from memories.models.policy import Policies
-from memories.recall.modes import BY_MATCH_ALONE, Mode, ParsedQuery, full_text_ranks
-from memories.recall.query import Query
-from memories.recall.quotas import Ranked
-from memories.recall.ranking import Match
-from memories.recall.self_questions import is_about_asker
+from memories.recall.client_history import ClientHistory
+from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query
+from memories.recall.ranking import Candidate, Match, full_text_ranks
 from memories.recall.similarity import contrast, similarity
-from memories.recall.speakers import OTHERS_FACTOR, Authorship, sender_of
+from memories.recall.speakers import OTHERS_FACTOR, Authorship, Sender, sender_of
+
+#: Decided before quotas: too far from the question, or said by the messages the client has already.
+_DECIDED = ("floor", "history")
 
 
-def weigh(found: Sequence[Match], query: Query, parsed: ParsedQuery, policies: Policies, now: datetime) -> list[Ranked]:
-    """Candidates with their entries, best first; what nothing but its rank speaks for is marked."""
+@dataclass
+class Ranked:
+    """A candidate with its entry, its final score and what became of it (see explanation.REASONS)."""
+
+    candidate: Candidate
+    entry: Entry
+    scope_kind: str
+    decay: float
+    score: float
+    reason: str = "limit"  # until something else is decided, others were better
+    similarity: float | None = None  # 0: as near as anything here, 1: as near as clear answers get
+    recency: float = 1.0
+    contrast: float | None = None  # how much nearer than the questions people ask
+    ranks: dict[str, int] = field(default_factory=dict)  # in each retriever that found it, among what was looked at
+    in_context: bool = False
+    sender: Sender = field(default_factory=Sender)
+    speaker_factor: float = 1.0  # less where somebody asks about themselves, and this is what another said
+
+
+def best_first(items: Sequence[Ranked]) -> list[Ranked]:
+    """By score; of equal ones the newer entry first."""
+    return sorted(items, key=lambda item: (-item.score, -item.entry.pk))
+
+
+def score(
+    matches: Sequence[Match], query: Query, parsed: ParsedQuery, weights: Mapping[str, float], now: datetime
+) -> list[Ranked]:
+    """Candidates with their final scores, best first; what nothing but its rank speaks for is marked «floor»."""
     if query.mode == Mode.FTS:
-        found = _by_full_text(found, parsed)
-    scopes = {place.scope.pk: place.scope for place in query.places}
-    recency = Recency(policies.weight("RECENCY"), conf.RECENCY_FADES.total_seconds() or 1.0)
+        matches = _by_full_text(matches, parsed)
+    scopes = {scope.pk: scope for scope in query.scopes}
     ranked = []
-    for candidate, entry in found:
+    for candidate, entry in matches:
         entry.scope = scopes[candidate.scope_id]
         item = Ranked(candidate, entry, entry.scope.kind, 1.0, candidate.fused)
         item.sender = sender_of(entry, entry.scope, query.asker)
         if query.mode not in BY_MATCH_ALONE:
-            _weigh(item, recency, now)
-        if parsed.direction and candidate.cosine is not None:
-            item.similarity = similarity(parsed.direction, candidate.cosine, query.message, entry.content)
+            _apply_time(item, weights["recency"], now)
+        if parsed.vector and candidate.cosine is not None:
             is_turn = entry.type == EntryType.CHAT_TURN
-            near = candidate.cosine, candidate.typical
-            item.contrast = contrast(parsed.direction, *near, entry.content, is_turn=is_turn)
+            item.similarity = similarity(parsed.vector, candidate.cosine, query.message, entry.content)
+            item.contrast = contrast(parsed.vector, candidate.cosine, candidate.typical, entry.content, is_turn=is_turn)
         ranked.append(item)
-    if holds_words_of_others(ranked) and about_asker(query, parsed):
-        _prefer_own(ranked)
-    _mark_below_floor(ranked, query, parsed, policies)
+    if parsed.about_asker and has_words_of_others(ranked):
+        for item in ranked:
+            if item.sender.authorship == Authorship.OTHER and item.score > 0:
+                item.speaker_factor = OTHERS_FACTOR
+                item.score *= item.speaker_factor
+    by_word = query.mode != Mode.VECTOR or parsed.vector is None  # keywords answer when vectors cannot (A12)
+    for item in ranked:
+        if not _is_near(item, weights["floor"], by_word=by_word):
+            item.reason = "floor"
     _rank_by_retriever(ranked)
-    return sorted(ranked, key=lambda item: (-item.score, -item.entry.pk))
+    return best_first(ranked)
 
 
-def holds_words_of_others(items: Sequence[Ranked]) -> bool:
+def has_words_of_others(items: Sequence[Ranked]) -> bool:
     """Whether anything of this was not said by the one who asks."""
     return any(not item.sender.may_be_asker for item in items)
 
 
-def about_asker(query: Query, parsed: ParsedQuery) -> bool:
-    """Whether the one who asks is asked about, and nobody else."""
-    return is_about_asker(query.message, parsed.words.named, query.scopes, query.asker)
-
-
-def _prefer_own(ranked: Sequence[Ranked]) -> None:
-    for item in ranked:
-        if item.sender.whose == Authorship.OTHER and item.score > 0:
-            item.whose = OTHERS_FACTOR
-            item.score *= item.whose
-
-
-def _by_full_text(found: Sequence[Match], parsed: ParsedQuery) -> list[Match]:
+def _by_full_text(matches: Sequence[Match], parsed: ParsedQuery) -> list[Match]:
     """The best by their full text of those that hold words of the question."""
-    ranks = full_text_ranks({entry.pk: entry for _, entry in found}, parsed)
+    ranks = full_text_ranks({entry.pk: entry for _, entry in matches}, parsed)
     matching = [
         (replace(item, keyword=ranks[item.entry_id], fused=ranks[item.entry_id]), entry)
-        for item, entry in found
+        for item, entry in matches
         if item.entry_id in ranks
     ]
     matching.sort(key=lambda match: (-match[0].fused, -match[0].entry_id))
     return matching[: conf.RECALL_CANDIDATES]
 
 
-def _weigh(item: Ranked, recency: "Recency", now: datetime) -> None:
-    item.decay = _relevance(item, now)
-    item.recency = recency.of(item.entry, now)
+def _apply_time(item: Ranked, recency: float, now: datetime) -> None:
+    """Facts decay since somebody last used them (D4); what was just said counts a little more for weeks (C15)."""
+    entry = item.entry
+    if entry.type == EntryType.FACT:
+        used_at = max(filter(None, [entry.stated_at, item.candidate.last_accessed]))
+        item.decay = entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
+    age = max((now - entry.stated_at).total_seconds(), 0.0)
+    item.recency = 1 + recency * math.exp(-age / (conf.RECENCY_FADES.total_seconds() or 1.0))
     if item.score > 0:
         item.score *= item.decay * item.recency
-
-
-def _relevance(item: Ranked, now: datetime) -> float:
-    """Facts are weighed by their importance and by how long nobody used them (D4)."""
-    entry = item.entry
-    if entry.type != EntryType.FACT:
-        return 1.0
-    used_at = max(filter(None, [entry.stated_at, item.candidate.last_accessed]))
-    return entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
-
-
-class Recency(NamedTuple):
-    """A little more than 1 for what was just said, falling to 1 in weeks (C15)."""
-
-    weight: float
-    fading: float  # seconds
-
-    def of(self, entry: Entry, now: datetime) -> float:
-        age = max((now - entry.stated_at).total_seconds(), 0.0)
-        return 1 + self.weight * math.exp(-age / self.fading)
-
-
-def _mark_below_floor(ranked: Sequence[Ranked], query: Query, parsed: ParsedQuery, policies: Policies) -> None:
-    floor = policies.weight("MIN_SIMILARITY")
-    by_word = query.mode != Mode.VECTOR or parsed.direction is None  # keywords answer when vectors cannot (A12)
-    for item in ranked:
-        if not _is_near(item, floor, by_word=by_word):
-            item.reason = "floor"
 
 
 def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
@@ -130,3 +126,115 @@ def _rank_by_retriever(ranked: Sequence[Ranked]) -> None:
         for item in ranked:
             if value := values[item.entry.pk]:
                 item.ranks[retriever] = places[value]
+
+
+def mark_repeated(ranked: Sequence[Ranked], history: ClientHistory | None, repeated: Collection[int]) -> list[Ranked]:
+    """The candidates the client's messages say already, marked «history»; `repeated` are entries known to be such."""
+    if history is None:
+        return []
+    marked = [
+        item
+        for item in ranked
+        if item.reason != "floor" and (item.entry.pk in repeated or history.contains(item.entry.content))
+    ]
+    for item in marked:
+        item.reason = "history"
+    return marked
+
+
+def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: bool) -> list[Ranked]:
+    """At most `limit` of these, best first; marks on each what became of it.
+
+    The user's copy of a turn and the chat's are one memory, at the place of the better one. The user's is served; when
+    its quota is full, the chat's may be, within the quota of the chat. What only tells again turns that are all served
+    gives up its place.
+    """
+    left = [item for item in ranked if item.reason not in _DECIDED]
+    while True:
+        for item in left:
+            item.reason = "limit"
+        pool = _Duplicates(left)
+        chosen = _within_quotas(pool, policies, limit) if quotas else pool.without_copies()[:limit]
+        redundant = _redundant_summaries(chosen)
+        if not redundant:
+            break
+        left = [item for item in left if item.entry.pk not in redundant]
+    for item in chosen:
+        item.reason = "served"
+    for item in pool.copies_of(chosen):
+        item.reason = "duplicate"
+    kept = {item.entry.pk for item in left}
+    for item in ranked:
+        if item.reason not in _DECIDED and item.entry.pk not in kept:
+            item.reason = "duplicate"
+    return best_first(chosen)
+
+
+def _redundant_summaries(chosen: Sequence[Ranked]) -> set[int]:
+    """What tells again turns of a conversation, each of which is chosen itself.
+
+    To take it out moves others up, and none out: the turns are chosen without it as well.
+    """
+    turns = {origin for item in chosen if item.entry.type == EntryType.CHAT_TURN for origin in item.entry.origins}
+    summaries = [item.entry for item in chosen if item.entry.subtype in RETELLINGS and item.entry.origins]
+    return {entry.pk for entry in summaries if turns.issuperset(entry.origins)}
+
+
+class _Duplicates:
+    """Candidates in their order, and which of them say the same in the user's scope and in the chat's."""
+
+    def __init__(self, items: Sequence[Ranked]) -> None:
+        self._places: dict[str, int] = {}
+        for place, item in enumerate(items):
+            self._places.setdefault(item.entry.fingerprint, place)
+        self.users = self.in_order([item for item in items if item.scope_kind == ScopeKind.USER])
+        self.chats = [item for item in items if item.scope_kind == ScopeKind.CHAT]
+
+    def in_order(self, items: Sequence[Ranked]) -> list[Ranked]:
+        return sorted(items, key=lambda item: self._places[item.entry.fingerprint])
+
+    def without_copies(self) -> list[Ranked]:
+        own = _fingerprints(self.users)
+        return self.in_order([*self.users, *(item for item in self.chats if item.entry.fingerprint not in own)])
+
+    def copies_of(self, chosen: Sequence[Ranked]) -> list[Ranked]:
+        """What was left out and is served from the other scope."""
+        served = {(item.entry.fingerprint, item.scope_kind) for item in chosen}
+        other = {ScopeKind.USER: ScopeKind.CHAT, ScopeKind.CHAT: ScopeKind.USER}
+        return [
+            item
+            for item in (*self.users, *self.chats)
+            if item.reason != "served" and (item.entry.fingerprint, other[ScopeKind(item.scope_kind)]) in served
+        ]
+
+
+def _within_quotas(pool: _Duplicates, policies: Policies, limit: int) -> list[Ranked]:
+    """The best of each kind up to its quota, then the best of the rest, never more of the chat than its quota."""
+    of_user, rest = _split_by_quota(pool.users, policies)
+    own = _fingerprints(of_user)
+    of_chat, _over = _split_by_quota([item for item in pool.chats if item.entry.fingerprint not in own], policies)
+    chosen = pool.in_order([*of_user, *of_chat])[:limit]
+    from_chat = _fingerprints([item for item in chosen if item.scope_kind == ScopeKind.CHAT])
+    fill = [item for item in rest if item.entry.fingerprint not in from_chat]
+    return chosen + fill[: limit - len(chosen)]
+
+
+def _split_by_quota(items: Sequence[Ranked], policies: Policies) -> tuple[list[Ranked], list[Ranked]]:
+    """Those within the quota of their kind, and those over it."""
+    count: Counter[tuple[str, str]] = Counter()
+    within: list[Ranked] = []
+    over: list[Ranked] = []
+    for item in items:
+        kind = (item.entry.type, item.scope_kind)
+        quota = policies.quota(*kind)
+        if quota is not None and count[kind] >= quota:
+            item.reason = "quota"
+            over.append(item)
+        else:
+            count[kind] += 1
+            within.append(item)
+    return within, over
+
+
+def _fingerprints(items: Sequence[Ranked]) -> set[str]:
+    return {item.entry.fingerprint for item in items}

@@ -1,4 +1,4 @@
-"""How near a text is to a question: the direction that is searched along, and a similarity that can be read.
+"""The vector side of a recall: the centred query, the similarity of a text to it, and the centroids of scopes.
 
 In the space of a sentence embedder some texts lie near to everything: greetings, general answers. They outrank the one
 text that is near to this question, most of all across languages. So the question is moved away from what the scope has
@@ -6,115 +6,260 @@ in common (the negative half of Rocchio 1971), which costs nothing a row.
 """
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
+
+from cachetools import LRUCache
+from django.db import connection
 
 from memories.conf import conf
-from memories.embeddings.base import Typical, Unrelated
-from memories.index.contextual import normalised
-from memories.models import EmbeddingModel
-from memories.recall.centroids import Centroid
+from memories.embeddings.base import Provider, Typical, Unrelated
+from memories.index.contextual import dense_literal, normalised
+from memories.models import EmbeddingModel, Scope
 
 #: A mean of few rows is as much chance as likeness: it counts as rows / (rows + FEW).
 FEW = 20
+CENTROID_ROWS = 1_000  # the newest of a scope
+CENTROIDS_CACHED = 512  # scopes a process remembers
+CENTROID_SECONDS = 300.0
+CENTROID_SECONDS_UNTIL_COMPLETE = 5.0  # while rows wait for their vectors
+CENTROID_GROWTH = 1.1
+#: What was said longer ago waits for its vector for more than a moment.
+RECENTLY = timedelta(seconds=10)
+PENDING_STEP = 0.02  # seconds between two looks
+PENDING_REST = 5.0  # seconds without waiting after it did not help
+
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z]")
+_CENTROIDS = """
+SELECT scope.id, mean.rows, mean.vector FROM unnest(%s::bigint[]) AS scope (id) CROSS JOIN LATERAL (
+    SELECT count(*) AS rows, avg(embedding)::real[] AS vector FROM (
+        SELECT embedding FROM memories_entryindex WHERE scope_id = scope.id AND model_id = %s
+        ORDER BY entry_id DESC LIMIT %s) newest) mean
+"""
+#: By the index of a scope's entries by their time: a handful of rows.
+_PENDING = """
+SELECT EXISTS (
+    SELECT 1 FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
+    WHERE e.scope_id = ANY(%(scopes)s::bigint[]) AND e.created_at > %(since)s AND e.created_at <= %(now)s
+        AND (i.model_id IS NULL OR i.model_id <> (
+            SELECT m.id FROM memories_embeddingmodel m WHERE m.name = %(name)s AND m.dimension = %(dimension)s))
+)
+"""
 
 
 @dataclass(frozen=True)
 class CentredQuery:
-    """Where a question points in the space of a model, seen from the scopes that are asked.
+    """The vector of a question, less its share of the centroid of the scopes that are asked.
 
-    Nearness on the ranking's scale is (aimed · row - zero) / span: the cosine from the model's floor to its ceiling,
-    less AVERAGE_SHARE of how much nearer than the average row it is to everything else in the scope.
+    Similarity on the ranking's scale is (centred · row - offset) / span: the cosine from the model's floor to its
+    ceiling, less AVERAGE_SHARE of how much nearer than the centroid a row is to everything else in the scope.
     """
 
     model: EmbeddingModel
     unrelated: Unrelated
-    asked: list[float]
+    vector: list[float]  # of length 1
     centred: list[float]
-    zero: float
+    offset: float
     span: float
-    average: float  # cosine of the question and the average row
+    centroid_cosine: float  # of the question and the centroid
     rows: int
     typical: Typical | None = None  # what is known of the questions people ask; None: nothing
     is_cjk: bool = False
 
     @property
     def typical_question(self) -> Sequence[float] | None:
-        """Where questions of its script point on average."""
+        """The mean vector of questions in its script."""
         if self.typical is None:
             return None
         return self.typical.cjk if self.is_cjk else self.typical.latin
 
     @property
     def centroid_similarity(self) -> float:
-        """Nearness of the average row: what a row without a vector is taken to have."""
-        return (self.average - self.model.floor) / self.span if self.rows else 0.0
+        """What a row without a vector is taken to have."""
+        return (self.centroid_cosine - self.model.floor) / self.span if self.rows else 0.0
 
-    def base(self, *, cjk: bool, across: bool) -> float:
+    def sql_parameters(self) -> dict[str, Any]:
+        """What statements compare rows with, by the names of these fields."""
+        return {
+            "model": self.model.pk,
+            "dimension": self.model.dimension,
+            "vector": dense_literal(self.vector),
+            "typical": dense_literal(self.typical_question or ()),
+            "centred": dense_literal(self.centred),
+            "offset": self.offset,
+            "span": self.span,
+            "centroid_similarity": self.centroid_similarity,
+        }
+
+    def unrelated_cosine(self, *, cjk: bool, across: bool) -> float:
         """The cosine of unrelated texts here: the scope's own average, and the model's where there are few rows."""
         prior = self.unrelated.across if across else self.unrelated.cjk if cjk else self.unrelated.latin
-        return (self.rows * self.average + FEW * prior) / (self.rows + FEW)
+        return (self.rows * self.centroid_cosine + FEW * prior) / (self.rows + FEW)
+
+
+@dataclass(frozen=True)
+class Centroid:
+    """The mean of the search rows' embeddings, not of length 1, and of how many rows it is."""
+
+    rows: int
+    vector: list[float]
 
 
 def centre_query(
     vector: Sequence[float],
-    average: Centroid,
+    centroid: Centroid,
     model: EmbeddingModel,
     unrelated: Unrelated,
     typical: Typical | None = None,
     *,
     cjk: bool = False,
 ) -> CentredQuery:
-    """The question's vector less its share of the scopes' average; not brought back to length 1."""
-    asked = normalised(vector)
-    share = conf.AVERAGE_SHARE * average.rows / (average.rows + FEW)
+    """The question's vector less its share of the scopes' centroid; not brought back to length 1."""
+    unit = normalised(vector)
+    share = conf.AVERAGE_SHARE * centroid.rows / (centroid.rows + FEW)
     return CentredQuery(
         model=model,
         unrelated=unrelated,
-        asked=asked,
-        centred=[q - share * m for q, m in zip(asked, average.vector, strict=True)],
-        zero=model.floor - share * _inner(average.vector, average.vector),
+        vector=unit,
+        centred=[q - share * m for q, m in zip(unit, centroid.vector, strict=True)],
+        offset=model.floor - share * _dot(centroid.vector, centroid.vector),
         span=model.ceiling - model.floor,
-        average=_inner(asked, average.vector),
-        rows=average.rows,
+        centroid_cosine=_dot(unit, centroid.vector),
+        rows=centroid.rows,
         typical=typical,
         is_cjk=cjk,
     )
 
 
-def similarity(direction: CentredQuery, cosine: float, question: str, content: str) -> float:
+def similarity(query: CentredQuery, cosine: float, question: str, content: str) -> float:
     """0: as near as anything here; 1: as near as clear answers get. It may lie outside of both.
 
     Right answers in another script have lower cosines than wrong ones in the same, so each pair has its own zero.
     """
     cjk = is_cjk(question)
     across = cjk != is_cjk(content)
-    base = direction.base(cjk=cjk, across=across)
-    lift = direction.unrelated.lift if across else 0.0
-    return 2 * (cosine - base) / (direction.model.ceiling - base) + lift
+    base = query.unrelated_cosine(cjk=cjk, across=across)
+    lift = query.unrelated.lift if across else 0.0
+    return 2 * (cosine - base) / (query.model.ceiling - base) + lift
 
 
-def contrast(
-    direction: CentredQuery, cosine: float, typical: float | None, content: str, *, is_turn: bool
-) -> float | None:
+def contrast(query: CentredQuery, cosine: float, typical: float | None, content: str, *, is_turn: bool) -> float | None:
     """How much nearer a text is to this question than to the questions people ask; alike for all scripts and kinds.
 
     It needs no other text of the scope to compare with, so it tells as much of a memory of one as of a thousand.
     """
-    known = direction.typical
+    known = query.typical
     if known is None or typical is None:
         return None
-    across = direction.is_cjk != is_cjk(content)
-    lead = known.across_lead if across else 0.0 if direction.is_cjk else known.latin_lead
+    across = query.is_cjk != is_cjk(content)
+    lead = known.across_lead if across else 0.0 if query.is_cjk else known.latin_lead
     return cosine - typical - lead + (known.turn_loss if is_turn else 0.0)
-
-
-def _inner(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(x * y for x, y in zip(one, other, strict=True))
 
 
 def is_cjk(text: str) -> bool:
     """Whether most of a text is Chinese, Japanese or Korean; a character of theirs says as much as two letters."""
     return not text.isascii() and 2 * len(_CJK.findall(text)) > len(_LATIN.findall(text))
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(one, other, strict=True))
+
+
+# -- centroids: kept by each process for a few minutes. Measured: a mean of the oldest half, or of the newest 50 rows,
+# serves as well, so a process that has just started answers as one that has not.
+
+
+@dataclass(frozen=True)
+class _CachedCentroid:
+    centroid: Centroid
+    entries: int
+    read_at: float  # by the monotonic clock
+
+    def is_current(self, scope: Scope) -> bool:
+        """Whether it was read a moment ago, or the scope has hardly grown since."""
+        age = time.monotonic() - self.read_at
+        if self.centroid.rows < min(self.entries, CENTROID_ROWS):
+            return age < CENTROID_SECONDS_UNTIL_COMPLETE and scope.entry_count == self.entries
+        return age < CENTROID_SECONDS and scope.entry_count <= self.entries * CENTROID_GROWTH
+
+
+_centroids: LRUCache[tuple[int, int], _CachedCentroid] = LRUCache(CENTROIDS_CACHED)
+_lock = Lock()
+
+
+def centroid_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Centroid:
+    """The mean over all rows of these scopes; of no rows it is all zeros."""
+    with _lock:
+        cached = {scope.pk: _centroids.get((model.pk, scope.pk)) for scope in scopes}
+    known = {scope.pk: kept.centroid for scope in scopes if (kept := cached[scope.pk]) and kept.is_current(scope)}
+    if unread := [scope for scope in scopes if scope.pk not in known]:
+        with connection.cursor() as cursor:
+            cursor.execute(_CENTROIDS, [[scope.pk for scope in unread], model.pk, CENTROID_ROWS])
+            known |= {pk: Centroid(rows, vector or []) for pk, rows, vector in cursor.fetchall()}
+        with _lock:
+            for scope in unread:
+                _centroids[model.pk, scope.pk] = _CachedCentroid(known[scope.pk], scope.entry_count, time.monotonic())
+    return _weighted_mean(known.values(), model.dimension)
+
+
+def forget_centroids() -> None:
+    """Read every centroid anew (tests, search rows that were made anew)."""
+    with _lock:
+        _centroids.clear()
+
+
+def _weighted_mean(centroids: Iterable[Centroid], dimension: int) -> Centroid:
+    """One mean of several, each counting by its rows."""
+    some = [centroid for centroid in centroids if centroid.rows]
+    rows = sum(centroid.rows for centroid in some)
+    if not rows:
+        return Centroid(0, [0.0] * dimension)
+    columns = zip(*(centroid.vector for centroid in some), strict=True)
+    weights = [centroid.rows / rows for centroid in some]
+    return Centroid(rows, [sum(w * x for w, x in zip(weights, column, strict=True)) for column in columns])
+
+
+class PendingWait:
+    """A moment's patience for the vectors of what was said just now (A13).
+
+    A turn is found by its words at once and by its meaning a moment later. Who asks within seconds of telling waits
+    that moment. Where waiting did not help, this process does not wait again for a while: then the embedder is behind,
+    and more patience would only make every answer late.
+    """
+
+    def __init__(self) -> None:
+        self._rests_until = 0.0  # by the monotonic clock
+
+    def wait(self, scopes: Sequence[int], by: Provider, *, now: datetime, seconds: float) -> bool:
+        """Wait until what was said just now has its vectors, but no longer; whether some are still missing."""
+        if seconds <= 0 or not scopes:
+            return False
+        deadline = time.monotonic() + seconds
+        while pending := _is_pending(scopes, by, now):
+            at = time.monotonic()
+            if at < self._rests_until:
+                break
+            if at + PENDING_STEP > deadline:
+                self._rests_until = at + PENDING_REST
+                break
+            time.sleep(PENDING_STEP)
+        return pending
+
+    def forget(self) -> None:
+        """Wait again (tests)."""
+        self._rests_until = 0.0
+
+
+pending_wait = PendingWait()
+
+
+def _is_pending(scopes: Sequence[int], by: Provider, now: datetime) -> bool:
+    parameters: dict[str, Any] = {"scopes": list(scopes), "since": now - RECENTLY, "now": now}
+    with connection.cursor() as cursor:
+        cursor.execute(_PENDING, parameters | {"name": by.model, "dimension": by.dimension})
+        return bool(cursor.fetchone()[0])

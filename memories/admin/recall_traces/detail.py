@@ -14,7 +14,7 @@ from memories.admin.recall_traces.events import event_rows
 from memories.entries.served_versions import Served, as_served
 from memories.models import Entry, Policy, RecallTrace, Scope
 from memories.models.state import State, state_of
-from memories.recall import explanation, replay
+from memories.recall import explanation, traces
 from memories.recall.explanation import CandidateRecord
 
 #: What became of a candidate.
@@ -184,24 +184,24 @@ def _cached_from(trace: RecallTrace) -> RecallTrace | None:
 def replay_context(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:
     """The same question as of now, leaving no trace of its own; what came, went and moved."""
     result = recall.recall(
-        replay.query_of(trace),
+        traces.query_of(trace),
         now=now,
         zone=trace.workspace.zone(),
         embed_seconds=EMBED_SECONDS,
         recorded=False,
     )
-    moves = replay.rank_changes(trace, result.served)
+    moves = traces.rank_changes(trace, result.served)
     entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk([move.entry_id for move in moves])
     then = as_served(trace, entries)
     return {
         "again": [_change(move, entries.get(move.entry_id), then.get(move.entry_id)) for move in moves],
         "again_is_the_same": all(move.change == "stayed" for move in moves),
-        "again_evidence": result.evidence.verdict,
+        "again_evidence": result.answerability.verdict,
         "again_degraded": result.degraded,
     }
 
 
-def _change(move: replay.RankChange, entry: Entry | None, then: Served | None) -> ReplayRow:
+def _change(move: traces.RankChange, entry: Entry | None, then: Served | None) -> ReplayRow:
     """In the words it is served with now; what is gone from the answer in those it was served with."""
     label, color = CHANGES[move.change]
     words = then.words if then and move.now is None else entry.content if entry else ""

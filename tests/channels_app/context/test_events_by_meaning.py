@@ -9,7 +9,7 @@ from django.db import connection
 
 from memories.index import worker as embedder
 from memories.models import Entry, Workspace
-from memories.recall import centroids
+from memories.recall import similarity
 from memories.tenancy import row_level_security
 from sessions_app.models import EventIndex, Session
 from sessions_app.search.embedder import EventEmbedder
@@ -27,7 +27,7 @@ SALARY = "did I tell you about my wages?"
 @pytest.fixture(autouse=True)
 def meaning(settings: Any) -> None:
     use(settings, Meaning)
-    centroids.forget()
+    similarity.forget_centroids()
 
 
 def embed() -> None:

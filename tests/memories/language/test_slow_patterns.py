@@ -22,10 +22,10 @@ BOUNDS = {
     "memories.language.names:": names.LOOK_CHARS,
     "memories.recall.gate.vocabulary.ACKNOWLEDGEMENT": exclusions.ACKNOWLEDGEMENT_CHARS,
     "memories.recall.gate.vocabulary.SMALL_TALK": exclusions.SMALL_TALK_CHARS,
-    "memories.recall.self_questions.": self_questions.LOOK_CHARS,
+    "memories.recall.speakers.": self_questions.LOOK_CHARS,
     "memories.recall.gate.world_knowledge.": 2 * decision.LOOK_CHARS + 1,
     "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
-    "memories.recall.past_questions._SPOKEN": decision.LOOK_CHARS,
+    "memories.recall.temporal._SPOKEN": decision.LOOK_CHARS,
     "memories.language.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
     "memories.verification.polarity.OPEN": reporting_words.OPEN_CHARS,
     "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short

@@ -12,7 +12,7 @@ from memories.entries import bulk
 from memories.entries.modify import Edit
 from memories.index import worker
 from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
-from memories.recall import Place, Query, Recall, answer_cache, centroids, recall
+from memories.recall import Place, Query, Recall, answer_cache, recall, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
 
@@ -23,7 +23,7 @@ SOON = NOW + timedelta(seconds=5)
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    centroids.forget()
+    similarity.forget_centroids()
     answer_cache.forget()
 
 
@@ -43,7 +43,7 @@ def test_the_same_question_is_searched_once(scope: Scope, cat: Entry) -> None:
     first, again = ask(scope), ask(scope, now=SOON)
     assert first.trace and again.trace and again.cached_from == first.trace.uid
     assert [item.entry.pk for item in again.served] == [cat.pk]
-    assert (again.context, again.tokens, again.evidence) == (first.context, first.tokens, first.evidence)
+    assert (again.context, again.tokens, again.answerability) == (first.context, first.tokens, first.answerability)
     assert "search" in first.timings and "search" not in again.timings
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from memories import entries
 from memories.models import Scope
-from memories.recall import Place, Query, Recall, centroids, recall
+from memories.recall import Place, Query, Recall, recall, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import make_draft
 from tests.memories.recall.diary import ASKED, ZONE, questions, said
@@ -18,7 +18,7 @@ ENOUGH = 57  # of sixty
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    centroids.forget()
+    similarity.forget_centroids()
 
 
 def remember(scope: Scope, *told: tuple[str, datetime]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from memories import entries
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import Place, Query, Recall, centroids, explanation, recall, replay
+from memories.recall import Place, Query, Recall, explanation, recall, similarity, traces
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -18,7 +18,7 @@ LATER = NOW + timedelta(days=2_000)
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    centroids.forget()
+    similarity.forget_centroids()
 
 
 def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:
@@ -148,7 +148,7 @@ def test_a_trace_can_be_asked_again_under_the_same_walls(scope: Scope) -> None:
     asked = {"filters": {"env": "home"}, "types": ["user_explicit"], "since": NOW, "mode": "keyword", "limit": 3}
     first = ask(scope, "which cat?", places=[Place(scope, ref)], **asked)
     assert first.trace is not None
-    query = replay.query_of(RecallTrace.objects.get(pk=first.trace.pk))
+    query = traces.query_of(RecallTrace.objects.get(pk=first.trace.pk))
     assert [place.ref for place in query.places] == [ref]
     assert {name: getattr(query, name) for name in asked} == asked
     assert (query.message, query.quotas, query.explain) == ("which cat?", False, True)
@@ -160,6 +160,6 @@ def test_asked_again_it_tells_what_came_went_and_moved(scope: Scope) -> None:
     assert trace is not None and trace.served == [mochi.pk, rice.pk]
     entries.expire(mochi, now=NOW, actor="test")
     (new,) = remember(scope, "my cat, what is it called, my cat")
-    moves = replay.rank_changes(trace, recall(replay.query_of(trace), now=NOW, recorded=False).served)
+    moves = traces.rank_changes(trace, recall(traces.query_of(trace), now=NOW, recorded=False).served)
     assert {move.entry_id: move.change for move in moves} == {new.pk: "came", rice.pk: "stayed", mochi.pk: "went"}
     assert RecallTrace.objects.count() == 1

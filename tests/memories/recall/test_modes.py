@@ -9,7 +9,7 @@ from memories import entries
 from memories.choices import EntryType, ScopeKind
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import Mode, Place, Query, Recall, centroids, recall
+from memories.recall import Mode, Place, Query, Recall, recall, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -20,7 +20,7 @@ every_mode = pytest.mark.parametrize("mode", list(Mode))
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    centroids.forget()
+    similarity.forget_centroids()
 
 
 def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memories.recall.past_questions import is_about_past, telling_words
+from memories.recall.temporal import event_words, is_about_past
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_these_do_not(message: str) -> None:
     ],
 )
 def test_what_only_asks_finds_nothing(message: str, words: list[str]) -> None:
-    assert telling_words(message) == words
+    assert event_words(message) == words
 
 
 def test_long_messages_are_judged_at_once() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from memories.choices import EntryType, PolicyKind, ScopeKind
 from memories.models import Entry, Policy
 from memories.models.policy import Policies
-from memories.recall.quotas import Ranked, serve
 from memories.recall.ranking import Candidate
+from memories.recall.scoring import Ranked, serve
 
 DEFAULTS = Policies([])
 KINDS = [(entry_type, kind) for entry_type in EntryType.values for kind in ScopeKind.values]

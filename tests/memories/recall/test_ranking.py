@@ -13,9 +13,8 @@ from memories.embeddings.base import Unrelated, unrelated_of
 from memories.embeddings.deterministic import Deterministic
 from memories.index import worker
 from memories.models import EmbeddingModel, RecallTrace, Scope
-from memories.recall import Place, Query, Recall, centroids, recall
-from memories.recall.centroids import Centroid, centroid_of
-from memories.recall.similarity import centre_query, is_cjk, similarity
+from memories.recall import Place, Query, Recall, recall
+from memories.recall.similarity import Centroid, centre_query, centroid_of, forget_centroids, is_cjk, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -25,7 +24,7 @@ LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    centroids.forget()
+    forget_centroids()
 
 
 def remember(scope: Scope, *said: tuple[str, datetime]) -> None:
@@ -99,7 +98,7 @@ def test_the_days_that_were_understood_stand_in_the_trace(scope: Scope) -> None:
     assert result.trace is not None
     kept = RecallTrace.objects.get(pk=result.trace.pk).evidence
     assert kept["days"] == [["2026-02-28T00:00:00+00:00", "2026-03-01T00:00:00+00:00", "yesterday"]]
-    assert kept["verdict"] == result.evidence.verdict and kept["date"] is True
+    assert kept["verdict"] == result.answerability.verdict and kept["date"] is True
 
 
 def test_a_text_with_the_rarest_words_of_a_long_question_covers_it(scope: Scope) -> None:
@@ -175,14 +174,14 @@ def test_what_is_near_to_everything_is_no_nearer_to_a_question() -> None:
     average = Centroid(1_000, [0.6, 0.0])
     direction = centre_query([1.0, 0.0], average, FLAT, Unrelated.all(0.0))
     assert direction.centred[0] == pytest.approx(1 - 0.45 * 0.6, abs=0.01)
-    assert direction.average == pytest.approx(0.6)
+    assert direction.centroid_cosine == pytest.approx(0.6)
 
 
 def test_the_average_row_stands_where_its_cosine_says() -> None:
     average = Centroid(1_000, [0.6, 0.2])
     direction = centre_query([0.8, 0.6], average, FLAT, Unrelated.all(0.0))
     along = sum(x * y for x, y in zip(direction.centred, average.vector, strict=True))
-    assert (along - direction.zero) / direction.span == pytest.approx(direction.centroid_similarity)
+    assert (along - direction.offset) / direction.span == pytest.approx(direction.centroid_similarity)
     assert direction.centroid_similarity == pytest.approx(0.6)
 
 

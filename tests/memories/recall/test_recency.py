@@ -7,7 +7,7 @@ import pytest
 
 from memories import entries
 from memories.models import Policy, Scope
-from memories.recall import Place, Query, Recall, centroids, recall
+from memories.recall import Place, Query, Recall, recall, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    centroids.forget()
+    similarity.forget_centroids()
 
 
 def remember(scope: Scope, content: str, *, days: float, **kwargs: Any) -> None:

