@@ -115,11 +115,11 @@ def size_of_history() -> tuple[int, int]:
 
 def batches(scope: Any, entries: int) -> None:
     from memories import batches as batch
-    from memories.choices import BatchVerb
+    from memories.batches.steps import ExpireStep
     from memories.models import Entry
 
     before = fingerprint()
-    plan = batch.plan_all(scope, Entry.objects.live(), BatchVerb.EXPIRE, name="bench", run="one", actor="b", now=NOW)
+    plan = batch.plan_all(scope, Entry.objects.live(), ExpireStep(), name="bench", run="one", actor="b", now=NOW)
     sql("ANALYZE memories_batchchange")
     print(f"{entries:,} memories: applied in {timed(lambda: batch.apply_batch(plan, now=NOW)):.1f} s", end=", ")
     sql("ANALYZE")
@@ -136,13 +136,13 @@ def batches(scope: Any, entries: int) -> None:
 
 def killed(scope: Any, entries: int, kills: int) -> None:
     from memories import batches as batch
-    from memories.choices import BatchVerb
+    from memories.batches.steps import ArchiveStep
     from memories.models import Entry
 
     before = fingerprint()
     first = Entry.objects.in_scope(scope).order_by("pk")[0].pk
     chosen = Entry.objects.live().filter(pk__lt=first + entries)
-    plan = batch.plan_all(scope, chosen, BatchVerb.ARCHIVE, name="bench", run="killed", actor="b", now=NOW)
+    plan = batch.plan_all(scope, chosen, ArchiveStep(), name="bench", run="killed", actor="b", now=NOW)
     print(f"{entries:,} memories, while applied:", end=" ")
     kill_and_resume(plan, kills, "archived_at IS NOT NULL", entries)
     undo = batch.plan_undo(plan, actor="b", now=NOW)

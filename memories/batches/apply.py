@@ -1,19 +1,33 @@
-"""Carrying a batch out: five hundred rows a transaction, from wherever the last process stopped."""
+"""Apply the plan of a batch: five hundred rows a transaction, going on from wherever the last process stopped (F3)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 
 from memories import entries
-from memories.batches import undo
+from memories.batches import steps, undo
 from memories.batches.planning import counts_of
-from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
+from memories.batches.steps import (
+    ArchiveStep,
+    CreateStep,
+    EditStep,
+    ExpireStep,
+    MergeStep,
+    PurgeStep,
+    RestoreStep,
+    Step,
+    SupersedeStep,
+    TellStep,
+    UndoStep,
+)
+from memories.choices import BatchState, ChangeState, Outcome, SkipReason
 from memories.entries import BulkOutcome, Edit, daily_events
 from memories.entries import draft as drafts
 from memories.entries.locks import lock_scopes
@@ -29,15 +43,15 @@ CHUNK = 500
 def apply_batch(batch: Batch, *, now: datetime, report: Callable[[int], None] | None = None) -> Batch:
     """Apply what a batch plans, unless the safety limit holds it; it goes on where it was left. Raises ScopeFrozen.
 
-    Rows whose entry was changed since the plan was made are left alone, and say so. `report` is told after every
-    transaction how many rows this call has dealt with.
+    Rows whose entry was changed since the plan was made are skipped, with the reason. After every transaction `report`
+    is given the number of rows this call has processed.
     """
     start(batch)
-    applied = 0
+    processed = 0
     while rows := _apply_next(batch, now):
-        applied += rows
+        processed += rows
         if report:
-            report(applied)
+            report(processed)
     batch.refresh_from_db()
     return batch
 
@@ -50,19 +64,19 @@ def start(batch: Batch) -> None:
 
 
 def progress(batch: Batch) -> int:
-    """How many rows other processes have dealt with already, of a batch one goes on with."""
+    """The number of rows other processes have processed already, of a batch that is being applied."""
     if batch.state != BatchState.APPLYING:
         return 0
     return BatchChange.objects.filter(batch=batch).exclude(state=ChangeState.PLANNED).count()
 
 
 def unfinished() -> QuerySet[Batch]:
-    """Batches some process began to apply and did not end."""
+    """Batches some process began to apply and did not finish."""
     return Batch.objects.filter(state=BatchState.APPLYING).order_by("pk")
 
 
 def resume(*, now: datetime) -> dict[str, int]:
-    """Carry on with what other processes left behind when they died; how many batches."""
+    """Go on with the batches other processes left behind when they died; the number of batches."""
     resumed = failed = 0
     for batch in unfinished():
         try:
@@ -74,8 +88,28 @@ def resume(*, now: datetime) -> dict[str, int]:
     return {"resumed": resumed, "waiting": failed}
 
 
+S = TypeVar("S", bound=Step)
+
+
+@dataclass(frozen=True)
+class _Row(Generic[S]):
+    """A stored row of the plan with its step."""
+
+    change: BatchChange
+    step: S
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What every row of a batch is applied with."""
+
+    batch: Batch
+    scope: Scope
+    now: datetime
+
+
 def _apply_next(batch: Batch, now: datetime) -> int:
-    """Apply the next rows, or close the batch when there are none; how many."""
+    """Apply the next rows, or finish the batch when there are none; the number of rows."""
     with transaction.atomic():
         held = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
         if held.state != BatchState.APPLYING:
@@ -85,17 +119,14 @@ def _apply_next(batch: Batch, now: datetime) -> int:
         if not changes:
             _finish(held, now)
             return 0
+        if held.scope is None:
+            raise AssertionError("a batch with a plan has a scope")
+        rows = [_Row(change, steps.step_of(change)) for change in changes]
         with acting(held.actor, batch=held.pk, run=held.run):
-            for verb, group in groupby(changes, key=lambda change: change.verb):
-                _VERBS[BatchVerb(verb)](_scope_of(held), held, list(group), now)
-        _write_down(changes)
+            for kind, group in groupby(rows, key=lambda row: type(row.step)):
+                _APPLY.get(kind, _apply_alike)(_Work(held, held.scope, now), list(group))
+        _save_states(changes)
     return len(changes)
-
-
-def _scope_of(batch: Batch) -> Scope:
-    if batch.scope is None:
-        raise AssertionError("a batch with a plan has a scope")
-    return batch.scope
 
 
 def _finish(batch: Batch, now: datetime) -> None:
@@ -105,182 +136,155 @@ def _finish(batch: Batch, now: datetime) -> None:
     undo.close(batch, now)
 
 
-def _write_down(changes: Sequence[BatchChange]) -> None:
-    """How each row ended: a statement for each way there is."""
-    ways: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+def _save_states(changes: Sequence[BatchChange]) -> None:
+    """Store how each row ended, in a statement for each state and note."""
+    ends: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for change in changes:
-        ways[change.state, change.note].append(change.pk)
-    for (state, note), rows in ways.items():
+        ends[change.state, change.note].append(change.pk)
+    for (state, note), rows in ends.items():
         BatchChange.objects.filter(pk__in=rows).update(state=state, note=note)
 
 
-def _create(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    ready, outdated = [], _outdated(scope, changes)
-    for change in changes:
-        if change.pk in outdated:
-            change.leave(SkipReason.CHANGED)
+def _create(work: _Work, rows: list[_Row[CreateStep]]) -> None:
+    ready, outdated = [], _outdated(work.scope, rows)
+    for row in rows:
+        if row.change.pk in outdated:
+            row.change.skip(SkipReason.CHANGED)
             continue
+        draft = row.step.draft.in_scope(work.scope)
         try:
-            draft = drafts.deserialize(scope, change.draft)
             drafts.check(draft)
-            ready.append((change, draft))
         except InvalidDraft as problem:
-            change.leave(SkipReason.UNSTORABLE, str(problem))
-    answers = entries.remember_many([draft for _change, draft in ready], now=now, actor=batch.actor)
-    for (change, _draft), answer in zip(ready, answers, strict=True):
+            row.change.skip(SkipReason.UNSTORABLE, str(problem))
+        else:
+            ready.append((row, draft))
+    answers = entries.remember_many([draft for _row, draft in ready], now=work.now, actor=work.batch.actor)
+    for (row, _draft), answer in zip(ready, answers, strict=True):
+        change = row.change
         if answer.outcome == Outcome.SUPPRESSED:
-            change.leave(SkipReason.SUPPRESSED)
+            change.skip(SkipReason.SUPPRESSED)
             continue
         change.entry, change.state = answer.entry, ChangeState.APPLIED
         change.note = "" if answer.outcome == Outcome.CREATED else str(answer.outcome)
         change.save(update_fields=["entry", "state", "note"])  # rows that merge into it look it up
-        entries.link_sources(scope, answer.entry.pk, change.draft.get("sources", []), now=now)
+        entries.link_sources(work.scope, answer.entry.pk, row.step.sources, now=work.now)
 
 
-def _outdated(scope: Scope, changes: Iterable[BatchChange]) -> set[int]:
-    """Rows that would say again what was changed or taken out since they were judged."""
-    resting = {change.pk: change.draft["rests_on"] for change in changes if change.draft.get("rests_on")}
+def _outdated(scope: Scope, rows: Iterable[_Row[CreateStep]]) -> set[int]:
+    """Rows that would repeat what was changed or taken out since they were judged."""
+    resting = {row.change.pk: row.step.rests_on for row in rows if row.step.rests_on}
     if not resting:
         return set()
-    wanted = {int(entry) for versions in resting.values() for entry in versions}
-    held = Entry.objects.in_scope(lock_scopes([scope])[scope.pk]).live()
-    found = dict(held.filter(pk__in=wanted).values_list("pk", "version"))
-    return {pk for pk, versions in resting.items() if any(found.get(int(e)) != v for e, v in versions.items())}
+    wanted = {entry for versions in resting.values() for entry in versions}
+    live = Entry.objects.in_scope(lock_scopes([scope])[scope.pk]).live()
+    found = dict(live.filter(pk__in=wanted).values_list("pk", "version"))
+    return {pk for pk, versions in resting.items() if any(found.get(entry) != v for entry, v in versions.items())}
 
 
-def _expire(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    for suppress, group in _alike(changes, lambda draft: bool(draft.get("suppress"))):
-        done = entries.expire_many(scope, _expected(group), now=now, actor=batch.actor, suppress=suppress)
-        _mark(group, done)
-
-
-def _archive(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    done = entries.expire_many(scope, _expected(changes), now=now, actor=batch.actor, column="archived_at")
-    _mark(changes, done)
-
-
-def _restore(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    for seconds, group in _alike(changes, lambda draft: draft.get("term_seconds")):
-        term = None if seconds is None else timedelta(seconds=seconds)
-        _mark(group, entries.restore_many(scope, _expected(group), now=now, term=term))
-
-
-def _merge(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    for keeper, group in _by_successor(batch, changes):
-        _mark(group, entries.merge(scope, keeper, _expected(group), now=now))
-
-
-def _supersede(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    for successor, group in _by_successor(batch, changes):
-        _mark(group, entries.supersede(scope, successor, _expected(group), now=now))
-
-
-def _change(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
+def _edit(work: _Work, rows: list[_Row[EditStep]]) -> None:
     """Columns that nothing follows from are changed together; words and slots entry by entry."""
-    together: defaultdict[str, list[BatchChange]] = defaultdict(list)
-    for change in changes:
-        columns = change.draft.get("columns", {})
-        if change.draft.get("slots") or not entries.BULK_EDITABLE.issuperset(columns):
-            _edit(batch, change, now)
+    together: defaultdict[str, list[_Row[EditStep]]] = defaultdict(list)
+    for row in rows:
+        if row.step.slots or not entries.BULK_EDITABLE.issuperset(row.step.columns):
+            _edit_one(work, row)
         else:
-            together[repr(sorted(columns.items()))].append(change)
+            together[repr(sorted(row.step.columns.items()))].append(row)
     for group in together.values():
-        columns = entries.read_columns(group[0].draft["columns"])
-        _mark(group, entries.update_many(scope, columns, _expected(group), now=now))
+        changes = [row.change for row in group]
+        _mark(changes, entries.update_many(work.scope, group[0].step.values, _expected(changes), now=work.now))
 
 
-def _edit(batch: Batch, change: BatchChange, now: datetime) -> None:
-    entry = change.entry
-    wanted = Edit(columns=entries.read_columns(change.draft.get("columns", {})), slots=change.draft.get("slots", {}))
+def _edit_one(work: _Work, row: _Row[EditStep]) -> None:
+    change, edit = row.change, Edit(columns=row.step.values, slots=row.step.slots)
     try:
-        if entry is None:
+        if change.entry is None:
             raise EntryNotFound
-        entries.update(entry, wanted, now=now, actor=batch.actor, expected_version=change.expected_version)
+        version = change.expected_version
+        entries.update(change.entry, edit, now=work.now, actor=work.batch.actor, expected_version=version)
     except EntryNotFound:
-        change.leave(SkipReason.GONE)
+        change.skip(SkipReason.GONE)
     except VersionConflict:
-        change.leave(SkipReason.CHANGED)
+        change.skip(SkipReason.CHANGED)
     except InvalidDraft as problem:
-        change.leave(SkipReason.UNSTORABLE, str(problem))
+        change.skip(SkipReason.UNSTORABLE, str(problem))
     else:
         change.state = ChangeState.APPLIED
 
 
-def _tell(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    told = [daily_events.deserialize(scope, change.draft) for change in changes]
-    for change, event in zip(changes, daily_events.write_each(told, now=now, actor=batch.actor), strict=True):
+def _tell(work: _Work, rows: list[_Row[TellStep]]) -> None:
+    drafts = [row.step.event(work.scope) for row in rows]
+    events = daily_events.write_each(drafts, now=work.now, actor=work.batch.actor)
+    for row, event in zip(rows, events, strict=True):
         if event is None:
-            change.leave(SkipReason.SUPPRESSED)
+            row.change.skip(SkipReason.SUPPRESSED)
             continue
-        change.event, change.state = event, ChangeState.APPLIED
-        change.save(update_fields=["event", "state"])
+        row.change.event, row.change.state = event, ChangeState.APPLIED
+        row.change.save(update_fields=["event", "state"])
 
 
-def _undo(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    for force, group in _alike(changes, lambda draft: bool(draft.get("force"))):
-        of, by = batch.undoes_id or 0, batch.pk
-        for put_back, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
-            rows = [change for change in group if getattr(change, column) is not None]
-            if named := [getattr(change, column) for change in rows]:
-                _mark(rows, put_back(scope, named, of=of, by=by, force=force, now=now), column)
-
-
-def _purge(scope: Scope, batch: Batch, changes: list[BatchChange], now: datetime) -> None:
-    _mark(changes, entries.purge(scope, _expected(changes), now=now))
-
-
-_VERBS: dict[BatchVerb, Callable[[Scope, Batch, list[BatchChange], datetime], None]] = {
-    BatchVerb.CREATE: _create,
-    BatchVerb.CHANGE: _change,
-    BatchVerb.MERGE: _merge,
-    BatchVerb.EXPIRE: _expire,
-    BatchVerb.ARCHIVE: _archive,
-    BatchVerb.RESTORE: _restore,
-    BatchVerb.SUPERSEDE: _supersede,
-    BatchVerb.UNDO: _undo,
-    BatchVerb.PURGE: _purge,
-    BatchVerb.TELL: _tell,
+#: Steps with something of their own in every row; of others the rows with equal steps are applied together.
+_APPLY: dict[type[Step], Callable[[_Work, list[_Row[Any]]], None]] = {
+    CreateStep: _create,
+    EditStep: _edit,
+    TellStep: _tell,
 }
+
+
+def _apply_alike(work: _Work, rows: Iterable[_Row[Step]]) -> None:
+    groups: defaultdict[Step, list[BatchChange]] = defaultdict(list)
+    for row in rows:
+        groups[row.step].append(row.change)
+    for step, changes in groups.items():
+        if isinstance(step, UndoStep):
+            _undo(work, step, changes)
+        else:
+            _mark(changes, _outcome(work, step, _expected(changes)))
+
+
+def _outcome(work: _Work, step: Step, expected: dict[int, int | None]) -> BulkOutcome:
+    scope, now, actor = work.scope, work.now, work.batch.actor
+    match step:
+        case ExpireStep():
+            return entries.expire_many(scope, expected, now=now, actor=actor, suppress=step.suppress)
+        case ArchiveStep():
+            return entries.expire_many(scope, expected, now=now, actor=actor, column="archived_at")
+        case RestoreStep():
+            return entries.restore_many(scope, expected, now=now, term=step.term)
+        case MergeStep() | SupersedeStep():
+            successor = step.into.entry or _created_by(work.batch, step.into.position)
+            if successor is None:
+                return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.NO_SUCCESSOR))
+            replace = entries.merge if isinstance(step, MergeStep) else entries.supersede
+            return replace(scope, successor, expected, now=now)
+        case PurgeStep():
+            return entries.purge(scope, expected, now=now)
+        case _:
+            return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.GONE))
+
+
+def _created_by(batch: Batch, position: int | None) -> int | None:
+    """The entry that the row at a position created."""
+    rows = BatchChange.objects.filter(batch=batch, position=position or 0, state=ChangeState.APPLIED)
+    return rows.values_list("entry_id", flat=True).first()
+
+
+def _undo(work: _Work, step: UndoStep, changes: Iterable[BatchChange]) -> None:
+    of, by = work.batch.undoes_id or 0, work.batch.pk
+    for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
+        named = [change for change in changes if getattr(change, column) is not None]
+        if ids := [getattr(change, column) for change in named]:
+            _mark(named, rollback(work.scope, ids, of=of, by=by, force=step.force, now=work.now), column)
 
 
 def _expected(changes: Iterable[BatchChange]) -> dict[int, int | None]:
     return {change.entry_id: change.expected_version for change in changes if change.entry_id is not None}
 
 
-def _alike(
-    changes: Iterable[BatchChange], question: Callable[[dict[str, Any]], Any]
-) -> list[tuple[Any, list[BatchChange]]]:
-    """Rows whose drafts give the same answer, together."""
-    groups: defaultdict[Any, list[BatchChange]] = defaultdict(list)
-    for change in changes:
-        groups[question(change.draft)].append(change)
-    return list(groups.items())
-
-
-def _by_successor(batch: Batch, changes: Sequence[BatchChange]) -> list[tuple[int, list[BatchChange]]]:
-    """Rows by the entry that takes their place; those whose place nobody took are left alone."""
-    positions = [into["position"] for change in changes if "position" in (into := change.draft.get("into", {}))]
-    made = dict(
-        BatchChange.objects.filter(batch=batch, position__in=positions, state=ChangeState.APPLIED).values_list(
-            "position", "entry_id"
-        )
-    )
-
-    def successor(draft: dict[str, Any]) -> int | None:
-        into = draft.get("into", {})
-        return into.get("entry") or made.get(into.get("position"))
-
-    groups = _alike(changes, successor)
-    for change in (change for entry, group in groups if entry is None for change in group):
-        change.leave(SkipReason.NO_SUCCESSOR)
-    return [(entry, group) for entry, group in groups if entry is not None]
-
-
 def _mark(changes: Iterable[BatchChange], outcome: BulkOutcome, column: str = "entry_id") -> None:
-    made = set(outcome.applied)
+    applied = set(outcome.applied)
     for change in changes:
         pk = getattr(change, column) or 0
-        if pk in made:
+        if pk in applied:
             change.state = ChangeState.APPLIED
         else:
-            change.leave(outcome.skipped.get(pk, SkipReason.ALREADY), outcome.details.get(pk, ""))
+            change.skip(outcome.skipped.get(pk, SkipReason.ALREADY), outcome.details.get(pk, ""))

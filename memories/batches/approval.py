@@ -1,19 +1,24 @@
-"""What a person decides about a plan: approve it, refuse it, change it row by row (F4)."""
+"""What waits for a person: proposals of a job, and what is decided about them, as a whole or row by row (F4)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from memories.batches.planning import counts_of
-from memories.choices import BatchState, BatchVerb, ChangeState, SkipReason
+from memories.batches.steps import CreateStep, EditStep, replaced_by_rows, step_of
+from memories.choices import BatchState, ChangeState, Held, SkipReason
 from memories.entries import draft
 from memories.exceptions import BatchSettled, InvalidDraft, ScopeFrozen
-from memories.models import Batch, BatchChange
+from memories.models import Batch, BatchChange, Scope
+
+_RUN_CHARS = 64
 
 
 def approve(batch: Batch, *, actor: str, now: datetime) -> Batch:
@@ -37,15 +42,22 @@ def _decide(batch: Batch, state: BatchState, **columns: Any) -> None:
     batch.refresh_from_db()
 
 
+def require_approval(batch: Batch, code: Held, **figures: Any) -> None:
+    """Have a plan wait for a person, whatever the safety limit says; in the transaction that plans it."""
+    batch.held_because = [*batch.held_because, {"code": code, **figures}]
+    batch.save(update_fields=["held_because"])
+
+
 def remove_steps(batch: Batch, positions: Iterable[int]) -> int:
-    """Take rows out of a plan, with those that rest on them; how many. Raises BatchSettled."""
+    """Take rows out of a plan, with those whose successor they create; the number of rows. Raises BatchSettled."""
     with _open_plan(batch) as changes:
         wanted = set(positions)
-        resting = changes.filter(draft__into__position__in=sorted(wanted)).values_list("position", flat=True)
+        resting = replaced_by_rows(changes, sorted(wanted)).values_list("position", flat=True)
         removed = changes.filter(position__in=wanted.union(resting)).update(
             state=ChangeState.LEFT, note=SkipReason.REMOVED
         )
-        _count_anew(batch)
+        batch.counts = counts_of(batch, state=ChangeState.PLANNED)
+        batch.save(update_fields=["counts"])
     return removed
 
 
@@ -53,21 +65,23 @@ def edit_step(batch: Batch, position: int, content: str) -> BatchChange:
     """Have a row of the plan create, or change its entry to, other words. Raises BatchSettled or InvalidDraft."""
     with _open_plan(batch) as changes:
         change = changes.filter(position=position).first()
-        if change is None or change.verb not in (BatchVerb.CREATE, BatchVerb.CHANGE) or batch.scope is None:
+        step = None if change is None else step_of(change)
+        if change is None or batch.scope is None or not isinstance(step, CreateStep | EditStep):
             raise InvalidDraft(_("This row of the plan writes no words."), field="position")
-        if change.verb == BatchVerb.CREATE:
-            change.draft["content"] = content
-            draft.check(draft.deserialize(batch.scope, change.draft))
+        if isinstance(step, CreateStep):
+            reworded = replace(step.draft, content=content)
+            draft.check(reworded.in_scope(batch.scope))
+            change.draft = step.model_copy(update={"draft": reworded}).as_json()
         else:
             draft.check_content(content)
-            change.draft = {**change.draft, "columns": {**change.draft.get("columns", {}), "content": content}}
+            change.draft = step.model_copy(update={"columns": {**step.columns, "content": content}}).as_json()
         change.save(update_fields=["draft"])
     return change
 
 
 @contextmanager
 def _open_plan(batch: Batch) -> Iterator[QuerySet[BatchChange]]:
-    """The planned rows of a batch nobody has decided on, held until the block ends."""
+    """The planned rows of a batch nobody has decided on, locked until the block ends."""
     with transaction.atomic():
         held = Batch.objects.select_for_update().get(pk=batch.pk)
         if held.state != BatchState.PROPOSED:
@@ -75,6 +89,26 @@ def _open_plan(batch: Batch) -> Iterator[QuerySet[BatchChange]]:
         yield BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED)
 
 
-def _count_anew(batch: Batch) -> None:
-    batch.counts = counts_of(batch, state=ChangeState.PLANNED)
-    batch.save(update_fields=["counts"])
+def open_proposals(scope: Scope, name: str) -> list[Batch]:
+    """The batches a job has proposed for a scope and nobody has decided on."""
+    return list(Batch.objects.filter(scope=scope, name=name, state=BatchState.PROPOSED).order_by("pk"))
+
+
+def supersede_proposals(scope: Scope, name: str, *, actor: str, now: datetime) -> None:
+    """Refuse older proposals of a job that a newer one takes the place of."""
+    for batch in open_proposals(scope, name):
+        try:
+            refuse(batch, actor=actor, now=now)
+        except BatchSettled:  # somebody decided meanwhile
+            continue
+
+
+def run_part(run: str, part: str | int) -> str:
+    """The name of a part of a run, for batches of one run that are decided on apart; it fits its column."""
+    name = f"{run}:{part}"
+    return name if len(name) <= _RUN_CHARS else f"{uuid5(NAMESPACE_OID, run).hex}:{part}"[:_RUN_CHARS]
+
+
+def of_run_and_parts(run: str) -> Q:
+    """The condition that a batch belongs to a run or to one of its parts."""
+    return Q(run=run) | Q(run__startswith=f"{run}:") | Q(run__startswith=f"{uuid5(NAMESPACE_OID, run).hex}:")

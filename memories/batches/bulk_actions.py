@@ -10,9 +10,17 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 
 from memories import batches
-from memories.batches import Step
 from memories.batches.descriptions import ATTRIBUTES
-from memories.choices import BatchVerb
+from memories.batches.steps import (
+    ArchiveStep,
+    EditStep,
+    ExpireStep,
+    MergeStep,
+    PlannedStep,
+    PlanRow,
+    RestoreStep,
+    Successor,
+)
 from memories.entries import draft
 from memories.exceptions import InvalidDraft, PlatformError
 from memories.models import Batch, Entry, Scope
@@ -23,69 +31,64 @@ MOST = 500
 
 @dataclass(frozen=True, kw_only=True)
 class BulkAction:
-    """What is to become of entries; `into` is the one others are merged into, `content` what it is to say then."""
+    """What is to become of chosen entries; of a merge also which one stays, and what it is to say then."""
 
-    verb: BatchVerb
-    draft: Mapping[str, Any] = field(default_factory=dict)
+    step: PlannedStep
     into: Entry | None = None
     content: str | None = None
 
-    def steps(self, entries: Sequence[Entry]) -> list[Step]:
-        """Raises InvalidDraft when nothing is left to merge, or what it is to say cannot be said."""
+    def rows(self, entries: Sequence[Entry]) -> list[PlanRow]:
+        """Rows of a plan. Raises InvalidDraft when nothing is left to merge, or the content cannot be stored."""
         into = self.into
         if into is None:
-            return [_step(self.verb, entry, self.draft) for entry in entries]
-        merged = [_step(self.verb, entry, {"into": {"entry": into.pk}}) for entry in entries if entry.pk != into.pk]
+            return [PlanRow.of(entry, self.step) for entry in entries]
+        merged = [PlanRow.of(entry, self.step) for entry in entries if entry.pk != into.pk]
         if not merged:
             raise InvalidDraft(_("There is nothing to merge into it."), field="entries")
         if self.content is None or self.content == into.content:
             return merged
         draft.check_content(self.content)
-        return [_step(BatchVerb.CHANGE, into, {"columns": {"content": self.content}}), *merged]
+        return [PlanRow.of(into, EditStep(columns={"content": self.content})), *merged]
 
 
-def _step(verb: BatchVerb, entry: Entry, draft: Mapping[str, Any]) -> Step:
-    return Step(verb=verb, entry_id=entry.pk, version=entry.version, draft=draft)
+def expire() -> BulkAction:
+    """Take entries out of use; no machine writes them again."""
+    return BulkAction(step=ExpireStep(suppress=True))
 
 
-def expiring() -> BulkAction:
-    """Out of use, softly, and no machine writes it again."""
-    return BulkAction(verb=BatchVerb.EXPIRE, draft={"suppress": True})
+def archive() -> BulkAction:
+    """Take entries out of use; machines may write them again."""
+    return BulkAction(step=ArchiveStep())
 
 
-def archiving() -> BulkAction:
-    """Out of use, softly; machines may write it again."""
-    return BulkAction(verb=BatchVerb.ARCHIVE)
+def restore(term: timedelta | None = None) -> BulkAction:
+    """Bring entries back into use, for `term` from now, or for as long as their policy says."""
+    return BulkAction(step=RestoreStep.lasting(term))
 
 
-def restoring(term: timedelta | None) -> BulkAction:
-    """In use again, for `term` from now or as long as their policy says from now on."""
-    return BulkAction(verb=BatchVerb.RESTORE, draft={"term_seconds": None if term is None else term.total_seconds()})
+def merge(into: Entry, content: str | None = None) -> BulkAction:
+    """Keep one entry, which names the others as its sources."""
+    return BulkAction(step=MergeStep(into=Successor(entry=into.pk)), into=into, content=content)
 
 
-def merging(into: Entry, content: str | None = None) -> BulkAction:
-    """One entry stays, and names the others as its sources."""
-    return BulkAction(verb=BatchVerb.MERGE, into=into, content=content)
-
-
-def changing(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = None) -> BulkAction:
-    """The same values for all of them, of ATTRIBUTES and of slots; words are each one's own."""
+def edit(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = None) -> BulkAction:
+    """Give all of them the same values in ATTRIBUTES and in slots; each keeps its words."""
     known = {name: value for name, value in columns.items() if name in ATTRIBUTES}
     written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in known.items()}
-    return BulkAction(verb=BatchVerb.CHANGE, draft={"columns": written, "slots": dict(slots or {})})
+    return BulkAction(step=EditStep(columns=written, slots=dict(slots or {})))
 
 
 def propose(
     scope: Scope, entries: Sequence[Entry], action: BulkAction, *, now: datetime, actor: str, reason: str
 ) -> Batch:
     """The plan alone, for entries of one scope. Raises ScopeFrozen or InvalidDraft."""
-    return _plan(scope, action.steps(entries), action, f"chosen:{uuid4()}", now, actor, reason)
+    return _plan(scope, action.rows(entries), action, f"chosen:{uuid4()}", now, actor, reason)
 
 
 def _plan(
-    scope: Scope, steps: Sequence[Step], action: BulkAction, run: str, now: datetime, actor: str, reason: str
+    scope: Scope, rows: Sequence[PlanRow], action: BulkAction, run: str, now: datetime, actor: str, reason: str
 ) -> Batch:
-    return batches.plan(scope, steps, name=action.verb, run=run, actor=actor, now=now, reason=reason)
+    return batches.plan(scope, rows, name=action.step.verb, run=run, actor=actor, now=now, reason=reason)
 
 
 @dataclass
@@ -96,18 +99,6 @@ class BulkResult:
     skipped: int = 0  # were already as wanted, or changed meanwhile
     refused: list[tuple[Scope, str]] = field(default_factory=list)  # scopes in which nothing was changed, and why
     batches: list[Batch] = field(default_factory=list)
-
-
-def expire_chosen(entries: Sequence[Entry], *, now: datetime, actor: str, reason: str) -> BulkResult:
-    """Take entries out of use, softly; those that are out already are left alone."""
-    return apply_action(entries, expiring(), now=now, actor=actor, reason=reason)
-
-
-def restore_chosen(
-    entries: Sequence[Entry], *, term: timedelta | None, now: datetime, actor: str, reason: str
-) -> BulkResult:
-    """Bring entries back into use."""
-    return apply_action(entries, restoring(term), now=now, actor=actor, reason=reason)
 
 
 def apply_action(entries: Sequence[Entry], action: BulkAction, *, now: datetime, actor: str, reason: str) -> BulkResult:
@@ -132,7 +123,7 @@ def plan_for_each_scope(
     result, run = BulkResult(), f"operator:{uuid4()}"
     for scope, group in groupby(sorted(entries, key=lambda entry: entry.scope_id), key=lambda entry: entry.scope):
         try:
-            result.batches.append(_plan(scope, action.steps(list(group)), action, run, now, actor, reason))
+            result.batches.append(_plan(scope, action.rows(list(group)), action, run, now, actor, reason))
         except PlatformError as refusal:
             result.refused.append((scope, str(refusal)))
     return result

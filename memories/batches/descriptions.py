@@ -1,4 +1,4 @@
-"""What the rows of a batch did, or would do, told with the words before and after: for whoever decides about it."""
+"""Describe what the rows of a batch did, or would do, with the words before and after: for whoever decides about it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,16 +8,25 @@ from typing import Any
 from django.utils.translation import pgettext
 
 from memories import entries
-from memories.choices import BatchState, BatchVerb, ChangeState, Operation, Outcome, SkipReason
+from memories.batches.steps import (
+    CreateStep,
+    EditStep,
+    MergeStep,
+    Step,
+    SupersedeStep,
+    TellStep,
+    UndoStep,
+    replaced_by_rows,
+    step_of,
+)
+from memories.choices import BatchState, ChangeState, Operation, Outcome, SkipReason
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot, state
 
 Values = tuple[Any, Any]  # before and after
-#: What an undo tells of an entry beside its words; the rest follows from these.
+#: What is described of an entry that an undo puts back, beside its words; the rest follows from these.
 ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
-#: Of what takes an entry out of use is told only whether it holds.
+#: Of what takes an entry out of use is described only whether it holds.
 MARKS = {state.value: column for state, column in state.MARKS.items()}
-#: Verbs that name another entry, which takes the place of theirs.
-REPLACING = (BatchVerb.MERGE, BatchVerb.SUPERSEDE)
 _MADE = (ChangeState.APPLIED, ChangeState.UNDONE)
 
 
@@ -26,28 +35,28 @@ class Description:
     """One row of a batch, as people read it."""
 
     change: BatchChange
+    step: Step
     note: tuple[str, str] | None = None  # the code and the words
-    before: str | None = None  # what the entry said; None when the row makes it
+    before: str | None = None  # what the entry said; None when the row creates it
     after: str | None = None  # what it says then; None when the words stay
     columns: dict[str, Values] = field(default_factory=dict)
     slots: dict[str, Values] = field(default_factory=dict)
     into: Entry | None = None  # what takes its place
-    into_position: int | None = None  # the row that makes what takes its place
+    into_position: int | None = None  # the row that creates what takes its place
     into_content: str = ""
-    sources: list[Entry] = field(default_factory=list)  # what becomes part of what it makes
+    sources: list[Entry] = field(default_factory=list)  # what becomes part of what it creates
 
 
 def describe(batch: Batch, changes: Sequence[BatchChange]) -> list[Description]:
-    """These rows of a batch, in as many queries however many rows."""
-    told = [Description(change=change, note=note_of(change)) for change in changes]
-    past = _Past.of(batch, changes)
-    successors, sources = _Successors.of(batch, changes), _sources(batch, changes)
-    for row in told:
-        _tell_words(row, past)
-        if row.change.verb in REPLACING:
-            successors.tell(row)
+    """Describe rows of a batch, in the same number of queries however many rows."""
+    rows = [Description(change=change, step=step_of(change), note=note_of(change)) for change in changes]
+    past = _Past.of(batch, rows)
+    _describe_successors(batch, rows)
+    sources = _sources(batch, rows)
+    for row in rows:
+        _describe_words(row, past)
         row.sources = sources.get(row.change.position, [])
-    return told
+    return rows
 
 
 def note_of(change: BatchChange) -> tuple[str, str] | None:
@@ -74,27 +83,27 @@ _OUTCOMES: Mapping[Outcome, Any] = {
 }
 
 
-def _tell_words(row: Description, past: "_Past") -> None:
+def _describe_words(row: Description, past: "_Past") -> None:
     change, entry = row.change, row.change.entry
-    if change.event or change.verb == BatchVerb.TELL:
-        _tell_day(row, change.event, past)
+    if change.event or isinstance(row.step, TellStep):
+        _describe_event(row, past)
         return
     was = past.entries.get(change.entry_id or 0, {}) if change.state in _MADE else {}
     row.before = was.get("content", entry.content if entry else None)
-    match change.verb:
-        case BatchVerb.CREATE:
-            row.before = was.get("content")
-            row.after = change.draft.get("content")
-        case BatchVerb.CHANGE:
-            wanted = dict(change.draft.get("columns", {}))
-            row.after = wanted.pop("content", None)
+    match row.step:
+        case CreateStep(draft=draft):
+            row.before, row.after = was.get("content"), draft.content
+        case EditStep(columns=columns, slots=slots):
+            wanted = dict(columns)
+            content = wanted.pop("content", None)
+            row.after = None if content is None else str(content)
             row.columns = {name: (was.get(name, getattr(entry, name, None)), value) for name, value in wanted.items()}
             had = past.slots_of(change)
-            row.slots = {name: (had.get(name), value) for name, value in change.draft.get("slots", {}).items()}
-        case BatchVerb.UNDO:
+            row.slots = {name: (had.get(name), value) for name, value in slots.items()}
+        case UndoStep():
             became = _with_new_term(past.undone.get(change.entry_id or 0, {}), was, entry)
             row.after = became.get("content")
-            row.columns = _told_of({name: getattr(entry, name, None) for name in became} | was, became)
+            row.columns = _pairs({name: getattr(entry, name, None) for name in became} | was, became)
 
 
 def _with_new_term(became: dict[str, Any], was: Mapping[str, Any], entry: Entry | None) -> dict[str, Any]:
@@ -102,17 +111,18 @@ def _with_new_term(became: dict[str, Any], was: Mapping[str, Any], entry: Entry 
     return became | {"expires_at": entry.expires_at} if entry and "expires_at" in was else became
 
 
-def _tell_day(row: Description, event: DailyEvent | None, past: "_Past") -> None:
-    """Of a day the words are told, and whether it is in use then."""
-    if row.change.verb == BatchVerb.TELL:
-        row.after = event.content if event else row.change.draft.get("content")
+def _describe_event(row: Description, past: "_Past") -> None:
+    """Of an event its words, and whether it is in use then."""
+    event = row.change.event
+    if isinstance(row.step, TellStep):
+        row.after = event.content if event else row.step.content
     elif event:
         row.before = event.content
         was = past.events.get(event.pk, {}) if row.change.state in _MADE else {}
-        row.columns = _told_of({"expired_at": event.expired_at} | was, past.undone_events.get(event.pk, {}))
+        row.columns = _pairs({"expired_at": event.expired_at} | was, past.undone_events.get(event.pk, {}))
 
 
-def _told_of(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Values]:
+def _pairs(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Values]:
     attributes = {name: (was[name], becomes[name]) for name in ATTRIBUTES if name in becomes}
     marks = {mark: (bool(was[name]), bool(becomes[name])) for mark, name in MARKS.items() if name in becomes}
     return attributes | marks
@@ -130,10 +140,11 @@ class _Past:
     made: dict[int, dict[str, str | None]] = field(default_factory=dict)  # what the batch found of those it changed
 
     @classmethod
-    def of(cls, batch: Batch, changes: Sequence[BatchChange]) -> "_Past":
-        entries = [change.entry_id for change in changes if change.entry_id is not None]
-        with_slots = [change.entry_id for change in changes if change.entry_id and change.draft.get("slots")]
-        events = [change.event_id for change in changes if change.event_id is not None]
+    def of(cls, batch: Batch, rows: Sequence[Description]) -> "_Past":
+        entries = [row.change.entry_id for row in rows if row.change.entry_id is not None]
+        edited = [row.change for row in rows if isinstance(row.step, EditStep) and row.step.slots]
+        with_slots = [change.entry_id for change in edited if change.entry_id is not None]
+        events = [row.change.event_id for row in rows if row.change.event_id is not None]
         past = cls()
         if batch.state != BatchState.PROPOSED:
             past.entries, past.events = _before(batch.pk, entries), _before(batch.pk, events, DailyEvent)
@@ -173,40 +184,32 @@ def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent] = E
     return {pk: row.columns | (gone if row.made else {}) for pk, row in found.items()}
 
 
-@dataclass(kw_only=True)
-class _Successors:
-    """What takes the place of entries: one that is there, or one that a row of the batch makes."""
-
-    entries: dict[int, Entry] = field(default_factory=dict)
-    rows: dict[int, BatchChange] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, batch: Batch, changes: Iterable[BatchChange]) -> "_Successors":
-        into = [change.draft.get("into", {}) for change in changes if change.verb in REPLACING]
-        ids, positions = [{one[kind] for one in into if kind in one} for kind in ("entry", "position")]
-        rows = BatchChange.objects.filter(batch=batch, position__in=positions).select_related("entry")
-        return cls(
-            entries=Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {},
-            rows={row.position: row for row in rows} if positions else {},
-        )
-
-    def tell(self, row: Description) -> None:
-        into = row.change.draft.get("into", {})
-        if maker := self.rows.get(into.get("position")):
+def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
+    """What takes the place of entries: one that exists, or one that a row of the batch creates."""
+    replaced = [(row, row.step.into) for row in rows if isinstance(row.step, MergeStep | SupersedeStep)]
+    ids = {into.entry for _row, into in replaced if into.entry}
+    positions = {into.position for _row, into in replaced if into.position}
+    found = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {}
+    makers = BatchChange.objects.filter(batch=batch, position__in=positions).select_related("entry")
+    by_position = {maker.position: maker for maker in makers} if positions else {}
+    for row, into in replaced:
+        if maker := by_position.get(into.position or 0):
+            step = step_of(maker)
             row.into_position, row.into = maker.position, maker.entry
-            row.into_content = maker.draft.get("content", "")
+            row.into_content = step.draft.content if isinstance(step, CreateStep) else ""
         else:
-            row.into = self.entries.get(into.get("entry"))
+            row.into = found.get(into.entry or 0)
             row.into_content = row.into.content if row.into else ""
 
 
-def _sources(batch: Batch, changes: Iterable[BatchChange]) -> dict[int, list[Entry]]:
+def _sources(batch: Batch, rows: Iterable[Description]) -> dict[int, list[Entry]]:
     """What becomes part of what each row creates."""
-    positions = [change.position for change in changes if change.verb == BatchVerb.CREATE]
+    positions = [row.change.position for row in rows if isinstance(row.step, CreateStep)]
     found: defaultdict[int, list[Entry]] = defaultdict(list)
     if positions:
-        rows = BatchChange.objects.filter(batch=batch, verb__in=REPLACING, draft__into__position__in=positions)
-        for row in rows.exclude(state=ChangeState.LEFT).select_related("entry").order_by("position"):
-            if row.entry:
-                found[row.draft["into"]["position"]].append(row.entry)
+        replaced = replaced_by_rows(BatchChange.objects.filter(batch=batch), positions).exclude(state=ChangeState.LEFT)
+        for change in replaced.select_related("entry").order_by("position"):
+            step = step_of(change)
+            if change.entry and isinstance(step, MergeStep | SupersedeStep):
+                found[step.into.position or 0].append(change.entry)
     return found

@@ -1,17 +1,16 @@
 """The plan of a batch: what is to happen to which entry, row by row, before anything happens."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count
 
 from memories.batches import safety_limit
-from memories.choices import BatchState, BatchVerb
+from memories.batches.steps import PlannedStep, PlanRow
+from memories.choices import BatchState
 from memories.exceptions import ScopeFrozen
 from memories.models import Batch, BatchChange, Scope
 from memories.models.entry import EntryQuerySet
@@ -19,26 +18,9 @@ from memories.models.entry import EntryQuerySet
 ROWS_AT_ONCE = 2_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One row of a plan: a verb, the entry with the version it was judged by, and what the verb needs to know.
-
-    CREATE: the draft, written down; `rests_on` {entry: version}, without which it is not created; `sources`, entries
-    it names as its sources and that stay. CHANGE: `columns` and `slots`. EXPIRE: `suppress`. RESTORE: `term_seconds`.
-    MERGE and SUPERSEDE: `into`, either {"entry": its id} or {"position": the row of this plan that creates it}.
-    TELL: the day, written down. UNDO: an entry or the event of a day.
-    """
-
-    verb: BatchVerb
-    entry_id: int | None = None
-    version: int | None = None
-    event_id: int | None = None
-    draft: Mapping[str, Any] = field(default_factory=dict)
-
-
 def plan(
     scope: Scope,
-    steps: Iterable[Step],
+    rows: Iterable[PlanRow],
     *,
     name: str,
     run: str,
@@ -56,9 +38,9 @@ def plan(
     with transaction.atomic():
         batch, made = _open(scope, name=name, run=run, actor=actor, now=now, reason=reason)
         if made:
-            numbered = enumerate(steps, start=1)
-            while rows := [_row(batch, position, step) for position, step in islice(numbered, ROWS_AT_ONCE)]:
-                BatchChange.objects.bulk_create(rows)
+            numbered = enumerate(rows, start=1)
+            while changes := [_change(batch, position, row) for position, row in islice(numbered, ROWS_AT_ONCE)]:
+                BatchChange.objects.bulk_create(changes)
             _settle(batch, judged=judged, unreadable=unreadable)
     return batch
 
@@ -66,25 +48,24 @@ def plan(
 def plan_all(
     scope: Scope,
     chosen: EntryQuerySet,
-    verb: BatchVerb,
+    step: PlannedStep,
     *,
     name: str,
     run: str,
     actor: str,
     now: datetime,
-    draft: Mapping[str, Any] | None = None,
     reason: str = "",
     judged: bool = False,
     summed: bool = True,
 ) -> Batch:
-    """Plan one verb for all entries of a query, in one statement: a job may choose a million. Raises ScopeFrozen.
+    """Plan one step for all entries of a query, in one statement: a job may choose a million. Raises ScopeFrozen.
 
     What is judged by a rule that ends by itself is not `summed` over the weeks.
     """
     with transaction.atomic():
         batch, made = _open(scope, name=name, run=run, actor=actor, now=now, reason=reason)
         if made:
-            _write_all(batch, chosen.filter(scope=scope, workspace_id=scope.workspace_id), verb, draft or {})
+            _write_all(batch, chosen.filter(scope=scope, workspace_id=scope.workspace_id), step)
             _settle(batch, judged=judged, summed=summed)
     return batch
 
@@ -106,20 +87,20 @@ def _open(scope: Scope, *, name: str, run: str, actor: str, now: datetime, reaso
     )
 
 
-def _row(batch: Batch, position: int, step: Step) -> BatchChange:
+def _change(batch: Batch, position: int, row: PlanRow) -> BatchChange:
     return BatchChange(
         workspace_id=batch.workspace_id,
         batch=batch,
         position=position,
-        verb=step.verb,
-        entry_id=step.entry_id,
-        event_id=step.event_id,
-        expected_version=step.version,
-        draft=dict(step.draft),
+        verb=row.step.verb,
+        entry_id=row.entry_id,
+        event_id=row.event_id,
+        expected_version=row.version,
+        draft=row.step.as_json(),
     )
 
 
-def _write_all(batch: Batch, chosen: EntryQuerySet, verb: BatchVerb, draft: Mapping[str, Any]) -> None:
+def _write_all(batch: Batch, chosen: EntryQuerySet, step: PlannedStep) -> None:
     query, parameters = chosen.order_by().values_list("pk", "version").query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(
@@ -127,7 +108,7 @@ def _write_all(batch: Batch, chosen: EntryQuerySet, verb: BatchVerb, draft: Mapp
             " draft, state, note)"
             " SELECT %s, %s, row_number() OVER (ORDER BY entry), %s, entry, version, %s::jsonb, 'planned', ''"
             f" FROM ({query}) AS chosen (entry, version)",
-            [batch.workspace_id, batch.pk, verb, json.dumps(dict(draft)), *parameters],
+            [batch.workspace_id, batch.pk, step.verb, json.dumps(step.as_json()), *parameters],
         )
 
 

@@ -8,7 +8,8 @@ from django.db import connection, transaction
 from django.db.models import Max, Q
 
 from memories import entries
-from memories.batches.planning import Step, plan
+from memories.batches.planning import plan
+from memories.batches.steps import PlanRow, UndoStep, replaced_by_rows
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.entries import daily_events
 from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo
@@ -64,7 +65,7 @@ def plan_undo(
             raise NothingToUndo
         undo = plan(
             held.scope,
-            _steps(entries, events, {"force": True} if force else {}),
+            _rows(entries, events, UndoStep(force=force)),
             name=BatchVerb.UNDO,
             run=f"undo:{uuid4()}",
             actor=actor,
@@ -76,9 +77,9 @@ def plan_undo(
     return undo
 
 
-def _steps(entries: Iterable[int], events: Iterable[int], draft: dict[str, bool]) -> Iterator[Step]:
-    yield from (Step(verb=BatchVerb.UNDO, entry_id=entry, draft=draft) for entry in entries)
-    yield from (Step(verb=BatchVerb.UNDO, event_id=event, draft=draft) for event in events)
+def _rows(entries: Iterable[int], events: Iterable[int], step: UndoStep) -> Iterator[PlanRow]:
+    yield from (PlanRow(step=step, entry_id=entry) for entry in entries)
+    yield from (PlanRow(step=step, event_id=event) for event in events)
 
 
 def changed_since(batch: Batch) -> list[int]:
@@ -138,8 +139,7 @@ def _still_applied(batch: Batch) -> list[int]:
 def _named(batch: Batch, positions: Collection[int]) -> list[int]:
     """The entries of these rows, and of those that became part of what these rows created."""
     changes = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED, entry__isnull=False)
-    resting = changes.filter(draft__into__position__in=list(positions))
-    chosen = changes.filter(position__in=list(positions)) | resting
+    chosen = changes.filter(position__in=list(positions)) | replaced_by_rows(changes, positions)
     return sorted({entry for entry in chosen.values_list("entry_id", flat=True) if entry is not None})
 
 

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -40,29 +39,6 @@ class EventDraft:
     source: str = Source.EXTRACTION
     chats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-
-
-def serialize(day: EventDraft) -> dict[str, Any]:
-    """A day as JSON, without its scope: the plan it stands in names that."""
-    return {
-        "date": day.local_date.isoformat(),
-        "content": day.content,
-        "source": day.source,
-        "chats": list(day.chats),
-        "origins": list(day.origins),
-    }
-
-
-def deserialize(scope: Scope, values: Mapping[str, Any]) -> EventDraft:
-    """The day that was written down."""
-    return EventDraft(
-        scope=scope,
-        local_date=date.fromisoformat(values["date"]),
-        content=values["content"],
-        source=values["source"],
-        chats=tuple(values["chats"]),
-        origins=tuple(values["origins"]),
-    )
 
 
 class SuppressedContent:

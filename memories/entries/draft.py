@@ -25,10 +25,9 @@ _FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draft:
-    """A memory on its way to the door."""
+class UnscopedDraft:
+    """What is known of a memory before it is stored, beside the scope it goes to."""
 
-    scope: Scope
     type: str
     content: str
     source: str
@@ -61,29 +60,29 @@ class Draft:
             if name not in COLUMN_SLOTS and name not in RESERVED_SLOTS and value != ""
         }
 
-
-#: Of a draft that waits in a plan: as text what JSON has no word for.
-_MOMENTS = ("at", "expires_at")
-_TUPLES = ("chats", "origins")
+    def in_scope(self, scope: Scope) -> "Draft":
+        return Draft(scope=scope, **{field.name: getattr(self, field.name) for field in fields(UnscopedDraft)})
 
 
-def serialize(draft: Draft) -> dict[str, Any]:
-    """A draft as JSON, without its scope: the plan it stands in names that."""
-    values = {field.name: getattr(draft, field.name) for field in fields(draft) if field.name != "scope"}
-    values["slots"] = dict(draft.slots)
-    for name in _MOMENTS:
-        values[name] = values[name] and values[name].isoformat()
-    return {name: list(value) if name in _TUPLES else value for name, value in values.items()}
+@dataclass(frozen=True, kw_only=True)
+class Draft(UnscopedDraft):
+    """A memory on its way to the door."""
+
+    scope: Scope
 
 
-def deserialize(scope: Scope, values: Mapping[str, Any]) -> Draft:
-    """The draft that was written down."""
-    known: dict[str, Any] = {field.name: values[field.name] for field in fields(Draft) if field.name in values}
-    for name in _MOMENTS:
-        known[name] = known.get(name) and datetime.fromisoformat(known[name])
-    for name in _TUPLES:
-        known[name] = tuple(known.get(name, ()))
-    return Draft(scope=scope, **known)
+def serialize(draft: UnscopedDraft) -> dict[str, Any]:
+    """A draft as JSON, without its scope."""
+    values = {field.name: getattr(draft, field.name) for field in fields(UnscopedDraft)}
+    for name, value in values.items():
+        match value:
+            case datetime():
+                values[name] = value.isoformat()
+            case tuple():
+                values[name] = list(value)
+            case Mapping():
+                values[name] = dict(value)
+    return values
 
 
 def check(draft: Draft) -> None:

@@ -23,6 +23,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Exp, Extract, Greatest, Least
 
 from memories import batches
+from memories.batches.steps import ArchiveStep
 from memories.choices import BatchState, BatchVerb, EntryType, Held
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen
@@ -96,7 +97,7 @@ def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, r
     if not begun and (batches.open_proposals(scope, name) or not chosen.exists()):
         return {}
     plan = batches.plan_all(
-        scope, chosen, BatchVerb.ARCHIVE, name=name, run=run, actor=ACTOR, now=now, judged=True, summed=False
+        scope, chosen, ArchiveStep(), name=name, run=run, actor=ACTOR, now=now, judged=True, summed=False
     )  # what passes, passes every month; and no more of the rest than is too much
     done = batches.apply_batch(plan, now=now)
     if done.state == BatchState.PROPOSED:
@@ -141,7 +142,7 @@ def _propose(scope: Scope, surplus: int, held: int, *, now: datetime, run: str) 
         plan = batches.plan_all(
             scope,
             chosen,
-            BatchVerb.ARCHIVE,
+            ArchiveStep(),
             name=REST,
             run=batches.run_part(run, REST),
             actor=ACTOR,

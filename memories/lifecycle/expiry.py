@@ -11,6 +11,7 @@ from uuid import uuid4
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memories import batches as batch
+from memories.batches.steps import ExpireStep, RestoreStep
 from memories.choices import BatchState, BatchVerb, ChangeState, Due
 from memories.exceptions import ScopeFrozen
 from memories.models import Batch, BatchChange, Entry, Policy, Scope, Suppression
@@ -63,9 +64,7 @@ def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) 
         chosen = Entry.objects.live().filter(policies.over(now, scope_kind=scope.kind), pinned=False)
         reason = policies.says(scope.kind)
         try:
-            yield batch.plan_all(
-                scope, chosen, BatchVerb.EXPIRE, name=JOB, run=run, actor=actor, now=now, reason=reason
-            )
+            yield batch.plan_all(scope, chosen, ExpireStep(), name=JOB, run=run, actor=actor, now=now, reason=reason)
         except ScopeFrozen:  # since it was chosen: nothing is taken from it
             continue
 
@@ -116,12 +115,12 @@ def plan_restore(
     for done in batches:
         if done.scope_id is not None:
             by_scope[done.scope_id].append(done)
-    run, draft = f"restore:{uuid4()}", {"term_seconds": None if term is None else term.total_seconds()}
+    run = f"restore:{uuid4()}"
     for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk"):
         chosen = expired_by(by_scope[scope.pk])
         if chosen.exists():
             yield batch.plan_all(
-                scope, chosen, BatchVerb.RESTORE, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, draft=draft,
+                scope, chosen, RestoreStep.lasting(term), name=BatchVerb.RESTORE, run=run, actor=actor, now=now,
                 reason=reason,
             )  # fmt: skip
 

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from memories import batches
+from memories.batches.steps import PurgeStep
 from memories.choices import BatchVerb, Held
 from memories.conf import conf
 from memories.models import Batch, Entry, Scope, Suppression
@@ -37,7 +38,7 @@ def _plans(workspace_id: int, now: datetime, run: str) -> Iterator[Batch]:
     scopes = entries.filter(scope__frozen=False).order_by("scope_id").values_list("scope_id", flat=True).distinct()
     for scope in Scope.objects.filter(pk__in=list(scopes)).order_by("pk"):
         with transaction.atomic():
-            planned = batches.plan_all(scope, entries, BatchVerb.PURGE, name=JOB, run=run, actor=ACTOR, now=now)
+            planned = batches.plan_all(scope, entries, PurgeStep(), name=JOB, run=run, actor=ACTOR, now=now)
             if not planned.held_because:
                 for older in batches.open_proposals(scope, JOB):
                     if older.pk != planned.pk:

@@ -103,6 +103,6 @@ class BatchChange(models.Model):
     def __str__(self) -> str:
         return f"{self.verb} {self.entry_id or ''}"
 
-    def leave(self, reason: SkipReason, detail: str = "") -> None:
-        """Mark it as left alone; whoever carries the batch out writes that down."""
+    def skip(self, reason: SkipReason, detail: str = "") -> None:
+        """Mark it as skipped, with the reason; not saved."""
         self.state, self.note = ChangeState.LEFT, f"{reason}: {detail}" if detail else str(reason)

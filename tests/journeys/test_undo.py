@@ -8,8 +8,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from memories import batches, entries
-from memories.batches import Step
-from memories.choices import BatchVerb
+from memories.batches import PlanRow
+from memories.batches.steps import EditStep, MergeStep, Successor
 from memories.models import Member, Workspace
 from tests.conftest import make_draft, make_scope
 
@@ -25,8 +25,8 @@ def tidied(transactional_db: Any) -> None:
     oven, dough, closed = (entries.remember(make_draft(scope, t), now=now, actor="bot:b").entry for t in texts)
     columns = {"content": "面包房每周三休息"}
     steps = [
-        Step(verb=BatchVerb.MERGE, entry_id=dough.pk, version=1, draft={"into": {"entry": oven.pk}}),
-        Step(verb=BatchVerb.CHANGE, entry_id=closed.pk, version=1, draft={"columns": columns}),
+        PlanRow(step=MergeStep(into=Successor(entry=oven.pk)), entry_id=dough.pk, version=1),
+        PlanRow(step=EditStep(columns=columns), entry_id=closed.pk, version=1),
     ]
     plan = batches.plan(scope, steps, name="compress", run="night", actor="job:compress", now=now)
     batches.apply_batch(plan, now=now)

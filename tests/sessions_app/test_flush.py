@@ -120,7 +120,9 @@ def test_what_is_not_of_the_schema_is_named_and_stores_nothing(
 def test_what_people_took_out_no_flush_brings_back(talk: Talk, direct: Session) -> None:
     body = flush({"content": "The user's cat is called Mochi."})
     talk.do(direct, "flush", body)
-    bulk_actions.expire_chosen(list(Entry.objects.filter(type="fact")), now=NOW, actor="user:ann", reason="private")
+    bulk_actions.apply_action(
+        list(Entry.objects.filter(type="fact")), bulk_actions.expire(), now=NOW, actor="user:ann", reason="private"
+    )
     assert talk.do(direct, "flush", body)["candidates"][0]["outcome"] == "suppressed"
 
 

@@ -163,7 +163,9 @@ def test_a_group_that_is_not_remembered_loses_what_is_nobodys_and_counts_it(
 def test_what_people_took_out_no_model_brings_back(direct: Session, talk: Talk, model: FakeModel) -> None:
     model.otherwise = drawing(MOCHI)
     flush(direct)
-    bulk_actions.expire_chosen(list(Entry.objects.filter(type="fact")), now=NOW, actor="user:ann", reason="private")
+    bulk_actions.apply_action(
+        list(Entry.objects.filter(type="fact")), bulk_actions.expire(), now=NOW, actor="user:ann", reason="private"
+    )
     talk.say(f"Once more: {MOCHI['content']}")
     model.otherwise = drawing(candidate(MOCHI["content"], 9), goes_on_with="They spoke of Mochi.")
     recorded = flush(direct)

@@ -15,6 +15,7 @@ from memories.admin.history import FieldChange, display_value, field_change
 from memories.admin.labels import batch_name
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
+from memories.batches.steps import RestoreStep, UndoStep
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.entries.history import worded
 from memories.lifecycle import expiry
@@ -198,10 +199,10 @@ _MARKS = {
 
 def _term(told: Description) -> list[FieldChange]:
     """Of a restored entry for how long; of one that is put back whether over what others changed."""
-    seconds = told.change.draft.get("term_seconds")
-    if told.change.verb == BatchVerb.RESTORE and seconds is not None:
-        days = gettext("%(days)g days") % {"days": seconds / 86_400}
-        return [FieldChange(gettext("New term"), "—", days)]
-    if told.change.draft.get("force"):
-        return [FieldChange(gettext("Changed since"), "—", pgettext("batch", "taken back too"))]
+    match told.step:
+        case RestoreStep(term_seconds=float() as seconds):
+            days = gettext("%(days)g days") % {"days": seconds / 86_400}
+            return [FieldChange(gettext("New term"), "—", days)]
+        case UndoStep(force=True):
+            return [FieldChange(gettext("Changed since"), "—", pgettext("batch", "taken back too"))]
     return []

@@ -108,7 +108,9 @@ class ExpireRestoreActions(BulkActions):
         form = confirmation_form(request, CopiesForm if copies else ReasonForm, copies=is_own)
         if is_confirmed(request) and form.is_valid():
             reason, going = form.cleaned_data["reason"], [*entries, *_along(form, copies)]
-            done = bulk_actions.expire_chosen(going, now=timezone.now(), actor=actor_of(request), reason=reason)
+            done = bulk_actions.apply_action(
+                going, bulk_actions.expire(), now=timezone.now(), actor=actor_of(request), reason=reason
+            )
             said = ngettext("%(n)d entry is out of use.", "%(n)d entries are out of use.", done.changed)
             return self._report(request, done, said, entries)
         title = ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)}
@@ -124,9 +126,9 @@ class ExpireRestoreActions(BulkActions):
         form = confirmation_form(request, CopiesTermForm if copies else TermForm, copies=True)
         if is_confirmed(request) and form.is_valid():
             days = form.cleaned_data["term"]
-            done = bulk_actions.restore_chosen(
+            done = bulk_actions.apply_action(
                 [*entries, *_along(form, copies)],
-                term=timedelta(days=int(days)) if days else None,
+                bulk_actions.restore(timedelta(days=int(days)) if days else None),
                 now=timezone.now(),
                 actor=actor_of(request),
                 reason=form.cleaned_data["reason"],

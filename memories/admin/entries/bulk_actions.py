@@ -48,7 +48,7 @@ class BulkActionForm(ReasonForm):
         widget=UnfoldBooleanSwitchWidget,
     )
 
-    def wish(self, entries: list[Entry]) -> BulkAction:
+    def bulk_action(self, entries: list[Entry]) -> BulkAction:
         raise NotImplementedError
 
 
@@ -57,8 +57,8 @@ class PinForm(BulkActionForm):
 
     pinned = True
 
-    def wish(self, entries: list[Entry]) -> BulkAction:
-        return bulk_actions.changing({"pinned": self.pinned})
+    def bulk_action(self, entries: list[Entry]) -> BulkAction:
+        return bulk_actions.edit({"pinned": self.pinned})
 
 
 class UnpinForm(PinForm):
@@ -89,10 +89,10 @@ class SetAttributesForm(BulkActionForm):
             raise forms.ValidationError(_("There is nothing to change."))
         return data
 
-    def wish(self, entries: list[Entry]) -> BulkAction:
+    def bulk_action(self, entries: list[Entry]) -> BulkAction:
         category, project = self.cleaned_data["category"], self.cleaned_data["project"]
         columns = {"category": "" if category == NO_CATEGORY else category} if category else {}
-        return bulk_actions.changing(columns | ({"project": project} if project else {}))
+        return bulk_actions.edit(columns | ({"project": project} if project else {}))
 
 
 class MergeForm(BulkActionForm):
@@ -114,9 +114,9 @@ class MergeForm(BulkActionForm):
         stays.initial = str(entries[0].pk)
         self.fields["content"].max_length = conf.CONTENT_MAX_CHARS  # type: ignore[attr-defined]
 
-    def wish(self, entries: list[Entry]) -> BulkAction:
+    def bulk_action(self, entries: list[Entry]) -> BulkAction:
         into = next(entry for entry in entries if str(entry.pk) == self.cleaned_data["stays"])
-        return bulk_actions.merging(into, self.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
+        return bulk_actions.merge(into, self.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
 
 
 class BulkActions:
@@ -194,11 +194,11 @@ def _unmergeable(entries: list[Entry]) -> str:
 
 
 def _do(request: HttpRequest, entries: list[Entry], form: BulkActionForm) -> HttpResponse:
-    wish, reason = form.wish(entries), form.cleaned_data["reason"]
+    action, reason = form.bulk_action(entries), form.cleaned_data["reason"]
     who = {"now": timezone.now(), "actor": actor_of(request), "reason": reason}
     if form.cleaned_data["plan_only"]:
-        return _plan(request, bulk_actions.plan_for_each_scope(entries, wish, **who))
-    done = bulk_actions.apply_action(entries, wish, **who)
+        return _plan(request, bulk_actions.plan_for_each_scope(entries, action, **who))
+    done = bulk_actions.apply_action(entries, action, **who)
     report(request, done, ngettext("%(n)d entry was changed.", "%(n)d entries were changed.", done.changed))
     return HttpResponseRedirect(return_url(request, reverse(LIST)))
 

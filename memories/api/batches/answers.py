@@ -131,7 +131,6 @@ def batch_json(one: Batch) -> dict[str, Any]:
 def row_json(row: Description, caller: Caller | None = None) -> dict[str, Any]:
     """One row of a batch as the holder of a key sees it, or as the operator at the terminal does."""
     change = row.change
-    is_written = change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL)
     return {
         "position": change.position,
         "verb": change.verb,
@@ -141,7 +140,7 @@ def row_json(row: Description, caller: Caller | None = None) -> dict[str, Any]:
         "state": change.state,
         "note": row.note[0] if row.note else None,
         "note_details": {"text": row.note[1], "batches": batches.blocking_batches(change)} if row.note else None,
-        "draft": _draft(change.draft, caller) if is_written else None,
+        "draft": _draft(row, caller),
         "content": row.before,
         "diff": _diff(row),
         "changes": [{"column": name, "old": old, "new": new} for name, (old, new) in row.columns.items()],
@@ -152,7 +151,11 @@ def row_json(row: Description, caller: Caller | None = None) -> dict[str, Any]:
     }
 
 
-def _draft(draft: dict[str, Any], caller: Caller | None) -> dict[str, Any]:
+def _draft(row: Description, caller: Caller | None) -> dict[str, Any] | None:
+    """What is created, changed or told of a day, with the chats the caller reaches."""
+    if row.change.verb not in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL):
+        return None
+    draft = row.step.as_json()
     return draft | {"chats": reached(caller, draft["chats"])} if caller and draft.get("chats") else draft
 
 

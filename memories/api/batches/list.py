@@ -125,7 +125,7 @@ class BatchesView(Call):
         scope = scope_for(caller_of(request), data["scope"])
         chosen = _entries(scope, data["entries"])
         plan = bulk_actions.propose(
-            scope, chosen, _wish(scope, data), now=now, actor=caller_of(request).actor, reason=data["reason"]
+            scope, chosen, _action(scope, data), now=now, actor=caller_of(request).actor, reason=data["reason"]
         )
         if not data["dry_run"]:
             tasks.begin(plan, now=now)  # as many as may be chosen are carried out at once
@@ -182,16 +182,16 @@ def _entries(scope: Scope, uids: Sequence[UUID]) -> list[Entry]:
     return [found[uid] for uid in dict.fromkeys(uids)]
 
 
-def _wish(scope: Scope, data: dict[str, Any]) -> BulkAction:
+def _action(scope: Scope, data: dict[str, Any]) -> BulkAction:
     match data["verb"]:
         case BatchVerb.EXPIRE:
-            return bulk_actions.expiring()
+            return bulk_actions.expire()
         case BatchVerb.ARCHIVE:
-            return bulk_actions.archiving()
+            return bulk_actions.archive()
         case BatchVerb.RESTORE:
             days = data.get("term_days")
-            return bulk_actions.restoring(None if days is None else timedelta(days=days))
+            return bulk_actions.restore(None if days is None else timedelta(days=days))
         case BatchVerb.MERGE:
             (into,) = _entries(scope, [data["into"]])
-            return bulk_actions.merging(into, data.get("content"))
-    return bulk_actions.changing(data.get("columns", {}), data.get("slots"))
+            return bulk_actions.merge(into, data.get("content"))
+    return bulk_actions.edit(data.get("columns", {}), data.get("slots"))

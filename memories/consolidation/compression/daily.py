@@ -9,12 +9,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from memories import batches
-from memories.batches import Step
-from memories.choices import BatchVerb, Category, EntryType, ScopeKind, Source
+from memories.batches import PlanRow
+from memories.batches.steps import CreateStep
+from memories.choices import Category, EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.consolidation.compression.model import Asker, Clock, Report, silently
 from memories.entries import daily_events
-from memories.entries import draft as drafts
 from memories.entries.draft import Draft
 from memories.exceptions import ScopeFrozen
 from memories.language import names
@@ -167,7 +167,7 @@ def _lines(event: DailyEvent, scope: Scope) -> Iterator[grounding.SourceMessage]
         yield grounding.SourceMessage(said if is_named else line, speaker, event.local_date, is_answer, is_dated=True)
 
 
-def _step(scope: Scope, fact: Drawn, events: Sequence[DailyEvent], now: datetime) -> Step:
+def _step(scope: Scope, fact: Drawn, events: Sequence[DailyEvent], now: datetime) -> PlanRow:
     known = all(event.chats for event in events)  # of one that came from nobody knows where, no chat may be told
     draft = Draft(
         scope=scope,
@@ -183,4 +183,4 @@ def _step(scope: Scope, fact: Drawn, events: Sequence[DailyEvent], now: datetime
         chats=tuple(dict.fromkeys(chat for event in events for chat in event.chats)) if known else (),
         origins=tuple(dict.fromkeys(origin for event in events for origin in event.origins)),
     )
-    return Step(verb=BatchVerb.CREATE, draft=drafts.serialize(draft))
+    return PlanRow(step=CreateStep(draft=draft))

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from memories.batches import Step
-from memories.choices import BatchVerb, EntryType, Source
+from memories.batches import PlanRow
+from memories.batches.steps import ArchiveStep, CreateStep, MergeStep, Successor, SupersedeStep
+from memories.choices import EntryType, Source
 from memories.consolidation.compression.merge_policy import slots_of
-from memories.entries import draft as drafts
 from memories.entries.draft import COLUMN_SLOTS, Draft
 from memories.kinds import category_rule, decay
 from memories.models import Entry
@@ -63,23 +63,23 @@ def _category(sources: Sequence[Entry]) -> str:
     return secret_among(sources) or max(sources, key=lambda one: (decay(one.category, _LONG), one.importance)).category
 
 
-def create(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entry] = ()) -> Step:
-    """The row that makes it, unless one of its sources was changed or taken out by then."""
-    resting = {str(source.pk): source.version for source in sources}
-    written = drafts.serialize(draft) | {"rests_on": resting}
-    return Step(verb=BatchVerb.CREATE, draft=written | {"sources": [source.pk for source in naming]})
+def create(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entry] = ()) -> PlanRow:
+    """The row that creates it, unless one of its sources was changed or taken out by then."""
+    resting = {source.pk: source.version for source in sources}
+    step = CreateStep(draft=draft, rests_on=resting, sources=tuple(source.pk for source in naming))
+    return PlanRow(step=step)
 
 
-def replaced(verb: BatchVerb, entry: Entry, position: int) -> Step:
-    """The row that has an entry become part of, or be followed by, what the row at a position makes."""
-    return Step(verb=verb, entry_id=entry.pk, version=entry.version, draft={"into": {"position": position}})
+def replaced(kind: type[MergeStep | SupersedeStep], entry: Entry, position: int) -> PlanRow:
+    """The row that has an entry become part of, or be followed by, what the row at a position creates."""
+    return PlanRow.of(entry, kind(into=Successor(position=position)))
 
 
-def merge(sources: Sequence[Entry], content: str, *, after: int) -> list[Step]:
+def merge(sources: Sequence[Entry], content: str, *, after: int) -> list[PlanRow]:
     """The rows that make several facts one, behind so many others."""
     made = create(merged(sources, content), sources)
-    return [made, *(replaced(BatchVerb.MERGE, source, after + 1) for source in sources)]
+    return [made, *(replaced(MergeStep, source, after + 1) for source in sources)]
 
 
-def archived(entry: Entry) -> Step:
-    return Step(verb=BatchVerb.ARCHIVE, entry_id=entry.pk, version=entry.version)
+def archived(entry: Entry) -> PlanRow:
+    return PlanRow.of(entry, ArchiveStep())

@@ -8,7 +8,8 @@ from datetime import datetime
 from django.db import transaction
 
 from memories import batches
-from memories.batches import Step
+from memories.batches import PlanRow
+from memories.batches.steps import MergeStep, SupersedeStep
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Rewordings
 from memories.conf import conf
 from memories.consolidation.compression import drafts, merge_policy
@@ -33,7 +34,7 @@ class _Refreshed:
     """What is to become of the lines of a profile."""
 
     room: int
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PlanRow] = field(default_factory=list)
     doubts: Doubts = field(default_factory=Doubts)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -100,7 +101,7 @@ def _write(line: Line, sources: list[Entry], free: Sequence[Entry], refreshed: _
     """One new line, in words of its sources; it takes the place of the lines it repeats or corrects, and no others."""
     named = [source for source in sources if source in free]
     said = _in_words_of_theirs(line.content, sources, named)
-    old = {entry: verb for entry in named if (verb := _replaced_by(said, entry, sources))}
+    old = {entry: step for entry in named if (step := _replaced_by(said, entry, sources))}
     why = _objection(line.content, sources, named) or ("" if said else "reworded")
     if why or refreshed.room + len(old) < 1:
         refreshed.counts[f"not_written_{why or 'no_room'}"] += 1
@@ -109,7 +110,7 @@ def _write(line: Line, sources: list[Entry], free: Sequence[Entry], refreshed: _
     naming = [source for source in sources if source not in old]
     refreshed.steps.append(drafts.create(drafts.line(sources, said, line.category), sources, naming=naming))
     place = len(refreshed.steps)
-    refreshed.steps += [drafts.replaced(verb, entry, place) for entry, verb in old.items()]
+    refreshed.steps += [drafts.replaced(step, entry, place) for entry, step in old.items()]
 
 
 def _in_words_of_theirs(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
@@ -126,13 +127,13 @@ def _in_words_of_theirs(said: str, sources: Sequence[Entry], old: Sequence[Entry
     return joined if is_one_sentence(joined) else ""
 
 
-def _replaced_by(said: str, entry: Entry, sources: Sequence[Entry]) -> BatchVerb | None:
+def _replaced_by(said: str, entry: Entry, sources: Sequence[Entry]) -> type[MergeStep | SupersedeStep] | None:
     """How a line takes the place of an older one: it says it again, or something newer corrects it."""
     applies = conf.REWORDINGS == Rewordings.APPLY and not merge_policy.merge_fault([entry], said)
     if applies or verbatim.contains(said, entry.content):
-        return BatchVerb.MERGE
+        return MergeStep
     newer = (source for source in sources if source.pk != entry.pk)
-    return BatchVerb.SUPERSEDE if any(merge_policy.outdates(source, entry) for source in newer) else None
+    return SupersedeStep if any(merge_policy.outdates(source, entry) for source in newer) else None
 
 
 def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:

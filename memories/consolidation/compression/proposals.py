@@ -24,7 +24,7 @@ def propose(scope: Scope, doubts: Doubts, *, name: str, run: str, actor: str, no
     waiting = waiting_in(scope, name)
     merges = [(sources, said) for sources, said in doubts.merges if waiting.isdisjoint(one.pk for one in sources)]
     drops = [fact for fact in doubts.drops if fact.pk not in waiting]
-    steps: list[batches.Step] = []
+    steps: list[batches.PlanRow] = []
     for sources, said in merges:
         steps += drafts.merge(sources, said, after=len(steps))
     steps += [drafts.archived(fact) for fact in drops]

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import transaction
 
 from memories import batches
-from memories.batches import Step
+from memories.batches import PlanRow
 from memories.choices import BatchState, BatchVerb, EntryType
 from memories.conf import conf
 from memories.consolidation.compression import drafts, merge_policy, profile
@@ -41,7 +41,7 @@ class Judged:
     answers: int = 0
     partitions: list[str] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)  # of partitions that are not done: the next chunk
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PlanRow] = field(default_factory=list)
     doubts: Doubts = field(default_factory=Doubts)
     counts: Counter[str] = field(default_factory=Counter)
 

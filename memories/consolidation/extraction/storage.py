@@ -10,14 +10,13 @@ from datetime import datetime
 from django.db import transaction
 
 from memories import batches
-from memories.batches import Step
+from memories.batches import PlanRow
+from memories.batches.steps import CreateStep, Successor, SupersedeStep, TellStep
 from memories.choices import BatchState, BatchVerb, ChangeState, Held
 from memories.conf import conf
 from memories.consolidation.extraction.contradictions import Contradiction
 from memories.consolidation.extraction.findings import Finding, Told
-from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
-from memories.entries.draft import serialize
 from memories.models import Batch, BatchChange, Entry, Scope
 
 NAME, ACTOR = "extract", "job:extract"
@@ -58,7 +57,7 @@ def _store(
     return {"facts": len(facts), **counted, "proposed": _propose(scope, doubtful, facts, run, now)}
 
 
-def _plan(scope: Scope, steps: Iterable[Step], run: str, now: datetime) -> Batch:
+def _plan(scope: Scope, steps: Iterable[PlanRow], run: str, now: datetime) -> Batch:
     """The plan, which is taken back when the safety limit holds it."""
     with transaction.atomic():
         made = batches.plan(scope, steps, name=NAME, run=run, actor=ACTOR, now=now, judged=True)
@@ -79,17 +78,17 @@ def _decided(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
     return certain, [(n, one) for n, one in pairs if one.fact.pk not in taken]
 
 
-def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], told: Sequence[EventDraft]) -> Iterator[Step]:
+def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], told: Sequence[EventDraft]) -> Iterator[PlanRow]:
     for finding in findings:
-        yield Step(verb=BatchVerb.CREATE, draft=serialize(finding.draft))
+        yield PlanRow(step=CreateStep(draft=finding.draft))
     for n, one in certain:
-        yield _superseded(one.fact.pk, one.fact.version, {"position": n})
+        yield _superseded(one.fact.pk, one.fact.version, Successor(position=n))
     for day in told:
-        yield Step(verb=BatchVerb.TELL, draft=daily_events.serialize(day))
+        yield PlanRow(step=TellStep.of(day))
 
 
-def _superseded(entry: int, version: int, into: dict[str, int]) -> Step:
-    return Step(verb=BatchVerb.SUPERSEDE, entry_id=entry, version=version, draft={"into": into})
+def _superseded(entry: int, version: int, into: Successor) -> PlanRow:
+    return PlanRow(step=SupersedeStep(into=into), entry_id=entry, version=version)
 
 
 def _propose(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run: str, now: datetime) -> int:
@@ -101,7 +100,7 @@ def _propose(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run
     return len(steps)
 
 
-def _proposals(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int]) -> Iterator[Step]:
+def _proposals(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int]) -> Iterator[PlanRow]:
     waiting = BatchChange.objects.filter(
         workspace_id=scope.workspace_id, batch__scope=scope, batch__state=BatchState.PROPOSED
     )
@@ -116,4 +115,4 @@ def _proposals(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int]) -
             outdated, version, holds = new, versions[new], one.fact.pk
         if outdated not in asked:
             asked.add(outdated)
-            yield _superseded(outdated, version, {"entry": holds})
+            yield _superseded(outdated, version, Successor(entry=holds))

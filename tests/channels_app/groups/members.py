@@ -149,7 +149,7 @@ def _merge(scope: Scope, keeper: Entry, gone: Entry) -> None:
 
 
 def _merge_in_a_batch(scope: Scope, keeper: Entry, gone: Entry) -> None:
-    merging = bulk_actions.merging(keeper)
+    merging = bulk_actions.merge(keeper)
     assert bulk_actions.apply_action([gone], merging, now=NOW, actor="test", reason="test").changed == 1
 
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from memories import batches, tasks
 from memories import entries as store
-from memories.batches import Step
-from memories.choices import BatchState, BatchVerb
-from memories.entries.draft import serialize
+from memories.batches import PlanRow
+from memories.batches.steps import CreateStep, EditStep, ExpireStep, MergeStep, Successor
+from memories.choices import BatchState
 from memories.models import Batch, Entry, Scope
 from tests.conftest import NOW, make_draft
 from tests.memories.admin.conftest import House
@@ -28,7 +28,7 @@ def page_of(done: Batch, *rest: str) -> str:
 
 
 def expiring(entries: list[Entry], run: str, **kwargs: Any) -> Batch:
-    steps = [Step(verb=BatchVerb.EXPIRE, entry_id=e.pk, version=e.version, draft={"suppress": True}) for e in entries]
+    steps = [PlanRow.of(entry, ExpireStep(suppress=True)) for entry in entries]
     return batches.plan(entries[0].scope, steps, name="sweep", run=run, actor="job:sweep", now=timezone.now(), **kwargs)
 
 
@@ -46,11 +46,11 @@ def entries(mine: House) -> list[Entry]:
 def held(mine: House, entries: list[Entry]) -> Batch:
     """What a machine judged and may not do by itself."""
     Entry.objects.filter(pk=entries[1].pk).update(pinned=True)
-    made = serialize(make_draft(mine.scope, "the port of staging is 9090"))
+    made = make_draft(mine.scope, "the port of staging is 9090")
     steps = [
-        Step(verb=BatchVerb.CREATE, draft=made),
-        Step(verb=BatchVerb.MERGE, entry_id=entries[0].pk, draft={"into": {"position": 1}}),
-        Step(verb=BatchVerb.CHANGE, entry_id=entries[1].pk, draft={"columns": {"content": "我家的猫叫米饭"}}),
+        PlanRow(step=CreateStep(draft=made)),
+        PlanRow(step=MergeStep(into=Successor(position=1)), entry_id=entries[0].pk),
+        PlanRow(step=EditStep(columns={"content": "我家的猫叫米饭"}), entry_id=entries[1].pk),
     ]
     return batches.plan(
         mine.scope, steps, name="compress", run="night", actor="job:compress", now=timezone.now(), judged=True

@@ -9,9 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memories import batches, tasks
-from memories.batches import Step
-from memories.choices import BatchVerb
-from memories.entries.draft import serialize
+from memories.batches import PlanRow
+from memories.batches.steps import CreateStep, EditStep, MergeStep, Successor
 from memories.models import Batch, Entry, Link, Scope, Slot, Suppression, Workspace
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
 from tests.memories.api.conftest import send
@@ -44,9 +43,9 @@ def held(scope: Scope, entries: list[str]) -> Batch:
     one, two = Entry.objects.filter(uid__in=entries[:2]).order_by("pk")
     Entry.objects.filter(pk=one.pk).update(pinned=True)
     steps = [
-        Step(verb=BatchVerb.CREATE, draft=serialize(make_draft(scope, "the port of staging is 9090"))),
-        Step(verb=BatchVerb.MERGE, entry_id=one.pk, draft={"into": {"position": 1}}),
-        Step(verb=BatchVerb.CHANGE, entry_id=two.pk, draft={"columns": {"content": "我家的猫叫米饭"}}),
+        PlanRow(step=CreateStep(draft=make_draft(scope, "the port of staging is 9090"))),
+        PlanRow(step=MergeStep(into=Successor(position=1)), entry_id=one.pk),
+        PlanRow(step=EditStep(columns={"content": "我家的猫叫米饭"}), entry_id=two.pk),
     ]
     return batches.plan(scope, steps, name="compress", run="night", actor="job:compress", now=NOW, judged=True)
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories import batches
 from memories import entries as store
-from memories.choices import BatchVerb
+from memories.batches.steps import PurgeStep
 from memories.entries.daily_events import EventDraft, update, write
 from memories.models import DailyEvent, Entry, RecallTrace, Scope, Workspace
 from memories.recall.feedback import record_answer
@@ -102,7 +102,7 @@ def test_of_what_was_removed_for_good_the_words_are_gone(api: Api, entry: Entry,
     now = timezone.now() + timedelta(seconds=1)
     Entry.objects.filter(pk=entry.pk).update(expired_at=now)
     plan = batches.plan_all(
-        entry.scope, Entry.objects.expired(), BatchVerb.PURGE, name="purge", run="r", actor="test", now=now
+        entry.scope, Entry.objects.expired(), PurgeStep(), name="purge", run="r", actor="test", now=now
     )
     batches.apply_batch(batches.approve(plan, actor="test", now=now), now=now)
     memory = told(api, recall)

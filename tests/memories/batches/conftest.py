@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 from django.db import connection
 
 from memories import batches, entries
-from memories.batches import Step
+from memories.batches import PlanRow
+from memories.batches.steps import CreateStep, PlannedStep
 from memories.choices import BatchVerb
-from memories.entries.draft import serialize
 from memories.models import Batch, Entry, Scope
 from tests.conftest import NOW, make_draft
 
@@ -28,19 +28,22 @@ def remember(scope: Scope, *contents: str, **kwargs: Any) -> list[Entry]:
     return [answer.entry for answer in entries.remember_many(drafts, now=NOW, actor="bot:t")]
 
 
-def step(verb: BatchVerb, entry: Entry, **draft: Any) -> Step:
-    return Step(verb=verb, entry_id=entry.pk, version=Entry.objects.get(pk=entry.pk).version, draft=draft)
+_STEPS = {kind.model_fields["verb"].default: kind for kind in get_args(PlannedStep)}
 
 
-def create(scope: Scope, content: str, **kwargs: Any) -> Step:
-    return Step(verb=BatchVerb.CREATE, draft=serialize(make_draft(scope, content, **kwargs)))
+def step(verb: BatchVerb, entry: Entry, **fields: Any) -> PlanRow:
+    return PlanRow.of(Entry.objects.get(pk=entry.pk), _STEPS[verb](**fields))
 
 
-def planned(scope: Scope, steps: Iterable[Step], run: str = "test:1", **kwargs: Any) -> Batch:
+def create(scope: Scope, content: str, **kwargs: Any) -> PlanRow:
+    return PlanRow(step=CreateStep(draft=make_draft(scope, content, **kwargs)))
+
+
+def planned(scope: Scope, steps: Iterable[PlanRow], run: str = "test:1", **kwargs: Any) -> Batch:
     return batches.plan(scope, steps, name="test", run=run, actor="job:test", now=NOW, **kwargs)
 
 
-def applied(scope: Scope, steps: Iterable[Step], run: str = "test:1", **kwargs: Any) -> Batch:
+def applied(scope: Scope, steps: Iterable[PlanRow], run: str = "test:1", **kwargs: Any) -> Batch:
     return batches.apply_batch(planned(scope, steps, run, **kwargs), now=LATER)
 
 

@@ -94,18 +94,14 @@ def test_what_is_so_already_is_left_alone(scope: Scope) -> None:
 
 
 def test_words_that_cannot_be_stored_hold_nothing_else_up(scope: Scope) -> None:
-    bad = create(scope, "x")
-    bad.draft["content"] = " "  # type: ignore[index]
-    done = applied(scope, [bad, create(scope, SUBJECTS[1])])
+    done = applied(scope, [create(scope, " "), create(scope, SUBJECTS[1])])
     assert [state for _verb, state, _note in states(done)] == ["left", "applied"]
     assert states(done)[0][2].startswith("unstorable: ")
 
 
 def test_a_row_whose_successor_was_never_made_is_left_alone(scope: Scope) -> None:
     (one,) = remember(scope, SUBJECTS[0])
-    bad = create(scope, "x")
-    bad.draft["content"] = ""  # type: ignore[index]
-    done = applied(scope, [bad, step(BatchVerb.MERGE, one, into={"position": 1})])
+    done = applied(scope, [create(scope, ""), step(BatchVerb.MERGE, one, into={"position": 1})])
     assert states(done)[1] == ("merge", "left", "no_successor")
     assert live(scope) == {SUBJECTS[0]}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memories.batches import Step
+from memories.batches import PlanRow
 from memories.choices import BatchVerb
 from memories.exceptions import BatchSettled, NothingToUndo
 from memories.index import search_rows, worker
@@ -51,7 +51,7 @@ def furnished() -> Scope:
     return scope
 
 
-def planned_of(scope: Scope, action: str, chosen: list[Entry], content: str) -> list[Step]:
+def planned_of(scope: Scope, action: str, chosen: list[Entry], content: str) -> list[PlanRow]:
     """What an action means for the entries it fell upon."""
     one, others = chosen[0], chosen[1:]
     match action:

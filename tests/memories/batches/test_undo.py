@@ -29,7 +29,7 @@ from tests.memories.batches.conftest import (
 pytestmark = pytest.mark.django_db
 
 
-def everything(scope: Scope) -> list[batches.Step]:
+def everything(scope: Scope) -> list[batches.PlanRow]:
     """A plan with every verb in it."""
     gone, old, outdated, kept, tagged, twin = remember(scope, *SUBJECTS[:6])
     Slot.objects.create(workspace=scope.workspace, entry=tagged, name="env", value="staging")

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from memories import batches
-from memories.choices import BatchVerb
+from memories.batches.steps import CreateStep
 from memories.entries import CONTRADICTED_BY, Edit, expire, remember, update
-from memories.entries.draft import serialize
 from memories.language.contradiction import outdates
 from memories.models import Entry, Policy, Scope
 from memories.recall import Place, Query, recall
@@ -102,8 +101,8 @@ def test_what_was_said_before_makes_nothing_untrue(scope: Scope) -> None:
 @pytest.mark.django_db
 def test_of_a_batch_it_is_taken_back_with_the_batch(scope: Scope) -> None:
     old = line(scope)
-    draft = serialize(make_draft(scope, NEWER, at=LATER, type="fact", tier=2))
-    steps = [batches.Step(verb=BatchVerb.CREATE, draft=draft)]
+    draft = make_draft(scope, NEWER, at=LATER, type="fact", tier=2)
+    steps = [batches.PlanRow(step=CreateStep(draft=draft))]
     made = batches.plan(scope, steps, name="extract", run="extract:1", actor="job:extract", now=LATER)
     made = batches.apply_batch(made, now=LATER)
     assert profile(scope) == []

@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from memories import batches, entries, jobs
-from memories.batches import Step, bulk_actions
-from memories.choices import BatchVerb, EntryType, LinkKind, Source
+from memories.batches import PlanRow, bulk_actions
+from memories.batches.steps import EditStep, Successor, SupersedeStep
+from memories.choices import EntryType, LinkKind, Source
 from memories.entries import Edit
 from memories.exceptions import NothingToUndo
 from memories.index import worker
@@ -65,7 +66,7 @@ def furnish(scope: Scope) -> Entry:
         workspace=scope.workspace, scopes=[scope.pk], message=f"where is my {WORD}?", note=WORD, served=[entry.pk],
         created_at=NOW - timedelta(days=1), query={"topic": WORD}, timings={"total": 12.0},
     )  # fmt: skip
-    planned = Step(verb=BatchVerb.CHANGE, entry_id=entry.pk, draft={"columns": {"content": f"a third {WORD}"}})
+    planned = PlanRow(step=EditStep(columns={"content": f"a third {WORD}"}), entry_id=entry.pk)
     batches.plan(scope, [planned], name="test", run="test:1", actor="t", now=NOW)
     worker.drain(now=NOW, use_cache=False)
     return entry
@@ -142,7 +143,7 @@ def test_only_what_has_been_expired_for_its_grace_is_proposed(workspace: Workspa
 
 def test_what_people_took_out_stays_so_that_no_machine_writes_it_again(workspace: Workspace, scope: Scope) -> None:
     (wrong,) = remember(scope, "the extraction batch came on Tuesday", days_ago=1)
-    bulk_actions.expire_chosen([wrong], now=NOW, actor="user:ann", reason="wrong")
+    bulk_actions.apply_action([wrong], bulk_actions.expire(), now=NOW, actor="user:ann", reason="wrong")
     assert propose(workspace)["entries"] == 0
     again = make_draft(scope, wrong.content, source=Source.EXTRACTION, type=EntryType.FACT, tier=2)
     assert entries.remember(again, now=GRACE_OVER, actor="job:extract").outcome == "suppressed"
@@ -159,7 +160,7 @@ def test_what_was_restored_or_taken_out_by_people_meanwhile_is_left(workspace: W
 
 def test_what_it_had_taken_the_place_of_does_not_come_back(workspace: Workspace, scope: Scope) -> None:
     old, new = remember(scope, "the office is in Porto", "the office is in 杭州")
-    step = Step(verb=BatchVerb.SUPERSEDE, entry_id=old.pk, draft={"into": {"entry": new.pk}})
+    step = PlanRow(step=SupersedeStep(into=Successor(entry=new.pk)), entry_id=old.pk)
     batches.apply_batch(batches.plan(scope, [step], name="t", run="t:1", actor="t", now=NOW), now=NOW)
     expire(workspace)
     propose(workspace)

@@ -8,8 +8,9 @@ from django.urls import reverse
 from django_q.models import OrmQ
 
 from memories import batches
-from memories.batches import Step
-from memories.choices import BatchVerb, JobState
+from memories.batches import PlanRow
+from memories.batches.steps import ArchiveStep
+from memories.choices import JobState
 from memories.models import Batch, JobRun, Workspace
 from memplatform import tasks
 from memplatform.jobs.registry import JOBS
@@ -60,7 +61,7 @@ def test_a_run_shows_the_batches_of_all_of_its_parts_and_no_others(alice: Client
     run = JobRun.objects.get(job="capacity")
     name = f"capacity:{mine.workspace.pk}:{run.asked}"
     names = [name, batches.run_part(name, "faded"), batches.run_part(name, "x" * 40), f"{name}0:faded"]
-    drop = [Step(verb=BatchVerb.ARCHIVE, entry_id=mine.entry.pk, version=mine.entry.version)]
+    drop = [PlanRow.of(mine.entry, ArchiveStep())]
     made = [
         batches.plan(mine.scope, drop, name="capacity", run=each, actor="job", now=NOW, judged=True) for each in names
     ]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from memories import entries
-from memories.choices import BatchVerb
+from memories.batches.steps import MergeStep
 from memories.consolidation.compression import drafts
 from memories.entries.draft import Draft
 from memories.lifecycle import access_counting
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 def merge(scope: Scope) -> tuple[list[Entry], Entry]:
     sources = facts(scope, "Mia lives in Berlin.") + facts(scope, "米娅住在柏林。")
     made = drafts.create(drafts.merged(sources, "Mia lives in Berlin. 米娅住在柏林。"), sources)
-    applied(scope, [made, *(drafts.replaced(BatchVerb.MERGE, source, 1) for source in sources)])
+    applied(scope, [made, *(drafts.replaced(MergeStep, source, 1) for source in sources)])
     return sources, Entry.objects.live().get()
 
 

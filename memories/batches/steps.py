@@ -1,0 +1,209 @@
+"""The steps of a plan, a type for each verb: the only code that writes what a row of a plan holds, and reads it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Annotated, Any, Literal
+
+from django.db.models import QuerySet
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from memories import entries
+from memories.choices import BatchVerb
+from memories.entries.daily_events import EventDraft
+from memories.entries.draft import UnscopedDraft, serialize
+from memories.models import BatchChange, Entry, Scope
+
+
+class _Step(BaseModel):
+    """What one row of a plan does; to which entry or event stands in the columns of the row."""
+
+    model_config = ConfigDict(frozen=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """What the row stores beside its verb: the fields that were given."""
+        return self.model_dump(mode="json", exclude={"verb"}, exclude_unset=True)
+
+
+class Successor(BaseModel):
+    """What takes the place of an entry: one that exists, or the one that another row of the plan creates."""
+
+    model_config = ConfigDict(frozen=True)
+
+    entry: int | None = None
+    position: int | None = None
+
+    @model_validator(mode="after")
+    def _names_one(self) -> "Successor":
+        if (self.entry is None) == (self.position is None):
+            raise ValueError("a successor is either an entry or a row of the plan")
+        return self
+
+
+class CreateStep(_Step):
+    """Create an entry, unless one of those it rests on is not live any more in the version given."""
+
+    verb: Literal[BatchVerb.CREATE] = BatchVerb.CREATE
+    draft: UnscopedDraft
+    rests_on: Mapping[int, int] = {}  # entry → version
+    sources: tuple[int, ...] = ()  # entries it names as its sources, which stay
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_flat(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """A row holds the fields of the draft beside the others."""
+        return values if "draft" in values else {**values, "draft": values}
+
+    def as_json(self) -> dict[str, Any]:
+        others = self.model_dump(mode="json", exclude={"verb", "draft"}, exclude_unset=True)
+        return serialize(self.draft) | others
+
+
+class EditStep(_Step):
+    """Give an entry other values in columns, by name as JSON holds them, and in slots; None takes a slot away."""
+
+    verb: Literal[BatchVerb.CHANGE] = BatchVerb.CHANGE
+    columns: Mapping[str, str | bool | int | float | None] = {}
+    slots: Mapping[str, str | None] = {}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The columns as the model holds them."""
+        return entries.read_columns(self.columns)
+
+
+class ExpireStep(_Step):
+    """Take an entry out of use; suppressed, no machine writes it again."""
+
+    verb: Literal[BatchVerb.EXPIRE] = BatchVerb.EXPIRE
+    suppress: bool = False
+
+
+class ArchiveStep(_Step):
+    """Take an entry out of use; machines may write it again."""
+
+    verb: Literal[BatchVerb.ARCHIVE] = BatchVerb.ARCHIVE
+
+
+class RestoreStep(_Step):
+    """Bring an entry back into use, for so many seconds from then, or None: for as long as its policy says."""
+
+    verb: Literal[BatchVerb.RESTORE] = BatchVerb.RESTORE
+    term_seconds: float | None = None
+
+    @classmethod
+    def lasting(cls, term: timedelta | None) -> "RestoreStep":
+        return cls(term_seconds=None if term is None else term.total_seconds())
+
+    @property
+    def term(self) -> timedelta | None:
+        return None if self.term_seconds is None else timedelta(seconds=self.term_seconds)
+
+
+class MergeStep(_Step):
+    """Archive an entry that becomes part of its successor, which names it as a source."""
+
+    verb: Literal[BatchVerb.MERGE] = BatchVerb.MERGE
+    into: Successor
+
+
+class SupersedeStep(_Step):
+    """Let a successor take the place of an entry that no longer holds."""
+
+    verb: Literal[BatchVerb.SUPERSEDE] = BatchVerb.SUPERSEDE
+    into: Successor
+
+
+class TellStep(_Step):
+    """Write what happened on a local day of the scope."""
+
+    verb: Literal[BatchVerb.TELL] = BatchVerb.TELL
+    local_date: date = Field(alias="date")
+    content: str
+    source: str
+    chats: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, event: EventDraft) -> "TellStep":
+        return cls(
+            date=event.local_date,
+            content=event.content,
+            source=event.source,
+            chats=event.chats,
+            origins=event.origins,
+        )
+
+    def event(self, scope: Scope) -> EventDraft:
+        return EventDraft(
+            scope=scope,
+            local_date=self.local_date,
+            content=self.content,
+            source=self.source,
+            chats=self.chats,
+            origins=self.origins,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude={"verb"}, by_alias=True)
+
+
+class UndoStep(_Step):
+    """Give an entry or an event back what it was before a batch; forced, also when it was changed since."""
+
+    verb: Literal[BatchVerb.UNDO] = BatchVerb.UNDO
+    force: bool = False
+
+
+class PurgeStep(_Step):
+    """Remove an entry for good."""
+
+    verb: Literal[BatchVerb.PURGE] = BatchVerb.PURGE
+
+
+class ErasedStep(_Step):
+    """What is left of a step once the entry of its row was removed for good."""
+
+
+PlannedStep = (
+    CreateStep
+    | EditStep
+    | ExpireStep
+    | ArchiveStep
+    | RestoreStep
+    | MergeStep
+    | SupersedeStep
+    | TellStep
+    | UndoStep
+    | PurgeStep
+)
+Step = PlannedStep | ErasedStep
+#: Steps that name a successor.
+REPLACING = (BatchVerb.MERGE, BatchVerb.SUPERSEDE)
+_STEP: TypeAdapter[PlannedStep] = TypeAdapter(Annotated[PlannedStep, Field(discriminator="verb")])
+
+
+def step_of(change: BatchChange) -> Step:
+    """The step a stored row of a plan holds."""
+    if not change.draft and change.entry_id is None and change.event_id is None:
+        return ErasedStep()
+    return _STEP.validate_python({**change.draft, "verb": change.verb})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRow:
+    """A row of a plan to be written: a step, and the entry with the version it was judged by, or the event."""
+
+    step: PlannedStep
+    entry_id: int | None = None
+    version: int | None = None  # None: whichever it has by then
+    event_id: int | None = None
+
+    @classmethod
+    def of(cls, entry: Entry, step: PlannedStep) -> "PlanRow":
+        return cls(step=step, entry_id=entry.pk, version=entry.version)
+
+
+def replaced_by_rows(changes: QuerySet[BatchChange], positions: Collection[int]) -> QuerySet[BatchChange]:
+    """The rows whose successor the rows at these positions create."""
+    return changes.filter(verb__in=REPLACING, draft__into__position__in=list(positions))
