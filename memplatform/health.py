@@ -1,4 +1,4 @@
-"""Is the platform alive, and ready to answer? For load balancers and the supervisor."""
+"""Liveness and readiness of the platform, for load balancers, the supervisor and the home page."""
 
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
@@ -31,8 +31,8 @@ MODEL_FAILED = "ModelFailed"
 
 
 @dataclass
-class Standing:
-    """How things stand, in seconds and rows."""
+class Measures:
+    """Measures of the platform's work, in seconds and rows."""
 
     lag: float
     stale: int
@@ -78,7 +78,7 @@ class Condition:
 
     missing: list[str] = field(default_factory=list)
     behind: list[str] = field(default_factory=list)
-    figures: Standing | None = None
+    figures: Measures | None = None
 
     @property
     def status(self) -> str:
@@ -87,24 +87,24 @@ class Condition:
 
 
 def examine(now: datetime) -> Condition:
-    """How the platform is at this moment; a database that is away is part of the answer."""
+    """The condition of the platform at this moment; a database that is away is part of it."""
     try:
         if missing := _unmigrated():
             return Condition(missing)
-        figures = standing(now)
+        figures = measure(now)
     except Error:
         return Condition(["database"])
     return Condition(_silent(figures), _behind(figures), figures)
 
 
-def standing(now: datetime) -> Standing:
-    """Raises django.db.Error when the database is away, or has no tables yet."""
+def measure(now: datetime) -> Measures:
+    """The measures of this moment. Raises django.db.Error when the database is away, or has no tables yet."""
     behind = _backlog(failed_after=now - timedelta(days=1))
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
     failing = health.failing() if llm.is_on() else None
     heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
-    return Standing(
+    return Measures(
         lag=_age(behind.stale_since, now),
         stale=behind.stale,
         queue_age=_age(due["since"], now),
@@ -151,16 +151,16 @@ def _unmigrated() -> list[str]:
     return ["migrations"] if has_pending_migrations() else []
 
 
-def _silent(how: Standing) -> list[str]:
+def _silent(measures: Measures) -> list[str]:
     never = float("inf")
-    return [name for name in NEEDED if how.silence.get(name, never) > SILENCE.total_seconds()]
+    return [name for name in NEEDED if measures.silence.get(name, never) > SILENCE.total_seconds()]
 
 
-def _behind(how: Standing) -> list[str]:
+def _behind(measures: Measures) -> list[str]:
     measured = (
-        ("queue", how.queue_age, QUEUE_BEHIND),
-        ("schedules", how.schedules_late, SCHEDULES_BEHIND),
-        ("embedding", how.lag, EMBEDDING_BEHIND),
+        ("queue", measures.queue_age, QUEUE_BEHIND),
+        ("schedules", measures.schedules_late, SCHEDULES_BEHIND),
+        ("embedding", measures.lag, EMBEDDING_BEHIND),
     )
     late = [word for word, age, limit in measured if age > limit.total_seconds()]
-    return [*late, "model"] if how.model_failing else late
+    return [*late, "model"] if measures.model_failing else late

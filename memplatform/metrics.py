@@ -33,7 +33,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def _registries() -> Iterator[CollectorRegistry]:
     yield _of_all_processes()
     ours = CollectorRegistry()
-    ours.register(_Standing())
+    ours.register(_DatabaseGauges())
     yield ours
 
 
@@ -46,33 +46,33 @@ def _of_all_processes() -> CollectorRegistry:
     return registry
 
 
-class _Standing(Collector):
-    """How things stand at this moment; nothing when the database is away."""
+class _DatabaseGauges(Collector):
+    """Gauges read from the database at every scrape; none when it is away."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         try:
-            standing = health.standing(timezone.now())
+            measures = health.measure(timezone.now())
         except Error:
             return
-        yield _gauge("embedding_lag_seconds", "Age of the oldest entry that waits for its vector.", standing.lag)
-        yield _gauge("embedding_backlog", "Entries that wait for their vector.", standing.stale)
-        yield _gauge("queue_age_seconds", "Age of the oldest task that is due and not begun.", standing.queue_age)
-        yield _gauge("queue_length", "Tasks that are due and not begun.", standing.queued)
-        yield _gauge("failed_jobs", "Runs of jobs in the last day that failed for good.", standing.failed_jobs)
+        yield _gauge("embedding_lag_seconds", "Age of the oldest entry that waits for its vector.", measures.lag)
+        yield _gauge("embedding_backlog", "Entries that wait for their vector.", measures.stale)
+        yield _gauge("queue_age_seconds", "Age of the oldest task that is due and not begun.", measures.queue_age)
+        yield _gauge("queue_length", "Tasks that are due and not begun.", measures.queued)
+        yield _gauge("failed_jobs", "Runs of jobs in the last day that failed for good.", measures.failed_jobs)
         yield _gauge(
-            "extraction_lag_seconds", "Age of the oldest turn that waits to be extracted.", standing.extraction_lag
+            "extraction_lag_seconds", "Age of the oldest turn that waits to be extracted.", measures.extraction_lag
         )
         yield _gauge(
             "parked_extraction_batches",
             "Conversations whose extraction failed and waits for an operator.",
-            standing.parked,
+            measures.parked,
         )
-        yield _gauge("model_failing", "1 while the last call to the model came to nothing.", standing.model_failing)
-        yield _gauge("model_waiting", "Conversations that wait for the model.", standing.model_waiting)
+        yield _gauge("model_failing", "1 while the last call to the model came to nothing.", measures.model_failing)
+        yield _gauge("model_waiting", "Conversations that wait for the model.", measures.model_waiting)
         beats = GaugeMetricFamily(
             "memplatform_heartbeat_age_seconds", "Seconds since a process was heard of.", labels=["process"]
         )
-        for name, age in standing.silence.items():
+        for name, age in measures.silence.items():
             beats.add_metric([name], age)
         yield beats
 

@@ -72,7 +72,7 @@ _PUBLIC_HOST = [urlsplit(PUBLIC_URL).hostname] if PUBLIC_URL else []
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), *_PUBLIC_HOST, *LOOPBACK]
 HOST = env("MEMPLATFORM_HOST", default="127.0.0.1")
 PORT = env.int("MEMPLATFORM_PORT", default=8000)
-#: Of the processor, for one call of the API; what has not ended by then is given up (memplatform.http.request_budget).
+#: Of the processor, for one call of the API; what has not ended by then is given up (memplatform.http.middleware).
 REQUEST_SECONDS = env.float("MEMPLATFORM_REQUEST_SECONDS", default=10)
 #: X-Memplatform-Now is believed only when this is on (tests of time).
 TEST_CLOCK = env.bool("MEMPLATFORM_TEST_CLOCK", default=False)
@@ -108,8 +108,8 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "memplatform.http.proxies.TrustedProxies",
-    "memplatform.http.request_log.RequestTrace",
-    "memplatform.http.no_store.NotKept",
+    "memplatform.http.middleware.RequestLog",
+    "memplatform.http.middleware.NoStore",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -118,9 +118,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "memplatform.http.request_budget.RequestBudget",
-    "memplatform.http.row_level_security.WorkspaceWall",
-    "memplatform.site.time_zone.OperatorsZone",
+    "memplatform.http.middleware.RequestBudget",
+    "memplatform.http.middleware.WorkspaceWall",
+    "memplatform.http.middleware.OperatorTimeZone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",  # last: it answers for a login that is locked
@@ -192,7 +192,7 @@ TASK_SECONDS = 600  # no task lives longer
 Q_CLUSTER = {
     "name": "memplatform",
     "orm": "default",
-    "broker_class": "memplatform.jobs.broker.Broker",
+    "broker_class": "memplatform.jobs.queue.Broker",
     "workers": TASK_WORKERS,
     "queue_limit": TASK_WORKERS,  # what is taken in advance and waits too long would run twice
     "bulk": 1,

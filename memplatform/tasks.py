@@ -14,7 +14,7 @@ def pulse() -> None:
 def tick() -> dict[str, int]:
     """Begin every nightly job that is due somewhere; how many workspaces each has before it."""
     waiting = count_due()
-    on_demand.give_up(now=timezone.now())
+    on_demand.fail_lost(now=timezone.now())
     for job, count in waiting.items():
         if count:
             async_task("memplatform.tasks.work", job, group="mem:nightly", ack_failure=True)

@@ -10,7 +10,7 @@ from memplatform.processes import metrics_files
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
 if settings.PROCESS == "web":
-    metrics_files.take()
+    metrics_files.reserve()
 application = UnreadBodies(get_wsgi_application())
 
 if settings.PROCESS == "web":

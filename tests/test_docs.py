@@ -260,7 +260,7 @@ def calls(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def told_api(workspace: Workspace) -> Api:
     """The demo bot after the first start."""
     token = make_key(workspace, name="demo")
-    demo.tell(BotKey.objects.get(digest=BotKey.digest_of(token)).caller(), now=datetime.now(UTC))
+    demo.take_turns(BotKey.objects.get(digest=BotKey.digest_of(token)).caller(), now=datetime.now(UTC))
     return Api(token)
 
 

@@ -1,1 +1,1 @@
-"""How processes log in to the database, and what they may do there."""
+"""Roles, logins and rights of the processes in the database, and checks of them."""

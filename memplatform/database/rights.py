@@ -35,7 +35,7 @@ _POLICIES = """
 """
 
 
-def allow(role: str) -> None:
+def grant(role: str) -> None:
     """Give a role what it lacks and take what is too much; what cannot be given is told by `lacking`."""
     name = sql.Identifier(role)
     for kind, right, thing in _around(role):
@@ -50,14 +50,14 @@ def allow(role: str) -> None:
             _try(sql.SQL("REVOKE {} ON {} FROM {}").format(_listed(excess), place, name))
 
 
-def lacking(role: str) -> list[str]:
+def missing_rights(role: str) -> list[str]:
     """The rights a role needs and has not, as words of a GRANT."""
     found = [f"{right} ON {kind} {thing}" for kind, right, thing in _around(role)]
     found += [f"EXECUTE ON FUNCTION {function}" for function in _functions(role)]
     return found + [f"{', '.join(missing)} ON {table}" for table, missing, _more in _tables(role) if missing]
 
 
-def unwanted(role: str) -> list[str]:
+def excess_rights(role: str) -> list[str]:
     """The rights a role has and should not have."""
     return [f"{', '.join(excess)} ON {table}" for table, _missing, excess in _tables(role) if excess]
 

@@ -27,7 +27,7 @@ _LOOK = """
 """
 
 
-class Way(Enum):
+class AccessMode(Enum):
     """How a process comes to work as its role."""
 
     LOGIN = "it logs in as the role"
@@ -41,18 +41,18 @@ class Access:
 
     process: str
     role: str  # empty: the owner's
-    way: Way
+    way: AccessMode
     address: str  # for DATABASE_URL
 
     def environment(self) -> dict[str, str]:
         """For the process: its own address, and nobody else's."""
         others = {f"MEMPLATFORM_{process.upper()}_DATABASE_URL": "" for process in PROCESSES}
-        assumed = self.role if self.way is Way.ASSUMED else ""
+        assumed = self.role if self.way is AccessMode.ASSUMED else ""
         return {**others, "DATABASE_URL": self.address, "MEMPLATFORM_WEB_ROLE": assumed}
 
 
 @dataclass(frozen=True)
-class _Found:
+class _RoleState:
     can_log_in: bool
     note: str
     can_be_assumed: bool
@@ -62,53 +62,53 @@ class _Found:
 def ensure() -> None:
     """The roles, as far as this user may make them, and what each may do. Run as the owner, and safe to run again."""
     for process in PROCESSES:
-        if not _given(process) and _usual(process):
+        if not _configured_url(process) and _default_role(process):
             _make(process)
-    standing = {process: role for process in PROCESSES if (role := find(process))}
-    for role in standing.values():
-        rights.allow(role)
-    rights.open_to_jobs(role for process, role in standing.items() if process != "web")
+    roles_found = {process: role for process in PROCESSES if (role := find(process))}
+    for role in roles_found.values():
+        rights.grant(role)
+    rights.open_to_jobs(role for process, role in roles_found.items() if process != "web")
 
 
 def find(process: str) -> str:
     """The role of a process, if there is one that is ours or that this user can take on; else empty."""
-    if given := _given(process):
+    if given := _configured_url(process):
         return user_of(given)
-    names = [usual, role_of_owner(process, _owner())] if (usual := _usual(process)) else []
-    seen = {name: about for name in names if (about := _look(name))}
+    names = [usual, role_of_owner(process, _owner())] if (usual := _default_role(process)) else []
+    seen = {name: about for name in names if (about := _role_state(name))}
     ours = (name for name, about in seen.items() if about.note == _note())
     assumed = (name for name, about in seen.items() if about.can_be_assumed and process == "web")
     return next(ours, next(assumed, ""))
 
 
-def admit(url: str) -> dict[str, Access]:
+def provide_access(url: str) -> dict[str, Access]:
     """How each process gets in; where it takes a password, the role has it after this."""
-    return {process: _admit(process, url) for process in PROCESSES}
+    return {process: _provide(process, url) for process in PROCESSES}
 
 
-def way_of(process: str) -> Way:
-    """The same without changing anything."""
+def access_mode(process: str) -> AccessMode:
+    """How a process gets in, without changing anything."""
     role = find(process)
-    if role and (_given(process) or _logs_in(role)):
-        return Way.LOGIN
-    return Way.ASSUMED if role and process == "web" and _can_be_assumed(role) else Way.OWNER
+    if role and (_configured_url(process) or _logs_in(role)):
+        return AccessMode.LOGIN
+    return AccessMode.ASSUMED if role and process == "web" and _can_be_assumed(role) else AccessMode.OWNER
 
 
-def _admit(process: str, url: str) -> Access:
+def _provide(process: str, url: str) -> Access:
     role = find(process)
-    if given := _given(process):
-        return Access(process, role, Way.LOGIN, given)
+    if given := _configured_url(process):
+        return Access(process, role, AccessMode.LOGIN, given)
     if role and (_logs_in(role) or (_give_password(role) and _logs_in(role))):
-        return Access(process, role, Way.LOGIN, address_of(url, role, _password(role)))
+        return Access(process, role, AccessMode.LOGIN, address_of(url, role, _password(role)))
     if role and process == "web" and _can_be_assumed(role):
-        return Access(process, role, Way.ASSUMED, url)
-    return Access(process, "", Way.OWNER, url)
+        return Access(process, role, AccessMode.ASSUMED, url)
+    return Access(process, "", AccessMode.OWNER, url)
 
 
 def _make(process: str) -> None:
     """A role of the usual name, unless that is somebody else's; an older one of ours, without a login, is adopted."""
-    for name in (_usual(process), role_of_owner(process, _owner())):
-        about = _look(name)
+    for name in (_default_role(process), role_of_owner(process, _owner())):
+        about = _role_state(name)
         if about is None:
             _run("CREATE ROLE {} LOGIN", name)
         elif about.note != _note() and (about.can_log_in or not about.can_be_altered):
@@ -122,15 +122,15 @@ def _make(process: str) -> None:
         return
 
 
-def _look(name: str) -> _Found | None:
+def _role_state(name: str) -> _RoleState | None:
     with connection.cursor() as cursor:
         cursor.execute(_LOOK, [name])
         row = cursor.fetchone()
-    return _Found(*row) if row else None
+    return _RoleState(*row) if row else None
 
 
 def _can_be_assumed(name: str) -> bool:
-    about = _look(name)
+    about = _role_state(name)
     return about is not None and about.can_be_assumed
 
 
@@ -155,12 +155,12 @@ def _password(role: str) -> str:
     return password_of(role, connection.settings_dict["PASSWORD"] or settings.SECRET_KEY)
 
 
-def _usual(process: str) -> str:
+def _default_role(process: str) -> str:
     """Its usual name; empty for a web that is to work without the second wall."""
     return str(settings.WEB_ROLE) if process == "web" else role_of(process)
 
 
-def _given(process: str) -> str:
+def _configured_url(process: str) -> str:
     return str(settings.DATABASE_LOGINS[process])
 
 

@@ -1,4 +1,4 @@
-"""What a failed command of manage.py says about the database, where the database explains the failure."""
+"""The state of the database: whether it answers, and whether migrations are pending."""
 
 from django.db import Error, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor

@@ -1,1 +1,1 @@
-"""What every request passes: proxies, limits, logging, the wall."""
+"""What requests pass on their way: trusted proxies, middleware, access to details, bodies nobody reads."""

@@ -1,4 +1,4 @@
-"""Who may look behind the pages that are open to all: staff who are logged in, and whoever shows a key.
+"""Who may see details of health and metrics: staff who are logged in, and callers with a key.
 
 Where a call comes from proves nothing: a proxy on this machine speaks for everybody.
 """

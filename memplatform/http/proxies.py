@@ -1,4 +1,4 @@
-"""Who really calls when a proxy stands in front, and under which address: believed of trusted proxies alone."""
+"""Forwarded headers: the caller's address, scheme and host are taken from trusted proxies alone."""
 
 import ipaddress
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ HEADERS = (
 
 
 class TrustedProxies:
-    """The first middleware: from a trusted proxy the caller's address, scheme and host are taken; else dropped."""
+    """The first middleware: takes forwarded headers from a trusted proxy and drops them from anybody else."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response

@@ -1,1 +1,1 @@
-"""What runs by itself: the registry of jobs, their runs, the queue and its worker."""
+"""Jobs: the registry, their runs and pages, the task queue, and the watchdog of its workers."""

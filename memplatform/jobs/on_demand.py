@@ -1,4 +1,4 @@
-"""Runs of a job that somebody asks for: beside the nightly ones, once each, for real or dry."""
+"""Runs somebody asks for by hand, beside the nightly ones: queued, claimed once, for real or dry."""
 
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -33,7 +33,7 @@ def enqueue(job: str, workspace: Workspace | None, *, actor: str, now: datetime,
 
 
 def claim(run_id: int, *, now: datetime) -> JobRun | None:
-    """What was asked for, to be done now. A run under way has lost its process, or the queue would not bring it."""
+    """Claim a queued run; None when it has ended. A run under way has lost its process."""
     run = JobRun.objects.exclude(asked="").filter(pk=run_id)
     claimed = runs.begin(run, now=now) or runs.take_over(run, now=now)
     if claimed is None:
@@ -41,7 +41,7 @@ def claim(run_id: int, *, now: datetime) -> JobRun | None:
     return claimed
 
 
-def give_up(*, now: datetime) -> None:
-    """Runs whose task was lost have failed, for all to see."""
+def fail_lost(*, now: datetime) -> None:
+    """Mark runs as failed whose task was lost."""
     lost = JobRun.objects.exclude(asked="").filter(taken_at__lt=now - LOST_AFTER)
     runs.fail(lost.filter(state__in=(JobState.QUEUED, JobState.RUNNING)), now=now)

@@ -1,4 +1,4 @@
-"""Jobs, as people who look after a workspace see them: what each does, when it ran, and a run for the asking."""
+"""The page of jobs in the admin: what each does, when it ran, and buttons to run it now or dry."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class JobRow:
 
 @admin.register(JobRun)
 class JobRunPage(JobRunAdmin):
-    """With the table of jobs above what they did; members run those of their workspaces, owners all."""
+    """The list of runs under a table of jobs; members run those of their workspaces, superusers all."""
 
     change_list_template = "admin/memplatform/jobs.html"
 
@@ -89,7 +89,7 @@ class JobRunPage(JobRunAdmin):
         return list(rows if seen is None else rows.filter(pk__in=seen))
 
     def run(self, request: HttpRequest, job: str) -> HttpResponse:
-        """Asks, and queues a run on a confirmed answer. Somebody else's workspace does not exist."""
+        """The page that asks, and queues a run when it is confirmed. 404 where the workspace is another's."""
         workspace, is_dry = self._workspace(request, job), "dry" in request.GET
         back = reverse(LIST) + (f"?of={workspace.pk}" if workspace else "")
         if is_confirmed(request):

@@ -1,4 +1,4 @@
-"""What the workers of a cluster are doing, from the lines they send: `+pid task` when they begin, `-pid task` after."""
+"""What each worker of a cluster is doing, read from lines: `+pid task` when it begins, `-pid task` when it ends."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Progress:
+class TaskProgress:
     """Times are seconds of the monotonic clock."""
 
     workers: int
@@ -19,14 +19,14 @@ class Progress:
     _rest: str = ""
 
     def restart(self, now: float) -> None:
-        """A new cluster: nothing was heard of it yet. What tasks have killed is not forgotten."""
+        """Begin anew with a new cluster; how many workers each task has killed is kept."""
         self.busy, self.since, self.heard, self._rest = {}, now, False, ""
-        self.send("")
+        self.expect("")
 
-    def send(self, pulse: str) -> None:
+    def expect(self, pulse: str) -> None:
         self.pulse, self.ended_at = pulse, None
 
-    def hear(self, text: str, now: float) -> None:
+    def read(self, text: str, now: float) -> None:
         *lines, self._rest = (self._rest + text).split("\n")
         for line in lines:
             pid, _space, task = line[1:].partition(" ")
@@ -38,21 +38,21 @@ class Progress:
                 self.ended_at = now if task == self.pulse else self.ended_at
             self.heard, self.since = True, now
 
-    def bury(self, is_alive: Callable[[int], bool]) -> list[str]:
+    def collect_dead(self, is_alive: Callable[[int], bool]) -> list[str]:
         """The tasks whose worker died over them since the last call."""
         dead = [pid for pid in self.busy if not is_alive(pid)]
         tasks = [self.busy.pop(pid)[0] for pid in dead]
         self.deaths.update(tasks)
         return tasks
 
-    def trust(self, now: float) -> None:
-        """Whatever went before, silence counts from here: the database was away, or the machine slept."""
+    def restart_clock(self, now: float) -> None:
+        """Count silence from now on: the database was away, or the machine slept."""
         self.since = now
         self.ended_at = None if self.ended_at is None else now
         self.busy = {pid: (task, now) for pid, (task, _since) in self.busy.items()}
 
     def silence(self, now: float, timeout: float) -> float:
-        """For how long nothing moved that should have. While every worker is at work, nothing needs to move."""
+        """Seconds since anything moved; while every worker is busy, those the oldest task is over its timeout."""
         if len(self.busy) < self.workers:
             return now - self.since
         oldest = min(since for _task, since in self.busy.values())

@@ -1,30 +1,43 @@
-"""The rows of the task queue, as far as the watchdog minds them: tasks that lost their worker, or kill every one."""
+"""The task queue: its broker inside a request, and tasks that lost their worker or kill every one."""
 
 from datetime import datetime
+from typing import Any
 
 import structlog
 from django.utils.translation import gettext as _
+from django_q.brokers.orm import ORM
+from django_q.conf import Conf
 from django_q.models import OrmQ, Task
+
+from memories.tenancy import row_level_security
 
 log = structlog.get_logger(__name__)
 
 
+class Broker(ORM):  # type: ignore[misc]
+    """Queues over the request's own connection: closed, as django-q would have it, it takes the wall along."""
+
+    @staticmethod
+    def get_connection(list_key: str | None = None) -> Any:
+        return OrmQ.objects.using(Conf.ORM) if row_level_security.is_inside() else ORM.get_connection(list_key)
+
+
 def release(task_id: str, *, now: datetime) -> None:
-    """Have a task whose worker died run again at once, not when its claim runs out."""
+    """Run a task whose worker died again at once, not when its lock expires."""
     if row := _row(task_id):
         OrmQ.objects.filter(pk=row.pk).update(lock=now)
         log.warning("task.released", task=task_id)
 
 
 def release_all(*, now: datetime) -> None:
-    """The same for whatever a killed cluster had taken and not begun."""
+    """Run again whatever a killed cluster had taken and not begun."""
     released = OrmQ.objects.filter(lock__gt=now).update(lock=now)
     if released:
         log.warning("tasks.released", count=released)
 
 
 def set_aside(task_id: str, deaths: int, *, now: datetime) -> None:
-    """Take a task that killed its worker every time out of the queue, to stand among the failed ones."""
+    """Move a task that killed its worker every time from the queue to the failed tasks."""
     row = _row(task_id)
     if row is None:
         return
@@ -48,11 +61,11 @@ def set_aside(task_id: str, deaths: int, *, now: datetime) -> None:
     log.error("task.set_aside", task=task_id, func=str(task["func"]), deaths=deaths)
 
 
-def is_there(task_id: str) -> bool:
+def is_queued(task_id: str) -> bool:
     return bool(task_id) and _row(task_id) is not None
 
 
 def _row(task_id: str) -> OrmQ | None:
-    """Those in hand first: it is nearly always one of a few."""
+    """Locked rows are read first: the task is nearly always one of them."""
     rows = OrmQ.objects.order_by("-lock").iterator(chunk_size=100)
     return next((row for row in rows if row.task_id() == task_id), None)

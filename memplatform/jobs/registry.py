@@ -46,8 +46,8 @@ _FIXED = {
 }
 
 
-def ensure(*, now: datetime) -> None:
-    """Make the schedule rows what the table says: create, repair, leave one of several, drop what it does not name.
+def sync_schedules(*, now: datetime) -> None:
+    """Make the schedule rows equal to the table: create, repair, de-duplicate, and delete those it does not name.
 
     A row somebody else made is only touched when it cannot be run: one such row would stop all the others.
     """
@@ -62,18 +62,18 @@ def ensure(*, now: datetime) -> None:
             elif name.startswith(PREFIX):
                 row.delete()
                 log.warning("schedule.dropped", schedule=name, id=row.pk)
-            elif problem := complaint(row):
+            elif problem := invalid_reason(row):
                 _quarantine(row, problem)
         for name, job in wanted.items():
-            _settle(rows.get(name), name, job, now)
+            _save(rows.get(name), name, job, now)
 
 
-def complaint(row: Schedule) -> str | None:
-    """Why a schedule row that is switched on cannot be run; None if it can."""
-    return None if row.repeats == 0 else next(_complaints(row), None)
+def invalid_reason(row: Schedule) -> str | None:
+    """The field that keeps a schedule row from running; None when it can run, or is switched off."""
+    return None if row.repeats == 0 else next(_invalid_fields(row), None)
 
 
-def _complaints(row: Schedule) -> Iterator[str]:
+def _invalid_fields(row: Schedule) -> Iterator[str]:
     if row.args:
         try:
             ast.literal_eval(row.args)
@@ -119,12 +119,12 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _quarantine(row: Schedule, problem: str) -> None:
-    """Kept for its owner to mend, and never run: a schedule repeated no more times is passed over."""
+    """Switch a row off by `repeats=0`, and keep it for its owner to mend."""
     Schedule.objects.filter(pk=row.pk).update(repeats=0)
     log.error("schedule.quarantined", schedule=row.name or str(row.pk), id=row.pk, problem=problem)
 
 
-def _settle(row: Schedule | None, name: str, job: Job, now: datetime) -> None:
+def _save(row: Schedule | None, name: str, job: Job, now: datetime) -> None:
     wanted = {**_FIXED, "func": job.task, "cron": job.cron}
     if row is not None and row.repeats == 0:  # switched off in the admin, where it is switched on again
         wanted["repeats"] = 0

@@ -1,4 +1,4 @@
-"""Jobs that run once a local date in every workspace: which are due, who does them, and what became of them.
+"""Runs of jobs, once a local date in every workspace: which are due, which process claims one, how it ended.
 
 The JobRun row is the claim. A date that was missed is made up for by the newest one, which covers the gap.
 """
@@ -30,8 +30,8 @@ ATTEMPTS = 3
 REPORTS_EVERY = 1.0  # second; a job may report more often than anybody reads
 
 
-def name_of(run: JobRun) -> str:
-    """The name of a run, as its batches bear it.
+def run_name(run: JobRun) -> str:
+    """`job:workspace:date`, as batches of the run are marked; of a run by hand its own id stands for the date.
 
     It stays the same however often the run is tried: what an attempt began, the next one goes on with.
     """
@@ -76,7 +76,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
-    """Workspaces whose newest date of a job nobody has begun, or somebody began and died."""
+    """Workspaces, with their newest date of a job, where no process has begun it or the one that did is gone."""
     at = nightly().get(job)
     if at is None:
         return []
@@ -87,8 +87,8 @@ def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
 
 
 def claim_next(job: str, *, now: datetime) -> JobRun | None:
-    """The next workspace's run, if one is due that nobody else takes first."""
-    give_up(job, now=now)
+    """The next run that is due, claimed for this process; None when no other is left."""
+    fail_abandoned(job, now=now)
     for workspace_id, local_date in due(job, now=now):
         if run := _claim(job, workspace_id, local_date, now):
             return run
@@ -106,25 +106,25 @@ def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> JobR
 
 
 def begin(runs: LeaseQuerySet[JobRun], *, now: datetime) -> JobRun | None:
-    """One of these that nobody has begun, now held by this process."""
+    """Claim one of these that nobody has begun; None when there is none."""
     queued = runs.filter(state=JobState.QUEUED)
     return next(iter(queued.claim(1, state=JobState.RUNNING, started_at=now, taken_at=now)), None)
 
 
 def take_over(runs: LeaseQuerySet[JobRun], *, now: datetime) -> JobRun | None:
-    """One of these that lost its process, unless it was tried too often."""
+    """Claim one of these that lost its process, unless it was tried ATTEMPTS times."""
     running = runs.filter(state=JobState.RUNNING, attempts__lt=ATTEMPTS)
     return next(iter(running.claim(1, counting="attempts", taken_at=now)), None)
 
 
 def claim_again(run_id: int, attempt: int, *, now: datetime) -> JobRun | None:
-    """A run that was handed over; None when it has ended, or somebody else has taken it."""
+    """Claim a run that another task handed over; None when it has ended or another process has it."""
     handed_over = JobRun.objects.filter(pk=run_id, attempts=attempt, state=JobState.RUNNING)
     return next(iter(handed_over.claim(1, taken_at=now)), None)
 
 
 def abandoned_after() -> timedelta:
-    """No task lives longer than the cluster's timeout: a run older than that has lost its process."""
+    """The age from which a running run has lost its process: no task lives longer than the cluster's timeout."""
     return timedelta(seconds=settings.TASK_SECONDS + 60)
 
 
@@ -132,8 +132,8 @@ def _abandoned(now: datetime) -> Q:
     return Q(state=JobState.RUNNING, taken_at__lt=now - abandoned_after())
 
 
-def give_up(job: str, *, now: datetime) -> None:
-    """Runs that lost their process three times, or whose date a newer one has overtaken, have failed for all to see."""
+def fail_abandoned(job: str, *, now: datetime) -> None:
+    """Mark runs as failed that lost their process ATTEMPTS times, or that a newer date has overtaken."""
     at = nightly().get(job)
     newest = _newest_dates(job, at, now) if at else {}
     for run in JobRun.objects.filter(_abandoned(now), job=job, asked=""):
@@ -147,7 +147,7 @@ def give_up(job: str, *, now: datetime) -> None:
 
 
 def fail(runs: QuerySet[JobRun], reason: str = "", *, now: datetime) -> None:
-    """Have these failed, with what went wrong last; else for this reason."""
+    """Mark runs as failed with their last error, or else with this reason."""
     for run in runs:
         error = run.error or reason or "its process ended"
         if runs.filter(pk=run.pk).update(state=JobState.FAILED, finished_at=now, error=error):
@@ -160,17 +160,17 @@ def _newest_dates(job: str, at: time, now: datetime) -> dict[int, date]:
 
 
 def perform(run: JobRun, *, now: datetime) -> None:
-    """Do a run that was claimed. What goes wrong is kept on its row, and raised."""
+    """Run a job that was claimed. What it raises is kept on its row, and raised again."""
     work = JOBS[run.job].work(is_dry=run.is_dry)
     with _Recorder(run) as recorder:
-        offered: dict[str, Any] = {"workspace_id": run.workspace_id, "now": now, "run": name_of(run)}
+        offered: dict[str, Any] = {"workspace_id": run.workspace_id, "now": now, "run": run_name(run)}
         offered |= {"report": recorder.report, "so_far": run.counts}
         wanted = inspect.signature(work).parameters
         recorder.counts = work(**{name: value for name, value in offered.items() if name in wanted})
 
 
 class _Recorder:
-    """Writes down how a run goes and how it ends, unless another process has taken it over meanwhile."""
+    """Writes how a run goes and ends to its row, unless another process has taken it over meanwhile."""
 
     def __init__(self, run: JobRun) -> None:
         self.run = run
@@ -181,7 +181,7 @@ class _Recorder:
         return self
 
     def report(self, counts: dict[str, int]) -> None:
-        """How far the job is, for whoever looks meanwhile."""
+        """Show on the row what has been counted so far, every REPORTS_EVERY seconds at most."""
         if clock.monotonic() - self._reported_at >= REPORTS_EVERY:
             self._reported_at = clock.monotonic()
             self._update(counts=counts)

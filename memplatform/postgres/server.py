@@ -1,4 +1,4 @@
-"""Starting and stopping the server of a data folder; callers come, and are killed, at any moment."""
+"""The embedded server of a data folder: started, stopped and leased; callers come, and are killed, at any moment."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ from memplatform.postgres.errors import (
     StartFailed,
     StopFailed,
     UnsupportedProcessor,
-    told_plainly,
+    explain_os_errors,
 )
 from memplatform.postgres.place import Place, can_enter, locate, prepare
 from memplatform.setup import processor
@@ -36,7 +36,7 @@ def url(data: Path) -> str:
 def up(data: Path, conf: cluster.Conf | None = None) -> str:
     """Make it run and answer; returns the address. A running server keeps the configuration it has."""
     place = locate(data)
-    if complaint := processor.complaint():
+    if complaint := processor.unsupported_reason():
         raise UnsupportedProcessor(complaint)
     with _alone(place):
         folder = programs.folder(place)
@@ -52,7 +52,7 @@ def down(data: Path) -> None:
     place = locate(data)
     if not place.cluster.exists():
         return
-    with _alone(place), told_plainly(place.home):
+    with _alone(place), explain_os_errors(place.home):
         server = postmaster.find(place.cluster)
         if server is None:
             return
@@ -73,10 +73,32 @@ def is_up(data: Path) -> bool:
 
 
 @contextmanager
+def lease(data: Path, conf: cluster.Conf | None = None) -> Iterator[str]:
+    """The server's address, valid inside. A killed holder leaves it running, and the next one adopts it."""
+    with lock_file(locate(data), "lease.lock") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)  # waits while the last holder is just stopping it
+        try:
+            yield up(data, conf)
+        finally:
+            if _is_last(held.fileno()):
+                down(data)
+
+
+def _is_last(held: int) -> bool:
+    """Let go first: of two that leave together, one at least finds nobody else."""
+    fcntl.flock(held, fcntl.LOCK_UN)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
 def lock_file(place: Place, name: str) -> Iterator[IO[str]]:
     """Opened for flock; not inherited by programs started meanwhile."""
     prepare(place)
-    with told_plainly(place.home), (place.home / name).open("a") as file:
+    with explain_os_errors(place.home), (place.home / name).open("a") as file:
         place.give(place.home / name)
         yield file
 
@@ -124,7 +146,7 @@ def _spawn(place: Place, folder: Path, conf: cluster.Conf | None) -> int:
     cluster.configure(place, conf)
     for left in (place.cluster / "postmaster.pid", place.socket, Path(f"{place.socket}.lock")):
         left.unlink(missing_ok=True)  # their pid may belong to another process by now
-    with told_plainly(place.log.parent):
+    with explain_os_errors(place.log.parent):
         if place.log.exists() and place.log.stat().st_size > _LOG_MAX:
             place.log.replace(place.log.with_suffix(".log.1"))
         os.close(os.open(place.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))

@@ -70,7 +70,7 @@ class Child:
         return self.process is not None and self.process.poll() is not None
 
     def owns(self, pid: int) -> bool:
-        """Is this living process one of ours?"""
+        """Whether a living process is in this child's group."""
         try:
             return self.process is not None and os.getpgid(pid) == self.process.pid
         except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""A sign of life in the database every few seconds, from a thread with a connection of its own."""
+"""Heartbeats: a row in the database every few seconds, from a thread with a connection of its own."""
 
 import logging
 import os

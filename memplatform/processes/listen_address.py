@@ -1,4 +1,4 @@
-"""The one address the web server listens on: is it free, and is it answering?"""
+"""Whether the web server's address is free, and whether it answers."""
 
 import errno
 import http.client
@@ -9,7 +9,7 @@ _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - lo
 
 
 def obstacle(host: str, port: int, *, patience: float) -> str | None:
-    """A sentence when nobody can listen there; waits that many seconds for a predecessor to let go."""
+    """A sentence when the address cannot be bound; waits `patience` seconds for a predecessor to let go."""
     end = time.monotonic() + patience
     while problem := _bind(host, port):
         if problem.errno != errno.EADDRINUSE:
@@ -27,7 +27,7 @@ def base_url(host: str, port: int) -> str:
 
 
 def answers(host: str, port: int, path: str) -> bool:
-    """Is it 200 there?"""
+    """Whether a GET of the path is answered with 200."""
     connection = http.client.HTTPConnection(_ANY.get(host, host), port, timeout=5)
     try:
         connection.request("GET", path)

@@ -1,4 +1,4 @@
-"""Room on the disk for this process's counters, taken while there is some.
+"""Reserves disk space for this process's counters.
 
 They are counted in memory that is a file; writing there on a full disk ends the process with SIGBUS, in the middle of
 whatever it was answering.
@@ -11,8 +11,8 @@ _KINDS = ("counter", "histogram", "summary")
 _BYTES = 1 << 18  # a hundred combinations of route, method and status
 
 
-def take(environment: dict[str, str] | os._Environ[str] = os.environ) -> None:
-    """Call it before counting begins; without room this process counts for itself alone."""
+def reserve(environment: dict[str, str] | os._Environ[str] = os.environ) -> None:
+    """Write the files at full size before counting begins; without room this process counts for itself alone."""
     if not (folder := environment.get("PROMETHEUS_MULTIPROC_DIR")):
         return
     files = [Path(folder) / f"{kind}_{os.getpid()}.db" for kind in _KINDS]

@@ -1,4 +1,4 @@
-"""Ending with the process that started us, also when it was killed and could not say so; on every Unix."""
+"""Ends this process when the one that started it is gone, killed or not; on every Unix."""
 
 import os
 import signal

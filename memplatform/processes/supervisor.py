@@ -1,12 +1,19 @@
-"""Watching over the children: one that ends is started again, one that falls silent is killed first."""
+"""The supervisor of web, embedder and worker: restarts a child that ends, and kills one that falls silent.
 
+Only one runs for a data folder (supervisor.pid).
+"""
+
+import fcntl
+import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import psutil
 from django.db import Error, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,7 +21,6 @@ from django.utils.translation import gettext as _
 from memories.models import Heartbeat
 from memplatform import postgres
 from memplatform.processes.children import Child, stop
-from memplatform.processes.workload import Workload
 
 SILENT_AFTER = timedelta(seconds=30)
 #: One that is silent and computes: a request keeps its interpreter busy, which will be over; for so long at most.
@@ -24,6 +30,42 @@ _TICK = 0.2
 _LOOK_EVERY = 5.0
 _JUMP = timedelta(seconds=15)  # between two looks: the machine slept, or its clock was moved
 STOP_SECONDS = 22.0
+#: Share of one processor's time from which a process counts as busy; on a crowded machine it does not get all it wants.
+BUSY_SHARE = 0.10
+#: Seconds over which that share is taken.
+WINDOW = 15.0
+
+
+@dataclass
+class Workload:
+    """Tells busy processes from hung ones by the processor time they used since the last looks."""
+
+    readings: dict[int, list[tuple[float, float]]] = field(default_factory=dict)  # pid: moment, seconds computed
+
+    def is_busy(self, pid: int, ticks: float) -> bool:
+        """Whether a process used BUSY_SHARE of a processor over WINDOW seconds; one just met is not busy."""
+        if (computed := _computed(pid)) is None:
+            self.readings.pop(pid, None)
+            return False
+        known = [*self.readings.get(pid, []), (ticks, computed)]
+        while len(known) > 2 and ticks - known[1][0] >= WINDOW:
+            del known[0]
+        self.readings[pid] = known
+        begun, before = known[0]
+        return ticks > begun and (computed - before) / (ticks - begun) >= BUSY_SHARE
+
+    def keep_only(self, pids: set[int]) -> None:
+        for pid in self.readings.keys() - pids:
+            del self.readings[pid]
+
+
+def _computed(pid: int) -> float | None:
+    """Seconds of processor time a process has used, of all its threads; None of one that has ended."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return None
+    return float(times.user + times.system)
 
 
 @dataclass
@@ -39,9 +81,9 @@ class Supervisor:
     called_busy: set[int] = field(default_factory=set)
 
     def start(self) -> None:
-        """An embedded database is this supervisor's alone: whoever left a row there has ended."""
+        """Start every child. In an embedded database all earlier heartbeats are deleted: their processes have ended."""
         now = timezone.now()
-        forget(before=now if self.data else now - SILENT_AFTER)
+        delete_heartbeats(before=now if self.data else now - SILENT_AFTER)
         for child in self.children:
             child.start(self.environment)
 
@@ -57,15 +99,15 @@ class Supervisor:
         """Until the question is answered with yes; a signal ends it by an exception."""
         next_look = 0.0
         while not until():
-            self.revive_database()
+            self.restart_database()
             for child in self.children:
-                self.revive(child)
+                self.restart_if_ended(child)
             if time.monotonic() >= next_look:
-                self.listen(now=timezone.now())
+                self.check_heartbeats(now=timezone.now())
                 next_look = time.monotonic() + _LOOK_EVERY
             time.sleep(_TICK)
 
-    def revive_database(self) -> None:
+    def restart_database(self) -> None:
         if self.data and not postgres.is_up(self.data):
             self.say(_("The database has stopped; starting it again."))
             try:
@@ -74,13 +116,13 @@ class Supervisor:
                 self.say(str(problem))
                 time.sleep(_LOOK_EVERY)
 
-    def revive(self, child: Child) -> None:
+    def restart_if_ended(self, child: Child) -> None:
         if child.has_exited():
-            self.bury(child, _("%(name)s has ended") % {"name": child.name})
+            self.handle_exit(child, _("%(name)s has ended") % {"name": child.name})
         elif child.process is None and time.monotonic() >= child.due_at:
             child.start(self.environment)
 
-    def bury(self, child: Child, what: str) -> None:
+    def handle_exit(self, child: Child, what: str) -> None:
         child.send(signal.SIGKILL)  # the rest of its group
         if child.process:
             child.process.wait()
@@ -94,8 +136,8 @@ class Supervisor:
         except Error:  # the database is away: these rows grow old, which says the same
             connection.close()
 
-    def listen(self, *, now: datetime) -> None:
-        """Nobody is called silent for a time in which the database was away or the machine slept."""
+    def check_heartbeats(self, *, now: datetime) -> None:
+        """Handle children without heartbeats; time without database, or asleep, does not count."""
         try:
             beats = list(Heartbeat.objects.all())
         except Error:
@@ -109,8 +151,8 @@ class Supervisor:
             mine = [beat for beat in beats if beat.name == child.name and child.owns(beat.pid)]
             self.pids.setdefault(child.name, set()).update(beat.pid for beat in mine)
             if child.process and is_silent(mine, now=now, since=self._since(child, now), busy=self._busy(child, mine)):
-                self.bury(child, _("%(name)s gives no sign of life") % {"name": child.name})
-        self.workload.forget_all_but({beat.pid for beat in beats})
+                self.handle_exit(child, _("%(name)s gives no sign of life") % {"name": child.name})
+        self.workload.keep_only({beat.pid for beat in beats})
 
     def _busy(self, child: Child, beats: Iterable[Heartbeat]) -> set[int]:
         """Those of a child's processes that compute; one that was silent for long is told of once."""
@@ -129,7 +171,7 @@ class Supervisor:
 def is_silent(
     beats: Iterable[Heartbeat], *, now: datetime, since: datetime, busy: Collection[int] = frozenset()
 ) -> bool:
-    """Has any of the child's processes missed its time? `since` is when listening to it began.
+    """Whether any of a child's processes has missed its heartbeat; `since` is when listening to it began.
 
     `busy` are those that compute: they have BUSY_FOR, since a loop without end computes as well.
     """
@@ -139,6 +181,36 @@ def is_silent(
     return any(silence > (BUSY_FOR if computes else SILENT_AFTER) for silence, computes in waited)
 
 
-def forget(*, before: datetime) -> None:
-    """Rows of processes that ended without anybody watching; a living one writes its row again."""
+def delete_heartbeats(*, before: datetime) -> None:
+    """Delete heartbeats of processes that ended unwatched; a living one writes its row again."""
     Heartbeat.objects.filter(beat_at__lt=before).delete()
+
+
+class AlreadyRunning(Exception):
+    """The message is a whole sentence."""
+
+
+@contextmanager
+def pid_lock(data: Path) -> Iterator[bool]:
+    """Hold the lock of a data folder; yields whether the last supervisor was killed: its children end later.
+
+    Raises AlreadyRunning.
+    """
+    with (data / "supervisor.pid").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise AlreadyRunning(f"It is already running from this folder (process {file.read()}).") from None
+        file.seek(0)
+        was_killed = bool(file.read())
+        _write(file.fileno(), str(os.getpid()))
+        try:
+            yield was_killed
+        finally:
+            _write(file.fileno(), "")
+
+
+def _write(file: int, text: str) -> None:
+    os.ftruncate(file, 0)
+    os.write(file, text.encode())  # opened for appending: the end is the beginning now

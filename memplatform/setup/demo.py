@@ -24,7 +24,7 @@ class DemoTurn:
     assistant: str
 
 
-def tell(caller: Caller, *, now: datetime) -> None:
+def take_turns(caller: Caller, *, now: datetime) -> None:
     """All of it or nothing, as a bot reports turns; only where nothing is remembered."""
     with transaction.atomic():
         if Entry.objects.exists():

@@ -36,7 +36,7 @@ def ensure(data: Path, *, now: datetime) -> FirstRun:
     if not (folder / "metrics-key").exists():
         keep(folder / "metrics-key", secrets.token_urlsafe(32))
     if key := BotKey.objects.usable(now).select_related("bot", "workspace").filter(bot=_demo_bot()).first():
-        demo.tell(key.caller(), now=now)
+        demo.take_turns(key.caller(), now=now)
     return FirstRun(
         password_file=_existing(folder / "operator-password"),
         key_file=_existing(folder / "bot-key"),

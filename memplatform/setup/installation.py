@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memplatform.setup import processor
-from memplatform.setup.pip_progress import Progress
+from memplatform.setup.pip_progress import PipProgress
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = "requirements.txt"
@@ -83,7 +83,7 @@ def ensure(root: Path, files: tuple[str, ...], *, again: bool = False) -> None:
     venv = Venv(root)
     if not again and venv.has(files):
         return
-    with _told_plainly(root), _alone(root) as venv.lock:
+    with _explain_os_errors(root), _alone(root) as venv.lock:
         if again:
             venv.forget_failures()
         if venv.has(files):  # somebody else has just done it
@@ -136,7 +136,7 @@ class Venv:
             return
         self.unfinished.touch()
         print(f"Installing {file} (once, about a minute) …", flush=True)
-        with Progress(self.log):
+        with PipProgress(self.log):
             is_installed = self._run("-m", "pip", "install", *_PIP, "-r", str(self.root / file)) == 0
         if not is_installed:
             problem = self._complaint("The packages could not be installed")
@@ -196,7 +196,7 @@ class Venv:
                 return 127
 
     def _complaint(self, what: str) -> str:
-        return complaint(what, self.log.read_text(errors="replace"), self.log)
+        return pip_error(what, self.log.read_text(errors="replace"), self.log)
 
 
 _PIP = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--retries", "2")
@@ -213,8 +213,8 @@ _NO_NETWORK = (
 )
 
 
-def complaint(what: str, output: str, log: Path) -> str:
-    """What pip said at length, in one sentence."""
+def pip_error(what: str, output: str, log: Path) -> str:
+    """The last error of pip's output in one sentence."""
     if any(words in output for words in _FULL):
         return f"{what}: the disk is full."
     if any(words in output for words in _NO_NETWORK):
@@ -227,13 +227,13 @@ def complaint(what: str, output: str, log: Path) -> str:
 
 
 def _require_processor() -> None:
-    problem = None if os.environ.get("DATABASE_URL") else processor.complaint()
+    problem = None if os.environ.get("DATABASE_URL") else processor.unsupported_reason()
     if problem:
         raise CannotInstall(problem)
 
 
 @contextmanager
-def _told_plainly(root: Path) -> Iterator[None]:
+def _explain_os_errors(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:

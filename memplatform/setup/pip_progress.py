@@ -1,4 +1,4 @@
-"""What pip is doing, written out while somebody waits for it. Standard library only."""
+"""Progress of pip, printed while somebody waits for it. Standard library only."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ _EVERY = 5.0  # seconds
 _STEPS = ("Collecting ", "Downloading ", "Using cached ", "Building wheel", "Installing collected")
 
 
-class Progress:
+class PipProgress:
     """Prints every few seconds, while inside, what pip does, as its log says."""
 
     def __init__(self, log: Path) -> None:

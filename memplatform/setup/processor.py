@@ -1,4 +1,4 @@
-"""Can the bundled programs run on this processor? Standard library only: asked before installing."""
+"""Whether the bundled programs run on this processor. Standard library only: asked before installing."""
 
 import platform
 from pathlib import Path
@@ -11,7 +11,7 @@ _NEEDED = {
 }
 
 
-def complaint(machine: str | None = None, cpuinfo: Path = Path("/proc/cpuinfo")) -> str | None:
+def unsupported_reason(machine: str | None = None, cpuinfo: Path = Path("/proc/cpuinfo")) -> str | None:
     """One sentence when the embedded PostgreSQL cannot run here, else None (also where nobody can tell)."""
     flag, name = _NEEDED.get((machine or platform.machine()).lower(), ("", ""))
     try:

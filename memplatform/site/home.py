@@ -74,17 +74,17 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
 
 def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
     """Processes concern everybody; what failed may tell of other workspaces, and is for superusers."""
-    how = health.standing(now)
+    measures = health.measure(now)
     for name in health.NEEDED:
-        silence = how.silence.get(name)
+        silence = measures.silence.get(name)
         if silence is None or silence > health.SILENCE.total_seconds():
             since = (
                 _("It was never heard.") if silence is None else _("Last heard %(ago)s ago.") % {"ago": ago(silence)}
             )
             address = reverse("admin:memories_heartbeat_changelist") if seen is None else ""
             yield Item(_("The process «%(name)s» is silent") % {"name": name}, since, address, is_grave=True)
-    if how.model_failing:
-        yield _of_the_model(how, seen)
+    if measures.model_failing:
+        yield _of_the_model(measures, seen)
     if settings.MEMORY_EMBEDDERS and not embeddings.providers():
         hint = _("Recall is by keywords only. The log and `manage.py check` say why.")
         yield Item(_("No embedder can be used"), hint, is_grave=True)
@@ -94,25 +94,26 @@ def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Ite
     if failed:
         text = ngettext("%(n)d task failed", "%(n)d tasks failed", failed) % {"n": failed}
         yield Item(text, _("Look at the error, then run it again."), reverse("admin:django_q_failure_changelist"), True)
-    if how.queue_age > health.QUEUE_BEHIND.total_seconds():
+    if measures.queue_age > health.QUEUE_BEHIND.total_seconds():
         yield Item(
-            _("The task queue is behind"), _("The oldest task waits since %(ago)s.") % {"ago": ago(how.queue_age)}
+            _("The task queue is behind"), _("The oldest task waits since %(ago)s.") % {"ago": ago(measures.queue_age)}
         )
-    if how.schedules_late > health.SCHEDULES_BEHIND.total_seconds():
-        late = _("The oldest should have run %(ago)s ago.") % {"ago": ago(how.schedules_late)}
+    if measures.schedules_late > health.SCHEDULES_BEHIND.total_seconds():
+        late = _("The oldest should have run %(ago)s ago.") % {"ago": ago(measures.schedules_late)}
         yield Item(_("Schedules are late"), late, reverse("admin:django_q_schedule_changelist"))
 
 
-def _of_the_model(how: health.Standing, seen: frozenset[int] | None) -> Item:
+def _of_the_model(measures: health.Measures, seen: frozenset[int] | None) -> Item:
     """The platform asks one model for all; how many wait for it is told to those who see every workspace."""
-    hint = _("Last tried %(ago)s ago: %(error)s") % {"ago": ago(how.model_failed_ago), "error": how.model_error}
-    if seen is None and how.model_waiting:
+    last = {"ago": ago(measures.model_failed_ago), "error": measures.model_error}
+    hint = _("Last tried %(ago)s ago: %(error)s") % last
+    if seen is None and measures.model_waiting:
         waiting = ngettext(
             "%(n)d conversation waits for it since %(ago)s.",
             "%(n)d conversations wait for it, the oldest since %(ago)s.",
-            how.model_waiting,
+            measures.model_waiting,
         )
-        hint += " " + waiting % {"n": how.model_waiting, "ago": ago(how.model_waiting_since)}
+        hint += " " + waiting % {"n": measures.model_waiting, "ago": ago(measures.model_waiting_since)}
     return Item(
         _("The model gives no answer"), hint, reverse("admin:memories_extractionbatch_changelist"), is_grave=True
     )

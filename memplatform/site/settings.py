@@ -8,7 +8,7 @@ UNFOLD = {
     "SITE_SYMBOL": "psychology",
     "SITE_URL": None,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("memplatform/icon.svg")}],
-    "ENVIRONMENT": "memplatform.site.time_zone.shown",
+    "ENVIRONMENT": "memplatform.site.site.time_zone_badge",
     "SHOW_LANGUAGES": True,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "memplatform.site.home.page",

@@ -1,17 +1,22 @@
 """The admin site: takes only what stands behind the wall, and finds its way to everything from one side bar."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.contrib.admin import ModelAdmin
 from django.core.exceptions import ImproperlyConfigured
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, reverse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from unfold.dataclasses import SearchResult
 from unfold.sites import UnfoldAdminSite
 
-from memplatform.site import palette
+from memories.models import Entry, Scope
+from sessions_app.models import Session
 
 #: Packages whose own admin pages are replaced by ours.
 _REPLACED = ("django.contrib.auth.", "django_q.")
@@ -52,6 +57,11 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
         ],
     ),
 ]
+
+
+#: Rows of each kind the palette (Ctrl-K) lists.
+EACH = 8
+_ICONS = {Entry: "psychology", Scope: "folder_shared", Session: "forum"}
 
 
 class Site(UnfoldAdminSite):
@@ -99,4 +109,40 @@ class Site(UnfoldAdminSite):
             return HttpResponse()
         begun = time.perf_counter()
         pages = self._search_apps(self.get_app_list(request), asked.lower())
-        return palette.answer(request, [*pages, *palette.find(self, request, asked)], begun=begun)
+        return _results(request, [*pages, *_find(self, request, asked)], begun=begun)
+
+
+def _find(site: Any, request: HttpRequest, asked: str) -> Iterator[SearchResult]:
+    """The first rows of each kind that this person may see."""
+    for model, icon in _ICONS.items():
+        model_admin = site.get_model_admin(model)
+        if not model_admin.has_view_permission(request):
+            continue
+        rows, _is_ambiguous = model_admin.get_search_results(request, model_admin.get_queryset(request), asked)
+        for row in rows[:EACH]:
+            yield SearchResult(
+                title=str(row),
+                description=str(model_admin.opts.verbose_name),
+                link=reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_change", args=[row.pk]),
+                icon=icon,
+            )
+
+
+def _results(request: HttpRequest, results: list[SearchResult], *, begun: float) -> TemplateResponse:
+    """The list as the page's script expects it; `begun` is when the search did, by time.perf_counter()."""
+    pages = Paginator(results, max(len(results), 1))
+    context = {
+        "page_obj": pages,
+        "results": pages.page(1),
+        "page_counter": 0,
+        "execution_time": time.perf_counter() - begun,
+        "command_show_history": False,
+    }
+    is_palette = "extended" in request.GET
+    template = f"unfold/helpers/{'command' if is_palette else 'search'}_results.html"
+    return TemplateResponse(request, template, context, headers={"HX-Trigger": "search"})
+
+
+def time_zone_badge(request: HttpRequest) -> list[str]:
+    """For the corner of every page: the name of the zone whose clock it shows, and a colour."""
+    return [timezone.get_current_timezone_name(), "info"]

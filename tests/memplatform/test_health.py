@@ -50,7 +50,7 @@ def test_a_process_that_was_never_heard_of_or_fell_silent_is_named(name: str) ->
 
 
 def test_without_a_database_only_that_is_said(running: None) -> None:
-    with patch("memplatform.health.standing", side_effect=OperationalError("connection refused by 10.0.0.1")):
+    with patch("memplatform.health.measure", side_effect=OperationalError("connection refused by 10.0.0.1")):
         assert ready() == (503, {"status": "unavailable", "not_ready": ["database"]})
 
 

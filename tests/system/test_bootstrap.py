@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from memplatform.setup import installation, processor
-from memplatform.setup.installation import EMBEDDER, PACKAGES, TOOLS, Venv, complaint
+from memplatform.setup.installation import EMBEDDER, PACKAGES, TOOLS, Venv, pip_error
 from tests import ROOT
 
 MANAGE = "import sys\nprint('managed', sys.prefix, *sys.argv[1:])\n"
@@ -170,7 +170,7 @@ def test_packages_that_cannot_be_had_are_told_in_a_sentence(installed: Path) -> 
     ],
 )
 def test_what_pip_says_at_length_becomes_a_sentence(said: str, sentence: str) -> None:
-    told = complaint("The packages could not be installed", f"noise\n{said}\n", Path("install.log"))
+    told = pip_error("The packages could not be installed", f"noise\n{said}\n", Path("install.log"))
     assert sentence in told
     assert told.endswith(".")
 
@@ -262,13 +262,13 @@ def test_the_processor_is_judged_by_what_it_says(
     tmp_path: Path, machine: str, features: str, lacking: str | None
 ) -> None:
     (tmp_path / "cpuinfo").write_text(f"processor : 0\n{features}\n")
-    told = processor.complaint(machine, tmp_path / "cpuinfo")
+    told = processor.unsupported_reason(machine, tmp_path / "cpuinfo")
     assert (told is None) == (lacking is None)
     assert lacking is None or f"lacks {lacking}" in str(told)
 
 
 def test_a_system_without_cpuinfo_is_believed(tmp_path: Path) -> None:
-    assert processor.complaint("x86_64", tmp_path / "none") is None
+    assert processor.unsupported_reason("x86_64", tmp_path / "none") is None
 
 
 def test_a_word_nobody_knows_is_answered_with_those_that_are_known(clone: Path) -> None:

@@ -24,7 +24,7 @@ from memplatform.postgres.errors import (
     PathUnusable,
     PostgresError,
     UnsupportedProcessor,
-    told_plainly,
+    explain_os_errors,
 )
 from memplatform.postgres.place import Account, can_enter
 from memplatform.setup import processor
@@ -90,12 +90,12 @@ def test_a_full_disk_is_told_before_anything_is_made(data: Path, monkeypatch: py
     [(errno.ENOSPC, DiskFull), (errno.EDQUOT, DiskFull), (errno.EROFS, FolderNotWritable)],
 )
 def test_what_the_system_refuses_is_a_sentence(number: int, sentence: type[PostgresError]) -> None:
-    with pytest.raises(sentence, match=r"\.$"), told_plainly(Path("/data")):
+    with pytest.raises(sentence, match=r"\.$"), explain_os_errors(Path("/data")):
         raise OSError(number, os.strerror(number), "/data/file")
 
 
 def test_other_trouble_of_the_system_is_not_hidden() -> None:
-    with pytest.raises(BlockingIOError), told_plainly(Path("/data")):
+    with pytest.raises(BlockingIOError), explain_os_errors(Path("/data")):
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
 

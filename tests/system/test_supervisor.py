@@ -20,8 +20,7 @@ from memplatform import postgres
 from memplatform.management.commands.up import Command
 from memplatform.postgres import place, postmaster
 from memplatform.processes.children import programs
-from memplatform.processes.supervisor import is_silent
-from memplatform.processes.workload import Workload
+from memplatform.processes.supervisor import Workload, is_silent
 from memplatform.setup.first_run import FirstRun
 from tests.support.house import House, free_port, until
 

@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        registry.ensure(now=timezone.now())
+        registry.sync_schedules(now=timezone.now())
         rows = list(_rows())
         if options["json"]:
             self.stdout.write(json.dumps(rows))

@@ -26,8 +26,7 @@ from memplatform.database import roles
 from memplatform.database.roles import Access
 from memplatform.processes import listen_address
 from memplatform.processes.children import Child, programs
-from memplatform.processes.pid_lock import AlreadyRunning, only_one
-from memplatform.processes.supervisor import Supervisor
+from memplatform.processes.supervisor import AlreadyRunning, Supervisor, pid_lock
 from memplatform.setup import demo, first_run
 from memplatform.setup.first_run import OPERATOR, FirstRun
 from sessions_app.compaction import flush
@@ -38,7 +37,7 @@ READY_WITHIN = 90.0
 DATABASE_WITHIN = 30.0
 END_WITHIN = 25.0
 _PREDECESSOR_SECONDS = 15.0  # how long the children of a killed supervisor may hold the port
-_FURNISHING = 7_305_115  # a lock; any number nobody else uses
+_SEEDING = 7_305_115  # a lock; any number nobody else uses
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -56,14 +55,14 @@ class Command(BaseCommand):
             signal.signal(number, _leave)
         try:
             with ExitStack() as stack:
-                was_killed = stack.enter_context(only_one(data))
+                was_killed = stack.enter_context(pid_lock(data))
                 self._require_address(_PREDECESSOR_SECONDS if was_killed else 0)
                 stack.callback(self.say, _("Everything has stopped."))
                 self.say(_("Starting the database …"))
                 own = stack.enter_context(_database(data))
                 self.say(_("Bringing the tables up to date …"))
-                made = self._furnish(data)
-                supervisor = self._supervisor(data, own, self._admit(own or os.environ["DATABASE_URL"]))
+                made = self._seed(data)
+                supervisor = self._supervisor(data, own, self._provide_access(own or os.environ["DATABASE_URL"]))
                 stack.callback(_end, supervisor)
                 stack.callback(self.say, _("Stopping: conversations are saved, then everything ends (up to 30 s) …"))
                 self.say(_("Starting web, embedder and worker …"))
@@ -91,35 +90,35 @@ class Command(BaseCommand):
         if problem := listen_address.obstacle(settings.HOST, settings.PORT, patience=patience):
             sys.exit(problem)
 
-    def _furnish(self, data: Path) -> FirstRun:
+    def _seed(self, data: Path) -> FirstRun:
         """The tables, and what a fresh database needs; one machine at a time."""
         _await_database()
         try:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_lock(%s)", [_FURNISHING])
+                cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
                 call_command("migrate", interactive=False, verbosity=0)
                 made = first_run.ensure(data, now=timezone.now())
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_FURNISHING])
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_SEEDING])
         except Error as problem:
             sys.exit(_("The tables could not be brought up to date: %s") % str(problem).strip())
         return made
 
-    def _admit(self, url: str) -> dict[str, Access]:
+    def _provide_access(self, url: str) -> dict[str, Access]:
         """How each process logs in to the database; what it lacks there is told at once."""
         try:
-            admitted = roles.admit(url)
+            accesses = roles.provide_access(url)
             for problem in database_checks.problems():
                 self.say(f"{problem.text} {problem.hint}")
         except Error as reason:
             sys.exit(_("The database does not answer: %s") % str(reason).strip())
-        return admitted
+        return accesses
 
-    def _supervisor(self, data: Path, own: str | None, admitted: dict[str, Access]) -> Supervisor:
+    def _supervisor(self, data: Path, own: str | None, accesses: dict[str, Access]) -> Supervisor:
         logs = data / "logs"
         logs.mkdir(mode=0o700, exist_ok=True)
         return Supervisor(
             children=[
-                Child(name, program, logs / f"{name}.log", admitted[name].environment())
+                Child(name, program, logs / f"{name}.log", accesses[name].environment())
                 for name, program in programs(settings.HOST, settings.PORT).items()
             ],
             environment={},

@@ -12,7 +12,7 @@ from memories.models import Change, Entry, Workspace
 from memories.models.change import forget_history
 from memplatform.database import checks, rights, roles
 from memplatform.database.logins import PROCESSES, address_of, password_of, role_of_owner
-from memplatform.database.roles import Way
+from memplatform.database.roles import AccessMode
 from tests.conftest import acting_as, make_draft, make_key, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -103,7 +103,7 @@ def test_row_security_cannot_be_switched_off_by_a_setting(web: Login) -> None:
 
 
 def test_every_process_has_its_login_and_what_it_needs() -> None:
-    assert [roles.way_of(process) for process in PROCESSES] == [Way.LOGIN] * 3
+    assert [roles.access_mode(process) for process in PROCESSES] == [AccessMode.LOGIN] * 3
     assert checks.problems() == []
 
 
@@ -123,7 +123,7 @@ def test_a_right_too_many_is_told_and_taken_by_migrating() -> None:
     (problem,) = checks.problems()
     assert problem.text == "The database role memplatform_worker may do more than it should: DELETE ON memories_change."
     roles.ensure()
-    assert rights.unwanted("memplatform_worker") == []
+    assert rights.excess_rights("memplatform_worker") == []
 
 
 def test_a_new_table_behind_the_wall_is_open_to_the_worker_after_migrating() -> None:

@@ -120,9 +120,9 @@ def test_what_goes_wrong_is_final_and_told(workspace: Workspace, monkeypatch: py
 
 def test_a_run_whose_task_was_lost_fails_after_a_day(workspace: Workspace) -> None:
     run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
-    on_demand.give_up(now=NIGHT + timedelta(hours=23))
+    on_demand.fail_lost(now=NIGHT + timedelta(hours=23))
     assert JobRun.objects.get().state == JobState.QUEUED
-    on_demand.give_up(now=NIGHT + timedelta(hours=25))
+    on_demand.fail_lost(now=NIGHT + timedelta(hours=25))
     run.refresh_from_db()
     assert run.state == JobState.FAILED
 

@@ -36,8 +36,8 @@ def test_every_job_can_be_imported_and_has_a_switch_that_is_on_unless_it_removes
 
 
 def test_rows_are_made_and_due_at_the_next_quarter() -> None:
-    registry.ensure(now=NOW)
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
+    registry.sync_schedules(now=NOW)
     assert names() == NAMES
     assert Schedule.objects.get(name="mem:tick").next_run == datetime(2026, 3, 1, 9, 15, tzinfo=UTC)
 
@@ -59,39 +59,39 @@ def test_rows_are_made_and_due_at_the_next_quarter() -> None:
     ],
 )
 def test_a_row_that_drifted_is_repaired(drift: dict[str, Any]) -> None:
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     before = Schedule.objects.filter(name="mem:tick").values().get()
     Schedule.objects.filter(name="mem:tick").update(**drift)
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     assert Schedule.objects.filter(name="mem:tick").values().get() == before
 
 
 def test_a_row_that_an_operator_switched_off_stays_off() -> None:
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     Schedule.objects.filter(name="mem:tick").update(repeats=0, func="os.remove")
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     row = Schedule.objects.get(name="mem:tick")
     assert (row.repeats, row.func) == (0, "memplatform.tasks.tick")
 
 
 def test_a_run_that_is_due_is_not_put_off() -> None:
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     Schedule.objects.filter(name="mem:tick").update(next_run=NOW - timedelta(minutes=1))
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     assert Schedule.objects.get(name="mem:tick").next_run == NOW - timedelta(minutes=1)
 
 
 def test_doubles_and_rows_of_jobs_that_are_no_more_are_dropped_and_others_left_alone() -> None:
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     for name in ("mem:tick", "mem:former", "report"):
         Schedule.objects.create(name=name, func="builtins.print", schedule_type="H")
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     assert names() == [*NAMES, "report"]
 
 
 def test_a_job_that_is_switched_off_has_no_row(settings: Any) -> None:
     settings.MEMORY_JOB_CLEAN_UP = False
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     assert names() == sorted(set(NAMES) - {"mem:clean-up"})
 
 
@@ -113,7 +113,7 @@ def test_a_row_that_would_stop_all_others_is_quarantined(bad: dict[str, Any], mo
     monkeypatch.setattr("django_q.scheduler.close_old_django_connections", lambda: None)  # the test is inside one
     row = Schedule.objects.create(name="theirs", func="builtins.print", next_run=NOW - timedelta(days=1))
     Schedule.objects.filter(pk=row.pk).update(**bad)
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     scheduler()
     assert {task.func() for task in OrmQ.objects.all()} == {job.task for job in JOBS.values() if is_cron(job)}
     row.refresh_from_db()
@@ -128,14 +128,14 @@ def is_cron(job: Job) -> bool:
 def test_rows_that_can_run_are_not_touched() -> None:
     Schedule.objects.create(name="fine", func="builtins.print", args="1, 'two'", kwargs="sep='-', end=''")
     Schedule.objects.create(name="fine too", func="builtins.print", args="3", kwargs="{'sep': ''}")
-    registry.ensure(now=NOW)
+    registry.sync_schedules(now=NOW)
     assert not Schedule.objects.filter(name__startswith="fine", repeats=0).exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_many_that_ensure_at_once_make_one_row_each() -> None:
     def ensure() -> None:
-        registry.ensure(now=NOW)
+        registry.sync_schedules(now=NOW)
         connection.close()
 
     threads = [threading.Thread(target=ensure) for _ in range(5)]

@@ -87,12 +87,12 @@ def test_processes_that_stopped_cleanly_are_not_silent(db: None) -> None:
 
 def test_a_schedule_is_switched_off_and_stays_off(owner: Client) -> None:
     now = timezone.now()
-    registry.ensure(now=now)
+    registry.sync_schedules(now=now)
     row = Schedule.objects.get(name="mem:clean-up")
     switch = reverse("admin:django_q_schedule_switch", args=[row.pk])
     owner.get(switch)
     owner.post(switch, {"confirmed": "yes"})
-    registry.ensure(now=now)
+    registry.sync_schedules(now=now)
     row.refresh_from_db()
     assert row.repeats == 0
     owner.post(switch, {"confirmed": "yes"})
@@ -101,7 +101,7 @@ def test_a_schedule_is_switched_off_and_stays_off(owner: Client) -> None:
 
 
 def test_schedules_are_read_only_otherwise(owner: Client) -> None:
-    registry.ensure(now=timezone.now())
+    registry.sync_schedules(now=timezone.now())
     row = Schedule.objects.get(name="mem:tick")
     assert (
         owner.post(reverse("admin:django_q_schedule_change", args=[row.pk]), {"func": "os.system"}).status_code == 403
