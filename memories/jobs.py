@@ -17,7 +17,7 @@ from memories.lifecycle import purge as purging
 from memories.models import ExtractionBatch, Workspace
 
 #: What a job does, or counts. Of (workspace_id, now, run, report, so_far) it is given what it names; it answers with
-#: counts by name (their labels: memories.admin.counted).
+#: counts by name (their labels: memories.admin.labels).
 Work = Callable[..., dict[str, int]]
 
 

@@ -129,7 +129,7 @@ def test_root_without_an_account_to_give_it_to_is_a_sentence(tmp_path: Path, mon
 
 
 def test_a_processor_too_old_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "complaint", lambda: "This processor lacks AVX2.")
+    monkeypatch.setattr(processor, "unsupported_reason", lambda: "This processor lacks AVX2.")
     with pytest.raises(UnsupportedProcessor, match="lacks AVX2"):
         postgres.up(data)
 

@@ -101,7 +101,7 @@ def test_a_run_whose_process_died_is_taken_over_twice_and_then_failed(workspace:
     run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
     claims = [on_demand.claim(run.pk, now=NIGHT) for _ in range(4)]
     assert [claim and claim.attempts for claim in claims] == [1, 2, 3, None]
-    assert len({runs.name_of(claim) for claim in claims if claim}) == 1
+    assert len({runs.run_name(claim) for claim in claims if claim}) == 1
     run.refresh_from_db()
     assert (run.state, run.error) == (JobState.FAILED, "its process ended")
 

@@ -1,0 +1,61 @@
+"""What CONTRIBUTING.md says is to be touched is there, and is what the code reads."""
+
+import re
+
+import pytest
+from django.conf import settings
+from django.contrib import admin
+from django.core.checks import registry as django_checks
+from django.utils.module_loading import import_string
+
+import memories.jobs
+import sessions_app.jobs
+from memories.choices import Category, EntryType
+from memories.jobs import Job
+from memories.kinds import category_rule, type_rule
+from memories.models import Entry
+from memplatform import checks
+from memplatform.jobs import registry
+from memplatform.site.site import SECTIONS
+from tests import ROOT
+
+TABLE = (ROOT / "CONTRIBUTING.md").read_text().partition("| you add | touch |")[2].partition("\n\n")[0]
+ROWS = dict(re.findall(r"^\| (an? [^|]+) \| (.+) \|$", TABLE, re.MULTILINE))
+#: `Name` in `file`, `Name` among `file` …
+NAMED = re.compile(r"`(\w+)` (?:in|of) `([\w/.]+)`")
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_every_place_a_row_names_is_there(what: str) -> None:
+    paths = re.findall(r"`([\w./-]+(?:/|\.py|\.md))`", ROWS[what])
+    assert [path for path in paths if not (ROOT / path).exists() and path != "urls.py"] == []
+    for name, path in NAMED.findall(ROWS[what]):
+        assert re.search(rf"\b{name}\b", (ROOT / path).read_text()), f"{name} in {path}"
+
+
+def test_the_rows_for_what_is_added_most_are_there() -> None:
+    expected = {"a setting", "an endpoint", "an admin page", "a category", "an entry type", "a job", "a retriever"}
+    assert expected | {"a field of an entry", "a platform of channels", "a command"} <= ROWS.keys()
+
+
+def test_every_job_that_is_listed_is_run() -> None:
+    listed: list[Job] = [*memories.jobs.JOBS, *sessions_app.jobs.JOBS, registry.TICK]
+    assert sorted(registry.JOBS) == sorted(job.name for job in listed)
+    assert all(registry.JOBS[job.name] is job for job in listed)
+
+
+def test_categories_and_types_of_the_table_are_those_with_a_rule() -> None:
+    assert Entry._meta.get_field("category").choices == Category.choices
+    assert Entry._meta.get_field("type").choices == EntryType.choices
+    assert [category_rule(value) for value in Category.values] == [category.rule for category in Category]
+    assert [type_rule(value) for value in EntryType.values] == [entry_type.rule for entry_type in EntryType]
+
+
+def test_every_retriever_can_be_called() -> None:
+    assert settings.MEMORY_RETRIEVERS and all(callable(import_string(path)) for path in settings.MEMORY_RETRIEVERS)
+
+
+def test_every_section_of_the_side_bar_leads_to_a_page_and_every_check_is_made() -> None:
+    labels = {label for _title, models in SECTIONS for label, _icon in models}
+    assert labels <= {model._meta.label_lower for model in admin.site._registry}
+    assert set(checks.CHECKS) <= django_checks.registry.registered_checks
