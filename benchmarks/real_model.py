@@ -87,7 +87,7 @@ def listen() -> None:
     from memories.exceptions import AnswerInvalid
     from memories.llm import parsing
 
-    judge = parsing.read
+    judge = parsing.parse
 
     def heard(reply: str, *rest: Any, **named: Any) -> Any:
         try:
@@ -98,7 +98,7 @@ def listen() -> None:
         print(f"  readable: {reply[:300]!r}", flush=True)
         return value
 
-    parsing.read = cast(Any, heard)
+    parsing.parse = cast(Any, heard)
 
 
 def spent() -> str:

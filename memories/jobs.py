@@ -62,7 +62,7 @@ class Job:
 
 
 def preview_compress_days(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    return {"days": compression.waiting(Workspace.objects.get(pk=workspace_id), now).count()}
+    return {"days": compression.days_to_compress(Workspace.objects.get(pk=workspace_id), now).count()}
 
 
 def preview_archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
@@ -167,7 +167,7 @@ JOBS = (
         at=time(4, 0),
         weekday=0,
         run=tasks.compress,
-        preview=compression.to_judge,
+        preview=compression.count_facts,
     ),
     Job(
         name="archive",

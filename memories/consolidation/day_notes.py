@@ -39,18 +39,18 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
     and so is one of which turns still wait to be extracted, until they are: a note is made once, of all of the day.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
-    active, waiting = _active(workspace, now)
+    active, waiting = _days_without_note(workspace, now)
     counts: Counter[str] = Counter(scopes=len({scope.pk for scope, _day in active}), notes=0, by_model=0)
     if waiting:
         counts["waiting"] = waiting
     failures = 0
     for scope, day in active:
-        events = list(_told(scope, day))
-        said = _asked(workspace, events, now) if failures < _FAILURES else None
+        events = list(_events_of(scope, day))
+        said = _note_by_model(workspace, events, now) if failures < _FAILURES else None
         failures = 0 if said else failures + 1
         counts["by_model"] += bool(said)
         try:
-            counts["notes"] += _write(scope, day, said or extracted(scope, events), events, now)
+            counts["notes"] += _write(scope, day, said or extractive_note(scope, events), events, now)
         except ScopeFrozen:
             counts["frozen"] += 1
     return dict(counts)
@@ -58,22 +58,22 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def count_days(workspace_id: int, *, now: datetime) -> int:
     """How many notes a run would write."""
-    return len(_active(Workspace.objects.get(pk=workspace_id), now)[0])
+    return len(_days_without_note(Workspace.objects.get(pk=workspace_id), now)[0])
 
 
-def _active(workspace: Workspace, now: datetime) -> tuple[list[tuple[Scope, date]], int]:
+def _days_without_note(workspace: Workspace, now: datetime) -> tuple[list[tuple[Scope, date]], int]:
     """The days that still need a note, of which scope, oldest first; and how many have to wait for theirs."""
     today = now.astimezone(workspace.zone()).date()
     days = DailyEvent.objects.filter(workspace=workspace, local_date__gte=today - MISSED, local_date__lt=today)
     pairs = "scope_id", "local_date"
     noted = set(days.filter(source=SOURCE).values_list(*pairs))
     told = set(days.in_use().exclude(source=SOURCE).order_by().values_list(*pairs).distinct()) - noted
-    ready = told - _not_extracted(workspace)
+    ready = told - _days_in_buffer(workspace)
     scopes = Scope.objects.in_bulk({scope for scope, _day in ready})
     return [(scopes[scope], day) for scope, day in sorted(ready, key=itemgetter(1, 0))], len(told) - len(ready)
 
 
-def _not_extracted(workspace: Workspace) -> set[tuple[int, date]]:
+def _days_in_buffer(workspace: Workspace) -> set[tuple[int, date]]:
     """Days of which there are turns in the buffer, and of whose memories; what is parked may stay for good."""
     turns = BufferedTurn.objects.filter(workspace=workspace).exclude(batch__state=BufferState.PARKED)
     found = turns.values_list("user_scope_id", "chat_scope_id", "said_at")
@@ -85,12 +85,12 @@ def _not_extracted(workspace: Workspace) -> set[tuple[int, date]]:
     }
 
 
-def _told(scope: Scope, day: date) -> Sequence[DailyEvent]:
+def _events_of(scope: Scope, day: date) -> Sequence[DailyEvent]:
     events = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, local_date=day)
     return list(events.exclude(source=SOURCE).order_by("pk"))
 
 
-def _asked(workspace: Workspace, events: Sequence[DailyEvent], now: datetime) -> str | None:
+def _note_by_model(workspace: Workspace, events: Sequence[DailyEvent], now: datetime) -> str | None:
     """The note as the model tells it; None when there is none to be had."""
     if not llm.is_on():
         return None
@@ -103,7 +103,7 @@ def _asked(workspace: Workspace, events: Sequence[DailyEvent], now: datetime) ->
         return None
 
 
-def extracted(scope: Scope, events: Sequence[DailyEvent]) -> str:
+def extractive_note(scope: Scope, events: Sequence[DailyEvent]) -> str:
     """The most telling sentences of the day, as they stand; of a day of pleasantries its first words."""
     lines = [summary.Utterance(content=event.content, origin=str(event.pk)) for event in events]
     told = summary.summarise(lines, _weights(scope, events), limit=NOTE_CHARS).content

@@ -75,13 +75,13 @@ class _Terms(Generic[T]):
 
     def read(self, said: str) -> T:
         """Raises AnswerInvalid."""
-        value = parsing.read(said, self.schema, self.given)
+        value = parsing.parse(said, self.schema, self.given)
         if self.judge and (wrong := self.judge(value)):
             raise AnswerInvalid(wrong)
         return value
 
     def read_in_part(self, said: str) -> tuple[T, int] | None:
-        found = parsing.read_in_part(said, self.schema, self.given, self.in_part) if self.in_part else None
+        found = parsing.parse_in_part(said, self.schema, self.given, self.in_part) if self.in_part else None
         return None if found and self.judge and self.judge(found[0]) else found
 
 
@@ -133,7 +133,7 @@ def _answer(question: _Question, terms: _Terms[T]) -> Answer[T]:
         try:
             return _answered(question, terms.read(reply.text))
         except AnswerInvalid as error:
-            budget.spoil(reservation)
+            budget.count_failure(reservation)
             problem = f"it was cut off: be shorter; {error}" if reply.was_cut else str(error)
             log.warning("llm.answer_invalid purpose=%s try=%d", question.purpose, correction + 1)
             spare = terms.read_in_part(reply.text) or spare
@@ -187,9 +187,9 @@ def _call(question: _Question) -> tuple[Completion, budget.Reservation]:
         except CallFailed as failure:
             costs = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
             _settle(question, reservation, *costs, failed=True)
-            health.failed(request.model, str(failure), now=question.now)
+            health.record_failure(request.model, str(failure), now=question.now)
             raise
-        health.answered(request.model, now=question.now)
+        health.record_answer(request.model, now=question.now)
         prompt_tokens = reply.prompt_tokens or _estimated(request)
         _settle(question, reservation, prompt_tokens, reply.completion_tokens or text.count_tokens(reply.text), False)
         return reply, reservation

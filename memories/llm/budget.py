@@ -100,6 +100,6 @@ def settle(reservation: Reservation, *, prompt_tokens: int, completion_tokens: i
     )
 
 
-def spoil(reservation: Reservation) -> None:
+def count_failure(reservation: Reservation) -> None:
     """A settled call whose answer could not be used."""
     Spend.objects.filter(pk=reservation.spend_id).update(failures=F("failures") + 1)

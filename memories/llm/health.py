@@ -11,12 +11,12 @@ from memories.models import ModelHealth
 _ERROR_CHARS = 300
 
 
-def answered(model: str, *, now: datetime) -> None:
+def record_answer(model: str, *, now: datetime) -> None:
     """Write down that a call was answered."""
     _write(model, answered_at=now, failures=0)
 
 
-def failed(model: str, error: str, *, now: datetime) -> None:
+def record_failure(model: str, error: str, *, now: datetime) -> None:
     """Write down that a call came to nothing."""
     _write(model, failed_at=now, error=error[:_ERROR_CHARS], failures=F("failures") + 1)
 

@@ -18,7 +18,7 @@ _VOCABULARY = 60
 _THINKING = "</think>"
 
 
-def read(said: str, schema: type[T], given: Given) -> T:
+def parse(said: str, schema: type[T], given: Given) -> T:
     """The last object in a text that is an answer: models think aloud, quote examples and fence what they say.
 
     Raises AnswerInvalid with what was wrong, in words that repeat nothing but ids.
@@ -28,11 +28,11 @@ def read(said: str, schema: type[T], given: Given) -> T:
         try:
             return schema.model_validate(found, context=given)
         except ValidationError as error:
-            problem = told(error)
+            problem = describe_errors(error)
     raise AnswerInvalid(problem)
 
 
-def read_in_part(said: str, schema: type[T], given: Given, part: str) -> tuple[T, int] | None:
+def parse_in_part(said: str, schema: type[T], given: Given, part: str) -> tuple[T, int] | None:
     """The last object that is an answer but for some items of one of its lists, without these, and how many they are.
 
     None where anything else is wrong with it, or nothing is left of the list.
@@ -75,7 +75,7 @@ def _no_number(word: str) -> float:
     raise ValueError(f"{word} is no number")
 
 
-def told(error: ValidationError) -> str:
+def describe_errors(error: ValidationError) -> str:
     """What is wrong, field by field, without repeating what was answered."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     lines = [f"{'.'.join(map(str, problem['loc'])) or 'answer'}: {problem['msg']}" for problem in problems[:_PROBLEMS]]

@@ -157,7 +157,7 @@ class Extraction(_Answer):
     summary: Annotated[str, AfterValidator(_summary)]
 
 
-class Drawn(_Answer):
+class DayFact(_Answer):
     """One sentence that some days leave behind."""
 
     content: Sentence
@@ -171,7 +171,7 @@ class Drawn(_Answer):
 class DayFacts(_Answer):
     """What days leave behind (D6)."""
 
-    facts: list[Drawn] = Field(max_length=MAX_FACTS)
+    facts: list[DayFact] = Field(max_length=MAX_FACTS)
 
 
 class Merge(_Answer):

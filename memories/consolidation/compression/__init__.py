@@ -4,7 +4,7 @@ A model judges; rules and the safety limit decide what becomes of that without a
 kept, and nothing is deleted: what is merged or dropped is archived, with a link, in a batch that can be taken back.
 """
 
-from memories.consolidation.compression.daily import compress_days, waiting
-from memories.consolidation.compression.weekly import compress_facts, to_judge
+from memories.consolidation.compression.daily import compress_days, days_to_compress
+from memories.consolidation.compression.weekly import compress_facts, count_facts
 
-__all__ = ["compress_days", "compress_facts", "to_judge", "waiting"]
+__all__ = ["compress_days", "compress_facts", "count_facts", "days_to_compress"]

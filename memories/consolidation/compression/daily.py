@@ -13,14 +13,14 @@ from memories.batches import PlanRow
 from memories.batches.steps import CreateStep
 from memories.choices import Category, EntryType, ScopeKind, Source
 from memories.conf import conf
-from memories.consolidation.compression.model import Asker, Clock, Report, silently
+from memories.consolidation.compression.model import Clock, ModelRun, Report, silently
 from memories.entries import daily_events
 from memories.entries.draft import Draft
 from memories.exceptions import ScopeFrozen
 from memories.language import names
 from memories.language.text import count_tokens
 from memories.llm import prompts
-from memories.llm.schemas import MAX_FACTS, DayFacts, Drawn, Given
+from memories.llm.schemas import MAX_FACTS, DayFact, DayFacts, Given
 from memories.models import DailyEvent, Entry, Scope, Workspace
 from memories.verification import grounding
 
@@ -39,7 +39,7 @@ def compress_days(workspace_id: int, *, clock: Clock, run: str, report: Report |
     """
     workspace = Workspace.objects.get(pk=workspace_id)
     counts: Counter[str] = Counter(scopes=0, days=0, facts=0, waiting=0)
-    asker = Asker(workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME)
+    asker = ModelRun(workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME)
     for scope in _scopes(workspace, clock()):
         if not asker.may_ask():
             break
@@ -47,15 +47,15 @@ def compress_days(workspace_id: int, *, clock: Clock, run: str, report: Report |
             counts["frozen"] += 1
             continue
         counts["scopes"] += 1
-        for part in list(_parts(list(waiting(workspace, clock()).filter(scope=scope)))):
+        for part in list(_parts(list(days_to_compress(workspace, clock()).filter(scope=scope)))):
             counts.update(_compress(scope, part, asker, clock, run))
             (report or silently)(dict(counts))
     counts.update(asker.counts)
-    counts["waiting"] = waiting(workspace, clock()).count()
+    counts["waiting"] = days_to_compress(workspace, clock()).count()
     return dict(counts) | asker.why()
 
 
-def waiting(workspace: Workspace, now: datetime) -> QuerySet[DailyEvent]:
+def days_to_compress(workspace: Workspace, now: datetime) -> QuerySet[DailyEvent]:
     """Days of a workspace up to yesterday of which nobody has asked what they leave behind, oldest first."""
     yesterday = now.astimezone(workspace.zone()).date() - timedelta(days=1)
     events = DailyEvent.objects.in_use().filter(workspace=workspace, compressed_at__isnull=True)
@@ -63,7 +63,9 @@ def waiting(workspace: Workspace, now: datetime) -> QuerySet[DailyEvent]:
 
 
 def _scopes(workspace: Workspace, now: datetime) -> list[Scope]:
-    return list(Scope.objects.filter(pk__in=waiting(workspace, now).order_by().values("scope_id")).order_by("pk"))
+    return list(
+        Scope.objects.filter(pk__in=days_to_compress(workspace, now).order_by().values("scope_id")).order_by("pk")
+    )
 
 
 def _parts(events: Sequence[DailyEvent]) -> Iterator[list[DailyEvent]]:
@@ -81,7 +83,7 @@ def _parts(events: Sequence[DailyEvent]) -> Iterator[list[DailyEvent]]:
         yield part
 
 
-def _compress(scope: Scope, events: list[DailyEvent], asker: Asker, clock: Clock, run: str) -> dict[str, int]:
+def _compress(scope: Scope, events: list[DailyEvent], asker: ModelRun, clock: Clock, run: str) -> dict[str, int]:
     """One question; an answer nobody could read is asked for again of half as many days."""
     unreadable = asker.counts["unreadable"]
     named = {f"d{n}": event for n, event in enumerate(events, start=1)}
@@ -116,7 +118,7 @@ def _store(
     answer: DayFacts,
     now: datetime,
     run: str,
-    asker: Asker,
+    asker: ModelRun,
 ) -> dict[str, int]:
     """Facts and the mark that their days are done, in one transaction: never one without the other."""
     grounded = [fact for fact in answer.facts if not _invents(fact, scope, named)]
@@ -138,7 +140,7 @@ def _store(
     return counts
 
 
-def _invents(fact: Drawn, scope: Scope, named: dict[str, DailyEvent]) -> bool:
+def _invents(fact: DayFact, scope: Scope, named: dict[str, DailyEvent]) -> bool:
     """Whether it says what none of its days does."""
     told = sorted((named[pk] for pk in dict.fromkeys(fact.days)), key=lambda event: event.local_date)
     lines = [one for event in told for one in _lines(event, scope)]
@@ -167,7 +169,7 @@ def _lines(event: DailyEvent, scope: Scope) -> Iterator[grounding.SourceMessage]
         yield grounding.SourceMessage(said if is_named else line, speaker, event.local_date, is_answer, is_dated=True)
 
 
-def _step(scope: Scope, fact: Drawn, events: Sequence[DailyEvent], now: datetime) -> PlanRow:
+def _step(scope: Scope, fact: DayFact, events: Sequence[DailyEvent], now: datetime) -> PlanRow:
     known = all(event.chats for event in events)  # of one that came from nobody knows where, no chat may be told
     draft = Draft(
         scope=scope,

@@ -13,20 +13,20 @@ from memories.models import Entry
 _LONG = 3_650.0  # days after which what lasts can be told from what fades
 
 
-def merged(sources: Sequence[Entry], content: str) -> Draft:
+def merge_draft(sources: Sequence[Entry], content: str) -> Draft:
     """One fact in place of several: as old as the first, as important as the most important, told where all may be."""
     first = sources[0]
-    return _made(sources, content, tier=2, project=first.project, topic=first.topic, category=_category(sources))
+    return _draft(sources, content, tier=2, project=first.project, topic=first.topic, category=_category(sources))
 
 
-def line(sources: Sequence[Entry], content: str, category: str) -> Draft:
+def line_draft(sources: Sequence[Entry], content: str, category: str) -> Draft:
     """One line of a profile; what rests on a secret is one."""
-    return _made(
+    return _draft(
         sources, content, tier=1, project="_global", topic="_profile", category=secret_among(sources) or category
     )
 
 
-def _made(sources: Sequence[Entry], content: str, *, tier: int, project: str, topic: str, category: str) -> Draft:
+def _draft(sources: Sequence[Entry], content: str, *, tier: int, project: str, topic: str, category: str) -> Draft:
     known = all(source.chats for source in sources)  # of one that came from nobody knows where, no chat may be told
     return Draft(
         scope=sources[0].scope,
@@ -63,23 +63,23 @@ def _category(sources: Sequence[Entry]) -> str:
     return secret_among(sources) or max(sources, key=lambda one: (decay(one.category, _LONG), one.importance)).category
 
 
-def create(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entry] = ()) -> PlanRow:
+def create_step(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entry] = ()) -> PlanRow:
     """The row that creates it, unless one of its sources was changed or taken out by then."""
     resting = {source.pk: source.version for source in sources}
     step = CreateStep(draft=draft, rests_on=resting, sources=tuple(source.pk for source in naming))
     return PlanRow(step=step)
 
 
-def replaced(kind: type[MergeStep | SupersedeStep], entry: Entry, position: int) -> PlanRow:
+def replace_step(kind: type[MergeStep | SupersedeStep], entry: Entry, position: int) -> PlanRow:
     """The row that has an entry become part of, or be followed by, what the row at a position creates."""
     return PlanRow.of(entry, kind(into=Successor(position=position)))
 
 
-def merge(sources: Sequence[Entry], content: str, *, after: int) -> list[PlanRow]:
+def merge_steps(sources: Sequence[Entry], content: str, *, after: int) -> list[PlanRow]:
     """The rows that make several facts one, behind so many others."""
-    made = create(merged(sources, content), sources)
-    return [made, *(replaced(MergeStep, source, after + 1) for source in sources)]
+    made = create_step(merge_draft(sources, content), sources)
+    return [made, *(replace_step(MergeStep, source, after + 1) for source in sources)]
 
 
-def archived(entry: Entry) -> PlanRow:
+def archive_step(entry: Entry) -> PlanRow:
     return PlanRow.of(entry, ArchiveStep())

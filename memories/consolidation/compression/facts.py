@@ -69,13 +69,13 @@ def _judged_at(scope: Scope) -> dict[str, datetime]:
     return judged
 
 
-def reached(partition: Partition) -> int:
+def next_chunk(partition: Partition) -> int:
     """The chunk of a large partition the last run did not come to."""
     last = Batch.objects.filter(scope=partition.facts[0].scope_id, name=NAMES[0]).order_by("-created_at", "-pk").first()
     return int(last.cost.get("reached", {}).get(partition.key, 0)) if last else 0
 
 
-def settled_by_people(scope: Scope) -> set[int]:
+def decided_by_people(scope: Scope) -> set[int]:
     """Facts of which people took back, refused or struck out what a run made of them: none decides on them again."""
     taken_back = Q(state=ChangeState.UNDONE) | Q(state=ChangeState.LEFT, note=SkipReason.REMOVED)
     refused = Q(batch__state=BatchState.REFUSED) & ~Q(batch__decided_by__startswith="job:")
@@ -83,7 +83,7 @@ def settled_by_people(scope: Scope) -> set[int]:
     return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
 
 
-def waiting_in(scope: Scope, name: str) -> set[int]:
+def proposed_in(scope: Scope, name: str) -> set[int]:
     """Facts that wait in an open proposal."""
     rows = BatchChange.objects.filter(batch__scope=scope, batch__name=name, batch__state=BatchState.PROPOSED)
     return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
@@ -109,7 +109,7 @@ def relevance(entry: Entry, now: datetime) -> float:
     return entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
 
 
-def shown(named: dict[str, Entry]) -> list[dict[str, Any]]:
+def as_data(named: dict[str, Entry]) -> list[dict[str, Any]]:
     """Facts as data of a question."""
     return [
         {

@@ -27,7 +27,7 @@ def silently(_counts: dict[str, int]) -> None:
     """Tell nobody how far a run is."""
 
 
-class Asker:
+class ModelRun:
     """The model, until its budget is spent, it fails twice in a row, or the time of the run is up."""
 
     def __init__(self, workspace: Workspace, purpose: str, *, clock: Clock, until: datetime) -> None:

@@ -13,9 +13,9 @@ from memories.batches.steps import MergeStep, SupersedeStep
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Rewordings
 from memories.conf import conf
 from memories.consolidation.compression import drafts, merge_policy
-from memories.consolidation.compression.facts import is_fixed, live_facts, relevance, settled_by_people, shown
-from memories.consolidation.compression.model import Asker, Clock
-from memories.consolidation.compression.proposals import Doubts, propose
+from memories.consolidation.compression.facts import as_data, decided_by_people, is_fixed, live_facts, relevance
+from memories.consolidation.compression.model import Clock, ModelRun
+from memories.consolidation.compression.proposals import Proposals, propose
 from memories.kinds import category_rule
 from memories.llm import prompts
 from memories.llm.schemas import Given, Line, Profile, is_one_sentence
@@ -30,33 +30,33 @@ _FACTS, _LEAST = 200, 0.7
 
 
 @dataclass
-class _Refreshed:
+class _ProfilePlan:
     """What is to become of the lines of a profile."""
 
     room: int
     steps: list[PlanRow] = field(default_factory=list)
-    doubts: Doubts = field(default_factory=Doubts)
+    doubts: Proposals = field(default_factory=Proposals)
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def refresh(scope: Scope, asker: Asker, clock: Clock, run: str) -> dict[str, int]:
+def refresh(scope: Scope, asker: ModelRun, clock: Clock, run: str) -> dict[str, int]:
     """Ask what the profile of a scope is to say; nothing is asked where nothing has changed since."""
     run = batches.run_part(run, JOB)
     begun = Batch.objects.filter(run=run, scope=scope).first()
     if begun is not None:
-        return _carried_out(begun, clock())
+        return _apply(begun, clock())
     lines, facts = live_facts(scope, tier=1), _facts(scope, clock())
     if not facts or not _has_changed(scope, [*lines, *facts]):
         return {}
     named = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
     own = {pk for pk in named if pk.startswith("p")}
-    settled = settled_by_people(scope)
+    settled = decided_by_people(scope)
     free = frozenset(pk for pk in own if not is_fixed(named[pk]) and named[pk].pk not in settled)
     answer = asker.ask(_question(named, asker), Profile, Given(frozenset(named), free))
     if answer is None:
         return {}
     refreshed = _read(answer, named, free, room=conf.PROFILE_LINES - len(lines), now=clock())
-    return dict(refreshed.counts) | {"planned": 1} | _carried_out(_plan(scope, refreshed, asker, clock(), run), clock())
+    return dict(refreshed.counts) | {"planned": 1} | _apply(_plan(scope, refreshed, asker, clock(), run), clock())
 
 
 def _facts(scope: Scope, now: datetime) -> list[Entry]:
@@ -74,46 +74,46 @@ def _has_changed(scope: Scope, entries: Sequence[Entry]) -> bool:
     return last is None or any(entry.updated_at > last.created_at for entry in entries)
 
 
-def _question(named: dict[str, Entry], asker: Asker) -> prompts.Prompt:
-    rows = shown(named)
+def _question(named: dict[str, Entry], asker: ModelRun) -> prompts.Prompt:
+    rows = as_data(named)
     data = {kind: [row for row in rows if row["id"][0] == kind[0]] for kind in ("profile", "facts")}
     categories = ", ".join(Category.values)
     values: dict[str, int | str] = {"max_lines": conf.PROFILE_LINES, "categories": categories}
     return prompts.prompt("profile", asker.workspace.language, data, **values)
 
 
-def _read(answer: Profile, named: dict[str, Entry], free: frozenset[str], *, room: int, now: datetime) -> _Refreshed:
+def _read(answer: Profile, named: dict[str, Entry], free: frozenset[str], *, room: int, now: datetime) -> _ProfilePlan:
     """What is not named is kept, and a line people wrote stays whatever is said of it."""
-    refreshed = _Refreshed(room=room + len(set(answer.drop)))
+    refreshed = _ProfilePlan(room=room + len(set(answer.drop)))
     for line in answer.write:
         _write(line, [named[pk] for pk in dict.fromkeys(line.ids)], [named[pk] for pk in free], refreshed)
     for pk in dict.fromkeys(answer.drop):
         kept = [entry for other, entry in named.items() if other not in answer.drop]
         if merge_policy.is_over(named[pk], kept, now):
-            refreshed.steps.append(drafts.archived(named[pk]))
+            refreshed.steps.append(drafts.archive_step(named[pk]))
         else:
             refreshed.doubts.drops.append(named[pk])
             refreshed.room -= 1
     return refreshed
 
 
-def _write(line: Line, sources: list[Entry], free: Sequence[Entry], refreshed: _Refreshed) -> None:
+def _write(line: Line, sources: list[Entry], free: Sequence[Entry], refreshed: _ProfilePlan) -> None:
     """One new line, in words of its sources; it takes the place of the lines it repeats or corrects, and no others."""
     named = [source for source in sources if source in free]
-    said = _in_words_of_theirs(line.content, sources, named)
-    old = {entry: step for entry in named if (step := _replaced_by(said, entry, sources))}
+    said = _quote_sources(line.content, sources, named)
+    old = {entry: step for entry in named if (step := _replacing_verb(said, entry, sources))}
     why = _objection(line.content, sources, named) or ("" if said else "reworded")
     if why or refreshed.room + len(old) < 1:
         refreshed.counts[f"not_written_{why or 'no_room'}"] += 1
         return
     refreshed.room += len(old) - 1
     naming = [source for source in sources if source not in old]
-    refreshed.steps.append(drafts.create(drafts.line(sources, said, line.category), sources, naming=naming))
+    refreshed.steps.append(drafts.create_step(drafts.line_draft(sources, said, line.category), sources, naming=naming))
     place = len(refreshed.steps)
-    refreshed.steps += [drafts.replaced(step, entry, place) for entry, step in old.items()]
+    refreshed.steps += [drafts.replace_step(step, entry, place) for entry, step in old.items()]
 
 
-def _in_words_of_theirs(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
+def _quote_sources(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
     """A line as its sources have it: a model chooses what belongs into the profile, how it is said people did.
 
     Empty: of several, which together are no sentence any more.
@@ -127,7 +127,7 @@ def _in_words_of_theirs(said: str, sources: Sequence[Entry], old: Sequence[Entry
     return joined if is_one_sentence(joined) else ""
 
 
-def _replaced_by(said: str, entry: Entry, sources: Sequence[Entry]) -> type[MergeStep | SupersedeStep] | None:
+def _replacing_verb(said: str, entry: Entry, sources: Sequence[Entry]) -> type[MergeStep | SupersedeStep] | None:
     """How a line takes the place of an older one: it says it again, or something newer corrects it."""
     applies = conf.REWORDINGS == Rewordings.APPLY and not merge_policy.merge_fault([entry], said)
     if applies or verbatim.contains(said, entry.content):
@@ -149,7 +149,7 @@ def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str
     return ""
 
 
-def _plan(scope: Scope, refreshed: _Refreshed, asker: Asker, now: datetime, run: str) -> Batch:
+def _plan(scope: Scope, refreshed: _ProfilePlan, asker: ModelRun, now: datetime, run: str) -> Batch:
     with transaction.atomic():
         batches.supersede_proposals(scope, JOB, actor=ACTOR, now=now)
         plan = batches.plan(scope, refreshed.steps, name=JOB, run=run, actor=ACTOR, now=now, judged=True)
@@ -159,7 +159,7 @@ def _plan(scope: Scope, refreshed: _Refreshed, asker: Asker, now: datetime, run:
     return plan
 
 
-def _carried_out(plan: Batch, now: datetime) -> dict[str, int]:
+def _apply(plan: Batch, now: datetime) -> dict[str, int]:
     done = batches.apply_batch(plan, now=now)
     if done.state == BatchState.PROPOSED:
         return {"held": 1}

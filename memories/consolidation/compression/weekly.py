@@ -14,15 +14,15 @@ from memories.conf import conf
 from memories.consolidation.compression import drafts, merge_policy, profile
 from memories.consolidation.compression.facts import (
     Partition,
+    as_data,
     chunks,
+    decided_by_people,
     is_fixed,
+    next_chunk,
     partitions,
-    reached,
-    settled_by_people,
-    shown,
 )
-from memories.consolidation.compression.model import Asker, Clock, Report, silently
-from memories.consolidation.compression.proposals import Doubts, propose
+from memories.consolidation.compression.model import Clock, ModelRun, Report, silently
+from memories.consolidation.compression.proposals import Proposals, propose
 from memories.exceptions import ScopeFrozen
 from memories.llm import prompts
 from memories.llm.schemas import Compression, Given
@@ -34,7 +34,7 @@ ACTOR = f"job:{JOB}"
 
 
 @dataclass
-class Judged:
+class ScopePlan:
     """What is to become of the facts of one scope."""
 
     settled: set[int]
@@ -42,20 +42,20 @@ class Judged:
     partitions: list[str] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)  # of partitions that are not done: the next chunk
     steps: list[PlanRow] = field(default_factory=list)
-    doubts: Doubts = field(default_factory=Doubts)
+    doubts: Proposals = field(default_factory=Proposals)
     counts: Counter[str] = field(default_factory=Counter)
 
     def merge(self, sources: Sequence[Entry], content: str) -> None:
         if why := merge_policy.merge_fault(sources, content):
             self.counts[f"not_merged_{why}"] += 1  # all of them are kept
         elif merge_policy.is_certain(sources, content):
-            self.steps += drafts.merge(sources, content, after=len(self.steps))
+            self.steps += drafts.merge_steps(sources, content, after=len(self.steps))
         else:
             self.doubts.merges.append((sources, content))
 
     def drop(self, fact: Entry, kept: Sequence[Entry], now: datetime) -> None:
         if merge_policy.is_over(fact, kept, now):
-            self.steps.append(drafts.archived(fact))
+            self.steps.append(drafts.archive_step(fact))
         else:
             self.doubts.drops.append(fact)
 
@@ -68,7 +68,7 @@ def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report 
     after every scope.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
-    asker = Asker(workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME)
+    asker = ModelRun(workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME)
     counts: Counter[str] = Counter(scopes=0, merged=0, dropped=0, held=0, left=0, planned=0)
     for scope in _scopes(workspace):
         if not asker.may_ask():
@@ -85,7 +85,7 @@ def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report 
     return dict(counts) | asker.why()
 
 
-def to_judge(workspace_id: int) -> dict[str, int]:
+def count_facts(workspace_id: int) -> dict[str, int]:
     """What a run would ask about."""
     scopes = _scopes(Workspace.objects.get(pk=workspace_id))
     found = [len(one.facts) for scope in scopes for one in partitions(scope, conf.COMPRESS_LEAST)]
@@ -98,27 +98,27 @@ def _scopes(workspace: Workspace) -> list[Scope]:
     return list(Scope.objects.filter(pk__in=facts.order_by().values("scope_id"), frozen=False).order_by("pk"))
 
 
-def _compress_scope(scope: Scope, asker: Asker, clock: Clock, run: str) -> dict[str, int]:
+def _compress_scope(scope: Scope, asker: ModelRun, clock: Clock, run: str) -> dict[str, int]:
     begun = Batch.objects.filter(run=run, scope=scope).first()
     if begun is not None:
-        return _carried_out(begun, clock())
-    judged = Judged(settled=settled_by_people(scope))
+        return _apply(begun, clock())
+    judged = ScopePlan(settled=decided_by_people(scope))
     for partition in partitions(scope, conf.COMPRESS_LEAST):
         if not _judge(partition, judged, asker, clock()):
             break
     if not judged.answers:
         return dict(judged.counts)
     plan = _plan(scope, judged, asker, clock(), run)
-    return dict(judged.counts) | {"planned": 1} | _carried_out(plan, clock())
+    return dict(judged.counts) | {"planned": 1} | _apply(plan, clock())
 
 
-def _judge(partition: Partition, judged: Judged, asker: Asker, now: datetime) -> bool:
+def _judge(partition: Partition, judged: ScopePlan, asker: ModelRun, now: datetime) -> bool:
     """Ask of one partition; whether the next may be asked of."""
     free = [fact for fact in partition.facts if not is_fixed(fact) and fact.pk not in judged.settled]
-    parts, begin = list(chunks(free)), reached(partition)
+    parts, begin = list(chunks(free)), next_chunk(partition)
     for number, chunk in enumerate(parts[begin:] or parts, start=begin if begin < len(parts) else 0):
         named = {f"f{n}": fact for n, fact in enumerate(chunk, start=1)}
-        data = {"project": partition.project, "topic": partition.topic, "facts": shown(named)}
+        data = {"project": partition.project, "topic": partition.topic, "facts": as_data(named)}
         question = prompts.prompt("compression", asker.workspace.language, data)
         answer = asker.ask(question, Compression, Given(frozenset(named)))
         if answer is None:
@@ -131,7 +131,7 @@ def _judge(partition: Partition, judged: Judged, asker: Asker, now: datetime) ->
     return not asker.stopped
 
 
-def _take(answer: Compression, named: dict[str, Entry], partition: Partition, judged: Judged, now: datetime) -> None:
+def _take(answer: Compression, named: dict[str, Entry], partition: Partition, judged: ScopePlan, now: datetime) -> None:
     """What is not named is kept."""
     for one in answer.merge:
         judged.merge([named[pk] for pk in dict.fromkeys(one.ids)], one.content)
@@ -141,7 +141,7 @@ def _take(answer: Compression, named: dict[str, Entry], partition: Partition, ju
         judged.drop(named[pk], kept, now)
 
 
-def _plan(scope: Scope, judged: Judged, asker: Asker, now: datetime, run: str) -> Batch:
+def _plan(scope: Scope, judged: ScopePlan, asker: ModelRun, now: datetime, run: str) -> Batch:
     """The plan, and beside it what nothing but the model speaks for, which waits for a person."""
     with transaction.atomic():
         batches.supersede_proposals(scope, JOB, actor=ACTOR, now=now)
@@ -153,7 +153,7 @@ def _plan(scope: Scope, judged: Judged, asker: Asker, now: datetime, run: str) -
     return plan
 
 
-def _carried_out(plan: Batch, now: datetime) -> dict[str, int]:
+def _apply(plan: Batch, now: datetime) -> dict[str, int]:
     done = batches.apply_batch(plan, now=now)
     if done.state == BatchState.PROPOSED:
         return {"held": 1, "held_rows": sum(done.counts.values())}

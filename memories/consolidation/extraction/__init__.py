@@ -21,8 +21,8 @@ from django.db.models import QuerySet
 from memories.conf import conf
 from memories.consolidation import buffer
 from memories.consolidation.extraction import extractive, model, storage
-from memories.consolidation.extraction.findings import Told, told_of
-from memories.consolidation.extraction.ownership import all_said, shares_of
+from memories.consolidation.extraction.findings import ExtractionResult, build_result
+from memories.consolidation.extraction.ownership import merge_messages, split_by_scope
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
 from memories.models import ExtractionBatch, Workspace
 
@@ -31,12 +31,12 @@ ACTOR = storage.ACTOR
 #: What may be wrong with an extraction batch, rather than with the program or the machine.
 _REFUSED = (PlatformError, DataError, IntegrityError)
 #: Extraction batches in a row for which the model gave no answer, after which a run ends.
-_FAILURES = 3
+_MAX_FAILURES = 3
 Clock = Callable[[], datetime]
 #: Is told how far a run is.
 Report = Callable[[dict[str, int]], None]
 #: Counts a run always tells, however few.
-_TOLD = ("extraction_batches", "turns", "events", "facts", "failed", "parked")
+_ALWAYS_COUNTED = ("extraction_batches", "turns", "events", "facts", "failed", "parked")
 
 
 @dataclass
@@ -48,7 +48,7 @@ class _Run:
     workspace_id: int | None
     report: Report | None = None
     failures: int = 0  # of the model, in a row
-    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_TOLD, 0)))
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_ALWAYS_COUNTED, 0)))
     lock: Lock = field(default_factory=Lock)
 
     def count(self, done: Mapping[str, int]) -> None:
@@ -71,7 +71,7 @@ def extract_ready(clock: Clock, *, workspace_id: int | None = None, report: Repo
         _work(run)
         return dict(run.counts)
     with ThreadPoolExecutor(hands, thread_name_prefix="extract") as pool:
-        for done in [pool.submit(_work_alone, run) for _hand in range(hands)]:
+        for done in [pool.submit(_work_in_thread, run) for _hand in range(hands)]:
             done.result()
     return dict(run.counts)
 
@@ -86,7 +86,7 @@ def waiting_in(workspace_id: int) -> QuerySet[ExtractionBatch]:
     return ExtractionBatch.objects.filter(workspace_id=workspace_id)
 
 
-def _work_alone(run: _Run) -> None:
+def _work_in_thread(run: _Run) -> None:
     """In a thread, which has connections of its own."""
     try:
         _work(run)
@@ -95,64 +95,68 @@ def _work_alone(run: _Run) -> None:
 
 
 def _work(run: _Run) -> None:
-    while run.clock() < run.until and run.failures < _FAILURES:
+    while run.clock() < run.until and run.failures < _MAX_FAILURES:
         batch = buffer.claim_next(now=run.clock(), workspace_id=run.workspace_id)
         if batch is None:
             break
-        run.count(_extract(batch, run))
+        run.count(_process(batch, run))
 
 
-def _extract(batch: ExtractionBatch, run: _Run) -> dict[str, int]:
+def _process(batch: ExtractionBatch, run: _Run) -> dict[str, int]:
     """One extraction batch: read it, store what it comes to, and let it go; or say what went wrong."""
     try:
-        told = tell(batch, now=run.clock())
+        result = extract(batch, now=run.clock())
         run.failures = 0
         with buffer.completing(batch):
-            stored = storage.store(told, run=f"extract:{batch.pk}", now=run.clock())
+            stored = storage.store(result, run=f"extract:{batch.pk}", now=run.clock())
     except buffer.ClaimLost:
         log.warning("extraction.claim_lost", batch=batch.pk, workspace=batch.workspace_id)
         return {"lost": 1}
     except _REFUSED as error:
         if isinstance(error, ModelFailed):
             run.failures += 1
-        fate = _put_off(batch, error, run.clock())
-        log.warning("extraction.failed", batch=batch.pk, attempt=batch.attempts, fate=fate, error=type(error).__name__)
-        return {fate: 1}
+        outcome = _postpone(batch, error, run.clock())
+        log.warning(
+            "extraction.failed", batch=batch.pk, attempt=batch.attempts, fate=outcome, error=type(error).__name__
+        )
+        return {outcome: 1}
     return {"extraction_batches": 1, "turns": len(batch.turns.all()), **stored}
 
 
-def tell(batch: ExtractionBatch, *, now: datetime) -> Told:
-    """What an extraction batch comes to; for each scope and local day at most one event.
+def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
+    """The facts and events of an extraction batch; for each scope and local day at most one event.
 
     Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
     """
     workspace = Workspace.objects.get(pk=batch.workspace_id)
-    shares = shares_of(batch.turns.all())
-    said = all_said(shares)
-    if not said or not model.is_on():
-        return Told([day for share in shares for day in extractive.days_of(share, workspace.zone())])
-    question = model.question_of(said, shares)
-    answer = model.ask(question, workspace, now=now)
-    told = told_of(answer.value, question, shares, workspace.zone())
-    told.cost = {"model": answer.model, "calls": answer.calls, "tokens": answer.tokens}
-    told.counts.update(calls=answer.calls, tokens=answer.tokens)
+    scopes = split_by_scope(batch.turns.all())
+    messages = merge_messages(scopes)
+    if not messages or not model.is_on():
+        return ExtractionResult(
+            [day for scoped in scopes for day in extractive.summarise_days(scoped, workspace.zone())]
+        )
+    question = model.build_question(messages, scopes)
+    answer = model.ask_model(question, workspace, now=now)
+    result = build_result(answer.value, question, scopes, workspace.zone())
+    result.cost = {"model": answer.model, "calls": answer.calls, "tokens": answer.tokens}
+    result.counts.update(calls=answer.calls, tokens=answer.tokens)
     if answer.refused:
-        told.cost["refused"] = told.counts["refused"] = answer.refused
-    return told
+        result.cost["refused"] = result.counts["refused"] = answer.refused
+    return result
 
 
-def _put_off(batch: ExtractionBatch, error: Exception, now: datetime) -> str:
+def _postpone(batch: ExtractionBatch, error: Exception, now: datetime) -> str:
     """Have an extraction batch wait, or park it; which of the two."""
-    said = f"{type(error).__name__}: {error}"
+    error_text = f"{type(error).__name__}: {error}"
     if isinstance(error, BudgetSpent):
-        buffer.postpone(batch, said, until=_midnight(batch.workspace_id, now))
+        buffer.postpone(batch, error_text, until=_midnight(batch.workspace_id, now))
         return "waiting"
     if isinstance(error, AnswerInvalid):
-        buffer.park(batch, said)
+        buffer.park(batch, error_text)
         return "parked"
     if isinstance(error, ModelFailed):
-        return "parked" if buffer.fail(batch, said, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
-    return "parked" if buffer.fail(batch, said, now=now) else "failed"
+        return "parked" if buffer.fail(batch, error_text, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
+    return "parked" if buffer.fail(batch, error_text, now=now) else "failed"
 
 
 def _midnight(workspace_id: int, now: datetime) -> datetime:

@@ -29,7 +29,7 @@ class Contradiction:
     is_newer: bool = False  # the known one was said later: the new one is the outdated one
 
 
-class Known:
+class KnownFacts:
     """Facts of some memories that new ones may contradict, read once for all of them."""
 
     def __init__(self, drafts: Sequence[Draft], named: Collection[int]) -> None:

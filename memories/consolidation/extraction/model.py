@@ -12,7 +12,7 @@ from typing import Any
 from memories import llm
 from memories.choices import Category, EntryType
 from memories.conf import conf
-from memories.consolidation.extraction.ownership import Said, Share
+from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
 from memories.index import scope_statistics
 from memories.language import text
 from memories.llm import prompts, schemas
@@ -30,14 +30,14 @@ _CHARS_A_TOKEN = 2
 class Question:
     """What a model is shown: messages and facts, by the short ids it names them by."""
 
-    said: dict[str, Said]
-    whole: Share | None = None  # of the scope that may hold all of it
+    messages: dict[str, ScopedMessage]
+    whole: ScopeMessages | None = None  # of the scope that may hold all of it
     facts: dict[str, Entry] = field(default_factory=dict)
     projects: tuple[str, ...] = ()
 
     @property
     def given(self) -> schemas.Given:
-        return schemas.Given(frozenset({*self.said, *self.facts}), frozenset(self.facts))
+        return schemas.Given(frozenset({*self.messages, *self.facts}), frozenset(self.facts))
 
 
 def is_on() -> bool:
@@ -45,10 +45,10 @@ def is_on() -> bool:
     return llm.is_on() and conf.LLM_DAILY_TOKENS > 0
 
 
-def question_of(said: Sequence[Said], shares: Sequence[Share]) -> Question:
-    ids = {one.message.id for one in said}
-    numbered = {f"m{n}": one for n, one in enumerate(said, start=1)}
-    whole = next((share for share in shares if share.holds(ids)), None)
+def build_question(messages: Sequence[ScopedMessage], scopes: Sequence[ScopeMessages]) -> Question:
+    ids = {one.message.id for one in messages}
+    numbered = {f"m{n}": one for n, one in enumerate(messages, start=1)}
+    whole = next((scoped for scoped in scopes if scoped.holds(ids)), None)
     if whole is None:
         return Question(numbered)
     facts = {f"f{n}": fact for n, fact in enumerate(_known_facts(whole), start=1)}
@@ -56,7 +56,7 @@ def question_of(said: Sequence[Said], shares: Sequence[Share]) -> Question:
     return Question(numbered, whole, facts, tuple(projects[:_PROJECTS]))
 
 
-def ask(question: Question, workspace: Workspace, *, now: datetime) -> llm.Answer[schemas.Extraction]:
+def ask_model(question: Question, workspace: Workspace, *, now: datetime) -> llm.Answer[schemas.Extraction]:
     """Outside any transaction. Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
 
     Facts that stay unusable through all corrections are left out, and counted: the others do not wait with them.
@@ -79,16 +79,16 @@ def _data(question: Question, workspace: Workspace) -> dict[str, Any]:
                 "content": text.smart_truncate(one.message.content, limit),
                 "at": one.message.at.astimezone(zone).isoformat(timespec="seconds"),
             }
-            for name, one in question.said.items()
+            for name, one in question.messages.items()
         ],
     }
 
 
-def _known_facts(whole: Share) -> list[Entry]:
+def _known_facts(whole: ScopeMessages) -> list[Entry]:
     """The facts that share most with a conversation, by its rare words."""
     if conf.KNOWN_FACTS <= 0:
         return []
-    own = {term for one in whole.said for term in text.terms(one.message.content)}
+    own = {term for one in whole.messages for term in text.terms(one.message.content)}
     counts = {term: n for (_scope, term), n in scope_statistics.frequencies([whole.scope.pk], own).items() if n > 0}
     probe = sorted(counts, key=lambda term: (counts[term], term))[:_PROBES]
     if not probe:

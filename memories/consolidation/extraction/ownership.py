@@ -15,7 +15,7 @@ from memories.models import BufferedTurn, Scope
 
 
 @dataclass(frozen=True)
-class Said:
+class ScopedMessage:
     """One message in the memory of one scope."""
 
     message: Message
@@ -32,33 +32,35 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Share:
-    """What one scope may hold of some turns, in the order it was said; less what people took out (A15)."""
+class ScopeMessages:
+    """The messages of some turns one scope may hold, in order; without what people suppressed (A15)."""
 
     scope: Scope
-    said: tuple[Said, ...]
+    messages: tuple[ScopedMessage, ...]
 
     def holds(self, ids: Collection[str]) -> bool:
-        return {one.message.id for one in self.said}.issuperset(ids)
+        return {one.message.id for one in self.messages}.issuperset(ids)
 
     def chats(self, ids: Collection[str]) -> tuple[str, ...]:
         """Where these messages were said; a chat's memory was all said in that chat."""
         if self.scope.kind != ScopeKind.USER:
             return ()
-        found = (one.turn.chat for one in self.said if one.message.id in ids and one.turn.chat)
+        found = (one.turn.chat for one in self.messages if one.message.id in ids and one.turn.chat)
         return tuple(dict.fromkeys(found))
 
 
-def shares_of(turns: Iterable[BufferedTurn]) -> list[Share]:
-    """What each scope may hold of these turns."""
-    found: dict[int, tuple[Scope, list[Said]]] = {}
+def split_by_scope(turns: Iterable[BufferedTurn]) -> list[ScopeMessages]:
+    """The messages of these turns, for each scope that may hold any."""
+    found: dict[int, tuple[Scope, list[ScopedMessage]]] = {}
     for turn in turns:
         for scope, messages in _of_turn(turn):
-            found.setdefault(scope.pk, (scope, []))[1].extend(Said(message, turn) for message in messages)
-    taken_out = SuppressedContent(scope for scope, _said in found.values())
+            found.setdefault(scope.pk, (scope, []))[1].extend(ScopedMessage(message, turn) for message in messages)
+    suppressed = SuppressedContent(scope for scope, _messages in found.values())
     return [
-        Share(scope, tuple(one for one in said if not taken_out.holds(scope, one.message.content, [one.message.id])))
-        for scope, said in found.values()
+        ScopeMessages(
+            scope, tuple(one for one in messages if not suppressed.holds(scope, one.message.content, [one.message.id]))
+        )
+        for scope, messages in found.values()
     ]
 
 
@@ -71,27 +73,30 @@ def _of_turn(turn: BufferedTurn) -> Iterator[tuple[Scope, Iterable[Message]]]:
         yield turn.user_scope, own if turn.is_group else messages
 
 
-def all_said(shares: Iterable[Share]) -> list[Said]:
+def merge_messages(scopes: Iterable[ScopeMessages]) -> list[ScopedMessage]:
     """Every message some scope may hold, once, in the order it was said."""
-    found = {one.message.id: one for share in shares for one in share.said}
+    found = {one.message.id: one for scoped in scopes for one in scoped.messages}
     return sorted(found.values(), key=lambda one: one.message.at)
 
 
-def home_of(shares: Sequence[Share], ids: Collection[str]) -> Share | None:
+def find_owner(scopes: Sequence[ScopeMessages], ids: Collection[str]) -> ScopeMessages | None:
     """Whose memory a fact is that rests on these messages: the one person's whose words they are, else the chat's.
 
     What the bot answered that person is nobody else's word. None when it is nobody's: it rests on the words of several,
     and the chat keeps no memory.
     """
-    answers = [one for share in shares for one in share.said if one.is_answer and one.message.id in ids]
-    persons = [share for share in shares if share.scope.kind == ScopeKind.USER and _is_own(share, ids, answers)]
+    answers = [one for scoped in scopes for one in scoped.messages if one.is_answer and one.message.id in ids]
+    persons = [scoped for scoped in scopes if scoped.scope.kind == ScopeKind.USER and _is_own(scoped, ids, answers)]
     if len(persons) == 1:
         return persons[0]
-    return next((share for share in shares if share.scope.kind == ScopeKind.CHAT and share.holds(ids)), None)
+    return next(
+        (scoped for scoped in scopes if scoped.scope.kind == ScopeKind.CHAT and scoped.holds(ids)),
+        None,
+    )
 
 
-def _is_own(share: Share, ids: Collection[str], answers: Iterable[Said]) -> bool:
+def _is_own(scoped: ScopeMessages, ids: Collection[str], answers: Iterable[ScopedMessage]) -> bool:
     """Whether a person's memory may hold these messages, or all of them but the bot's answers to that person."""
-    answered = {one.message.id for one in answers if one.turn.user_scope and one.turn.user_scope.pk == share.scope.pk}
+    answered = {one.message.id for one in answers if one.turn.user_scope and one.turn.user_scope.pk == scoped.scope.pk}
     own = set(ids) - answered
-    return share.holds(ids) or (bool(own) and share.holds(own))
+    return scoped.holds(ids) or (bool(own) and scoped.holds(own))

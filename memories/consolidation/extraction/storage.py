@@ -15,7 +15,7 @@ from memories.batches.steps import CreateStep, Successor, SupersedeStep, TellSte
 from memories.choices import BatchState, BatchVerb, ChangeState, Held
 from memories.conf import conf
 from memories.consolidation.extraction.contradictions import Contradiction
-from memories.consolidation.extraction.findings import Finding, Told
+from memories.consolidation.extraction.findings import ExtractionResult, Finding
 from memories.entries.daily_events import EventDraft
 from memories.models import Batch, BatchChange, Entry, Scope
 
@@ -23,15 +23,15 @@ NAME, ACTOR = "extract", "job:extract"
 _COUNTED = {"events": BatchVerb.TELL, "replaced": BatchVerb.SUPERSEDE}
 
 
-def store(told: Told, *, run: str, now: datetime) -> dict[str, int]:
+def store(result: ExtractionResult, *, run: str, now: datetime) -> dict[str, int]:
     """Store it all, or raise what forbids it; how much there was of what."""
-    counts = Counter(told.counts)
-    found = [*(finding.draft.scope for finding in told.findings), *(day.scope for day in told.days)]
+    counts = Counter(result.counts)
+    found = [*(finding.draft.scope for finding in result.findings), *(day.scope for day in result.days)]
     scopes = {scope.pk: scope for scope in found}
-    cost = told.cost
+    cost = result.cost
     for pk, scope in sorted(scopes.items()):  # in one order, so that no two workers wait for each other
-        findings = [finding for finding in told.findings if finding.draft.scope.pk == pk]
-        counts.update(_store(scope, findings, [day for day in told.days if day.scope.pk == pk], run, now, cost))
+        findings = [finding for finding in result.findings if finding.draft.scope.pk == pk]
+        counts.update(_store(scope, findings, [day for day in result.days if day.scope.pk == pk], run, now, cost))
         cost = {}
     return dict(counts)
 
@@ -39,19 +39,19 @@ def store(told: Told, *, run: str, now: datetime) -> dict[str, int]:
 def _store(
     scope: Scope,
     findings: Sequence[Finding],
-    told: Sequence[EventDraft],
+    days: Sequence[EventDraft],
     run: str,
     now: datetime,
     cost: dict[str, int | str],
 ) -> dict[str, int]:
-    certain, doubtful = _decided(findings)
-    made = _plan(scope, _steps(findings, certain, told), run, now)
-    if made.held_because:  # what it would replace waits for a person; what is new does not wait with it
+    certain, doubtful = _decide(findings)
+    plan = _plan(scope, _steps(findings, certain, days), run, now)
+    if plan.held_because:  # what it would replace waits for a person; what is new does not wait with it
         certain, doubtful = [], certain + doubtful
-        made = _plan(scope, _steps(findings, certain, told), run, now)
-    Batch.objects.filter(pk=made.pk).update(cost=cost)
-    batches.apply_batch(made, now=now)
-    rows = BatchChange.objects.filter(batch=made, state=ChangeState.APPLIED)
+        plan = _plan(scope, _steps(findings, certain, days), run, now)
+    Batch.objects.filter(pk=plan.pk).update(cost=cost)
+    batches.apply_batch(plan, now=now)
+    rows = BatchChange.objects.filter(batch=plan, state=ChangeState.APPLIED)
     facts = dict(rows.filter(verb=BatchVerb.CREATE).values_list("position", "entry_id"))
     counted = {name: rows.filter(verb=verb).count() for name, verb in _COUNTED.items()}
     return {"facts": len(facts), **counted, "proposed": _propose(scope, doubtful, facts, run, now)}
@@ -60,15 +60,15 @@ def _store(
 def _plan(scope: Scope, steps: Iterable[PlanRow], run: str, now: datetime) -> Batch:
     """The plan, which is taken back when the safety limit holds it."""
     with transaction.atomic():
-        made = batches.plan(scope, steps, name=NAME, run=run, actor=ACTOR, now=now, judged=True)
-        transaction.set_rollback(bool(made.held_because))
-    return made
+        plan = batches.plan(scope, steps, name=NAME, run=run, actor=ACTOR, now=now, judged=True)
+        transaction.set_rollback(bool(plan.held_because))
+    return plan
 
 
 _Pair = tuple[int, Contradiction]  # the position of the new fact, and the known one it contradicts
 
 
-def _decided(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
+def _decide(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
     """What is replaced at once, and what a person decides: all of it, when one conversation would replace many."""
     pairs = [(n, one) for n, finding in enumerate(findings, start=1) for one in finding.contradicts]
     certain = list({one.fact.pk: (n, one) for n, one in pairs if one.is_certain}.values())
@@ -78,16 +78,16 @@ def _decided(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
     return certain, [(n, one) for n, one in pairs if one.fact.pk not in taken]
 
 
-def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], told: Sequence[EventDraft]) -> Iterator[PlanRow]:
+def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], days: Sequence[EventDraft]) -> Iterator[PlanRow]:
     for finding in findings:
         yield PlanRow(step=CreateStep(draft=finding.draft))
     for n, one in certain:
-        yield _superseded(one.fact.pk, one.fact.version, Successor(position=n))
-    for day in told:
+        yield _supersede_step(one.fact.pk, one.fact.version, Successor(position=n))
+    for day in days:
         yield PlanRow(step=TellStep.of(day))
 
 
-def _superseded(entry: int, version: int, into: Successor) -> PlanRow:
+def _supersede_step(entry: int, version: int, into: Successor) -> PlanRow:
     return PlanRow(step=SupersedeStep(into=into), entry_id=entry, version=version)
 
 
@@ -95,8 +95,8 @@ def _propose(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run
     """Leave to a person what may take the place of what; how many memories that would take out of use."""
     steps = list(_proposals(scope, doubtful, facts))
     if steps:
-        made = batches.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
-        batches.require_approval(made, Held.CONTRADICTED, rows=len(steps))
+        plan = batches.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
+        batches.require_approval(plan, Held.CONTRADICTED, rows=len(steps))
     return len(steps)
 
 
@@ -115,4 +115,4 @@ def _proposals(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int]) -
             outdated, version, holds = new, versions[new], one.fact.pk
         if outdated not in asked:
             asked.add(outdated)
-            yield _superseded(outdated, version, Successor(entry=holds))
+            yield _supersede_step(outdated, version, Successor(entry=holds))

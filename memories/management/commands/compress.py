@@ -59,7 +59,7 @@ def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Cou
 def _count(part: str, workspace: Workspace, clock: Clock) -> dict[str, int]:
     if part == DAYS:
         return jobs.preview_compress_days(workspace.pk, now=clock())
-    return compression.to_judge(workspace.pk)
+    return compression.count_facts(workspace.pk)
 
 
 def _compress(part: str, workspace: Workspace, clock: Clock, bar: told.Bar) -> dict[str, int]:

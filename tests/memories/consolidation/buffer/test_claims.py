@@ -9,7 +9,7 @@ from django.utils import translation
 
 from memories.choices import BufferState
 from memories.consolidation import buffer, extraction
-from memories.consolidation.extraction.findings import Told
+from memories.consolidation.extraction.findings import ExtractionResult
 from memories.entries import daily_events
 from memories.exceptions import InvalidDraft
 from memories.models import DailyEvent, ExtractionBatch, Workspace
@@ -65,7 +65,7 @@ def test_a_claim_that_ran_out_is_given_to_another_and_the_first_stores_nothing(b
         raise AssertionError("it stores nothing")
     assert buffer.fail(first, "late", now=READY + LEASE) is False
     with buffer.completing(second):
-        daily_events.write(extraction.tell(second, now=READY).days, now=READY, actor="test")
+        daily_events.write(extraction.extract(second, now=READY).days, now=READY, actor="test")
     assert DailyEvent.objects.count() == 1 and held() == []
 
 
@@ -81,7 +81,7 @@ def test_a_slow_worker_may_still_finish_while_nobody_else_has_begun(batch: Extra
 def test_results_and_buffer_change_together(batch: ExtractionBatch) -> None:
     claimed = claim()
     with pytest.raises(ConnectionAbortedError), buffer.completing(claimed):
-        daily_events.write(extraction.tell(claimed, now=READY).days, now=READY, actor="test")
+        daily_events.write(extraction.extract(claimed, now=READY).days, now=READY, actor="test")
         raise ConnectionAbortedError
     assert told() == {} and len(held()) == 1
 
@@ -95,10 +95,10 @@ def test_what_was_begun_in_vain_can_be_given_back(batch: ExtractionBatch) -> Non
 def test_what_fails_is_tried_again_later_and_then_parked_for_all_to_see(
     batch: ExtractionBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_batch: ExtractionBatch, **_kwargs: Any) -> Told:
+    def refuse(_batch: ExtractionBatch, **_kwargs: Any) -> ExtractionResult:
         raise InvalidDraft("not what was asked for")
 
-    monkeypatch.setattr(extraction, "tell", refuse)
+    monkeypatch.setattr(extraction, "extract", refuse)
     moments = [READY, READY + timedelta(seconds=59), READY + timedelta(minutes=1), READY + timedelta(minutes=3)]
     counts = [extract(moment) for moment in moments]
     assert [(count["failed"], count["parked"]) for count in counts] == [(1, 0), (0, 0), (1, 0), (0, 1)]
@@ -127,14 +127,14 @@ def test_one_that_ends_its_workers_is_parked_too(batch: ExtractionBatch) -> None
 
 def test_one_that_fails_holds_up_no_other(api: Api, batch: ExtractionBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     say(api, "I moved to Berlin", "Noted.", address={**TELEGRAM, "peer": "u43", "chat": "c8"})
-    tell = extraction.tell
+    tell = extraction.extract
 
-    def refuse_the_first(claimed: ExtractionBatch, **kwargs: Any) -> Told:
+    def refuse_the_first(claimed: ExtractionBatch, **kwargs: Any) -> ExtractionResult:
         if claimed.pk == batch.pk:
             raise InvalidDraft
         return tell(claimed, **kwargs)
 
-    monkeypatch.setattr(extraction, "tell", refuse_the_first)
+    monkeypatch.setattr(extraction, "extract", refuse_the_first)
     counts = Counter(extract())
     assert (counts["failed"], counts["extraction_batches"]) == (1, 1)
     assert told() == {"telegram:direct_u43": ["I moved to Berlin"]}

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 
 def merge(scope: Scope) -> tuple[list[Entry], Entry]:
     sources = facts(scope, "Mia lives in Berlin.") + facts(scope, "米娅住在柏林。")
-    made = drafts.create(drafts.merged(sources, "Mia lives in Berlin. 米娅住在柏林。"), sources)
-    applied(scope, [made, *(drafts.replaced(MergeStep, source, 1) for source in sources)])
+    made = drafts.create_step(drafts.merge_draft(sources, "Mia lives in Berlin. 米娅住在柏林。"), sources)
+    applied(scope, [made, *(drafts.replace_step(MergeStep, source, 1) for source in sources)])
     return sources, Entry.objects.live().get()
 
 
@@ -38,7 +38,10 @@ def test_a_merge_names_its_sources_and_they_name_it(scope: Scope, api: Api) -> N
 
 def test_a_fact_says_what_rests_on_it(scope: Scope, api: Api) -> None:
     (fact,) = facts(scope, "Mia lives in Berlin.")
-    applied(scope, [drafts.create(drafts.line([fact], "Mia lives in Berlin.", "identity"), [fact], naming=[fact])])
+    applied(
+        scope,
+        [drafts.create_step(drafts.line_draft([fact], "Mia lives in Berlin.", "identity"), [fact], naming=[fact])],
+    )
     (became,) = api.get(f"entries/{fact.uid}").json()["became"]
     assert became["kind"] == "source_of"
 

@@ -164,7 +164,7 @@ def test_a_claim_outlasts_the_longest_question(batch: ExtractionBatch, model: Fa
 def test_answers_that_come_too_late_are_stored_by_nobody(batch: ExtractionBatch, model: FakeModel) -> None:
     """Somebody else took the extraction batch, or dropped it, while the model was thinking."""
 
-    tell = extraction.tell
+    tell = extraction.extract
 
     def told_late(*args: Any, **kwargs: Any) -> Any:
         result = tell(*args, **kwargs)
@@ -173,6 +173,6 @@ def test_answers_that_come_too_late_are_stored_by_nobody(batch: ExtractionBatch,
 
     model.script = [GOOD]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extraction, "tell", told_late)
+        patch.setattr(extraction, "extract", told_late)
         assert extract()["lost"] == 1
     assert Entry.objects.filter(type="fact").count() == 0

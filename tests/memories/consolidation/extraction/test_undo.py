@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from memories import batches, entries
 from memories.choices import BatchState, BatchVerb
-from memories.consolidation.compression import waiting
+from memories.consolidation.compression import days_to_compress
 from memories.entries import daily_events
 from memories.models import Batch, DailyEvent, Entry
 from tests.conftest import NOW, TELEGRAM, Api
@@ -57,7 +57,7 @@ def heard(api: Api) -> list[str]:
 
 
 def waiting_days(made: Batch) -> int:
-    return waiting(made.workspace, LATER).count()
+    return days_to_compress(made.workspace, LATER).count()
 
 
 def test_its_day_is_out_of_use_everywhere_and_back_when_that_is_undone(talk: Any, api: Api) -> None:
