@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from memories.conf import conf
-from memories.entries.draft import COLUMN_SLOTS
+from memories.entries.fields import COLUMN_SLOTS
 
 YEARS = range(1970, 2200)
 #: Slots that say where something was said.

@@ -1,7 +1,5 @@
 """The one door: nothing but this package inserts or changes an Entry."""
 
-from memories.entries.before_batch import PriorRow, changed_since, rows_before
-from memories.entries.bulk import BulkOutcome, expire_many, link_sources, merge, restore_many, supersede, update_many
 from memories.entries.contradictions import MARKED_SQL as CONTRADICTED_SQL
 from memories.entries.contradictions import SLOT as CONTRADICTED_BY
 from memories.entries.contradictions import contradiction_of
@@ -13,16 +11,29 @@ from memories.entries.copies import (
     is_own_statement,
     restore_with_copies,
 )
+from memories.entries.edits import Edit, revert, update, update_many
+from memories.entries.fields import BULK_EDITABLE, FORM_FIELDS, read_columns
 from memories.entries.locks import lock_scopes
-from memories.entries.modify import BULK_EDITABLE, Edit, differences, expire, read_columns, restore, revert, update
 from memories.entries.purge import purge
 from memories.entries.rollback import needed_replacements, rollback
+from memories.entries.transitions import (
+    BulkOutcome,
+    expire,
+    expire_many,
+    link_sources,
+    merge,
+    restore,
+    restore_many,
+    supersede,
+)
+from memories.entries.versions import PriorRow, changed_since, differences, rows_before
 from memories.entries.write import TAKEN_OUT, WriteResult, remember, remember_many
 
 __all__ = [
     "CONTRADICTED_BY",
     "CONTRADICTED_SQL",
     "BULK_EDITABLE",
+    "FORM_FIELDS",
     "TAKEN_OUT",
     "PriorRow",
     "BulkOutcome",

@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memories.choices import EntryType, Source
-from memories.entries.modify import Edit, update
+from memories.entries.edits import Edit, update
 from memories.language.contradiction import outdates
 from memories.models import Entry, Slot
 from memories.models.state import live_sql

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from memories.choices import ScopeKind
-from memories.entries import modify
+from memories.entries import transitions
 from memories.entries.locks import lock_scopes
 from memories.models import Entry, Suppression
 from memories.models.change import acting
@@ -96,9 +96,9 @@ def expire_with_copies(
         known = [copy for copy in copies_of([entry], reach) if copy.is_live()]
         going = [copy for copy in known if along and _goes_along(entry, copy)]
         lock_scopes([entry.scope, *(copy.scope for copy in going)])
-        gone = modify.expire(entry, now=now, actor=actor, expected_version=expected_version)
+        gone = transitions.expire(entry, now=now, actor=actor, expected_version=expected_version)
         for copy in going:
-            modify.expire(copy, now=now, actor=actor)
+            transitions.expire(copy, now=now, actor=actor)
         return gone, _as_they_are(known)
 
 
@@ -120,9 +120,9 @@ def restore_with_copies(
         known = [copy for copy in copies_of([entry], reach) if not copy.is_live()]
         coming = copies_to_restore([entry], reach) if along else []
         lock_scopes([entry.scope, *(copy.scope for copy in coming)])
-        back = modify.restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
+        back = transitions.restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
         for copy in coming:
-            modify.restore(copy, now=now, actor=actor, term=term)
+            transitions.restore(copy, now=now, actor=actor, term=term)
         return back, _as_they_are(known)
 
 

@@ -11,15 +11,12 @@ from django.utils.translation import gettext as _
 
 from memories.choices import Category, EntryType, ScopeKind, Source
 from memories.conf import conf
+from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.exceptions import InvalidDraft
 from memories.kinds import category_rule
 from memories.language import text
 from memories.models import Scope
 
-#: Slots that are columns of Entry; every other name is a row of Slot (A2).
-COLUMN_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id")
-#: Slots that say what the entry itself already says.
-RESERVED_SLOTS = ("type", "scope", "source")
 _COLUMN_CHARS = {"channel": 40}
 _FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100}
 

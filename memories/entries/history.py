@@ -13,10 +13,9 @@ from django.db import connection, models
 
 from memories.choices import Operation
 from memories.entries import versions
+from memories.entries.fields import FIELDS, Use
 from memories.models import Change, Entry, Slot
 
-#: What follows from the content, or says nothing to a reader.
-UNSHOWN = frozenset({"id", "uid", "workspace", "scope", "version", "terms", "length", "fingerprint", "updated_at"})
 #: Slots are written just after their entry; changes by one actor within this time are one step.
 TOGETHER = timedelta(seconds=5)
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]+|[^\W_]+|\s+|.", re.DOTALL)
@@ -107,7 +106,7 @@ def _shown(differing: dict[str, tuple[Before, After]], *, created: bool) -> dict
     shown = {}
     for attname, (before, after) in differing.items():
         column = _COLUMNS.get(attname)
-        if column is None or column.name in UNSHOWN or (created and after in (None, "", [], False)):
+        if column is None or Use.SHOW not in FIELDS[column.name] or (created and after in (None, "", [], False)):
             continue
         shown[column.name] = (_read(column, before), _read(column, after))
     return shown

@@ -8,8 +8,8 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from memories.choices import ChangeState, SkipReason
-from memories.entries.bulk import BulkOutcome, Expected, as_planned
 from memories.entries.locks import lock_scopes
+from memories.entries.transitions import BulkOutcome, Expected, match_expected
 from memories.index import scope_statistics
 from memories.models import BatchChange, Entry, Link, RecallTrace, Scope, Slot, Suppression
 from memories.models.change import forget_history
@@ -30,7 +30,7 @@ def purge(scope: Scope, expected: Expected, *, now: datetime) -> BulkOutcome:
     place of stays out of use without it. Counts stay. Inside the caller's transaction. Raises ScopeFrozen.
     """
     held = lock_scopes([scope])[scope.pk]
-    outcome, entries = as_planned(held, expected)
+    outcome, entries = match_expected(held, expected)
     kept = set(Suppression.objects.filter(entry__in=outcome.applied).values_list("entry_id", flat=True))
     outcome.skip((pk for pk in outcome.applied if pk in kept or not entries[pk].expired_at), SkipReason.CHANGED)
     outcome.applied = [pk for pk in outcome.applied if pk not in outcome.skipped]

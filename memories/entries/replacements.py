@@ -6,7 +6,7 @@ from collections.abc import Collection
 from django.db.models import Min
 
 from memories.choices import ChangeState, LinkKind, SkipReason
-from memories.entries.before_batch import changed_since, rows_before
+from memories.entries.versions import changed_since, rows_before
 from memories.models import Batch, BatchChange, Change, Entry, Link, Scope
 
 ENTRIES = Entry._meta.db_table

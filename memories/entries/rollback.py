@@ -14,10 +14,11 @@ from django.db import connection
 
 from memories.choices import SkipReason
 from memories.entries import suppression
-from memories.entries.before_batch import PriorRow, changed_since, rows_before
-from memories.entries.bulk import BulkOutcome
+from memories.entries.fields import FIELDS, Use
 from memories.entries.locks import lock_scopes
 from memories.entries.replacements import standing
+from memories.entries.transitions import BulkOutcome
+from memories.entries.versions import PriorRow, changed_since, rows_before
 from memories.index import scope_statistics, search_rows
 from memories.language import text
 from memories.models import Entry, Link, Policy, Scope, Slot, Suppression
@@ -90,7 +91,7 @@ def _goes(entry: Entry, was: PriorRow) -> bool:
     return entry.is_live() and (was.made or any(was.columns.get(column) for column in _OUT))
 
 
-_COLUMNS = [column.column for column in Entry._meta.concrete_fields if column.column not in _KEPT]
+_COLUMNS = [column.column for column in Entry._meta.concrete_fields if Use.UNDO in FIELDS[column.name]]
 _POPULATE = (
     "UPDATE memories_entry e SET {columns}, updated_at = %s FROM ("
     " SELECT p.* FROM unnest(%s::bigint[], %s::jsonb[]) AS put (id, old) JOIN memories_entry t ON t.id = put.id"

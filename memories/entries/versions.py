@@ -1,7 +1,9 @@
-"""What an entry was: its columns and slots in an earlier version, read back from the history."""
+"""What rows were: in a version, at a time, before a batch, and in a recall; read from the history (F2, F3, F5)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -9,8 +11,9 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from memories.choices import Operation
+from memories.entries.fields import REVERTIBLE, SLOT_FIELD, read_columns
 from memories.exceptions import VersionNotFound
-from memories.models import Change, DailyEvent, Entry, Slot
+from memories.models import Change, DailyEvent, Entry, RecallTrace, Slot, Suppression
 
 #: The first change of the content after a version holds what it was; without one it is what it was.
 _CONTENT = """
@@ -79,6 +82,26 @@ def slots_as_of_version(entry: Entry, version: int) -> dict[str, str]:
     return {slot["name"]: slot["value"] for slot in slots.values()}
 
 
+def columns_and_slots(entry: Entry, version: int) -> tuple[dict[str, Any], dict[str, str | None]]:
+    """The revertible columns changed since a version, and every slot, with their values then; None: no such slot.
+
+    Raises VersionNotFound.
+    """
+    old = as_of_version(entry, version)
+    columns = read_columns({name: value for name, value in old.items() if name in REVERTIBLE})
+    gone: dict[str, str | None] = dict.fromkeys(slot.name for slot in entry.slots.all())
+    return columns, gone | slots_as_of_version(entry, version)
+
+
+def differences(entry: Entry, version: int) -> dict[str, tuple[Any, Any]]:
+    """The fields that differ from a version: as they were then, and as they are. Raises VersionNotFound."""
+    columns, slots = columns_and_slots(entry, version)
+    has = {slot.name: slot.value for slot in entry.slots.all()}
+    pairs = {name: (value, getattr(entry, name)) for name, value in columns.items()}
+    pairs |= {f"{SLOT_FIELD}{name}": (value, has.get(name)) for name, value in slots.items()}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
 def undo(change: Change, slots: dict[int, dict[str, str]]) -> None:
     """Take one change of a slot back, in the slots as they were after it."""
     if change.op == Operation.INSERT:
@@ -106,3 +129,131 @@ def slot_changes_of(entry: Entry) -> QuerySet[Change]:
 
 def _slots(entry: Entry) -> QuerySet[Slot]:
     return Slot.objects.filter(workspace_id=entry.workspace_id, entry=entry)
+
+
+#: What batches name in their rows, and the column they name it in.
+_NAMED = {Entry._meta.db_table: "entry_id", DailyEvent._meta.db_table: "event_id"}
+
+
+@dataclass
+class PriorRow:
+    """What a row was before the batch."""
+
+    made: bool = False  # by the batch
+    columns: dict[str, Any] = field(default_factory=dict)  # of those it changed; all of them when it removed the row
+    last: int = 0  # its last change by the batch
+
+
+def rows_before(batch: int, table: str, rows: Collection[int]) -> dict[int, PriorRow]:
+    """What a batch found: the earliest value of every column it changed of these rows of a table."""
+    found: defaultdict[int, PriorRow] = defaultdict(PriorRow)
+    for row_id, change_id, op, old in _changes(batch, table, rows):
+        row = found[row_id]
+        row.made = row.made or (op == Operation.INSERT and not row.last)
+        row.columns = {**old, **row.columns}
+        row.last = change_id
+    return dict(found)
+
+
+def _changes(batch: int, table: str, rows: Collection[int]) -> Iterable[tuple[int, int, str, dict[str, Any]]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT row_id, id, op, old::text FROM memories_change"
+            " WHERE batch_id = %s AND table_name = %s AND row_id = ANY(%s) ORDER BY id",
+            [batch, table, list(rows)],
+        )
+        return [(row, change, op, json.loads(old)) for row, change, op, old in cursor.fetchall()]
+
+
+#: A change that was taken back, and the one that took it back, are none: both came after what is asked about.
+_SINCE = """
+    SELECT DISTINCT c.row_id FROM unnest(%(rows)s::bigint[], %(lasts)s::bigint[]) AS put (row_id, last)
+    JOIN memories_change c ON c.table_name = %(table)s AND c.row_id = put.row_id AND c.id > put.last
+    WHERE c.batch_id IS DISTINCT FROM %(by)s AND (%(columns)s::text[] = '{{}}' OR c.old ?| %(columns)s)
+      AND (c.batch_id IS NULL OR NOT (
+        EXISTS (
+            SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
+            WHERE u.{named} = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND b.undoes_id = c.batch_id
+        ) OR EXISTS (
+            SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
+            JOIN memories_change f ON f.batch_id = b.undoes_id AND f.table_name = c.table_name AND f.row_id = c.row_id
+            WHERE u.{named} = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND u.batch_id = c.batch_id
+              AND f.id > put.last
+        )
+    ))
+"""
+
+
+def changed_since(
+    lasts: Mapping[int, int], *, by: int = 0, table: str = Entry._meta.db_table, columns: Collection[str] = ()
+) -> set[int]:
+    """Rows that anything but batch `by` has changed after their change `lasts` names, and not taken back since.
+
+    With `columns`, only changes of one of these count.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _SINCE.format(named=_NAMED[table]),
+            {
+                "rows": list(lasts),
+                "lasts": list(lasts.values()),
+                "by": by,
+                "table": table,
+                "columns": list(columns),
+            },
+        )
+        return {row[0] for row in cursor.fetchall()}
+
+
+@dataclass(frozen=True)
+class Served:
+    """The version of an entry a trace tells of."""
+
+    version: int
+    words: str
+    is_reworded: bool  # it says something else now
+
+
+def as_served(
+    trace: RecallTrace, entries: Mapping[int, Entry], versions: Mapping[int, int] | None = None
+) -> dict[int, Served]:
+    """The words of these entries at the time of a recall. `versions` are those of candidates that were not served."""
+    known = dict(versions or {})
+    found = each_as_served([trace], entries, known)
+    return {entry: served for (_trace, entry), served in found.items()}
+
+
+def each_as_served(
+    traces: Sequence[RecallTrace], entries: Mapping[int, Entry], candidates: Mapping[int, int] | None = None
+) -> dict[tuple[int, int], Served]:
+    """By trace and entry, in one query at most. A trace that kept no versions goes by its time."""
+    asked = [
+        (trace.pk, Moment(entry, version, trace.created_at))
+        for trace in traces
+        for entry, version in _versions(trace, candidates, entries).items()
+    ]
+    changed = [(pk, moment) for pk, moment in asked if entries[moment.row_id].version != moment.version]
+    workspace = traces[0].workspace_id if traces else 0
+    past = dict(zip(changed, contents_at(Entry, workspace, [moment for _pk, moment in changed]), strict=True))
+    told = {}
+    for pk, moment in asked:
+        now = entries[moment.row_id]
+        version, words = past.get((pk, moment), (now.version, None))
+        words = now.content if words is None else words
+        told[pk, moment.row_id] = Served(version, words, words != now.content)
+    return told
+
+
+def _versions(
+    trace: RecallTrace, candidates: Mapping[int, int] | None, entries: Mapping[int, Entry]
+) -> dict[int, int | None]:
+    """Of the entries that are still there: the version that was served, as far as it was kept."""
+    kept = dict(zip(trace.served, trace.versions, strict=False))
+    named: Iterable[int] = entries if candidates is not None else trace.served
+    return {pk: kept.get(pk, (candidates or {}).get(pk)) for pk in named if pk in entries}
+
+
+def taken_out(entries: Mapping[int, Entry]) -> set[int]:
+    """Those of these entries that people took out of use: their words are told to no bot (A15)."""
+    out = Suppression.objects.filter(entry__in=list(entries)).values_list("entry_id", flat=True)
+    return {*out, *(pk for pk, entry in entries.items() if entry.suppressed_at)}

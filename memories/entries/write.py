@@ -12,7 +12,7 @@ from django.db.models import F
 from memories import metrics
 from memories.choices import LinkKind, Outcome
 from memories.entries.contradictions import mark_contradicted
-from memories.entries.draft import COLUMN_SLOTS, Draft, check
+from memories.entries.draft import Draft, check
 from memories.entries.duplicates import (
     DuplicateCandidate,
     PendingIndex,
@@ -21,6 +21,7 @@ from memories.entries.duplicates import (
     choose_probes,
     stored_candidates,
 )
+from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Suppressions
 from memories.index import scope_statistics, search_rows
@@ -247,25 +248,16 @@ def _entry_of(write: PendingWrite, now: datetime) -> Entry:
     return Entry(
         workspace_id=draft.scope.workspace_id,
         scope=draft.scope,
-        type=draft.type,
-        subtype=draft.subtype,
-        tier=draft.tier,
-        category=draft.category,
-        project=draft.project,
-        topic=draft.topic,
-        content=draft.content,
         terms=sorted(write.counts),
         length=write.counts.total(),
         fingerprint=write.fingerprint,
         importance=draft.weight,
-        source=draft.source,
         chats=list(draft.chats),
         origins=list(draft.origins),
         created_at=draft.at,
         stated_at=draft.at,
         updated_at=now,
-        expires_at=draft.expires_at,
-        pinned=draft.pinned,
+        **{name: getattr(draft, name) for name in DRAFTED},
         **{name: draft.column(name) for name in COLUMN_SLOTS},
     )
 

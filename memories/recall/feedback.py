@@ -6,7 +6,7 @@ from uuid import UUID
 
 from memories import metrics
 from memories.conf import conf
-from memories.entries.served_versions import as_served
+from memories.entries.versions import as_served
 from memories.exceptions import NotServed
 from memories.language import text
 from memories.models import Entry, RecallTrace

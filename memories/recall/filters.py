@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from memories import entries
 from memories.choices import EntryType, ScopeKind
-from memories.entries.draft import COLUMN_SLOTS
+from memories.entries.fields import COLUMN_SLOTS
 from memories.kinds import SECRET
 from memories.language import text
 from memories.models import Entry, Scope

@@ -13,8 +13,8 @@ from django.db.models import Count, Max, Min, Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Outcome
-from memories.entries.served_versions import Served as Then
-from memories.entries.served_versions import each_as_served
+from memories.entries.versions import Served as Then
+from memories.entries.versions import each_as_served
 from memories.models import Entry, RecallTrace
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction

@@ -9,11 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.access import MANAGE, RestrictedInline
 from memories.admin.history import display_value
-from memories.entries import Edit
+from memories.entries import FORM_FIELDS, Edit
 from memories.exceptions import PlatformError
 from memories.models import Entry, Slot
-
-FIELDS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
 
 
 class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -28,7 +26,7 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
         self.initial["opened_version"] = self.instance.version
         if "content" in self.fields:
             self.fields["content"].widget.attrs["rows"] = 6
-        self._was = {name: getattr(self.instance, name) for name in FIELDS}
+        self._was = {name: getattr(self.instance, name) for name in FORM_FIELDS}
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -49,7 +47,7 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
                 "what the entry says now. Save again to put yours over it, or open it anew to drop yours."
             ),
         )
-        for name in set(self.changed_data) & set(data) & set(FIELDS):
+        for name in set(self.changed_data) & set(data) & set(FORM_FIELDS):
             said = display_value(Entry._meta.get_field(name), self._was[name])
             self.add_error(name, gettext("Now it says: %(value)s") % {"value": said})
         data_now = QueryDict(mutable=True)
@@ -92,7 +90,7 @@ def _is_frozen(entry: Any) -> bool:
 
 def edit_of(form: Any, formsets: list[Any]) -> Edit:
     """What a valid form wants changed, slots included."""
-    columns = {name: form.cleaned_data[name] for name in form.changed_data if name in FIELDS}
+    columns = {name: form.cleaned_data[name] for name in form.changed_data if name in FORM_FIELDS}
     slots: dict[str, str | None] = {}
     for line in (line for formset in formsets for line in formset.forms):
         if not line.has_changed() and not line.cleaned_data.get("DELETE"):

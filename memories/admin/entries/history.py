@@ -15,8 +15,8 @@ from memories.admin.confirmation import Confirmation, confirmation_page, is_conf
 from memories.admin.history import FieldChange, HistoryStep, RevertForm, display_value, field_change, history_page
 from memories.choices import Operation
 from memories.entries import versions
+from memories.entries.fields import SLOT_FIELD
 from memories.entries.history import Step, history_of
-from memories.entries.modify import SLOT_FIELD
 from memories.exceptions import PlatformError
 from memories.models import Batch, Entry
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories import recall
 from memories.admin.recall_traces.events import event_rows
-from memories.entries.served_versions import Served, as_served
+from memories.entries.versions import Served, as_served
 from memories.models import Entry, Policy, RecallTrace, Scope
 from memories.models.state import State, state_of
 from memories.recall import explanation, traces

@@ -33,7 +33,6 @@ MOST = 200
 _FROM = {LinkKind.MERGED_FROM: "sources", LinkKind.SUPERSEDES: "sources", LinkKind.SOURCE_OF: "became"}
 _OTHER = {"sources": "became", "became": "sources"}
 COPIES = ("all", "none")
-COLUMNS = ("content", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
 _DAYS_MAX = 36_500
 
 
@@ -107,7 +106,7 @@ class EntryView(Call):
         asked.is_valid(raise_exception=True)
         check_ahead("expires_at", asked.validated_data.get("expires_at"), now_of(request))
         entry = entry_for(caller_of(request), uid)
-        columns = {name: asked.validated_data[name] for name in COLUMNS if name in asked.validated_data}
+        columns = {name: asked.validated_data[name] for name in entries.FORM_FIELDS if name in asked.validated_data}
         wanted = entries.Edit(columns=columns, slots=asked.validated_data.get("slots", {}))
         return shown(request, entries.update(entry, wanted, **_by(request)))
 

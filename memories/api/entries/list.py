@@ -20,7 +20,8 @@ from memories.api.pagination import PageQuery, paginated
 from memories.api.preconditions import etag
 from memories.api.scopes import scope_for, scope_to_write, visible_scopes
 from memories.choices import Category, Due, EntryType, Outcome, Permission, Source
-from memories.entries.draft import COLUMN_SLOTS, Draft
+from memories.entries.draft import Draft
+from memories.entries.fields import COLUMN_SLOTS
 from memories.lifecycle import expiry
 from memories.models import Entry, Policy, Scope
 from memories.models.policy import Policies

@@ -19,7 +19,7 @@ from memories.api.entries.list import slots_of
 from memories.api.idempotency import repeatable
 from memories.api.recall_traces import answers
 from memories.choices import Permission
-from memories.entries.served_versions import Served, as_served, taken_out
+from memories.entries.versions import Served, as_served, taken_out
 from memories.models import Bot, Entry, RecallTrace, Scope
 from memories.recall import explanation, feedback, traces
 from memories.recall.explanation import CandidateRecord

@@ -6,7 +6,8 @@ from memories.batches import PlanRow
 from memories.batches.steps import ArchiveStep, CreateStep, MergeStep, Successor, SupersedeStep
 from memories.choices import EntryType, Source
 from memories.consolidation.compression.merge_policy import slots_of
-from memories.entries.draft import COLUMN_SLOTS, Draft
+from memories.entries.draft import Draft
+from memories.entries.fields import COLUMN_SLOTS
 from memories.kinds import category_rule, decay
 from memories.models import Entry
 

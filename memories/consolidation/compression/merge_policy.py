@@ -10,7 +10,7 @@ from datetime import datetime
 from memories.choices import Rewordings
 from memories.conf import conf
 from memories.consolidation.compression.facts import relevance
-from memories.entries.draft import COLUMN_SLOTS
+from memories.entries.fields import COLUMN_SLOTS
 from memories.kinds import category_rule
 from memories.language import conflicts
 from memories.models import Entry

@@ -8,8 +8,8 @@ import pytest
 
 from memories import entries
 from memories.choices import PolicyKind
-from memories.entries import bulk
-from memories.entries.modify import Edit
+from memories.entries import transitions
+from memories.entries.edits import Edit
 from memories.index import worker
 from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
 from memories.recall import Place, Query, Recall, answer_cache, recall, similarity
@@ -73,7 +73,7 @@ CHANGES: dict[str, Callable[[Entry], Any]] = {
     "policy": lambda cat: Policy.objects.create(
         workspace=cat.workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.1
     ),
-    "taken out by a batch": lambda cat: bulk.expire_many(cat.scope, {cat.pk: None}, now=SOON, actor="test"),
+    "taken out by a batch": lambda cat: transitions.expire_many(cat.scope, {cat.pk: None}, now=SOON, actor="test"),
 }
 
 

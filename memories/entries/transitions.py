@@ -1,20 +1,23 @@
-"""What a batch does to many entries of a scope at once: take out, bring back, merge, supersede, change (F3).
+"""Changing the state of entries: expire, restore, merge, supersede; each change is in the history (F2, F3, A15).
 
-Every function stands inside the caller's transaction, is given entries with the version each had when the plan was
-made, and says of each that it left alone why.
+What ends in `_many` stands inside the caller's transaction, is given entries of one scope with the version each must
+have, and says of each it skipped why. The same verb for one entry opens its own transaction, and raises instead.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from memories.choices import LinkKind, SkipReason
 from memories.entries import suppression
 from memories.entries.locks import lock_scopes
+from memories.exceptions import EntryNotFound, VersionConflict
 from memories.index import scope_statistics, search_rows
 from memories.models import Entry, Link, Policy, Scope
+from memories.models.change import acting
+from memories.models.entry import EntryQuerySet
 
 Expected = Mapping[int, int | None]  # entry → the version it must have; None: whichever it has
 
@@ -25,7 +28,7 @@ class BulkOutcome:
 
     applied: list[int] = field(default_factory=list)
     skipped: dict[int, SkipReason] = field(default_factory=dict)
-    details: dict[int, str] = field(default_factory=dict)  # of some that were left
+    details: dict[int, str] = field(default_factory=dict)  # of some that were skipped
 
     def skip(self, entries: Iterable[int], reason: SkipReason) -> None:
         self.skipped.update(dict.fromkeys(entries, reason))
@@ -43,27 +46,46 @@ def expire_many(
     actor: str,
     column: Literal["expired_at", "archived_at"] = "expired_at",
     suppress: bool = False,
+    only_live: bool = True,
 ) -> BulkOutcome:
-    """Take live entries out of use, softly. What people take out stays out: then no machine writes it again (A15)."""
-    held = lock_scopes([scope])[scope.pk]
-    outcome, entries = as_planned(held, expected)
-    _keep_live(outcome, entries)
+    """Take entries out of use, softly; those that are not live are skipped, or with `only_live` off marked as well.
+
+    With `suppress` no machine writes them again (A15).
+    """
+    locked = lock_scopes([scope])[scope.pk]
+    outcome, entries = match_expected(locked, expected)
+    if only_live:
+        _skip_unless_live(outcome, entries)
     if outcome.applied:
-        _rows(held, outcome.applied).update(**{column: now}, updated_at=now)
+        unmarked = [pk for pk in outcome.applied if getattr(entries[pk], column) is None]
+        rows_of(locked, unmarked).update(**{column: now}, updated_at=now)
         if suppress:
-            suppression.suppress_many(held, [entries[pk] for pk in outcome.applied], now=now, actor=actor)
-        search_rows.mark_neighbours_stale(outcome.applied)
-        scope_statistics.touch(held)
+            suppression.suppress_many(locked, [entries[pk] for pk in outcome.applied], now=now, actor=actor)
+        search_rows.mark_neighbours_stale(unmarked)
+        scope_statistics.touch(locked)
     return outcome
+
+
+def expire(
+    entry: Entry, *, now: datetime, actor: str, expected_version: int | None = None, suppress: bool = True
+) -> Entry:
+    """Take one entry out of use; taken out by a person or bot it stays out (A15).
+
+    Raises VersionConflict, EntryNotFound or ScopeFrozen.
+    """
+    expected = {entry.pk: expected_version}
+    with acting(actor):
+        outcome = expire_many(entry.scope, expected, now=now, actor=actor, suppress=suppress, only_live=False)
+        return _only(entry, outcome)
 
 
 def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timedelta | None) -> BulkOutcome:
     """Bring entries back into use, for `term` from now, or for as long as their policy says from now on."""
-    held = lock_scopes([scope])[scope.pk]
-    outcome, entries = as_planned(held, expected)
+    locked = lock_scopes([scope])[scope.pk]
+    outcome, entries = match_expected(locked, expected)
     if outcome.applied:
-        for expires_at, ids in _terms(held, [entries[pk] for pk in outcome.applied], now, term).items():
-            _rows(held, ids).update(
+        for expires_at, ids in _terms(locked, [entries[pk] for pk in outcome.applied], now, term).items():
+            rows_of(locked, ids).update(
                 expired_at=None,
                 archived_at=None,
                 suppressed_at=None,
@@ -71,9 +93,29 @@ def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timed
                 expires_at=expires_at,
                 updated_at=now,
             )
-        suppression.release_many(held, [entries[pk] for pk in outcome.applied], now=now)
-        _settle(held, outcome.applied)
+        suppression.release_many(locked, [entries[pk] for pk in outcome.applied], now=now)
+        _settle(locked, outcome.applied)
     return outcome
+
+
+def restore(
+    entry: Entry, *, now: datetime, actor: str, term: timedelta | None = None, expected_version: int | None = None
+) -> Entry:
+    """Bring one entry back into use. Raises VersionConflict, EntryNotFound or ScopeFrozen."""
+    with acting(actor):
+        return _only(entry, restore_many(entry.scope, {entry.pk: expected_version}, now=now, term=term))
+
+
+def _only(entry: Entry, outcome: BulkOutcome) -> Entry:
+    """The one entry of an outcome, as it is now. Raises EntryNotFound or VersionConflict where it was skipped."""
+    raise_skipped(entry, outcome)
+    return Entry.objects.select_related("scope").get(pk=entry.pk)
+
+
+def raise_skipped(entry: Entry, outcome: BulkOutcome) -> None:
+    reason = outcome.skipped.get(entry.pk)
+    if reason is not None:
+        raise EntryNotFound if reason == SkipReason.GONE else VersionConflict
 
 
 def _terms(
@@ -96,67 +138,47 @@ def merge(scope: Scope, keeper_id: int, expected: Expected, *, now: datetime) ->
     What they stood for counts for the keeper: the chats they came from, the messages they rest on, when they were
     stated last, and their importance (A3, A9).
     """
-    held = lock_scopes([scope])[scope.pk]
-    outcome, entries = as_planned(held, expected)
-    keeper = Entry.objects.in_scope(held).live().filter(pk=keeper_id).first()
+    locked = lock_scopes([scope])[scope.pk]
+    outcome, entries = match_expected(locked, expected)
+    keeper = Entry.objects.in_scope(locked).live().filter(pk=keeper_id).first()
     if keeper is None:
         return _skip_all(expected, SkipReason.NO_SUCCESSOR)
-    _keep_live(outcome, entries)
+    _skip_unless_live(outcome, entries)
     merged = [entries[pk] for pk in outcome.applied if pk != keeper.pk]
     outcome.applied = [entry.pk for entry in merged]
     if merged:
         _inherit(keeper, merged, now)
-        _rows(held, outcome.applied).update(archived_at=now, updated_at=now)
+        rows_of(locked, outcome.applied).update(archived_at=now, updated_at=now)
         _link(keeper, merged, LinkKind.MERGED_FROM, now)
-        _settle(held, [keeper.pk, *outcome.applied])
+        _settle(locked, [keeper.pk, *outcome.applied])
     return outcome
 
 
 def supersede(scope: Scope, successor_id: int, expected: Expected, *, now: datetime) -> BulkOutcome:
     """Let an entry take the place of others, which no longer hold; they are kept, with a link and their dates."""
-    held = lock_scopes([scope])[scope.pk]
-    outcome, entries = as_planned(held, expected)
-    successor = Entry.objects.in_scope(held).live().filter(pk=successor_id).first()
+    locked = lock_scopes([scope])[scope.pk]
+    outcome, entries = match_expected(locked, expected)
+    successor = Entry.objects.in_scope(locked).live().filter(pk=successor_id).first()
     if successor is None:
         return _skip_all(expected, SkipReason.NO_SUCCESSOR)
-    _keep_live(outcome, entries)
+    _skip_unless_live(outcome, entries)
     outcome.applied = [pk for pk in outcome.applied if pk != successor.pk]
     if outcome.applied:
-        _rows(held, outcome.applied).update(superseded_by=successor, updated_at=now)
+        rows_of(locked, outcome.applied).update(superseded_by=successor, updated_at=now)
         _link(successor, [entries[pk] for pk in outcome.applied], LinkKind.SUPERSEDES, now)
-        _settle(held, outcome.applied)
+        _settle(locked, outcome.applied)
     return outcome
 
 
 def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:
     """Say which entries another was made from that stay in use beside it."""
     kept = Entry.objects.in_scope(scope).filter(pk__in=list(sources)).exclude(pk=entry_id)
-    Link.objects.bulk_create(
-        (
-            Link(
-                workspace_id=scope.workspace_id,
-                from_entry=source,
-                to_entry_id=entry_id,
-                kind=LinkKind.SOURCE_OF,
-                created_at=now,
-            )
-            for source in kept.order_by("pk").only("pk")
-        ),
-        ignore_conflicts=True,
-    )
+    link = {"workspace_id": scope.workspace_id, "to_entry_id": entry_id, "kind": LinkKind.SOURCE_OF, "created_at": now}
+    links = [Link(from_entry=source, **link) for source in kept.order_by("pk").only("pk")]
+    Link.objects.bulk_create(links, ignore_conflicts=True)
 
 
-def update_many(scope: Scope, columns: Mapping[str, Any], expected: Expected, *, now: datetime) -> BulkOutcome:
-    """Give many entries the same values in columns that neither words nor slots follow from."""
-    held = lock_scopes([scope])[scope.pk]
-    outcome, _entries = as_planned(held, expected)
-    if outcome.applied:
-        _rows(held, outcome.applied).update(**columns, updated_at=now)
-        scope_statistics.touch(held)
-    return outcome
-
-
-def as_planned(scope: Scope, expected: Expected) -> tuple[BulkOutcome, dict[int, Entry]]:
+def match_expected(scope: Scope, expected: Expected) -> tuple[BulkOutcome, dict[int, Entry]]:
     """The entries that are still as the plan saw them, and the others with the reason."""
     entries = Entry.objects.in_scope(scope).select_for_update().in_bulk(list(expected))
     outcome = BulkOutcome()
@@ -169,7 +191,7 @@ def as_planned(scope: Scope, expected: Expected) -> tuple[BulkOutcome, dict[int,
     return outcome, entries
 
 
-def _keep_live(outcome: BulkOutcome, entries: Mapping[int, Entry]) -> None:
+def _skip_unless_live(outcome: BulkOutcome, entries: Mapping[int, Entry]) -> None:
     outcome.skip((pk for pk in outcome.applied if not entries[pk].is_live()), SkipReason.ALREADY)
     outcome.applied = [pk for pk in outcome.applied if pk not in outcome.skipped]
 
@@ -178,7 +200,7 @@ def _skip_all(expected: Expected, reason: SkipReason) -> BulkOutcome:
     return BulkOutcome(skipped=dict.fromkeys(expected, reason))
 
 
-def _rows(scope: Scope, entries: Sequence[int]) -> Any:
+def rows_of(scope: Scope, entries: Sequence[int]) -> EntryQuerySet:
     return Entry.objects.in_scope(scope).filter(pk__in=entries)
 
 
@@ -194,13 +216,8 @@ def _inherit(keeper: Entry, merged: Sequence[Entry], now: datetime) -> None:
 
 
 def _link(one: Entry, others: Sequence[Entry], kind: LinkKind, now: datetime) -> None:
-    Link.objects.bulk_create(
-        (
-            Link(workspace_id=one.workspace_id, from_entry=one, to_entry=other, kind=kind, created_at=now)
-            for other in others
-        ),
-        ignore_conflicts=True,
-    )
+    link = {"workspace_id": one.workspace_id, "from_entry": one, "kind": kind, "created_at": now}
+    Link.objects.bulk_create((Link(to_entry=other, **link) for other in others), ignore_conflicts=True)
 
 
 def _settle(scope: Scope, entries: Sequence[int]) -> None:

@@ -1,0 +1,26 @@
+"""A field of an entry is named in one table, which all that treats fields reads."""
+
+from dataclasses import fields
+
+from memories.api.entries.answers import EntryAnswer
+from memories.api.entries.detail import EntryChange
+from memories.entries.draft import Draft
+from memories.entries.fields import COLUMN_SLOTS, DRAFTED, FIELDS, FORM_FIELDS
+from memories.models import Entry
+
+#: Of a draft, what is stored otherwise than as it is.
+COMPUTED = {"scope", "at", "importance", "slots", "chats", "origins"}
+
+
+def test_every_column_is_in_the_table() -> None:
+    assert set(FIELDS) == {column.name for column in Entry._meta.concrete_fields}
+    assert set(COLUMN_SLOTS) <= set(FIELDS)
+
+
+def test_every_field_of_a_draft_is_stored() -> None:
+    assert {field.name for field in fields(Draft)} == {*DRAFTED, *COMPUTED}
+
+
+def test_the_api_takes_and_shows_every_field_of_the_form() -> None:
+    assert set(EntryChange().fields) == {*FORM_FIELDS, "slots"}
+    assert set(FORM_FIELDS) <= set(EntryAnswer().fields)
