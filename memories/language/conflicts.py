@@ -13,6 +13,7 @@ from enum import Enum
 from itertools import takewhile
 
 from memories.language import text
+from memories.language.word_lists import pattern
 
 
 class Verdict(Enum):
@@ -25,49 +26,18 @@ class Verdict(Enum):
 
 #: What is longer makes more than one statement; matching it takes time that grows with the square of its length.
 STATEMENT_CHARS = 1_000
-#: Neither what was, nor what may be, nor what somebody says.
-_UNSURE = re.compile(
-    r"\b(?:wants?|would|might|(?<!\bin )(?<!\bof )(?<!\d )(?<!\d(?:st|nd|rd|th) )may(?! \d)"  # May 4 is certain
-    r"|maybe|perhaps|plan(?:s|ned|ning)?|going to|will|if|unless|when|while|used to|formerly"
-    r"|previously|until|hop(?:es|ing)|consider\w*|could|should|thinks?|sa(?:ys|id)|told|heard|dream\w*|wish\w*|also"
-    r"|too|before|once|sometimes|usually|either|tried|born|tomorrow|next)\b|[?？]"
-    r"|想|打算|计划|可能|也许|或许|大概|如果|要是|假如|以前|曾|之前|原来|过去|准备|希望|考虑|听说|据说|说|梦|将要|即将"
-    r"|有时|偶尔|也|还|出生|明天|下周|下个月|明年|吗"
-)
-_CHANGED = re.compile(
-    r"\b(?:moved|relocated|changed|switched|migrated|replaced|no longer|any ?more|renamed|instead of|rescheduled"
-    r"|postponed)\b|改[成为用到名在]|搬|迁|换[成到用了]|变成|跳槽|入职|不再|推迟|调整"
-)
-_NOW = re.compile(
-    r"\b(?:now|currently|nowadays|these days|at the moment|as of today|from now on|since (?:today|this \w+))\b"
-    r"|现在|目前|如今|已经|从今|今后|眼下"
-)
-_BESIDE = re.compile(r"\b(?:has|have|had|just|recently|already|finally)\b|刚刚|最近|终于|刚|了")
+_UNSURE = pattern("conflicts", "unsure")
+_CHANGED = pattern("conflicts", "changed")
+_NOW = pattern("conflicts", "now")
+_BESIDE = pattern("conflicts", "beside")
 _AND_SO_ON = re.compile(r"[,，;；。.!！]?$")
-#: Of what somebody or something has only one.
-_ONLY_ONE = re.compile(
-    r"\b(?:ports?|address|password|passphrase|pin|e-?mail|phone|number|birthday|birth ?date|age|height|weight|salary"
-    r"|rent|budget|deadline|version|name|nickname|surname|time ?zone|favou?rite|url|domain|host ?name|status|price"
-    r"|limit|timeout|threshold|default|job title|manager|boss|ceo|wife|husband|spouse|blood type|capital|ssid"
-    r"|due date|start date|release date|licen[cs]e plate|postcode|zip code|shoe size)\b"
-    r"|端口|地址|住址|密码|口令|邮箱|电话|手机号|号码|生日|年龄|身高|体重|工资|薪水|月薪|房租|预算|截止|版本|名字|姓名|时区"
-    r"|最喜欢|最爱|域名|网址|状态|价格|上限|超时|阈值|默认|职位|经理|老板|老婆|妻子|老公|丈夫|血型|车牌|邮编|鞋码|发布日期"
-)
-_SELF = re.compile(r"(?:the )?user|i|me|我|用户|本人")
-_ANYBODY = re.compile(r"(?:it|this|that|he|she|they|there|here|we|you|one|它|这|那|他|她|他们|这个|那个|你|您)?")
-_ONE_OF_MANY = re.compile(r"(?:an?|one of|part of|among|some|any|made|not|never)\b|一[个名位种条只家间]|个|其中|不|没")
-_PLACE_IN_TIME = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:spring|summer|autumn|winter)\b|\b(?:in|at|on)\b"
-    r"|(?:周|星期|礼拜)[一二三四五六日天]|[上中下]午|[春夏秋冬]天"
-)
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|fourth|fifth)\b"
-    r"|[一二三四五六七八九十百千万两]"
-)
-_NEGATION = re.compile(
-    r"\b(?:no longer|not any ?more|(?:do|does|did|is|are|was|has|have)(?: not|n['’]t)|not|never|stopped)\b"
-    r"|\bany ?more\b|不再|已经不|并不|不|没有|没"
-)
+_ONLY_ONE = pattern("conflicts", "only_one")
+_SELF = pattern("conflicts", "self")
+_ANYBODY = pattern("conflicts", "anybody")
+_ONE_OF_MANY = pattern("conflicts", "one_of_many")
+_PLACE_IN_TIME = pattern("conflicts", "place_in_time")
+_NUMBER = pattern("conflicts", "number")
+_NEGATION = pattern("conflicts", "negation")
 
 
 @dataclass(frozen=True)

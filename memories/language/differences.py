@@ -12,76 +12,42 @@ from functools import lru_cache
 import rjieba
 
 from memories.language import synonyms, text
+from memories.language.scripts import HAN, has_han
+from memories.language.word_lists import pattern, word_set
 
-_CHINESE_CHAR = re.compile("[\u3400-\u9fff]")
 #: What comes and goes beside what already counts for nothing.
 _LIGHT_CHINESE = frozenset("的地得了着都也还就会里而便所个")
 _LIGHT = frozenset({"its", "currently", "现在"})  # of each group its name
 #: Before these 是 and 的 only stress where or how: 是在北京工作的.
 _STRESSED = frozenset("在从由用跟")
 _NEGATIONS = frozenset("不没沒无無非未别別莫勿否")
-_ENGLISH_NEGATIONS_WORDS = "no not never none neither nor without nothing hardly cannot only just"
-_ENGLISH_NEGATIONS = frozenset(_ENGLISH_NEGATIONS_WORDS.split())
-_BINDING_WORDS = "called named name call 叫 叫做 叫作 名叫 姓 是"
-_BINDING = frozenset(_BINDING_WORDS.split())
+_ENGLISH_NEGATIONS = word_set("differences", "english_negations")
+_BINDING = word_set("differences", "binding")
 _BE = frozenset({"is", "am", "are"})
 _HAVE = frozenset({"has", "have"})
-_IRREGULAR_WORDS = """
-    bought built caught chosen come cut done drawn driven eaten fallen felt flown forgotten found given gone
-    gotten grown heard held hidden kept known learnt left lent lost made met moved paid put read ridden run
-    said seen sent set shown shut slept sold spent spoken stolen sung sworn taken taught thought told torn
-    understood won worn written
-"""
-_IRREGULAR = frozenset(_IRREGULAR_WORDS.split())
-#: Before these a noun is one, or a known one: its plural is another fact.
-_COUNTING_WORDS = "a an one the this that these those my your his her our their its both two"
-_COUNTING = frozenset(_COUNTING_WORDS.split())
+_IRREGULAR = word_set("differences", "irregular")
+_COUNTING = word_set("differences", "counting")
 _LOOK_BACK = 3
-#: «New» and «news» are two words.
-_NO_FORM_WORDS = "even new glass arm custom mean good short th k news evening glasses arms customs"
-_NO_FORMS = frozenset(_NO_FORM_WORDS.split())
-#: Where a part begins that may stand at the beginning or at the end.
-_STARTERS_WORDS = """
-    in on at every each during last next this yesterday today tomorrow tonight since until by after before
-    for when whenever while if because although though as with once from
-"""
-_STARTERS = frozenset(_STARTERS_WORDS.split())
-_ADVERBS_WORDS = """
-    often usually sometimes already also now today tomorrow yesterday tonight currently here there always
-    rarely recently soon again together alone
-"""
-_ADVERBS = frozenset(_ADVERBS_WORDS.split())
-_CHINESE_TIME = re.compile(
-    "[今明昨前后後]天|[今明去前后]年|[上下本这]个?[周月][一二三四五六日天]?|周[一二三四五六日天末]|每[天周月年]|每个?[周月]"
-    "|早上|上午|中午|下午|晚上|傍晚|凌晨|夜里|清晨|[春夏秋冬][天季]|平时|最近|现在|以前|以后"
-    "|[零一二三四五六七八九十两\\d]+[点号日月年时]半?"
-)
-_TIME_WORDS = """
-    morning mornings afternoon afternoons evening evenings night nights noon midnight weekend weekends day days week
-    weeks month months year years spring summer winter monday tuesday wednesday thursday friday saturday sunday mondays
-    tuesdays wednesdays thursdays fridays saturdays sundays january february march april may june july august september
-    october november december early late first last next
-"""
-_TIMES = frozenset(_TIME_WORDS.split())
+_NO_FORMS = word_set("differences", "no_forms")
+_STARTERS = word_set("differences", "starters")
+_ADVERBS = word_set("differences", "adverbs")
+_CHINESE_TIME = pattern("differences", "chinese_time")
+_TIMES = word_set("differences", "times")
 _TIME_STARTERS = frozenset(["in", "on", "at", "every", "each", "during", "this", "last", "next"])
 _MOST_MOVED = 6
 _CLAUSE = re.compile("[^,.;:!?，。；：！？\n]+")
 #: 了 behind a verb, and not at the end.
-_DONE = re.compile("了(?=[\u3400-\u9fff])(?![吗嗎吧呢啊])")
+_DONE = re.compile(f"了(?=[{HAN}])(?![吗嗎吧呢啊])")
 _MOST_COMPARED = 120  # words between the first difference and the last
 _OF_FOR = frozenset(("of", "for"))  # «a picture of Anna» is not «a picture for Anna»
-_NO_ADVERBS_WORDS = "family july italy reply supply fly apply early only ally belly jelly lily bully butterfly"
-_NO_ADVERBS = frozenset(_NO_ADVERBS_WORDS.split())
-_INTENSIFIES_WORDS = "很 非常 十分 特别 真 挺 极其 相当"
-_INTENSIFIES = frozenset(_INTENSIFIES_WORDS.split())
+_NO_ADVERBS = word_set("differences", "no_adverbs")
+_INTENSIFIES = word_set("differences", "intensifies")
 _WEEK = re.compile("星期|礼拜")
 _CUT_CHARS, _MOST_CUT = 3, 8
 _ALTERNATIVES = "|".join(sorted({*synonyms.CHINESE, *_LIGHT_CHINESE, *_INTENSIFIES}, key=len, reverse=True))
 _KNOWN = re.compile(_ALTERNATIVES)
 _MADE_OF_KNOWN = re.compile(f"(?:{_ALTERNATIVES})+")
-#: «I know who came» is a question within.
-_ASKING_WORDS = "know knows knew ask asks asked wonder wonders see sees tell tells told about of to for with"
-_ASKING = frozenset(_ASKING_WORDS.split())
+_ASKING = word_set("differences", "asking")
 
 
 def clauses(content: str) -> tuple[str, ...]:
@@ -155,7 +121,7 @@ def _known(words: tuple[str, ...], is_name: Callable[[str], bool]) -> list[str]:
 def _cut(word: str) -> tuple[str, ...]:
     """A Chinese word that is made of known ones, as these: 特别喜爱; any other as it is."""
     plain = _WEEK.sub("周", word)
-    if plain in synonyms.CHINESE or not _CUT_CHARS <= len(plain) <= _MOST_CUT or not _is_chinese(plain):
+    if plain in synonyms.CHINESE or not _CUT_CHARS <= len(plain) <= _MOST_CUT or not has_han(plain):
         return (synonyms.CHINESE.get(plain, plain),)
     if not _MADE_OF_KNOWN.fullmatch(plain):
         return (plain,)
@@ -168,7 +134,7 @@ def _size(words: tuple[str, ...], start: int, is_name: Callable[[str], bool]) ->
         part = words[start : start + size]
         if any(map(is_name, part)):
             continue
-        if "_".join(part) in synonyms.ENGLISH or (_is_chinese(part[0]) and "".join(part) in synonyms.CHINESE):
+        if "_".join(part) in synonyms.ENGLISH or (has_han(part[0]) and "".join(part) in synonyms.CHINESE):
             return size
     return 1
 
@@ -177,13 +143,9 @@ def _group_of(part: Sequence[str], is_name: Callable[[str], bool]) -> str:
     if len(part) == 1 and is_name(part[0]):
         return part[0]
     joined = "".join(part)
-    if _is_chinese(joined):
+    if has_han(joined):
         return synonyms.CHINESE.get(joined, joined)
     return synonyms.ENGLISH.get("_".join(part), "_".join(part))
-
-
-def _is_chinese(word: str) -> bool:
-    return _CHINESE_CHAR.search(word) is not None
 
 
 def _says_nothing(word: str, before: str, follows: str) -> bool:
@@ -197,7 +159,7 @@ def _says_nothing(word: str, before: str, follows: str) -> bool:
         return bool(before) and before not in _ASKING
     if word == "是":
         return follows in _STRESSED
-    return word in _LIGHT or (_is_chinese(word) and _LIGHT_CHINESE.issuperset(word))
+    return word in _LIGHT or (has_han(word) and _LIGHT_CHINESE.issuperset(word))
 
 
 def _is_harmless_change(
@@ -273,4 +235,4 @@ def _is_adverb(word: str) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _is_time(word: str) -> bool:
-    return _is_chinese(word) and (_CHINESE_TIME.fullmatch(word) is not None or rjieba.tag(word)[0][1] == "t")
+    return has_han(word) and (_CHINESE_TIME.fullmatch(word) is not None or rjieba.tag(word)[0][1] == "t")

@@ -9,6 +9,8 @@ import unicodedata
 import rjieba
 
 from memories.language import stopwords
+from memories.language.scripts import has_han
+from memories.language.word_lists import word_set
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -20,22 +22,12 @@ _CHINESE_DATES = re.compile(
     "[今明昨前后後去]天|[今明去前后後]年|[上下本这這]个?個?[周週月]|[周週]末|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]"
     "|早上|上午|中午|下午|晚上|凌晨|[春夏秋冬]天"
 )
-_COUNTING_WORDS = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half once
-    twice third fourth fifth dozen
-    january february march april june july august september october november december
-    monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
-    sundays today tomorrow yesterday tonight morning noon afternoon evening midnight weekend daily weekly monthly yearly
-    spring summer autumn winter
-"""
-_COUNTING = frozenset(_COUNTING_WORDS.split())
+_COUNTING = word_set("entities", "counting")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _BEGINS_AFTER = frozenset('.!?。！？:："“「(（')
 #: Addresses, paths and whatever else has a sign within: as it stands.
 _SIGNED = re.compile(r"(?<![\w~])[\w~]*+[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
 _QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{1,80})[\"”」』》]")
-_CHINESE = re.compile("[\u3400-\u9fff]")
 _NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
 
 
@@ -52,9 +44,9 @@ def names(content: str) -> set[str]:
     plain = unicodedata.normalize("NFKC", content)
     found = {word.group().casefold() for word in _WORD.finditer(plain) if _is_name(word, plain)}
     found.update(name.casefold() for name in [*_SIGNED.findall(plain), *_QUOTED.findall(plain)])
-    if _CHINESE.search(plain):
+    if has_han(plain):
         tagged = rjieba.tag(plain)
-        found.update(word for word, tag in tagged if tag in _NAME_TAGS and len(word) > 1 and _CHINESE.search(word))
+        found.update(word for word, tag in tagged if tag in _NAME_TAGS and len(word) > 1 and has_han(word))
     return {_bare(name) for name in found}
 
 

@@ -13,6 +13,8 @@ from itertools import pairwise
 import rjieba
 
 from memories.language import stopwords, text
+from memories.language.scripts import HAN, simplified
+from memories.language.word_lists import word_set, words
 
 LOOK_CHARS = 2_000  # of a text
 NAME_CHARS = 40
@@ -25,24 +27,9 @@ TRIGGER = (
     "|外号|外號|绰号|綽號|昵称|暱稱|小名|花名|英文名|名字"
 )
 _TRIGGER = re.compile(TRIGGER)
-_TRADITIONAL = (
-    "陳陈張张劉刘黃黄吳吴楊杨趙赵孫孙馬马鄭郑謝谢許许鄧邓馮冯蕭萧葉叶蘇苏呂吕盧卢蔣蒋賈贾韋韦鄒邹閻阎龍龙陸陆錢钱湯汤賴赖龔龚鍾钟譚谭廖廖範范"
-    "聶聂齊齐顏颜莊庄嚴严溫温魯鲁葛葛倫伦翁翁龐庞樊樊蘭兰殷殷歐欧陽阳諸诸葛葛關关麗丽華华國国偉伟強强軍军傑杰濤涛輝辉鵬鹏飛飞蓮莲鳳凤霞霞紅红"
-    "豔艳艷艳豐丰鈴铃鈺钰銘铭鋒锋靜静穎颖瑩莹瓊琼綺绮維维雲云宇宇軒轩夢梦潔洁嬌娇婭娅愛爱寶宝貝贝慶庆興兴榮荣賢贤貴贵義义禮礼誌志紹绍業业"
-    "東东長长樂乐權权棟栋樺桦楓枫澤泽濱滨瀾澜煒炜燁烨爾尔獅狮瑋玮畢毕眾众碩硕祿禄禎祯穀谷筆笔節节範范緒绪縱纵繼继羅罗聖圣聞闻聰聪臨临蔭荫"
-    "藝艺號号裡里規规親亲覺觉觀观訊讯記记詩诗語语誠诚諾诺讓让豪豪賓宾贊赞趙赵遠远邁迈鄺邝醫医釗钊鈞钧錦锦鎮镇鐵铁鑫鑫開开閣阁闖闯陰阴隊队際际"
-    "雙双電电韓韩響响項项順顺願愿顧顾風风館馆駿骏驕骄鬱郁鮑鲍鴻鸿鶴鹤鵑鹃麥麦點点黨党儀仪優优億亿兒儿凱凯劍剑勝胜勳勋協协單单嘉嘉園园圖图堅坚"
-    "壯壮壽寿夥伙奮奋學学寧宁實实寬宽導导專专將将尋寻對对屆届島岛崗岗峽峡嶺岭師师帥帅幹干廣广廳厅彥彦彌弥後后徑径從从恆恒憐怜憶忆應应懷怀戀恋"
-    "會会樓楼機机檢检歡欢歲岁歷历氣气漢汉潤润潘潘燈灯燕燕爭争環环產产發发盤盘盡尽確确禪禅種种積积穩稳競竞簡简築筑籌筹糧粮約约紀纪純纯紙纸級级"
-    "紋纹納纳紐纽細细終终組组結结給给絲丝統统經经綠绿網网線线緣缘總总織织績绩職职聯联聲声腦脑舊旧舉举莖茎萬万藍蓝蘿萝蝦虾術术衛卫裝装製制複复"
-    "視视計计訂订設设診诊試试話话該该詳详誤误說说課课調调談谈請请論论證证識识譯译議议護护譽誉讀读變变"
-)
-_SIMPLIFIED = str.maketrans(dict(zip(_TRADITIONAL[::2], _TRADITIONAL[1::2], strict=True)))
-_SURNAMES = frozenset(
-    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗高郑梁谢宋唐许韩邓冯曹彭曾肖萧田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付傅方邹熊白孟秦邱侯江尹薛闫阎段雷"
-    "龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常汤温康施文牛樊葛邢安齐易乔伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮纪梅童凌毕单裴霍成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华"
-)
-_COMPOUND = ("欧阳", "上官", "司马", "诸葛", "司徒", "夏侯", "皇甫", "东方", "尉迟", "令狐", "慕容", "公孙", "端木")
+_SIMPLIFIED = simplified("names")
+_SURNAMES = frozenset("".join(words("names", "surnames")))
+_COMPOUND = tuple(words("names", "compound_surnames"))
 FAMILIAR = frozenset("小老阿大")
 
 _EN = r"([A-Z][\w'’-]*\w(?: [A-Z][\w'’-]*\w){0,2})"
@@ -62,7 +49,7 @@ _OF_ANOTHER = [
 ]
 _CALLED_SO = re.compile(rf"\bcalls? (?:her|him|them) {_EN_ONE}")
 _A_NAME = re.compile(_EN)
-_ZH = r"([\u3400-\u9fff]{2,12}|[A-Z][\w'’-]*\w)"
+_ZH = rf"([{HAN}]{{2,12}}|[A-Z][\w'’-]*\w)"
 _SPOKEN_OF = "外号|绰号|昵称|小名|花名|英文名"
 _ZH_OF_ONESELF = [
     re.compile(rf"(?:叫|喊|称呼)我(?:为|作|做)?{_ZH}"),
@@ -71,13 +58,11 @@ _ZH_OF_ONESELF = [
 _ZH_MY_NAME = re.compile(rf"(?<![叫喊呼])我(?:就)?(?:名叫|叫做?)(?![他她它你您我了过着]){_ZH}")
 _ZH_CALLED_SO = re.compile(rf"(?:叫|喊|称呼)[他她](?:为|作|做)?{_ZH}")
 _ZH_NICKNAME = re.compile(rf"(?<!我)(?<!我的)的?(?:{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])?\s*{_ZH}")
-_ZH_EQUAL = re.compile(r"([\u3400-\u9fff]{2,4})\s*(?:[=＝]|就是|[（(]?(?:又名|也叫))\s*([\u3400-\u9fff]{2,6})")
-_ZH_NICKNAME_OF = re.compile(rf"([\u3400-\u9fff]{{2,4}})是([\u3400-\u9fff]{{2,4}})的(?:{_SPOKEN_OF})")
+_ZH_EQUAL = re.compile(rf"([{HAN}]{{2,4}})\s*(?:[=＝]|就是|[（(]?(?:又名|也叫))\s*([{HAN}]{{2,6}})")
+_ZH_NICKNAME_OF = re.compile(rf"([{HAN}]{{2,4}})是([{HAN}]{{2,4}})的(?:{_SPOKEN_OF})")
 _TAIL = re.compile(r"(?:就好了?|就行了?|就可以了?|好了|即可|吧|啦|哦|呀|啊|哈|呢|了)++$")
-#: What people say after «call me» that is no name.
-_ASKED_TO_CALL = "back later tomorrow today tonight crazy maybe soon when"
-_NOT_CALLED = stopwords.ENGLISH | frozenset(_ASKED_TO_CALL.split())
-_NO_NICKNAMES = stopwords.CHINESE | frozenset({"小心", "小声", "小点", "老实", "小时", "大声", "大家"})
+_NOT_CALLED = stopwords.ENGLISH | word_set("names", "not_called")
+_NO_NICKNAMES = stopwords.CHINESE | word_set("names", "no_nicknames")
 
 
 @lru_cache(maxsize=4_096)

@@ -15,31 +15,15 @@ from typing import Any
 
 from memories.conf import conf
 from memories.language import text
+from memories.language.word_lists import word_set, words
 
 NOT_STORED = "[not stored]"
 ARROW = " → "
 _DEPTH = 12
 _ARGUMENT_CHARS = 80
-_SECRET_WORDS = frozenset(
-    {
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "pwd",
-        "pass",
-        "secret",
-        "secrets",
-        "token",
-        "auth",
-        "authorization",
-    }
-    | {"credential", "credentials", "cookie", "cookies", "otp", "pin", "cvv", "cvc", "apikey", "jwt", "signature"}
-)
-_SECRET_PAIRS = frozenset(
-    {"api key", "access key", "private key", "secret key", "session id", "ssh key", "card number"}
-)
-_SECRET_CHINESE = ("密码", "口令", "密钥", "秘钥", "令牌", "凭证", "凭据", "验证码", "私钥", "密碼", "密鑰", "驗證碼")
+_SECRET_WORDS = word_set("secrets", "names")
+_SECRET_PAIRS = frozenset(pair.replace("_", " ") for pair in words("secrets", "names_of_two_words"))
+_SECRET_CHINESE = words("secrets", "chinese_names")
 _PARTS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAMED = r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key)"
 _FORMS = (

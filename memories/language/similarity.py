@@ -16,6 +16,7 @@ from itertools import pairwise
 import rjieba
 
 from memories.language import differences, text
+from memories.language.word_lists import word_set, words
 
 _NUMBER = re.compile(r"\d")
 #: Where a word may begin or end: not between two letters that are no Chinese ones.
@@ -23,32 +24,8 @@ _EDGE = r"(?<![a-z\d](?=[a-z\d]))"
 _CHINESE_NUMERALS = frozenset("零〇一二两兩三四五六七八九十百千万萬亿億半")
 _NEGATION_CHARS = frozenset("不没沒无無非未别別莫勿否")
 
-#: Words that come and go without changing what is said.
-_ARTICLE_WORDS = "a an the our that 的 地"
-_EMPHASIS = (
-    "really very quite truly actually basically indeed also 很 非常 十分 特别 特別 真 真的 确实 確實 其实 其實 挺"
-)
-_FILLERS = "now please kindly pls plz just 啊 呀 哦 噢 喔 呃 嘛 哟 呢 吧 啦 咯 呗 嘞 就 里 来 來 一下 及时 及時"
-#: Courtesies and interjections: nothing at the beginning or the end of a text, words like others within.
-_OPENING_WORDS = """
-    please pls kindly so ok okay oh ah um uh hmm hey hi hello anyway btw fyi thanks thx thank_you by_the_way remember_that note_that please_remember_that
-    please_note_that please_remember
-    i_mean you_know just_so_you_know for_your_information
-    请 請 麻烦 麻煩 麻烦你 拜托 拜託 劳驾 你好 您好 嗨 嘿 哈哈 哈哈哈 嗯 嗯嗯 好的 谢谢 謝謝 多谢 对了 對了 那个 那個
-"""
-_CLOSING_WORDS = """
-    thanks thx thank_you thanks_a_lot many_thanks too lol haha you_know
-    谢谢 謝謝 谢谢你 谢谢您 多谢 哈哈 哈哈哈 嗯 拜托 拜託
-"""
 _PHRASE_WORDS = 5
 _FEW = 2  # words that say nothing: so many more never make another memory
-#: After these a light word is a name, an aim, or half of a negation: «a dog called Ok», «to please her», «not just».
-_BINDING_WORDS = "called named name call to not no never is 在 叫 叫做 叫作 名叫 姓 是"
-_NEGATED = """
-    don't doesn't didn't isn't aren't wasn't weren't can't won't couldn't shouldn't wouldn't haven't hasn't hadn't
-"""
-_BARE_WORDS = _NEGATED + " i'm i've you're you've they're they've that's"
-_HAVE_IS = "it that there here what who where how he she"
 #: After «thanks» and «so» these begin no statement of their own.
 _AFTER_NO_COURTESY = frozenset({"to", "for", "god"})
 _ASKING_FOR = frozenset({"请", "請", "麻烦", "麻煩", "拜托", "拜託"})
@@ -63,12 +40,12 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
 _USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
 #: «A few», «a little»: not few, and not little.
 _AFTER_A = frozenset({"few", "little", "lot", "bit", "couple"})
-_ARTICLES = frozenset(_ARTICLE_WORDS.split())
-_INTENSIFIES = frozenset(_EMPHASIS.split())
-_LIGHT = _ARTICLES | _INTENSIFIES | frozenset(_FILLERS.split())
-_OPENING = frozenset(_OPENING_WORDS.split())
-_CLOSING = frozenset(_CLOSING_WORDS.split())
-_BINDING = frozenset(_BINDING_WORDS.split())
+_ARTICLES = word_set("similarity", "articles")
+_INTENSIFIES = word_set("similarity", "emphasis")
+_LIGHT = word_set("similarity", "articles", "emphasis", "fillers")
+_OPENING = word_set("similarity", "opening")
+_CLOSING = word_set("similarity", "closing")
+_BINDING = word_set("similarity", "binding")
 #: Words that are written in two ways.
 _ALSO_WRITTEN = {
     **dict.fromkeys(("裡", "里面", "裡面", "里边"), "里"),
@@ -80,42 +57,15 @@ _ALSO_WRITTEN = {
     "cannot": "can not",
 }
 _CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "i'm": "i am"}
-_IS = frozenset(f"{word}'s" for word in _HAVE_IS.split())
-_BARE = {word.replace("'", ""): word for word in _BARE_WORDS.split()}
+_IS = frozenset(f"{word}'s" for word in words("similarity", "have_is"))
+_BARE = {word.replace("'", ""): word for word in word_set("similarity", "contracted_negations", "contracted")}
 _ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will"}
 _AND = frozenset({"and", "和", "跟", "与", "與", "以及"})
 #: «Building A» is not «a building».
 _LABEL = re.compile(r"[a-z\d] A\b")
 
-_TELLING_ENGLISH = """
-    no not never none nobody nothing neither nor cannot without hardly isn't aren't wasn't weren't don't doesn't
-    didn't won't wouldn't can't couldn't shouldn't hasn't haven't hadn't stop stopped stops quit dislike dislikes
-    hate hates unlike disable disabled enable enabled on off before after start started starts begin began end ended
-    up down in out open opened close closed left right more less most least first last next previous only always
-    sometimes true false yes allow allowed deny denied accept accepted reject rejected win won lose lost love loves
-    like likes increase increased decrease decreased buy bought sell sold hot cold early late old new big small good
-    bad zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million
-    billion half once twice third fourth fifth dozen january february march april may june july august september
-    october november december jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winter
-    monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun today tomorrow yesterday
-    tonight morning noon afternoon evening night midnight weekend week month year daily weekly monthly yearly he she
-    him her his hers mother father mom dad sister brother son daughter wife husband nowhere except unless refuse
-    refused cancel cancelled canceled minus plus above below under over inside outside mustn't needn't dont cant
-    wont didnt doesnt isnt
-"""
-_TELLING_CHINESE = """
-    停 停止 取消 讨厌 討厭 喜欢 喜歡 开 開 关 關 打开 打開 关闭 關閉 启用 啟用 禁用 之前 之后 之後 以前 以后 以後
-    前 后 後 上 下 左 右 多 少 最 更 首次 最后 最後 总是 從不 从不 有时 是 否 对 错 允许 拒绝 接受 买 卖 买入 卖出
-    增加 减少 早 晚 新 旧 大 小 好 坏 冷 热 今天 明天 昨天 前天 后天 後天 早上 上午 中午 下午 晚上 凌晨 周末 週末
-    上周 下周 本周 上个月 下个月 今年 去年 明年 春天 夏天 秋天 冬天 他 她 爸爸 妈妈 父亲 母亲 哥哥 姐姐 弟弟 妹妹
-    儿子 女儿 丈夫 妻子 買 賣 買入 賣出 錯 對 允許 拒絕 減少 增長 舊 壞 熱 總是 有時 媽媽 父親 母親 兒子 女兒
-    下個月 上個月 左边 右边 左邊 右邊 东 西 南 北 東 成功 失败 失敗 除了 反对 反對 赞成 贊成 停用 開始 开始 结束
-    結束 现在 過去 过去 将来 將來
-"""
-#: Words that turn a statement round, count, or date it: two texts that differ in one of these say different things.
-TELLING_WORDS = frozenset(_TELLING_ENGLISH.split())
-TELLING_CHINESE = frozenset(_TELLING_CHINESE.split())
+TELLING_WORDS = word_set("similarity", "telling_english")
+TELLING_CHINESE = word_set("similarity", "telling_chinese")
 
 
 class Likeness(Enum):

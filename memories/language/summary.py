@@ -13,6 +13,8 @@ from functools import cache
 import rjieba
 
 from memories.language import stopwords, text
+from memories.language.scripts import begins_with_han, has_han
+from memories.language.word_lists import words
 
 Weigh = Callable[[int], float]
 _ASSISTANT_SHARE = 0.5
@@ -29,16 +31,6 @@ _QUESTION = re.compile(r"[?？][\s\"”’)）]*$|[吗嗎呢么麼][。.]?$")
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*|[一二三四五六七八九十百千万两]{2,}")
 _CAPITAL = re.compile(r"(?<=[a-z,:;\d] )[A-Z][\w-]+|\b[A-Z]{2,}\b|\b\w+[A-Z]\w*\b")
 _NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
-_CJK = re.compile("[\u3400-\u9fff]")
-_PLEASANTRIES = """
-    hi hello hey thanks thank welcome please sorry ok okay sure fine great good nice cool perfect awesome wonderful
-    noted got understood remember remembered done yes no yep nope bye goodbye morning afternoon evening night glad
-    happy help course absolutely certainly alright right see know let anything else feel free love sounds well today
-    你好 您好 大家好 嗨 早 早上好 上午好 中午好 下午好 晚上好 晚安 谢谢 多谢 感谢 谢谢你 不客气 不用谢 没关系 没事
-    没问题 没 问题 好 好的 好吧 好啊 行 可以 嗯 嗯嗯 哦 噢 啊 是的 对 对的 没错 收到 明白 明白了 知道 知道了 了解 记住
-    记住了 记下 记下了 已经 已 我 帮 帮忙 请问 请 麻烦 辛苦 辛苦了 抱歉 对不起 再见 拜拜 哈哈 哈哈哈 很高兴 高兴 当然
-    随时 告诉 需要 謝謝 感謝 不客氣 沒問題 沒關係 記住 記住了 記下 記下了 瞭解 幫忙 請問 當然 隨時
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +113,7 @@ def _sentences(lines: Sequence[Utterance]) -> list[_Sentence]:
 @cache
 def _empty_words() -> frozenset[str]:
     """A sentence of nothing but these is left out."""
-    return frozenset(text.words(_PLEASANTRIES)) | stopwords.ENGLISH | stopwords.CHINESE
+    return frozenset(text.words(" ".join(words("summary", "pleasantries")))) | stopwords.ENGLISH | stopwords.CHINESE
 
 
 def _share(said: str, line: Utterance) -> float:
@@ -135,7 +127,7 @@ def _share(said: str, line: Utterance) -> float:
 def _substance(said: str) -> int:
     """Numbers and names in a sentence."""
     count = len(_NUMBER.findall(said)) + len(_CAPITAL.findall(said))
-    if _CJK.search(said):
+    if has_han(said):
         count += sum(tag in _NAME_TAGS for _word, tag in rjieba.tag(said))
     return count
 
@@ -164,4 +156,4 @@ def _joint(before: str) -> str:
     """What stands between two sentences; the items of a list end in nothing of their own."""
     if before[-1] in "。！？；…":
         return ""
-    return " " if before[-1] in ".!?;,:" else "；" if _CJK.match(before[-1]) else "; "
+    return " " if before[-1] in ".!?;,:" else "；" if begins_with_han(before[-1]) else "; "

@@ -12,17 +12,17 @@ import rjieba
 import snowballstemmer
 
 from memories.language import stopwords
+from memories.language.scripts import CJK
 
 ELLIPSIS = " ... "
 #: Dimensions of a keyword vector: terms are hashed into 1 … DIMENSIONS (the most pgvector's sparsevec takes).
 DIMENSIONS = 1_000_000_000
 _PRIME = 999_999_937
 
-_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
-_RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}_]+(?:['’][a-z]+)?")
-_HALF_WORD = re.compile(rf"[^\W{_CJK}_]{{2,}}")
-_CJK_CHAR = re.compile(rf"[{_CJK}]")
-_BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) | (?=[{_CJK}])")
+_RUN = re.compile(rf"[{CJK}]+|[^\W{CJK}_]+(?:['’][a-z]+)?")
+_HALF_WORD = re.compile(rf"[^\W{CJK}_]{{2,}}")
+_CJK_CHAR = re.compile(rf"[{CJK}]")
+_BETWEEN_CJK = re.compile(rf"(?<=[{CJK}]) | (?=[{CJK}])")
 #: What punctuation must not be lost of: signs, points and units of numbers, comparisons, C++ and C#, blood group A+,
 #: and a crossed-out answer.
 _MARK = re.compile(

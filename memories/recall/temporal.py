@@ -16,6 +16,7 @@ from django.db.models import Max, Min
 from memories.conf import conf
 from memories.language import stopwords, text
 from memories.language.dates import Window, windows
+from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
 from memories.recall.gate.decision import LOOK_CHARS, is_question, is_question_about_past
 
@@ -55,22 +56,9 @@ _PARTS = [
         (r"凌晨|半夜", (0, 6)),
     )
 ]
-#: Words of a question about what was: of «what is on Friday» the day is only mentioned.
-PAST_TENSE = re.compile(
-    r"\b(?:did|didn't|was|were|had|said|told|happened|went|ate|talked|discussed|mentioned|ago|yesterday|last|past|earlier|have (?:i|we)|anything|(?!need|embed)\w{3,}ed)\b"
-    r"|昨|前[天晚夜儿兒日]|[上刚剛][周週个個礼禮星次回]|[天日周週月年期拜][之以]?前|去年|刚|剛|今早|[过過了]|发生|發生|[说說聊讲講做干幹吃去见見买買看听聽玩忙]的?(?:什么|什麼|啥|哪|谁|誰|些)",
-    re.IGNORECASE,
-)
-#: A few hours back: how long ago at most, by default.
-_JUST_NOW = re.compile(
-    r"\bjust now\b|\ba (?:moment|minute|second|little while|short while|while) ago\b|\bright before this\b|刚才|剛才|刚刚(?!好)|剛剛(?!好)|方才",
-    re.IGNORECASE,
-)
-_HOURS_AGO = re.compile(
-    r"\b(?P<count>\d{1,2}|an?|one|two|three|four|five|six|half an|a couple(?: of)?|a few) (?P<unit>hour|minute|min|hr)s? ago\b"
-    r"|(?P<zh>\d{1,2}|[半一二两兩三四五六七八九十几幾])个?個?(?P<zh_unit>小时|小時|钟头|鐘頭|分钟|分鐘)[之以]?前",
-    re.IGNORECASE,
-)
+PAST_TENSE = pattern("questions", "past_tense", re.IGNORECASE)
+_JUST_NOW = pattern("questions", "just_now", re.IGNORECASE)
+_HOURS_AGO = pattern("questions", "hours_ago", re.IGNORECASE)
 _NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0}
 _NUMBERS |= {"half an": 0.5, "a couple": 2.0, "a couple of": 2.0, "a few": 3.0, "半": 0.5, "两": 2.0, "兩": 2.0}
 _NUMBERS |= {"几": 3.0, "幾": 3.0} | {digit: float(n) for n, digit in enumerate("一二三四五六七八九十", start=1)}
@@ -176,50 +164,13 @@ def _midnight(day: date, zone: tzinfo) -> datetime:
     return datetime.combine(day, time(), tzinfo=zone)
 
 
-_PAST = re.compile(
-    r"\b(?:yesterday|last|past|previous(?:ly)?|earlier|before|ago|already|again|recent(?:ly)?|lately|remember(?:ed)?|recall"
-    r"|did|was|were|said|told|mentioned|talked|discussed|the other day|just now|this morning)\b"
-    r"|昨天|昨晚|昨夜|前天|前晚|前几天|上次|上回|上周|上月|上个|上礼拜|之前|以前|刚才|刚刚|那天|那时|当时|曾经|过去|从前|先前|去年|前年"
-    r"|今早|早上|最近|还记得|记得|记不记得|[天日周週月年期拜时時钟鐘][之以]?前|前[儿兒夜日]|昨[儿兒日]|今晨|[上这這本][个個]?(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]|[说聊讲谈提问]了|了[什啥哪多几谁些]|说过|聊过|提过|讲过|谈过|问过|剛才|剛剛|當時|曾經|過去|從前|上週|上個|說過|還記得|記得",
-    re.IGNORECASE,
-)
-#: «What did I tell you», «have we ever talked», «我说过什么»: questions about the past that name no time.
-_SPOKEN = re.compile(
-    r"\b(?:did|have|had)\s+(?:i|we|you|he|she|they)\s+(?:ever\s+|already\s+|just\s+)*"
-    r"(?:sa(?:y|id)|tell|told|mention|talk|spoke|speak|discuss|decide|agree|ask|promise|plan)\w*\b"
-    r"|[我你您他她们咱][们們]?[都还還有曾]*[说說聊讲講谈談提问問][过過到了].*[什哪谁誰几幾吗嗎呢多怎?？]"
-    r"|[什哪谁誰几幾多怎].*[我你您他她们咱][们們]?[都还還有曾]*[说說聊讲講谈談提问問][过過到了]",
-    re.IGNORECASE,
-)
-#: A day, a month or a year that is named, and that something is asked.
-_DATED = re.compile(
-    r"\d{4}-\d\d?-\d\d?|\d{4}\s*年|\d{1,2}\s*月|[一二三四五六七八九十]月|\b(?:in|of|during)\s+(?:19|20)\d\d\b"
-    r"|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b|\b(?:\d{1,2}(?:st|nd|rd|th)?\s+)may\b|\bmay\s+\d",
-    re.IGNORECASE,
-)
-_ASKED = re.compile(
-    r"[?？]|\b(?:what|when|where|which|who|whom|how|why)\b|什[么麼]|[谁誰哪几幾吗嗎]|多少|怎[么麼样樣]", re.IGNORECASE
-)
-#: Words that ask what was said, and when, and name nothing that was: no event is found by them.
-_ASKING_WORDS = (
-    "say said says saying tell told telling talk talked talking speak spoke spoken discuss discussed "
-    "discussing mention mentioned chat chatted chatting conversation conversations ask asked asking answer "
-    "answered remember remembered recall last time times yesterday previous previously earlier before ago "
-    "already again recent recently lately week weeks month months day days night year years today tonight "
-    "morning afternoon evening noon exactly topic topics things thing stuff did do does was were other still ever "
-    "just now know "
-    "eat ate eaten meet met see saw seen have had having happen happened happening up to go going went gone get got been be am is are any anything something everything busy spend spent "
-    "干 做 干嘛 干啥 做啥 啥 忙 忙什么 忙活 发生 些 哪儿 在 去 过来 那 中午 凌晨 傍晚 夜里 当天 天 发 有 都 玩 见 我见 吃 喝 過 發生 幹 幹嘛 "
-    "聊 聊天 聊过 聊到 聊聊 说 说过 说到 说起 讲 讲过 谈 谈过 谈到 谈论 提 提到 提过 提起 讨论 讨论过 问 问过 "
-    "告诉 记得 还 还记得 记不记得 昨天 昨晚 昨夜 前天 前晚 今天 今早 早上 晚上 上午 下午 上次 上回 上周 上月 "
-    "上个 上礼拜 上个月 月 周 天 之前 以前 刚才 刚刚 那天 那时 当时 曾经 过去 从前 先前 去年 前年 最近 内容 "
-    "话题 事 事情 东西 具体 到底 时候 次 过 說 說過 講 談 還 還記得 記得 討論 問 告訴 剛才 剛剛 內容 話題 "
-    "什么 什麼 哪些 哪 哪个 哪里 谁 怎么 多少 几 我们 我 你 你们 咱们 他 她 吗 呢 了 的 是"
-)
+_PAST = pattern("questions", "about_past", re.IGNORECASE)
+_SPOKEN = pattern("questions", "about_spoken", re.IGNORECASE)
+_DATED = pattern("questions", "about_dated", re.IGNORECASE)
+_ASKED = pattern("questions", "about_asked", re.IGNORECASE)
 #: Whether a message names days does not depend on when it is said.
 _ANY_DAY = date(2000, 1, 1)
-_ASKING = frozenset(_ASKING_WORDS.split())
+_ASKING = word_set("questions", "only_asking")
 
 
 def is_about_past(message: str) -> bool:

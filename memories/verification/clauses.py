@@ -8,7 +8,7 @@ from functools import cached_property
 
 from memories.language import summary, text
 from memories.verification.parsing import Parse, Token, is_among, names_in, parse
-from memories.verification.reporting_words import NO_NAMES, REPORTING
+from memories.verification.vocabulary import NO_NAMES, REPORTING
 
 #: «Will» says no more than the present does, in the words of a summary; what is done instead of a thing, denies it.
 _PLAIN = (

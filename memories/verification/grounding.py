@@ -12,11 +12,10 @@ from enum import StrEnum
 from memories.conf import conf
 from memories.language import similarity, summary, text
 from memories.verification import meaning, statements, subject
-from memories.verification.framing_words import LIGHT
 from memories.verification.parsing import Parse, is_among, names_in, parse
-from memories.verification.reporting_words import REPORTING
 from memories.verification.speakers import Speakers, expand_contractions
 from memories.verification.statements import OWNED, Clause, SourceMessage, Statement, Support
+from memories.verification.vocabulary import LIGHT, REPORTING
 
 __all__ = ["SourceMessage", "GroundingFault", "fault", "fault_of_summary"]
 #: Of a summary so much less of the words needs to stand there.

@@ -5,18 +5,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from memories.language import text
-from memories.verification import rewording, word_lists
-from memories.verification.framing_words import ENDED, GONE, IMPLYING, LIGHT, THOUGHT
+from memories.language.word_lists import source, words
+from memories.verification import rewording, vocabulary
 from memories.verification.parsing import Parse, is_among
 from memories.verification.speakers import MARKS, is_mark, is_person
 from memories.verification.statements import Clause, Support, parse_marked
+from memories.verification.vocabulary import ENDED, GONE, IMPLYING, LIGHT, THOUGHT
 
-#: What a text loses that says a thing is so.
-_HEDGE_WORDS = """
-    may could should want plan consider if almost try unless except previous former rarely sometimes until allowed
-    instead 可能 应该 想要 打算 考虑 如果 几乎 试图 除非 除了 曾经 很少 有时 允许 直到
-"""
-_HEDGES = frozenset(f"~{word}" for word in _HEDGE_WORDS.split())
+_HEDGES = frozenset(f"~{word}" for word in words("statements", "hedges"))
 _WISHES, _PLANS = frozenset(["~should", "~想要"]), frozenset(["~plan", "~打算"])
 _REASONS = frozenset(["~because", "~因为", "~since"])
 #: On its two sides stand two things that may not change places.
@@ -37,13 +33,9 @@ _SUPPORTING = frozenset(["decid", "agre", "choos", "chose", "决", "主", "take"
 _TOLD = 0.6
 _FROM = frozenset(["from", "从", "從"])
 _IN_PLACE_OF = r"\b(?:for|in|on|at|of|with)\s+(?:the\s+)?{name}|[为在给用于]{name}"
-_IRREGULAR = (
-    "was were had went did bought sold got gave took wrote drove ate ran paid met sent built drank sang swam left made"
-    " rode slept taught saw spoke kept began lost won found told said came became knew thought broke stole fell felt"
-    " heard held led chose flew grew threw wore"
-)
 _PAST = re.compile(
-    rf"^(?!(?:need|feed|speed|bed|red|seed|breed|shed|hundred|indeed)$)(?:{'|'.join(_IRREGULAR.split())}|\w+ed)$"
+    r"^(?!(?:need|feed|speed|bed|red|seed|breed|shed|hundred|indeed)$)"
+    rf"(?:{source('statements', 'irregular_past')}|\w+ed)$"
 )
 _PRESENT = re.compile(r"^(?:is|are|has|does|goes|\w+(?<!s)s)$")
 _BE = dict.fromkeys(["is", "are", "am", "was", "were"], "be")
@@ -189,7 +181,7 @@ def _forms(content: str) -> dict[str, set[str]]:
     """The forms in which words stand, by their class; what is done by somebody else has none."""
     found: dict[str, set[str]] = {}
     for before, word in pairwise(["", *re.findall(r"[a-z]+", content.lower())]):
-        stem = _BE.get(word) or word_lists.ENGLISH.get(word) or text.stem(word)
+        stem = _BE.get(word) or vocabulary.ENGLISH.get(word) or text.stem(word)
         if before not in _PASSIVE and stem not in LIGHT:
             found.setdefault(stem, set()).add(word)
     return found

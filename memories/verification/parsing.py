@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memories.language import entities, stopwords, text
-from memories.verification import amounts, word_lists
+from memories.language.scripts import IDEOGRAPHS
+from memories.verification import amounts, vocabulary
 
-_CJK = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_LATIN = rf"[^\W_{_CJK}]"
+_LATIN = rf"[^\W_{IDEOGRAPHS}]"
 _AMOUNT = re.compile(f"{amounts.MARK}[^{amounts.MARK}]*{amounts.MARK}")
 _TOKEN = re.compile(
     rf"{amounts.MARK}(?P<amount>[^{amounts.MARK}]*){amounts.MARK}"
     r"|(?P<signed>[A-Za-z0-9~]*[./@_\\][A-Za-z0-9][A-Za-z0-9./@:_\\+-]*[A-Za-z0-9/])"
-    rf"|(?P<word>{_LATIN}+(?:['-]{_LATIN}+)*)|(?P<chinese>[{_CJK}]+)|(?P<unit>[%€$£¥°])|(?P<end>[,.;:!?。、()])"
+    rf"|(?P<word>{_LATIN}+(?:['-]{_LATIN}+)*)|(?P<chinese>[{IDEOGRAPHS}]+)|(?P<unit>[%€$£¥°])|(?P<end>[,.;:!?。、()])"
 )
 _REWRITTEN = (
     (re.compile(r"\b(?:does|do|did)(?: not|n't) (?:dislike|hate)\b|不讨厌", re.IGNORECASE), " does like 喜欢 "),
@@ -137,23 +137,23 @@ def _english(found: str, names: Collection[str]) -> Iterator[Token]:
     bare = word.removesuffix("'s")
     if bare in names:
         yield Token(bare, "name")
-    elif bare in word_lists.ENGLISH_NEGATIONS:
+    elif bare in vocabulary.ENGLISH_NEGATIONS:
         yield Token("not", "negation")
-    elif bare in word_lists.ENGLISH_CAREFUL:
-        yield Token(word_lists.ENGLISH_CAREFUL[bare], "careful")
+    elif bare in vocabulary.ENGLISH_CAREFUL:
+        yield Token(vocabulary.ENGLISH_CAREFUL[bare], "careful")
     elif bare in _DIRECTIONS:
         yield Token(bare, "direction")
     elif bare in _ENDING:
         yield Token(bare, "end")
-    elif bare not in stopwords.ENGLISH and bare not in word_lists.ENGLISH_LIGHT:
-        known = word_lists.ENGLISH.get(bare)
+    elif bare not in stopwords.ENGLISH and bare not in vocabulary.ENGLISH_LIGHT:
+        known = vocabulary.ENGLISH.get(bare)
         yield Token(known or text.stem(bare), "word")
     if word.endswith("'s"):
         yield Token("'s", "owner")
 
 
 def _chinese_names(names: Collection[str]) -> re.Pattern[str] | None:
-    found = sorted((name for name in names if re.search(f"[{_CJK}]", name)), key=len, reverse=True)
+    found = sorted((name for name in names if re.search(f"[{IDEOGRAPHS}]", name)), key=len, reverse=True)
     return re.compile(f"({'|'.join(map(re.escape, found))})") if found else None
 
 
@@ -163,22 +163,22 @@ def _chinese(run: str, names: re.Pattern[str] | None) -> Iterator[Token]:
         if n % 2:
             yield Token(piece, "name")
             continue
-        for match in word_lists.CHINESE_PARTS.finditer(piece):
+        for match in vocabulary.CHINESE_PARTS.finditer(piece):
             yield from _chinese_part(str(match.lastgroup), match[0], first=match.start() == 0 and n > 0)
 
 
 def _chinese_part(kind: str, found: str, *, first: bool) -> Iterator[Token]:
     if kind == "negation":
         yield Token("不", "negation")
-    elif found in word_lists.CHINESE_CAREFUL:
-        yield Token(word_lists.CHINESE_CAREFUL[found], "careful")
+    elif found in vocabulary.CHINESE_CAREFUL:
+        yield Token(vocabulary.CHINESE_CAREFUL[found], "careful")
     elif found in _CHINESE_ENDING:
         yield Token(found, "end")
     elif found in _DIRECTIONS:
         yield Token(found, "direction")
     elif found == "的" and first:
         yield Token("的", "owner")
-    elif (known := word_lists.CHINESE.get(found, found)) not in word_lists.CHINESE_LIGHT:
+    elif (known := vocabulary.CHINESE.get(found, found)) not in vocabulary.CHINESE_LIGHT:
         yield from (Token(known, "word"),) if known.isascii() else (Token(char, "word") for char in known)
 
 

@@ -5,7 +5,7 @@ from itertools import chain
 
 from memories.verification import rewording
 from memories.verification.clauses import Clause, Sentence, SummaryCheck, marks, touched
-from memories.verification.reporting_words import ASKING, DECIDING, OPEN, OPEN_CHARS
+from memories.verification.vocabulary import ASKING, DECIDING, OPEN, OPEN_CHARS
 
 #: By so much a clause is nearer to words that hold other numbers than to those that hold its own.
 _NEARER = 0.25

@@ -8,14 +8,14 @@ import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
-from memories.verification.framing_words import KIN
+from memories.language.scripts import HAN
+from memories.verification.vocabulary import KIN
 
 #: Marks nobody types, as a Latin word and as Chinese characters; a speaker's number is spelled in letters.
 _LATIN, _CHINESE, _NUMBERS = "xqspeaker", "龘", "靐齉爩龗鱻麤厵灪"
 #: He, she, it and they.
 OTHER = "xqother"
 _OTHER_CHINESE = "龘纞"
-HAN = "\u3400-\u9fff"
 MARKS = frozenset(
     [*(f"{_LATIN}{letter}" for letter in "abcdefgh"), *(_CHINESE + n for n in _NUMBERS), OTHER, _OTHER_CHINESE]
 )

@@ -10,13 +10,11 @@ from itertools import pairwise
 import rjieba
 
 from memories.language import summary
+from memories.language.scripts import HAN
 from memories.verification import clauses
-from memories.verification.framing_words import COLLECTIVE, GONE, IMPLIED, LIGHT, SPLIT, THEIRS, TIMES, VERY_LIGHT
 from memories.verification.parsing import Parse, Token, names_in, parse
 from memories.verification.relative_dates import dates_of
-from memories.verification.reporting_words import NO_NAMES
 from memories.verification.speakers import (
-    HAN,
     MARKS,
     OTHER,
     Speakers,
@@ -24,6 +22,17 @@ from memories.verification.speakers import (
     is_mark,
     is_person,
     latin_mark,
+)
+from memories.verification.vocabulary import (
+    COLLECTIVE,
+    GONE,
+    IMPLIED,
+    LIGHT,
+    NO_NAMES,
+    SPLIT,
+    THEIRS,
+    TIMES,
+    VERY_LIGHT,
 )
 
 #: What asks for something to be done says what is wanted.

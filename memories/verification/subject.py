@@ -2,11 +2,11 @@
 
 import re
 
-from memories.verification.framing_words import COLLECTIVE, LIGHT
 from memories.verification.meaning import has_own, is_place_of, is_wish
 from memories.verification.parsing import is_among
 from memories.verification.speakers import MARKS, OTHER, is_mark, is_person
 from memories.verification.statements import OWNED, Clause, Statement, Support, parse_marked
+from memories.verification.vocabulary import COLLECTIVE, LIGHT
 
 _IS = re.compile(r"\b(?:is|was|are|were|am|be|been|as|become|became)\b|是|当|做|为|任")
 _IS_A = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the)\b|(?<!不)是")

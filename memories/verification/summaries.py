@@ -10,10 +10,11 @@ from collections import defaultdict
 from enum import StrEnum
 
 from memories.language import text
+from memories.language.scripts import begins_with_han
 from memories.verification.clauses import StoredTurn, SummaryCheck, marks, touched
 from memories.verification.parsing import is_among
 from memories.verification.polarity import is_turned
-from memories.verification.reporting_words import REPORTING, TITLED
+from memories.verification.vocabulary import REPORTING, TITLED
 
 __all__ = ["SummaryFault", "StoredTurn", "fault"]
 #: So much of what the stored words tell of numbers, dates and names the summary tells.
@@ -28,7 +29,6 @@ _COVERAGE = 0.15
 _NEW = 0.2
 #: A summary may be written in a script that has so large a share of the turn; Latin letters intrude everywhere.
 _LATIN_SHARE, _OTHER_SHARE = 0.35, 0.1
-_CJK = re.compile("[\u3400-\u9fff]")
 #: What a summary may say that the turn did not: that somebody wants, and why.
 _SUPPLIED = frozenset({"~want", "~想要", "~because", "~因为"})
 
@@ -76,7 +76,7 @@ def _scripts(content: str) -> dict[str, float]:
     """How much of a text's words is written in which script; a Chinese character weighs as much as half a word."""
     weights: defaultdict[str, float] = defaultdict(float)
     for run in re.findall(r"[^\W\d_]+", content):
-        if _CJK.match(run):
+        if begins_with_han(run):
             weights["CJK"] += len(run) / 2
         else:
             weights[unicodedata.name(run[0], "OTHER").split()[0]] += 1

@@ -9,7 +9,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from memories.verification import amounts, word_lists
+from memories.language.scripts import has_han
+from memories.verification import amounts, vocabulary
 
 #: Without these a sentence is the same.
 _DROPPED = frozenset(["a", "an", "the", "的", ",", "，"])
@@ -48,7 +49,7 @@ def contains(said: str, source: str) -> bool:
 def join_sources(sources: Sequence[str]) -> str:
     """Sources as one text that is made of them."""
     bare = list(dict.fromkeys(source.strip().rstrip("".join(_ENDS)) for source in sources))
-    return ("；" if any(re.search("[\u3400-\u9fff]", source) for source in bare) else "; ").join(bare)
+    return ("；" if any(has_han(source) for source in bare) else "; ").join(bare)
 
 
 def _pieces(said: str, sources: Sequence[str]) -> list[_Sequence]:
@@ -92,9 +93,9 @@ def _tokens(plain: str) -> Iterator[str]:
     for match in _TOKEN.finditer(plain):
         if match["latin"]:
             word = match["latin"].casefold()
-            yield word_lists.ENGLISH.get(word) or word_lists.ENGLISH_CAREFUL.get(word) or word
+            yield vocabulary.ENGLISH.get(word) or vocabulary.ENGLISH_CAREFUL.get(word) or word
         elif match["chinese"]:
-            for part in word_lists.CHINESE_PARTS.finditer(match["chinese"]):
-                yield word_lists.CHINESE.get(part[0]) or word_lists.CHINESE_CAREFUL.get(part[0]) or part[0]
+            for part in vocabulary.CHINESE_PARTS.finditer(match["chinese"]):
+                yield vocabulary.CHINESE.get(part[0]) or vocabulary.CHINESE_CAREFUL.get(part[0]) or part[0]
         else:
             yield match[0]
