@@ -10,7 +10,7 @@ import rjieba
 
 from memories.language import stopwords
 from memories.language.scripts import has_han
-from memories.language.word_lists import word_set
+from memories.language.word_lists import source, word_set
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -19,7 +19,8 @@ _COUNTED = re.compile(
     "|[零〇一二两兩三四五六七八九十百千万萬亿億]{2,}|第[一二三四五六七八九十百]+"
 )
 _CHINESE_DATES = re.compile(
-    "[今明昨前后後去]天|[今明去前后後]年|[上下本这這]个?個?[周週月]|[周週]末|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]"
+    "[今明昨前后後去]天|[今明去前后後]年|[上下本这這]个?個?[周週月]|[周週]末"
+    f"|(?:{source('calendar', 'zh_week')}){source('calendar', 'zh_weekday')}"
     "|早上|上午|中午|下午|晚上|凌晨|[春夏秋冬]天"
 )
 _COUNTING = word_set("entities", "counting")

@@ -8,13 +8,12 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import rjieba
 
-from memories.language import stopwords, text
+from memories.language import text
 from memories.language.scripts import begins_with_han, has_han
-from memories.language.word_lists import words
+from memories.language.sentences import is_pleasantry, is_question, sentences
 
 Weigh = Callable[[int], float]
 _ASSISTANT_SHARE = 0.5
@@ -23,11 +22,6 @@ _SUBSTANCE = 0.2  # added for each number or name in a sentence, up to SUBSTANCE
 _SUBSTANCE_MOST = 4
 _SENTENCE_CHARS = 120  # of a longer one head and tail are told
 _LOOK_CHARS = 4_000  # of one message
-_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_MARKUP = re.compile(r"^[\s>#*•·\-–—]+|^\d+[.)、]\s+|\*\*|__|`", re.MULTILINE)
-#: Where a sentence ends: after Chinese marks at once, after Western ones before a space; a point in 3.5 ends nothing.
-_END = re.compile(r"(?<=[。！？；…])|(?<=[.!?;])\s+|\n+")
-_QUESTION = re.compile(r"[?？][\s\"”’)）]*$|[吗嗎呢么麼][。.]?$")
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*|[一二三四五六七八九十百千万两]{2,}")
 _CAPITAL = re.compile(r"(?<=[a-z,:;\d] )[A-Z][\w-]+|\b[A-Z]{2,}\b|\b\w+[A-Z]\w*\b")
 _NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
@@ -83,21 +77,6 @@ def summarise(lines: Sequence[Utterance], weigh: Weigh, *, limit: int) -> Summar
     return Summary(_written(chosen), tuple(dict.fromkeys(sentence.line.origin for sentence in chosen)))
 
 
-def sentences(content: str) -> list[str]:
-    """The sentences of a message, without its blocks of code and its markup."""
-    return _END.split(_MARKUP.sub("", _FENCE.sub("\n", content)))
-
-
-def is_question(said: str) -> bool:
-    """Whether a sentence is a question, by its end."""
-    return _QUESTION.search(said) is not None
-
-
-def is_pleasantry(said: str) -> bool:
-    """Whether a sentence greets, thanks or agrees, and tells nothing."""
-    return _empty_words().issuperset(text.words(said))
-
-
 def _sentences(lines: Sequence[Utterance]) -> list[_Sentence]:
     """What may be told; neither pleasantries nor the questions of an assistant, which offer and state nothing."""
     found: list[_Sentence] = []
@@ -108,12 +87,6 @@ def _sentences(lines: Sequence[Utterance]) -> list[_Sentence]:
             if not is_offer and not is_pleasantry(said):
                 found.append(_Sentence(len(found), said, line, frozenset(text.terms(said)), _share(said, line)))
     return found
-
-
-@cache
-def _empty_words() -> frozenset[str]:
-    """A sentence of nothing but these is left out."""
-    return frozenset(text.words(" ".join(words("summary", "pleasantries")))) | stopwords.ENGLISH | stopwords.CHINESE
 
 
 def _share(said: str, line: Utterance) -> float:

@@ -2,18 +2,19 @@
 
 A file is made of sections. `# …` is a comment, `[name]` begins a list of words separated by spaces or line ends, in
 which `_` stands for the space within a phrase. `[name: pattern]` begins the alternatives of a regular expression, one a
-line; an indented line goes on with the one before it, and `{name}` stands for all of another section of the file.
+line; an indented line goes on with the one before it. All of another section is put in by `@file.name` in a list of
+words, by `{name}` or `{file.name}` in a pattern.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 DATA = Path(__file__).parent / "data"
 _HEADING = re.compile(r"\[(?P<name>[a-z][a-z0-9_]*)(?P<pattern>: pattern)?\]")
-_REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_REFERENCE = re.compile(r"\{(?:(?P<file>[a-z][a-z0-9_]*)\.)?(?P<section>[a-z][a-z0-9_]*)\}")
 
 
 class WordListError(ValueError):
@@ -28,7 +29,7 @@ class _Section:
     def alternatives(self) -> list[str]:
         if self.is_pattern:
             return self.lines
-        return [re.escape(word).replace("_", " ") for line in self.lines for word in line.split()]
+        return [re.escape(word).replace("_", " ") for line in self.lines for word in _included(line.split())]
 
 
 def words(file: str, section: str) -> list[str]:
@@ -44,7 +45,15 @@ def word_set(file: str, *sections: str) -> frozenset[str]:
 def groups(file: str, section: str) -> list[list[str]]:
     """The words of a section, line by line; `;` ends a group like a line does."""
     lines = [part for line in _section(file, section).lines for part in line.split(";")]
-    return [line.split() for line in lines if line.strip()]
+    return [list(_included(line.split())) for line in lines if line.strip()]
+
+
+def _included(found: Iterable[str]) -> Iterator[str]:
+    for word in found:
+        if word.startswith("@"):
+            yield from words(*word[1:].split(".", 1))
+        else:
+            yield word
 
 
 def classes(file: str, section: str) -> dict[str, str]:
@@ -67,7 +76,8 @@ def source(file: str, section: str) -> str:
 
     Raises WordListError where it refers to a section that is missing.
     """
-    return _REFERENCE.sub(lambda match: source(file, match[1]), "|".join(_section(file, section).alternatives()))
+    whole = "|".join(_section(file, section).alternatives())
+    return _REFERENCE.sub(lambda match: source(match["file"] or file, match["section"]), whole)
 
 
 def pattern(file: str, section: str, flags: int = 0) -> re.Pattern[str]:

@@ -4,24 +4,17 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from memories.language.word_lists import source, words
+
 #: Around an amount in a text that was rewritten; nobody types it, and no tokenizer joins it to a word.
 MARK = "\x1f"
 
-_SMALL_WORDS = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen
-"""
-_TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINAL_WORDS = "first second third fourth fifth sixth seventh"
-_MONTH_WORDS = "january february march april may june july august september october november december"
-_WEEKDAY_WORDS = "monday tuesday wednesday thursday friday saturday sunday"
-_MONTHS, _WEEKDAYS = _MONTH_WORDS.split(), _WEEKDAY_WORDS.split()
+_MONTHS, _WEEKDAYS = words("calendar", "months"), words("calendar", "weekdays")
 DAYS_AND_MONTHS = frozenset([*_MONTHS, *_WEEKDAYS, *(f"{day}s" for day in _WEEKDAYS)])
-_ENGLISH = dict(zip(_SMALL_WORDS.split(), range(20), strict=True)) | dict(
-    zip(_TENS_WORDS.split(), range(20, 100, 10), strict=True)
-)
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_ORDINALS = {word: str(n) for n, word in enumerate(_ORDINAL_WORDS.split(), start=1)}
+_ENGLISH = {word: n for n, word in enumerate(words("calendar", "numbers"))}
+_ENGLISH |= dict(zip(words("calendar", "tens"), range(20, 100, 10), strict=True))
+_SCALES = dict(zip(words("calendar", "scales"), (100, 1_000, 1_000_000, 1_000_000_000), strict=True))
+_ORDINALS = {word: str(n) for n, word in enumerate(words("calendar", "ordinals"), start=1)}
 _DIGITS = {char: n for n, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _UNITS = {"十": 10, "百": 100, "千": 1_000}
 _HAN = "零〇一二两兩三四五六七八九十百千万萬亿億"
@@ -160,7 +153,7 @@ _RULES = (
         rf"(早上|上午|中午|下午|晚上|凌晨|傍晚|夜里)?{_ALONE}({_NUMERAL})[点點](?:钟|鐘|整)?(半|{_NUMERAL}分?)?",
         _chinese_clock,
     ),
-    _rule("(?:周|週|星期|礼拜|禮拜)([一二三四五六日天])", _weekday),
+    _rule(f"(?:{source('calendar', 'zh_week')})({source('calendar', 'zh_weekday')})", _weekday),
     _rule(rf"\b({'|'.join(_WEEKDAYS)})s?\b", lambda match: _marked(match[1].lower()), re.IGNORECASE),
     _rule(
         rf"(?<!a )(?<!per )(?<!one )\b({'|'.join(_ORDINALS)})\b(?= \w)",

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from memories.conf import conf
-from memories.language import similarity, summary, text
+from memories.language import similarity, text
+from memories.language.sentences import sentences
 from memories.verification import meaning, statements, subject
 from memories.verification.parsing import Parse, is_among, names_in, parse
 from memories.verification.speakers import Speakers, expand_contractions
@@ -60,7 +61,7 @@ def fault_of_summary(
     """The same of a text that tells of all of them, each of its sentences."""
     if conf.GROUNDING <= 0:
         return None
-    for sentence in summary.sentences(said):
+    for sentence in sentences(said):
         if sentence.strip() and not _repeats(sentence, messages, answers_too=True):
             held = _Held(messages, sentence.strip(), known, (), also_called, is_summary=True)
             if wrong := held.fault(conf.GROUNDING - _MILDER):
@@ -72,7 +73,7 @@ def _repeats(said: str, messages: Sequence[SourceMessage], *, answers_too: bool 
     """Whether it is the message itself, or one of its sentences."""
     own = text.normalise(said)
     return bool(own) and any(
-        own in (text.normalise(part) for part in [one.content, *summary.sentences(one.content)])
+        own in (text.normalise(part) for part in [one.content, *sentences(one.content)])
         for one in messages
         if answers_too or not one.is_answer
     )
@@ -207,11 +208,11 @@ def drop_off_topic(said: str, sources: Sequence[str]) -> str:
     """The sentences of a text that its sources speak of; empty when most of them do not."""
     names = names_in([*sources, said])
     spoken_of = _Spoken([parse(source, names) for source in sources])
-    paragraphs = [[one.strip() for one in summary.sentences(part) if one.strip()] for part in said.split("\n\n")]
-    kept = [[one for one in sentences if spoken_of.holds(parse(one, names))] for sentences in paragraphs]
+    paragraphs = [[one.strip() for one in sentences(part) if one.strip()] for part in said.split("\n\n")]
+    kept = [[one for one in part if spoken_of.holds(parse(one, names))] for part in paragraphs]
     if 2 * sum(map(len, kept)) < sum(map(len, paragraphs)):
         return ""
-    return "\n\n".join(_joined(sentences) for sentences in kept if sentences)
+    return "\n\n".join(_joined(part) for part in kept if part)
 
 
 class _Spoken:
@@ -229,5 +230,5 @@ class _Spoken:
         return not telling or known >= _LEAST * len(telling)
 
 
-def _joined(sentences: Sequence[str]) -> str:
-    return "".join(f" {one}" if one[:1].isascii() else one for one in sentences).strip()
+def _joined(parts: Sequence[str]) -> str:
+    return "".join(f" {one}" if one[:1].isascii() else one for one in parts).strip()

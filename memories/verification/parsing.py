@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 from memories.language import entities, stopwords, text
 from memories.language.scripts import IDEOGRAPHS
@@ -95,6 +96,17 @@ class Parse:
     @cached_property
     def is_negated(self) -> bool:
         return any(part.kind == "negation" for part in self.parts)
+
+    @cached_property
+    def touched(self) -> set[str]:
+        """What is denied, and what it is denied of: of a clause with a negation all it says."""
+        return self.words | self.names | self.careful | self.amounts if self.is_negated else set()
+
+    @cached_property
+    def clauses(self) -> "list[Parse]":
+        """What stands between its signs, each by itself."""
+        groups = groupby(self.parts, key=lambda part: part.kind == "end")
+        return [Parse("", "", tuple(parts)) for is_end, parts in groups if not is_end]
 
     @cached_property
     def raw_words(self) -> set[str]:

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from memories.language import dates
+from memories.language.word_lists import source, words
 from memories.verification import amounts
 from memories.verification.parsing import parse
 
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAYS = words("calendar", "weekdays")
 _UNITS = {"day": 1, "天": 1, "日": 1, "week": 7, "周": 7, "週": 7, "星期": 7, "礼拜": 7, "禮拜": 7}
 _MONTHS = frozenset(["month", "月"])
 _COUNT = r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[一二两兩三四五六七八九十半]{1,3})"
-_COUNTING = "zero one two three four five six seven eight nine ten"
-_WORDS = {word: n for n, word in enumerate(_COUNTING.split())}
+_WORDS = {word: n for n, word in enumerate(words("calendar", "numbers")[:11])}
 _WORDS |= {"a": 1, "an": 1, "twelve": 12}
-_WEEK = "(?:周|週|星期|礼拜|禮拜)"
+_WEEK, _WEEKDAY = f"(?:{source('calendar', 'zh_week')})", source("calendar", "zh_weekday")
 #: So many days from the day it was said.
 _DAYS = (
     (re.compile(r"\b(?:today|tonight|just|now|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚刚|刚|剛", re.I), 0),
@@ -41,9 +41,9 @@ _YEARS_OFF = (
 )
 _AGO = re.compile(rf"\b{_COUNT} (day|week|month|year)s? ago\b|{_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?前", re.I)
 _IN = re.compile(rf"\bin {_COUNT} (day|week|month|year)s?\b|{_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?[后後]", re.I)
-_OF_NEXT_WEEK = re.compile(rf"\bnext ({'|'.join(_WEEKDAYS)})\b|下[个個]?{_WEEK}([一二三四五六日天])", re.I)
+_OF_NEXT_WEEK = re.compile(rf"\bnext ({'|'.join(_WEEKDAYS)})\b|下[个個]?{_WEEK}({_WEEKDAY})", re.I)
 _OF_SOME_WEEK = re.compile(
-    rf"(?<!every )\b({'|'.join(_WEEKDAYS)})\b|(?<![上下每])(?<![上下每][个個]){_WEEK}([一二三四五六日天])", re.I
+    rf"(?<!every )\b({'|'.join(_WEEKDAYS)})\b|(?<![上下每])(?<![上下每][个個]){_WEEK}({_WEEKDAY})", re.I
 )
 
 

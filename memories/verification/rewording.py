@@ -6,13 +6,13 @@ or planned stays that, and nobody changes places with anybody.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from itertools import combinations, pairwise
 
 from memories.conf import conf
 from memories.language import similarity, stopwords, text
-from memories.verification.parsing import Parse, Token, is_among, names_in, parse
+from memories.verification.parsing import Parse, is_among, names_in, parse
 
 #: From here on two texts have the same frame: what else they say is in its place.
 _SAME_FRAME = 0.75
@@ -137,22 +137,13 @@ def _changes_places(sources: Sequence[Parse], said: Parse) -> bool:
 def _pairs(reading: Parse) -> list[tuple[str, frozenset[str], str]]:
     """Every two names of a clause, with what stands between them."""
     found = []
-    for clause in _clauses(reading.parts):
-        places = [n for n, part in enumerate(clause) if part.kind == "name"]
+    for clause in reading.clauses:
+        parts = clause.parts
+        places = [n for n, part in enumerate(parts) if part.kind == "name"]
         for start, end in combinations(places, 2):
-            between = frozenset(p.term for p in clause[start + 1 : end] if p.kind in ("word", "direction", "owner"))
-            found.append((clause[start].term, between, clause[end].term))
+            between = frozenset(p.term for p in parts[start + 1 : end] if p.kind in ("word", "direction", "owner"))
+            found.append((parts[start].term, between, parts[end].term))
     return found
-
-
-def _clauses(parts: Iterable[Token]) -> list[list[Token]]:
-    clauses: list[list[Token]] = [[]]
-    for part in parts:
-        if part.kind == "end":
-            clauses.append([])
-        else:
-            clauses[-1].append(part)
-    return clauses
 
 
 def _counts_others(sources: Sequence[Parse], said: Parse) -> bool:

@@ -9,20 +9,12 @@ from itertools import pairwise
 
 import rjieba
 
-from memories.language import summary
 from memories.language.scripts import HAN
-from memories.verification import clauses
+from memories.language.sentences import is_question, sentences
 from memories.verification.parsing import Parse, Token, names_in, parse
 from memories.verification.relative_dates import dates_of
-from memories.verification.speakers import (
-    MARKS,
-    OTHER,
-    Speakers,
-    expand_contractions,
-    is_mark,
-    is_person,
-    latin_mark,
-)
+from memories.verification.sentences import Sentence
+from memories.verification.speakers import MARKS, OTHER, Speakers, expand_contractions, is_mark, is_person, latin_mark
 from memories.verification.vocabulary import (
     COLLECTIVE,
     GONE,
@@ -242,7 +234,7 @@ def statements_of(
                 at=asked.on,
             )
         words: frozenset[str] = frozenset()
-        if asked is not None and any(summary.is_question(said.strip()) for said in summary.sentences(asked.content)):
+        if asked is not None and any(is_question(said.strip()) for said in sentences(asked.content)):
             words = _words_of(speakers.second(expand_contractions(asked.content), one.speaker), names)
         own = _units(one, speakers.first(expand_contractions(one.content), one.speaker), names, all_of_it=tells_all)
         if words and own:
@@ -265,8 +257,8 @@ def _units(
     one: SourceMessage, content: str, names: Collection[str], *, all_of_it: bool, at: date | None = None
 ) -> list[Statement]:
     found = []
-    for said in summary.sentences(content):
-        sentence = clauses.Sentence(said.strip(), parse(said, names), one.is_answer)
+    for said in sentences(content):
+        sentence = Sentence(said.strip(), parse(said, names), one.is_answer)
         is_request = REQUEST.search(said) is not None
         if not said.strip() or not (all_of_it or sentence.states or is_request):
             continue

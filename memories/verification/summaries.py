@@ -1,20 +1,22 @@
 """Whether a few words tell what a turn told: rules, no model, and when in doubt they do not (A11).
 
-They are held against two texts. Against the whole turn, that nothing is invented, turned round, or told of somebody
+They are check against two texts. Against the whole turn, that nothing is invented, turned round, or told of somebody
 else; against the turn as it is stored, cut, that the place of those words is not taken by words that tell less.
 """
 
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Iterator
 from enum import StrEnum
+from itertools import chain
 
 from memories.language import text
 from memories.language.scripts import begins_with_han
-from memories.verification.clauses import StoredTurn, SummaryCheck, marks, touched
-from memories.verification.parsing import is_among
-from memories.verification.polarity import is_turned
-from memories.verification.vocabulary import REPORTING, TITLED
+from memories.verification import rewording
+from memories.verification.parsing import Parse, is_among
+from memories.verification.sentences import Sentence, StoredTurn, SummaryCheck, marks, touched
+from memories.verification.vocabulary import ASKING, DECIDING, OPEN, OPEN_CHARS, REPORTING, TITLED
 
 __all__ = ["SummaryFault", "StoredTurn", "fault"]
 #: So much of what the stored words tell of numbers, dates and names the summary tells.
@@ -33,6 +35,10 @@ _LATIN_SHARE, _OTHER_SHARE = 0.35, 0.1
 _SUPPLIED = frozenset({"~want", "~想要", "~because", "~因为"})
 
 
+#: By so much a clause is nearer to words that hold other numbers than to those that hold its own.
+_NEARER = 0.25
+
+
 class SummaryFault(StrEnum):
     """What is wrong with a summary, as the model that wrote it is told."""
 
@@ -48,24 +54,24 @@ class SummaryFault(StrEnum):
 
 def fault(turn: StoredTurn, summary: str) -> SummaryFault | None:
     """What speaks against this summary in the place of what is stored; None when nothing does."""
-    held = SummaryCheck(turn, summary)
-    return next((found for found, is_so in _JUDGES.items() if is_so(held)), None)
+    check = SummaryCheck(turn, summary)
+    return next((found for found, is_so in _JUDGES.items() if is_so(check)), None)
 
 
-def _says_nothing(held: SummaryCheck) -> bool:
-    return not held.reading.telling - REPORTING
+def _says_nothing(check: SummaryCheck) -> bool:
+    return not check.reading.telling - REPORTING
 
 
-def _repeats_instructions(held: SummaryCheck) -> bool:
-    instructions = held.turn.instructions
-    return bool(instructions) and text.coverage(held.summary, [instructions]) > text.coverage(
-        held.summary, [held.turn.whole]
+def _repeats_instructions(check: SummaryCheck) -> bool:
+    instructions = check.turn.instructions
+    return bool(instructions) and text.coverage(check.summary, [instructions]) > text.coverage(
+        check.summary, [check.turn.whole]
     )
 
 
-def _is_foreign(held: SummaryCheck) -> bool:
+def _is_foreign(check: SummaryCheck) -> bool:
     """Whether it is written in a script that is not the turn's."""
-    own, there = _scripts(held.summary), _scripts(held.turn.whole)
+    own, there = _scripts(check.summary), _scripts(check.turn.whole)
     if not own:
         return True
     script = max(own, key=lambda name: own[name])
@@ -84,58 +90,138 @@ def _scripts(content: str) -> dict[str, float]:
     return {name: weight / total for name, weight in weights.items()}
 
 
-def _invents(held: SummaryCheck) -> bool:
-    said, whole = held.reading, held.whole
-    if said.amounts - whole.implied or any(not _is_known_name(name, held) for name in said.names - whole.names):
+def _invents(check: SummaryCheck) -> bool:
+    said, whole = check.reading, check.whole
+    if said.amounts - whole.implied or any(not _is_known_name(name, check) for name in said.names - whole.names):
         return True
-    if any(called not in held.turn.whole for called in TITLED.findall(held.summary)):
+    if any(called not in check.turn.whole for called in TITLED.findall(check.summary)):
         return True
     if said.careful - whole.careful - _SUPPLIED:
         return True
     own = said.words - REPORTING
     known = whole.telling
     new = {word for word in own if not is_among(word, known)}
-    return len(new) > (1 - _KNOWN) * len(own) or text.coverage(held.summary, [held.turn.whole]) < _COVERAGE
+    return len(new) > (1 - _KNOWN) * len(own) or text.coverage(check.summary, [check.turn.whole]) < _COVERAGE
 
 
-def _is_known_name(name: str, held: SummaryCheck) -> bool:
+def _is_known_name(name: str, check: SummaryCheck) -> bool:
     """Names joined or taken apart stay what they are: «Hungarian-speaking», docs/adr/0012.md and 0012."""
     parts = re.findall(r"[^\W_]+", name)
-    said = set(text.words(held.turn.whole))
-    return bool(parts) and all(part in said or is_among(text.stem(part), held.whole.telling) for part in parts)
+    said = set(text.words(check.turn.whole))
+    return bool(parts) and all(part in said or is_among(text.stem(part), check.whole.telling) for part in parts)
 
 
-def _echoes(held: SummaryCheck) -> bool:
+def _echoes(check: SummaryCheck) -> bool:
     """Whether nothing of what came of a question is told."""
-    asked = [one for one in held.said if one.is_question]
+    asked = [one for one in check.said if one.is_question]
     questions = {term for one in asked for term in one.reading.telling}
-    stated = {term for one in held.statements for term in one.reading.telling} - questions
-    return bool(asked and stated) and len(held.reading.telling & stated) < max(2, len(held.reading.telling) * _NEW)
+    stated = {term for one in check.statements for term in one.reading.telling} - questions
+    return bool(asked and stated) and len(check.reading.telling & stated) < max(2, len(check.reading.telling) * _NEW)
 
 
-def _loses(held: SummaryCheck) -> bool:
-    said, stored = held.reading, held.stored
-    kept, wanted = marks(said) & marks(held.whole), marks(stored)
-    if len(kept) * text.count_tokens(held.turn.stored) < len(wanted) * text.count_tokens(held.summary):
+def _loses(check: SummaryCheck) -> bool:
+    said, stored = check.reading, check.stored
+    kept, wanted = marks(said) & marks(check.whole), marks(stored)
+    if len(kept) * text.count_tokens(check.turn.stored) < len(wanted) * text.count_tokens(check.summary):
         return True
-    return len(kept) < len(wanted) * _KEPT or _loses_denials(held)
+    return len(kept) < len(wanted) * _KEPT or _loses_denials(check)
 
 
-def _loses_denials(held: SummaryCheck) -> bool:
+def _loses_denials(check: SummaryCheck) -> bool:
     """Whether what somebody said is not so is left out, or too much of it that cannot be read where it is cut either.
 
     Of an answer, which explains, some may be.
     """
-    told = touched(held.told)
+    told = touched(check.told)
     for is_answer in (False, True):
-        said = [one for one in held.statements if one.is_answer == is_answer]
+        said = [one for one in check.statements if one.is_answer == is_answer]
         lost = [(one, denied) for one in said for denied in one.denials if len(denied & told) * 2 < len(denied)]
         count = sum(len(one.denials) for one in said)
         if len(lost) > count * _LOST_DENIALS or (
-            not is_answer and any(one.content in held.turn.stored for one, _d in lost)
+            not is_answer and any(one.content in check.turn.stored for one, _d in lost)
         ):
             return True
     return False
+
+
+def _is_turned(check: SummaryCheck) -> bool:
+    return any(judge(check) for judge in _TURNS)
+
+
+def _denies_otherwise(check: SummaryCheck) -> bool:
+    denied = {term for one in check.statements for denial in one.denials for term in denial}
+    stated = {term for one in check.statements for term in one.reading.said}
+    said = check.reading
+    return bool(
+        (said.denied & stated) - touched(check.statements) - said.said
+        or (said.said & denied) - stated - touched(check.told)
+    )
+
+
+def _denies_of_others(check: SummaryCheck) -> bool:
+    """Whether it denies something of one, that was denied of another."""
+    known = list(chain.from_iterable(_denied_of(one) for one in check.statements))
+    for names, denied in chain.from_iterable(_denied_of(one) for one in check.told):
+        others = [theirs for theirs, what in known if what & denied and theirs]
+        if names and others and all(names.isdisjoint(theirs) for theirs in others):
+            return True
+    return False
+
+
+def _denied_of(one: Sentence) -> Iterator[tuple[frozenset[str], set[str]]]:
+    """What a sentence denies, each with the names before it."""
+    names: set[str] = set()
+    for clause in one.reading.clauses:
+        names.update(part.term for part in clause.parts if part.kind == "name")
+        if clause.denied:
+            yield frozenset(names), clause.denied
+
+
+def _exchanges_amounts(check: SummaryCheck) -> bool:
+    """Whether a number stands with words that stood with another."""
+    for clause in (clause for one in check.told for clause in one.reading.clauses):
+        for amount in clause.amounts:
+            own = max((_nearness(clause, one) for one in check.clauses if amount in one.amounts), default=1.0)
+            others = (one for one in check.clauses if one.amounts - clause.amounts and amount not in one.amounts)
+            if max((_nearness(clause, one) for one in others), default=0.0) > own + _NEARER:
+                return True
+    return False
+
+
+def _nearness(clause: Parse, other: Parse) -> float:
+    own, theirs = (one.words | one.names | one.careful for one in (clause, other))
+    return len(own & theirs) / len(own) if own else 0.0
+
+
+def _exchanges_places(check: SummaryCheck) -> bool:
+    return rewording.exchanges([one.reading for one in check.said], check.reading)
+
+
+def _takes_for_said(check: SummaryCheck) -> bool:
+    """Whether it takes for said what was only offered or asked."""
+    stated = {term for one in check.said if one.states for term in marks(one.reading) | one.reading.implied}
+    offered = {term for one in check.said if not one.states for term in marks(one.reading) | one.reading.implied}
+    told = (one for one in check.told if not ASKING.search(one.content))
+    return any(marks(one.reading) & offered - stated for one in told)
+
+
+def _decides(check: SummaryCheck) -> bool:
+    """Whether it takes for decided what was left open."""
+    return any(map(_is_decided, check.told)) and not any(map(_is_decided, check.statements))
+
+
+def _is_decided(one: Sentence) -> bool:
+    return any(not OPEN.search(one.content[: found.start()][-OPEN_CHARS:]) for found in DECIDING.finditer(one.content))
+
+
+_TURNS = (
+    _denies_otherwise,
+    _denies_of_others,
+    _exchanges_amounts,
+    _exchanges_places,
+    _takes_for_said,
+    _decides,
+)
 
 
 _JUDGES = {
@@ -144,6 +230,6 @@ _JUDGES = {
     SummaryFault.LANGUAGE: _is_foreign,
     SummaryFault.INVENTED: _invents,
     SummaryFault.ECHO: _echoes,
-    SummaryFault.TURNED: is_turned,
+    SummaryFault.TURNED: _is_turned,
     SummaryFault.LOST: _loses,
 }

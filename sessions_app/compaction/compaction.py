@@ -6,6 +6,7 @@ from datetime import datetime
 
 import structlog
 from django.db import transaction
+from memories.language.sentences import cut_at_sentence
 
 from memories.conf import conf
 from memories.language import text
@@ -120,7 +121,7 @@ def plan_of(session: Session, segment: Segment, max_tokens: int, model: Model) -
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
     later = [event for event in segment.older if event.position > known]
     if flush and not later:
-        return Plan(segment.cut, summaries.within(told, limit), flush.actor, flush.model, _known(flush))
+        return Plan(segment.cut, cut_at_sentence(told, limit), flush.actor, flush.model, _known(flush))
     if written := model.summarise(session, later, limit, before=told):
         return Plan(segment.cut, written.text, close.ACTOR, written.model, _known(flush))
     turns = summaries.turns_of(later)

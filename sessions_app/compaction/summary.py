@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
+from memories.language.sentences import cut_at_sentence, spoken_sentences
+
 from memories.consolidation.capture import turn_text
 from memories.language import text
 from sessions_app.choices import EventKind
@@ -18,9 +20,6 @@ from sessions_app.models import SessionEvent
 T = TypeVar("T")
 PARAGRAPHS = 3
 _SENTENCE_CHARS = 240
-_SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?]+|\.(?=\s|$)|\n|$)")
-#: Where one ends; «3.» begins one, at the beginning of a line.
-_END = re.compile(r"[。！？!?]+|(?<!\b\d)(?<!\b\d\d)\.(?=\s)")
 #: What a conversation goes on from: what was settled, wanted, and in numbers.
 _TELLING = re.compile(
     r"\d|\b(?:decid|agree|prefer|must|need|want|will|plan|deadline|error|fix|deploy|name|call|remember|like|use)\w*"
@@ -91,14 +90,7 @@ def _parts(whole: Sequence[T], count: int) -> list[Sequence[T]]:
 
 def in_paragraphs(told: str, max_tokens: int) -> str:
     """What a model wrote as a history hands it out: at most three paragraphs."""
-    return within("\n\n".join(" ".join(part) for part in _parts(told.split("\n\n"), PARAGRAPHS)), max_tokens)
-
-
-def within(told: str, max_tokens: int) -> str:
-    """So much of a text; where it is cut, it ends with a sentence, if that is not too far back."""
-    cut = text.first_tokens(told, max_tokens)
-    ends = [match.end() for match in _END.finditer(cut)] if cut != told else []
-    return cut[: ends[-1]] if ends and ends[-1] * 3 > len(cut) else cut
+    return cut_at_sentence("\n\n".join(" ".join(part) for part in _parts(told.split("\n\n"), PARAGRAPHS)), max_tokens)
 
 
 def _paragraph(turns: Sequence[TurnEvents], max_tokens: int, common: Counter[int], names: bool) -> str:
@@ -122,9 +114,8 @@ def _sentences(turns: Sequence[TurnEvents], common: Counter[int], names: bool) -
         for event in turn.events:
             is_user = event.kind == EventKind.USER
             speaker = (turn.sender if names and is_user else "") or ("User" if is_user else "Assistant")
-            for match in _SENTENCE.finditer(event.content):
-                words = text.smart_truncate(" ".join(match.group().split()), _SENTENCE_CHARS)
-                if words:
+            for spoken in spoken_sentences(event.content):
+                if words := text.smart_truncate(spoken, _SENTENCE_CHARS):
                     found.append(_Sentence(len(found), speaker, words, _weight(words, is_user, common)))
     return found
 

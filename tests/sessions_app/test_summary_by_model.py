@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
+from memories.language.sentences import cut_at_sentence
 
 from memories.language.text import count_tokens
 from memories.models import Entry, Spend, Workspace
 from sessions_app.compaction import model as asking
-from sessions_app.compaction import summary
 from sessions_app.models import Flush, Session
 from tests.conftest import GROUP
 from tests.memories.llm.fake_server import FakeModel, Reply
@@ -109,9 +109,9 @@ def test_a_summary_that_is_too_long_is_cut_to_three_paragraphs_that_fit(
 
 
 def test_a_cut_ends_with_a_sentence_in_either_language() -> None:
-    assert summary.within("The port is 9090. Carol signs the budget of 3.5 million", 11) == "The port is 9090."
-    assert summary.within("端口改成9090。卡罗尔签字之后我们再继续部署", 14) == "端口改成9090。"
-    assert summary.within("short enough", 10) == "short enough"
+    assert cut_at_sentence("The port is 9090. Carol signs the budget of 3.5 million", 11) == "The port is 9090."
+    assert cut_at_sentence("端口改成9090。卡罗尔签字之后我们再继续部署", 14) == "端口改成9090。"
+    assert cut_at_sentence("short enough", 10) == "short enough"
 
 
 FAILURES = {

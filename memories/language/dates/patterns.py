@@ -5,30 +5,11 @@ Patterns are tried in order, and what one matches is taken out of the text, so t
 
 import re
 
-MONTHS = {
-    name: number
-    for number, name in enumerate(
-        [
-            "january",
-            "february",
-            "march",
-            "april",
-            "may",
-            "june",
-            "july",
-            "august",
-            "september",
-            "october",
-            "november",
-            "december",
-        ],
-        start=1,
-    )
-}
+from memories.language.word_lists import source, words
+
+MONTHS = {name: number for number, name in enumerate(words("calendar", "months"), start=1)}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
-WEEKDAYS = {
-    name: n for n, name in enumerate(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
-}
+WEEKDAYS = {name: n for n, name in enumerate(words("calendar", "weekdays"))}
 WEEKDAYS |= {name[:3]: n for name, n in WEEKDAYS.items()} | {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 WEEKDAYS |= {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6}
 #: Days of every year that have a name: month, first day, how many.
@@ -48,12 +29,7 @@ YEARS_BACK = {"今年": 0, "去年": 1, "前年": 2}
 #: Numbers nobody counted: such a time is twice as vague.
 VAGUE = {"a couple": 2.0, "a couple of": 2.0, "a few": 3.0, "few": 3.0, "several": 3.0}
 VAGUE |= {"other": 4.0, "几": 3.0, "幾": 3.0, "数": 3.0, "數": 3.0, "好几": 4.0, "好幾": 4.0}
-COUNTS = {
-    name: float(number)
-    for number, name in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=1
-    )
-}
+COUNTS = {name: float(number) for number, name in enumerate(words("calendar", "numbers")[:13]) if number}
 COUNTS |= {"a": 1.0, "an": 1.0, "half a": 0.5, "半": 0.5} | VAGUE
 DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九十")}
 DIGITS |= {"零": 0, "两": 2, "兩": 2, "俩": 2, "倆": 2, "廿": 20}
@@ -83,16 +59,16 @@ _COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(filter(str.isascii, COUNTS), ke
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
 _BACK = r"(?P<back>last|the past|this past|this|previous)"
 _ZH_COUNT = r"(?P<count>\d{1,3}|好[几幾]|[〇零一二三四五六七八九十两兩几幾数數半廿]{1,3})"
-_ZH_UNIT = r"(?P<unit>天|日|周|週|星期|礼拜|禮拜|月|年)"
+_ZH_UNIT = rf"(?P<unit>天|日|{source('calendar', 'zh_week')}|月|年)"
 _ZH_MONTH = r"(?P<month>\d{1,2}|十[一二]?|[一二三四五六七八九])\s*月"
 _ZH_DAY = r"(?P<day>\d{1,2}|[二三]?十[一二三四五六七八九]?|廿[一二三四五六七八九]?|[一二三四五六七八九])"
 _ZH_PART = r"(?:份|份的)?(?P<part>上旬|中旬|下旬|月初|月底|月末|初|中|底|末)?"
 _ZH_YEAR_PART = r"(?P<part>初|底|末|上半年|下半年)?"
 _ZH_BACK = r"(?P<times>上{1,2}|这|這|本|当|當)[个個]?"
-_ZH_WEEK = r"(?:周|週|星期|礼拜|禮拜)"
+_ZH_WEEK = rf"(?:{source('calendar', 'zh_week')})"
 _ZH_YEAR = r"(?P<which>去年|前年|今年)"
-_ZH_WEEKDAY = rf"{_ZH_WEEK}(?P<weekday>[一二三四五六日天])"
-_WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?"
+_ZH_WEEKDAY = rf"{_ZH_WEEK}(?P<weekday>{source('calendar', 'zh_weekday')})"
+_WEEKDAY = rf"(?P<weekday>{source('calendar', 'weekdays')})s?"
 _SHORT_WEEKDAY = r"(?P<weekday>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b"
 _IN_MONTH = r"(?:(?P<part>early|beginning of|start of|mid|middle of|late|end of)\s+)?"
 

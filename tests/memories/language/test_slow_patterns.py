@@ -8,7 +8,7 @@ import pytest
 
 from memories.conf import MemorySettings
 from memories.language import conflicts, names
-from memories.recall import self_questions
+from memories.recall import speakers
 from memories.recall.gate import decision, exclusions
 from memories.verification import vocabulary
 from tests.support import pumped
@@ -22,11 +22,11 @@ BOUNDS = {
     "memories.language.names:": names.LOOK_CHARS,
     "memories.recall.gate.exclusions.ACKNOWLEDGEMENT": exclusions.ACKNOWLEDGEMENT_CHARS,
     "memories.recall.gate.exclusions.SMALL_TALK": exclusions.SMALL_TALK_CHARS,
-    "memories.recall.speakers.": self_questions.LOOK_CHARS,
+    "memories.recall.speakers.": speakers.LOOK_CHARS,
     "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
     "memories.recall.temporal._SPOKEN": decision.LOOK_CHARS,
     "memories.language.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
-    "memories.verification.polarity.OPEN": vocabulary.OPEN_CHARS,
+    "memories.verification.summaries.OPEN": vocabulary.OPEN_CHARS,
     "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
     "memories.language.differences._MADE_OF_KNOWN": 8,
     "memories.language.contradiction.": 600,  # what is longer is no statement about one thing

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from memories.language import summary, text
-from memories.verification.parsing import Parse, Token, is_among, names_in, parse
+from memories.language import sentences as split
+from memories.language import text
+from memories.verification.parsing import Parse, is_among, names_in, parse
 from memories.verification.vocabulary import NO_NAMES, REPORTING
 
 #: «Will» says no more than the present does, in the words of a summary; what is done instead of a thing, denies it.
@@ -49,31 +50,6 @@ class StoredTurn:
 
 
 @dataclass(frozen=True)
-class Clause:
-    """What stands between two signs, and what of it is denied."""
-
-    parts: tuple[Token, ...]
-
-    @cached_property
-    def denied(self) -> frozenset[str]:
-        return frozenset(part.term for part in self.parts if part.denied and part.kind in ("word", "name", "amount"))
-
-    @cached_property
-    def touched(self) -> frozenset[str]:
-        """What is denied, and what it is denied of: who is not listed."""
-        is_negated = any(part.kind == "negation" for part in self.parts)
-        return self.words | self.amounts if is_negated else frozenset()
-
-    @cached_property
-    def amounts(self) -> frozenset[str]:
-        return frozenset(part.term for part in self.parts if part.kind == "amount")
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        return frozenset(part.term for part in self.parts if part.kind in ("word", "name", "careful"))
-
-
-@dataclass(frozen=True)
 class Sentence:
     """One sentence of a turn, as it was said and read."""
 
@@ -83,7 +59,7 @@ class Sentence:
 
     @cached_property
     def is_question(self) -> bool:
-        return summary.is_question(self.content)
+        return split.is_question(self.content)
 
     @cached_property
     def states(self) -> bool:
@@ -91,21 +67,13 @@ class Sentence:
         return not self.is_question or (not self.is_answer and _SUPPOSING.search(self.content) is not None)
 
     @cached_property
-    def clauses(self) -> list[Clause]:
-        return clauses_of(self.reading.parts)
-
-    @cached_property
-    def touched(self) -> frozenset[str]:
-        return frozenset().union(*(clause.touched for clause in self.clauses))
-
-    @cached_property
-    def denials(self) -> list[frozenset[str]]:
+    def denials(self) -> list[set[str]]:
         """What it says is not so, clause by clause."""
         is_of_cases = self.is_answer and _OF_CASES.search(self.content)
-        is_idle = is_of_cases or summary.is_pleasantry(self.content) or _OF_SPEAKING.search(self.content)
+        is_idle = is_of_cases or split.is_pleasantry(self.content) or _OF_SPEAKING.search(self.content)
         if self.is_question or is_idle:
             return []
-        return [clause.denied for clause in self.clauses if clause.denied]
+        return [clause.denied for clause in self.reading.clauses if clause.denied]
 
 
 def in_plain_words(content: str) -> str:
@@ -115,20 +83,10 @@ def in_plain_words(content: str) -> str:
     return content
 
 
-def clauses_of(parts: Iterable[Token]) -> list[Clause]:
-    found: list[list[Token]] = [[]]
-    for part in parts:
-        if part.kind == "end":
-            found.append([])
-        else:
-            found[-1].append(part)
-    return [Clause(tuple(one)) for one in found if one]
-
-
 def sentences(content: str, names: Collection[str], *, is_answer: bool = False) -> list[Sentence]:
     return [
         Sentence(said, parse(in_plain_words(said), names), is_answer)
-        for part in summary.sentences(content)
+        for part in split.sentences(content)
         if (said := part.strip())
     ]
 
@@ -152,8 +110,8 @@ class SummaryCheck:
         return [one for one in self.said if not one.is_question]
 
     @cached_property
-    def clauses(self) -> list[Clause]:
-        return [clause for one in self.said for clause in one.clauses]
+    def clauses(self) -> list[Parse]:
+        return [clause for one in self.said for clause in one.reading.clauses]
 
 
 def _with_plain_openings(summary: str, whole: str) -> str:
@@ -174,4 +132,4 @@ def marks(reading: Parse) -> set[str]:
 
 def touched(said: Iterable[Sentence]) -> set[str]:
     """What is denied, and what it is denied of."""
-    return {term for one in said for term in one.touched}
+    return {term for one in said for clause in one.reading.clauses for term in clause.touched}

@@ -1,0 +1,50 @@
+"""Where the sentences of a text begin and end, and what kind of sentence one is, in English and Chinese."""
+
+import re
+from functools import cache
+
+from memories.language import stopwords, text
+from memories.language.word_lists import words
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_MARKUP = re.compile(r"^[\s>#*•·\-–—]+|^\d+[.)、]\s+|\*\*|__|`", re.MULTILINE)
+#: Where a sentence ends: after Chinese marks at once, after Western ones before a space; a point in 3.5 ends nothing.
+_ENDS = re.compile(r"(?<=[。！？；…])|(?<=[.!?;])\s+|\n+")
+_QUESTION = re.compile(r"[?？][\s\"”’)）]*$|[吗嗎呢么麼][。.]?$")
+#: As it was said, lists and abbreviations and all: only . ! ? and the end of a line end a sentence, «;» and «…» do not.
+_SPOKEN = re.compile(r"[^。！？!?\n]+?(?:[。！？!?]+|\.(?=\s|$)|\n|$)")
+#: Where one of these ends; «3.» begins one, at the beginning of a line.
+_SPOKEN_END = re.compile(r"[。！？!?]+|(?<!\b\d)(?<!\b\d\d)\.(?=\s)")
+
+
+def sentences(content: str) -> list[str]:
+    """The sentences of a message, without its blocks of code and its markup."""
+    return _ENDS.split(_MARKUP.sub("", _FENCE.sub("\n", content)))
+
+
+def is_question(said: str) -> bool:
+    """Whether a sentence is a question, by its end."""
+    return _QUESTION.search(said) is not None
+
+
+def is_pleasantry(said: str) -> bool:
+    """Whether a sentence greets, thanks or agrees, and tells nothing."""
+    return _empty_words().issuperset(text.words(said))
+
+
+def spoken_sentences(content: str) -> list[str]:
+    """The sentences of a message with their marks and whatever else was typed, each on one line."""
+    return [" ".join(match.group().split()) for match in _SPOKEN.finditer(content)]
+
+
+def cut_at_sentence(content: str, max_tokens: int) -> str:
+    """The beginning of a text, at most so many tokens; it ends with a sentence, if that keeps a third."""
+    cut = text.first_tokens(content, max_tokens)
+    ends = [match.end() for match in _SPOKEN_END.finditer(cut)] if cut != content else []
+    return cut[: ends[-1]] if ends and ends[-1] * 3 > len(cut) else cut
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    """A sentence of nothing but these is left out."""
+    return frozenset(text.words(" ".join(words("summary", "pleasantries")))) | stopwords.ENGLISH | stopwords.CHINESE
