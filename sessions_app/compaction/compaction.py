@@ -6,10 +6,10 @@ from datetime import datetime
 
 import structlog
 from django.db import transaction
-from memories.language.sentences import cut_at_sentence
 
 from memories.conf import conf
 from memories.language import text
+from memories.language.sentences import cut_at_sentence
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.compaction import flush as flushing
 from sessions_app.compaction import summary as summaries

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from memories.language.sentences import cut_at_sentence, spoken_sentences
-
 from memories.consolidation.capture import turn_text
 from memories.language import text
+from memories.language.sentences import cut_at_sentence, spoken_sentences
 from sessions_app.choices import EventKind
 from sessions_app.models import SessionEvent
 

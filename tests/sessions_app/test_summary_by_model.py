@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from memories.language.sentences import cut_at_sentence
 
+from memories.language.sentences import cut_at_sentence
 from memories.language.text import count_tokens
 from memories.models import Entry, Spend, Workspace
 from sessions_app.compaction import model as asking
