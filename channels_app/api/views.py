@@ -16,7 +16,7 @@ from channels_app.turns import take_turn
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
-from memories.api.entries.list import slots_of
+from memories.api.entries.answers import slots_of
 from memories.api.idempotency import repeatable
 from memories.api.recall_traces.detail import trace_for
 from memories.api.scopes import scope_for

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import fields, pagination
-from memories.api.answers import Page
+from memories.api.answers import Answer, Page
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.scopes import reached, scope_for, visible_scopes
@@ -49,12 +49,12 @@ class EventQuery(fields.StrictSerializer):
         return date.fromordinal(int(read[1], 16)), int(read[2], 16)
 
 
-class EventAnswer(serializers.Serializer[Any]):
+class EventAnswer(Answer):
     """What happened on one local day, as far as one conversation tells."""
 
-    id = serializers.UUIDField()
-    scope = serializers.CharField()
-    date = serializers.DateField(help_text="In the workspace's time zone.")
+    id = serializers.UUIDField(source="uid")
+    scope = serializers.CharField(source="scope.key")
+    date = serializers.DateField(source="local_date", help_text="In the workspace's time zone.")
     content = serializers.CharField()
     source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
     chats = serializers.ListField(child=serializers.CharField(), help_text="Where it was said; of a user scope.")
@@ -89,7 +89,7 @@ class EventsView(Call):
         page = found[:limit]
         return pagination.page_answer(
             request,
-            [event_json(event, caller) for event in daily_events.without_repeats(page)],
+            [event_answer(event, caller) for event in daily_events.without_repeats(page)],
             _after(page) if found[limit:] else None,
         )
 
@@ -118,16 +118,6 @@ def _after(page: list[DailyEvent]) -> str:
     return f"{page[-1].local_date.toordinal():x}-{page[-1].pk:x}"
 
 
-def event_json(event: DailyEvent, caller: Caller) -> dict[str, Any]:
+def event_answer(event: DailyEvent, caller: Caller) -> dict[str, Any]:
     """An event as the holder of a key sees it."""
-    return {
-        "id": str(event.uid),
-        "scope": event.scope.key,
-        "date": event.local_date,
-        "content": event.content,
-        "source": event.source,
-        "chats": reached(caller, event.chats),
-        "version": event.version,
-        "created_at": event.created_at,
-        "updated_at": event.updated_at,
-    }
+    return EventAnswer.of(event, chats=reached(caller, event.chats))

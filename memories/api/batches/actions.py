@@ -14,7 +14,7 @@ from memories import batches, tasks
 from memories.api import fields
 from memories.api.authentication import caller_of
 from memories.api.batches import answers
-from memories.api.batches.answers import row_json
+from memories.api.batches.answers import change_answer
 from memories.api.batches.list import batch_for, shown
 from memories.api.calls import Call
 from memories.api.clock import now_of
@@ -130,4 +130,4 @@ class RowView(Call):
         else:
             batches.remove_steps(found, [position])
         (row,) = batches.describe(found, list(rows))
-        return Response(row_json(row, caller_of(request)))
+        return Response(change_answer(row, caller_of(request)))

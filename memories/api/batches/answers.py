@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from memories import batches
-from memories.api.answers import ColumnChange, Page, SlotChange
+from memories.api.answers import Answer, ColumnChange, Page, SlotChange, slot_changes
 from memories.api.scopes import reached
 from memories.batches import Description
 from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
@@ -17,7 +17,7 @@ from memories.tenancy.access import Caller
 ROW_NOTES = (*SkipReason.values, Outcome.MERGED.value, Outcome.SKIPPED.value, "note")
 
 
-class RowNoteDetails(serializers.Serializer[Any]):
+class RowNoteDetails(Answer):
     """What the note of a row says, for people, and what to do first."""
 
     text = serializers.CharField(help_text="The same in a sentence for people, in the language of the request.")
@@ -26,7 +26,7 @@ class RowNoteDetails(serializers.Serializer[Any]):
     )
 
 
-class HeldReason(serializers.Serializer[Any]):
+class HeldReason(Answer):
     """Why a batch waits for a person."""
 
     code = serializers.CharField()
@@ -34,14 +34,14 @@ class HeldReason(serializers.Serializer[Any]):
     text = serializers.CharField(help_text="A sentence for people.")
 
 
-class BatchAnswer(serializers.Serializer[Any]):
+class BatchAnswer(Answer):
     """A bundle of changes made by one run or one action."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(source="uid")
     scope = serializers.CharField(allow_null=True)
     name = serializers.CharField()
     run = serializers.CharField()
-    by = serializers.CharField()
+    by = serializers.CharField(source="actor")
     reason = serializers.CharField()
     state = serializers.ChoiceField(choices=BatchState.choices)
     held_because = HeldReason(many=True)
@@ -60,21 +60,21 @@ class BatchPage(Page):
     results = BatchAnswer(many=True)
 
 
-class BatchChangeAnswer(serializers.Serializer[Any]):
+class BatchChangeAnswer(Answer):
     """What one row of a batch does to its entry."""
 
-    position = serializers.IntegerField()
-    verb = serializers.ChoiceField(choices=BatchVerb.choices)
+    position = serializers.IntegerField(source="change.position")
+    verb = serializers.ChoiceField(choices=BatchVerb.choices, source="change.verb")
     entry = serializers.UUIDField(allow_null=True)
     event = serializers.UUIDField(allow_null=True, help_text="The event of a day, where the row tells of one.")
-    expected_version = serializers.IntegerField(allow_null=True)
-    state = serializers.ChoiceField(choices=ChangeState.choices)
+    expected_version = serializers.IntegerField(allow_null=True, source="change.expected_version")
+    state = serializers.ChoiceField(choices=ChangeState.choices, source="change.state")
     note = serializers.ChoiceField(
         choices=ROW_NOTES, allow_null=True, help_text="What became of a row that was not simply made."
     )
     note_details = RowNoteDetails(allow_null=True)
     draft = serializers.JSONField(allow_null=True, help_text="Of what is created or changed.")
-    content = serializers.CharField(allow_null=True, help_text="What the entry said before.")
+    content = serializers.CharField(allow_null=True, source="before", help_text="What the entry said before.")
     diff = serializers.ListField(
         child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
         allow_null=True,
@@ -100,55 +100,40 @@ class BatchWithChanges(BatchAnswer):
     changes = BatchChangePage()
 
 
-def batch_json(one: Batch) -> dict[str, Any]:
+def batch_answer(batch: Batch, kind: type[BatchAnswer] = BatchAnswer, **more: Any) -> dict[str, Any]:
     """A batch as clients see it."""
-    return {
-        "id": str(one.uid),
-        "scope": one.scope.key if one.scope else None,
-        "name": one.name,
-        "run": one.run,
-        "by": one.actor,
-        "reason": one.reason,
-        "state": one.state,
-        "held_because": [
-            {
-                "code": held["code"],
-                "figures": {name: value for name, value in held.items() if name != "code"},
-                "text": text,
-            }
-            for held, text in zip(one.held_because, batches.approval_reasons(one), strict=True)
+    reasons = zip(batch.held_because, batches.approval_reasons(batch), strict=True)
+    return kind.of(
+        batch,
+        scope=batch.scope.key if batch.scope else None,
+        held_because=[
+            HeldReason.of(
+                code=held["code"], figures={name: value for name, value in held.items() if name != "code"}, text=text
+            )
+            for held, text in reasons
         ],
-        "decided_by": one.decided_by,
-        "counts": one.counts,
-        "cost": one.cost,
-        "undoes": str(one.undoes.uid) if one.undoes else None,
-        "created_at": one.created_at,
-        "applied_at": one.applied_at,
-        "closed_at": one.closed_at,
-    }
+        undoes=batch.undoes.uid if batch.undoes else None,
+        **more,
+    )
 
 
-def row_json(row: Description, caller: Caller | None = None) -> dict[str, Any]:
+def change_answer(row: Description, caller: Caller | None = None) -> dict[str, Any]:
     """One row of a batch as the holder of a key sees it, or as the operator at the terminal does."""
     change = row.change
-    return {
-        "position": change.position,
-        "verb": change.verb,
-        "entry": str(change.entry.uid) if change.entry else None,
-        "event": str(change.event.uid) if change.event else None,
-        "expected_version": change.expected_version,
-        "state": change.state,
-        "note": row.note[0] if row.note else None,
-        "note_details": {"text": row.note[1], "batches": batches.blocking_batches(change)} if row.note else None,
-        "draft": _draft(row, caller),
-        "content": row.before,
-        "diff": _diff(row),
-        "changes": [{"column": name, "old": old, "new": new} for name, (old, new) in row.columns.items()],
-        "slots": [{"name": name, "old": old, "new": new} for name, (old, new) in row.slots.items()],
-        "into": str(row.into.uid) if row.into else None,
-        "into_position": row.into_position,
-        "sources": [str(source.uid) for source in row.sources],
-    }
+    note, text = row.note or (None, "")
+    return BatchChangeAnswer.of(
+        row,
+        entry=change.entry.uid if change.entry else None,
+        event=change.event.uid if change.event else None,
+        note=note,
+        note_details=RowNoteDetails.of(text=text, batches=batches.blocking_batches(change)) if note else None,
+        draft=_draft(row, caller),
+        diff=_diff(row),
+        changes=[ColumnChange.of(column=name, old=old, new=new) for name, (old, new) in row.columns.items()],
+        slots=slot_changes(row.slots),
+        into=row.into.uid if row.into else None,
+        sources=[source.uid for source in row.sources],
+    )
 
 
 def _draft(row: Description, caller: Caller | None) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from memories import batches, tasks
 from memories.api import fields, pagination
 from memories.api.authentication import caller_of
 from memories.api.batches import answers
-from memories.api.batches.answers import batch_json, row_json
+from memories.api.batches.answers import batch_answer, change_answer
 from memories.api.calls import Call
 from memories.api.clock import check_ahead, now_of
 from memories.api.idempotency import repeatable
@@ -113,7 +113,7 @@ class BatchesView(Call):
             batches = batches.filter(scope=scope_for(caller_of(request), self.asked["scope"]))
         if "state" in self.asked:
             batches = batches.filter(state=self.asked["state"])
-        return pagination.paginated(batches, request, self.asked, batch_json)
+        return pagination.paginated(batches, request, self.asked, batch_answer)
 
     @extend_schema(operation_id="make_batch", request=NewBatch, responses={201: answers.BatchWithChanges})
     @repeatable
@@ -168,10 +168,11 @@ def shown(
     page = rows[:limit]
     following = str(page[-1].position) if len(rows) > limit else None
     listed = pagination.page_answer(
-        request, [row_json(row, caller) for row in batches.describe(found, page)], following
+        request, [change_answer(row, caller) for row in batches.describe(found, page)], following
     )
-    undone_by = [str(undo) for undo in found.undone_by.order_by("pk").values_list("uid", flat=True)]
-    return Response({**batch_json(found), "undone_by": undone_by, "changes": listed.data}, status=status)
+    undone_by = list(found.undone_by.order_by("pk").values_list("uid", flat=True))
+    body = batch_answer(found, answers.BatchWithChanges, undone_by=undone_by, changes=listed.data)
+    return Response(body, status=status)
 
 
 def _entries(scope: Scope, uids: Sequence[UUID]) -> list[Entry]:

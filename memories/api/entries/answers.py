@@ -1,20 +1,24 @@
 """Entries and their history as clients see them."""
 
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
 
-from memories.api.answers import ColumnChange, Page, SlotChange
+from memories.api.answers import Answer, ColumnChange, Page, SlotChange
 from memories.choices import Category, EntryType, LinkKind, Outcome, Source
-from memories.entries import TAKEN_OUT
-from memories.models.state import State
+from memories.entries import CONTRADICTED_BY, TAKEN_OUT
+from memories.entries.fields import COLUMN_SLOTS
+from memories.models import Entry
+from memories.models.policy import Policies
+from memories.models.state import State, state_of
 
 
-class EntryAnswer(serializers.Serializer[Any]):
+class EntryAnswer(Answer):
     """A memory."""
 
-    id = serializers.UUIDField()
-    scope = serializers.CharField()
+    id = serializers.UUIDField(source="uid")
+    scope = serializers.CharField(source="scope.key")
     type = serializers.ChoiceField(choices=EntryType.choices)
     subtype = serializers.CharField()
     tier = serializers.IntegerField(allow_null=True)
@@ -55,10 +59,30 @@ class EntryPage(Page):
     results = EntryAnswer(many=True)
 
 
-class Relative(serializers.Serializer[Any]):
+def entry_answer(
+    entry: Entry, policies: Policies, now: datetime, kind: type[EntryAnswer] = EntryAnswer, **more: Any
+) -> dict[str, Any]:
+    """An entry as clients see it."""
+    slots = slots_of(entry)
+    return kind.of(
+        entry,
+        slots=slots,
+        contradicted_by=slots.get(CONTRADICTED_BY),
+        state=state_of(entry, policies.end_of(entry), now),
+        **more,
+    )
+
+
+def slots_of(entry: Entry) -> dict[str, str]:
+    """All slots of an entry, those that are columns as well."""
+    slots = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
+    return slots | {slot.name: slot.value for slot in entry.slots.all()}
+
+
+class Relative(Answer):
     """An entry another was made from, or became."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(source="uid")
     kind = serializers.ChoiceField(choices=[LinkKind.MERGED_FROM, LinkKind.SUPERSEDES, LinkKind.SOURCE_OF])
     content = serializers.CharField()
     at = serializers.DateTimeField()
@@ -78,11 +102,11 @@ class EntryWithLineage(EntryAnswer):
     times_repeated = serializers.IntegerField(help_text="How often the same was said again.")
 
 
-class CopyAnswer(serializers.Serializer[Any]):
+class CopyAnswer(Answer):
     """Another entry that rests on the same messages, as it stands now."""
 
-    id = serializers.UUIDField()
-    scope = serializers.CharField()
+    id = serializers.UUIDField(source="uid")
+    scope = serializers.CharField(source="scope.key")
     type = serializers.ChoiceField(choices=EntryType.choices)
     state = serializers.ChoiceField(choices=State.choices)
 
@@ -93,12 +117,12 @@ class EntryWithCopies(EntryAnswer):
     copies = CopyAnswer(many=True)
 
 
-class StepAnswer(serializers.Serializer[Any]):
+class StepAnswer(Answer):
     """What somebody changed at once."""
 
     version = serializers.IntegerField(help_text="The version that began with it, for /revert.")
     at = serializers.DateTimeField()
-    by = serializers.CharField()
+    by = serializers.CharField(source="actor")
     operation = serializers.ChoiceField(choices=["created", "changed"])
     batch = serializers.UUIDField(allow_null=True)
     run = serializers.CharField()

@@ -1,7 +1,7 @@
 """One entry: read, change, take out, bring back, and its history (F2, A15)."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,8 +17,14 @@ from memories.api import fields
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_ahead, now_of
-from memories.api.entries.answers import EntryAnswer, EntryWithCopies, EntryWithLineage
-from memories.api.entries.list import entry_json
+from memories.api.entries.answers import (
+    CopyAnswer,
+    EntryAnswer,
+    EntryWithCopies,
+    EntryWithLineage,
+    Relative,
+    entry_answer,
+)
 from memories.api.idempotency import repeatable
 from memories.api.preconditions import etag, expected_version
 from memories.choices import Category, LinkKind, Permission
@@ -95,9 +101,7 @@ class EntryView(Call):
     @extend_schema(operation_id="read_entry", responses=EntryWithLineage)
     def get(self, request: Request, uid: UUID) -> Response:
         entry = entry_for(caller_of(request), uid)
-        answer = shown(request, entry)
-        answer.data |= lineage_json(entry)
-        return answer
+        return shown(request, entry, EntryWithLineage, **_lineage(entry))
 
     @extend_schema(operation_id="change_entry", request=EntryChange, responses=EntryAnswer)
     @repeatable
@@ -131,7 +135,7 @@ class EntryView(Call):
             reach=caller.may_reach,
             **_by(request),
         )
-        return with_copies(shown(request, gone), copies, now_of(request))
+        return _with_copies(request, gone, copies)
 
 
 class RestoreView(Call):
@@ -152,7 +156,7 @@ class RestoreView(Call):
         back, copies = entries.restore_with_copies(
             entry_for(caller, uid), term=term, along=along, reach=caller.may_reach, **_by(request)
         )
-        return with_copies(shown(request, back), copies, now_of(request))
+        return _with_copies(request, back, copies)
 
 
 class RevertView(Call):
@@ -180,10 +184,10 @@ def entry_for(caller: Caller, uid: UUID) -> Entry:
     return entry
 
 
-def shown(request: Request, entry: Entry) -> Response:
+def shown(request: Request, entry: Entry, kind: type[EntryAnswer] = EntryAnswer, **more: Any) -> Response:
     """An entry as an answer, with its version as ETag."""
     policies = Policy.objects.of(entry.workspace_id)
-    return Response(entry_json(entry, policies, now_of(request)), headers=etag(entry))
+    return Response(entry_answer(entry, policies, now_of(request), kind, **more), headers=etag(entry))
 
 
 def _by(request: Request) -> dict[str, Any]:
@@ -191,39 +195,29 @@ def _by(request: Request) -> dict[str, Any]:
     return {"now": now_of(request), "actor": caller_of(request).actor, "expected_version": expected_version(request)}
 
 
-def lineage_json(entry: Entry) -> dict[str, Any]:
+def _lineage(entry: Entry) -> dict[str, Any]:
     """Sources and successors of its scope with their kinds and dates, its messages, and how often it was recalled."""
-    told: dict[str, Any] = {"sources": [], "became": []}
+    relatives: dict[str, list[Any]] = {"sources": [], "became": []}
     ends = Q(from_entry=entry) | Q(to_entry=entry)
     links = Link.objects.filter(ends, workspace_id=entry.workspace_id, kind__in=_FROM)
     for link in links.select_related("from_entry", "to_entry").order_by("-created_at", "-pk")[:MOST]:
         begins = link.from_entry_id == entry.pk
         side, other = _FROM[LinkKind(link.kind)], link.to_entry if begins else link.from_entry
         if other.scope_id == entry.scope_id:
-            told[side if begins else _OTHER[side]].append(
-                {"id": str(other.uid), "kind": link.kind, "content": other.content, "at": link.created_at}
-            )
+            relatives[side if begins else _OTHER[side]].append(Relative.of(other, kind=link.kind, at=link.created_at))
     access = EntryAccess.objects.filter(pk=entry.pk, workspace_id=entry.workspace_id).first()
-    times = {"times_recalled": access.access_count if access else 0}
-    times |= {"times_repeated": access.repeat_count if access else 0}
-    last = {"last_recalled_at": access.last_accessed if access else None}
-    return told | {"origins": list(entry.origins)} | times | last
+    return relatives | {
+        "times_recalled": access.access_count if access else 0,
+        "last_recalled_at": access.last_accessed if access else None,
+        "times_repeated": access.repeat_count if access else 0,
+    }
 
 
-def with_copies(answer: Response, copies: Sequence[Entry], now: datetime) -> Response:
-    """An answer about an entry, with its copies by name."""
-    policies = Policy.objects.of(copies[0].workspace_id) if copies else None
-    answer.data["copies"] = [
-        {
-            "id": str(copy.uid),
-            "scope": copy.scope.key,
-            "type": copy.type,
-            "state": state_of(copy, policies.end_of(copy), now),
-        }
-        for copy in copies
-        if policies
-    ]
-    return answer
+def _with_copies(request: Request, entry: Entry, copies: Sequence[Entry]) -> Response:
+    """An entry as an answer, with its copies by name."""
+    policies, now = Policy.objects.of(entry.workspace_id), now_of(request)
+    named = [CopyAnswer.of(copy, state=state_of(copy, policies.end_of(copy), now)) for copy in copies]
+    return Response(entry_answer(entry, policies, now, EntryWithCopies, copies=named), headers=etag(entry))
 
 
 def once(query: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:

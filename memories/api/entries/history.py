@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import fields, pagination
+from memories.api.answers import ColumnChange, slot_changes
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.entries import answers
@@ -57,16 +58,13 @@ def _shown(steps: list[history.Step], caller: Caller) -> list[dict[str, Any]]:
     )
     successors = _successors(steps, workspace_id)
     return [
-        {
-            "version": step.version,
-            "at": step.at,
-            "by": step.actor,
-            "operation": _OPERATIONS[step.operation],
-            "batch": batches.get(step.batch_id) if step.batch_id else None,
-            "run": step.run,
-            "changes": [_column(name, old, new, step, successors, caller) for name, (old, new) in step.columns.items()],
-            "slots": [{"name": name, "old": old, "new": new} for name, (old, new) in step.slots.items()],
-        }
+        answers.StepAnswer.of(
+            step,
+            operation=_OPERATIONS[step.operation],
+            batch=batches.get(step.batch_id) if step.batch_id else None,
+            changes=[_column(name, old, new, step, successors, caller) for name, (old, new) in step.columns.items()],
+            slots=slot_changes(step.slots),
+        )
         for step in steps
     ]
 
@@ -78,8 +76,8 @@ def _column(
         old, new = (value and successors.get(value) for value in (old, new))
     elif name == "chats":
         old, new = (value and reached(caller, value) for value in (old, new))
-    shown = {"column": name, "old": old, "new": new}
-    return shown | {"diff": step.wording} if name == "content" and step.wording else shown
+    words = {"diff": step.wording} if name == "content" and step.wording else {}
+    return ColumnChange.of(column=name, old=old, new=new, **words)
 
 
 def _successors(steps: list[history.Step], workspace_id: int) -> dict[int, str]:

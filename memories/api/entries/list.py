@@ -25,7 +25,7 @@ from memories.entries.fields import COLUMN_SLOTS
 from memories.lifecycle import expiry
 from memories.models import Entry, Policy, Scope
 from memories.models.policy import Policies
-from memories.models.state import State, in_state, state_of
+from memories.models.state import State, in_state
 
 #: The tier of a fact nobody says belongs into the profile.
 KNOWLEDGE = 2
@@ -98,18 +98,17 @@ class EntriesView(Call):
         if result.outcome != Outcome.CREATED:
             result.entry.refresh_from_db(fields=["version"])  # it rose when the entry was said again
         linked = Entry.objects.filter(pk__in=result.linked).values_list("uid", flat=True)
-        body = entry_json(result.entry, Policy.objects.of(scope.workspace_id), now)
-        return Response(
-            {
-                **body,
-                "outcome": result.outcome,
-                "reason": result.reason,
-                "linked": [str(uid) for uid in linked],
-                "brought_back": result.brought_back,
-            },
-            status=201,
-            headers=etag(result.entry),
+        body = answers.entry_answer(
+            result.entry,
+            Policy.objects.of(scope.workspace_id),
+            now,
+            answers.SavedEntry,
+            outcome=result.outcome,
+            reason=result.reason,
+            linked=list(linked),
+            brought_back=result.brought_back,
         )
+        return Response(body, status=201, headers=etag(result.entry))
 
     def where(self, request: Request, data: dict[str, Any]) -> Scope:
         """The scope it is saved to, taken out of what was sent; what is said of the place besides is added to it."""
@@ -125,7 +124,7 @@ class EntriesView(Call):
         now = now_of(request)
         policies = Policy.objects.of(caller_of(request).workspace_id)
         entries = _listed(request, self.asked, policies, now)
-        return paginated(entries, request, self.asked, lambda entry: entry_json(entry, policies, now))
+        return paginated(entries, request, self.asked, lambda entry: answers.entry_answer(entry, policies, now))
 
 
 def _listed(request: Request, asked: dict[str, Any], policies: Policies, now: datetime) -> QuerySet[Entry]:
@@ -154,38 +153,3 @@ def _slot(name: str, value: str) -> dict[str, Any]:
     if name in ("type", "source"):
         return {name: value}
     return {"scope__kind": value} if name == "scope" else {"slots__name": name, "slots__value": value}
-
-
-def entry_json(entry: Entry, policies: Policies, now: datetime) -> dict[str, Any]:
-    """An entry as clients see it."""
-    return {
-        "id": str(entry.uid),
-        "scope": entry.scope.key,
-        "type": entry.type,
-        "subtype": entry.subtype,
-        "tier": entry.tier,
-        "category": entry.category,
-        "project": entry.project,
-        "topic": entry.topic,
-        "content": entry.content,
-        "slots": (slots := slots_of(entry)),
-        "contradicted_by": slots.get(entries.CONTRADICTED_BY),
-        "importance": entry.importance,
-        "source": entry.source,
-        "state": state_of(entry, policies.end_of(entry), now),
-        "pinned": entry.pinned,
-        "version": entry.version,
-        "created_at": entry.created_at,
-        "stated_at": entry.stated_at,
-        "updated_at": entry.updated_at,
-        "expires_at": entry.expires_at,
-        "review_at": entry.review_at,
-        "expired_at": entry.expired_at,
-        "archived_at": entry.archived_at,
-    }
-
-
-def slots_of(entry: Entry) -> dict[str, str]:
-    """All slots of an entry, those that are columns as well."""
-    slots = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
-    return slots | {slot.name: slot.value for slot in entry.slots.all()}

@@ -1,20 +1,19 @@
 """What was recalled, and why, as clients see it."""
 
-from typing import Any
-
 from rest_framework import serializers
 
+from memories.api.answers import Answer
 from memories.choices import EntryType
 
 
-class Boosts(serializers.Serializer[Any]):
+class Boosts(Answer):
     """What was added because the question names who said it, or when."""
 
     speaker = serializers.FloatField()
     date = serializers.FloatField()
 
 
-class Why(serializers.Serializer[Any]):
+class Why(Answer):
     """How a memory was ranked; what is not known is null."""
 
     keyword = serializers.FloatField(allow_null=True)
@@ -31,7 +30,7 @@ class Why(serializers.Serializer[Any]):
     in_context = serializers.BooleanField(allow_null=True, help_text="Whether the token budget had room for it.")
 
 
-class RecalledMemory(serializers.Serializer[Any]):
+class RecalledMemory(Answer):
     """A memory that bears on the message."""
 
     id = serializers.UUIDField()
@@ -46,7 +45,7 @@ class RecalledMemory(serializers.Serializer[Any]):
     why = Why()
 
 
-class ExplainedMemory(serializers.Serializer[Any]):
+class ExplainedMemory(Answer):
     """A memory of a recall; what is gone, or not to be told, is null."""
 
     id = serializers.UUIDField(allow_null=True)
@@ -66,7 +65,7 @@ class LeftOutMemory(ExplainedMemory):
     reason = serializers.CharField()
 
 
-class ThenAndNow(serializers.Serializer[Any]):
+class ThenAndNow(Answer):
     """Where an entry can be read as it is now, and as it was."""
 
     now = serializers.CharField()
@@ -90,7 +89,7 @@ class RecordedLeftOut(RecordedMemory):
     reason = serializers.CharField()
 
 
-class EventOfTrace(serializers.Serializer[Any]):
+class EventOfTrace(Answer):
     """A session event a past recall found; its words are in its session."""
 
     path = serializers.CharField()
@@ -101,12 +100,12 @@ class EventOfTrace(serializers.Serializer[Any]):
     version = serializers.IntegerField(allow_null=True, help_text="Of the event of a day, at the time.")
 
 
-class RecallTold(serializers.Serializer[Any]):
+class RecallTold(Answer):
     """A past recall: what was asked, what was served and left out, and why."""
 
-    recall_id = serializers.UUIDField()
+    recall_id = serializers.UUIDField(source="uid")
     message = serializers.CharField()
-    at = serializers.DateTimeField()
+    at = serializers.DateTimeField(source="created_at")
     bot = serializers.CharField(allow_null=True)
     scopes = serializers.ListField(child=serializers.CharField())
     session_key = serializers.CharField()
@@ -130,9 +129,9 @@ class RecallTold(serializers.Serializer[Any]):
     note = serializers.CharField()
 
 
-class FeedbackAnswer(serializers.Serializer[Any]):
+class FeedbackAnswer(Answer):
     """What is now known about a recall."""
 
-    recall_id = serializers.UUIDField()
+    recall_id = serializers.UUIDField(source="uid")
     used = serializers.ListField(child=serializers.UUIDField())
     note = serializers.CharField()

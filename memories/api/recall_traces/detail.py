@@ -1,7 +1,6 @@
 """GET /recalls/{id}: why a bot said that (F5). POST /recalls/{id}/feedback: what its answer rested on (A14)."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from rest_framework.response import Response
 from memories.api import fields
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
-from memories.api.entries.list import slots_of
+from memories.api.entries.answers import slots_of
 from memories.api.idempotency import repeatable
 from memories.api.recall_traces import answers
 from memories.choices import Permission
@@ -47,29 +46,21 @@ def _recall_answer(trace: RecallTrace) -> dict[str, Any]:
     entries = _entries(trace, [line.entry for line in lines])
     evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
     bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
-    return {
-        "recall_id": str(trace.uid),
-        "message": trace.message,
-        "at": trace.created_at,
-        "bot": bot and bot.name,
-        "scopes": _scopes(trace),
-        "session_key": trace.session_key,
-        "mode": trace.query.get("mode", "hybrid"),
-        "asked": {name: value for name, value in trace.query.items() if name not in ("mode", "heard", "asker")},
-        "rule": trace.rule,
-        "cached_from": evidence.pop("cached_from", None),
-        "evidence": evidence,
+    return answers.RecallTold.of(
+        trace,
+        bot=bot and bot.name,
+        scopes=_scopes(trace),
+        mode=trace.query.get("mode", "hybrid"),
+        asked={name: value for name, value in trace.query.items() if name not in ("mode", "heard", "asker")},
+        cached_from=evidence.pop("cached_from", None),
+        evidence=evidence,
         **_candidates(trace, lines, entries),
-        "events": [asdict(event) for event in traces.events_of(trace)],
-        "sampled": trace.candidates is not None,
-        "weights": explanation.weights_of(trace.candidates),
-        "timings": trace.timings,
-        "tokens": trace.tokens,
-        "degraded": trace.degraded,
-        "used": _uids(trace.used, entries),
-        "pointed_to": _uids(trace.overlap, entries),
-        "note": trace.note,
-    }
+        events=[answers.EventOfTrace.of(event) for event in traces.events_of(trace)],
+        sampled=trace.candidates is not None,
+        weights=explanation.weights_of(trace.candidates),
+        used=_uids(trace.used, entries),
+        pointed_to=_uids(trace.overlap, entries),
+    )
 
 
 def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]) -> dict[str, Any]:
@@ -78,7 +69,10 @@ def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: d
     records = _records(trace, lines, entries)
     return {
         "memories": [
-            _memory(by_entry.get(pk, CandidateRecord(entry=pk)), entries, weights) | records[pk] for pk in trace.served
+            answers.RecordedMemory.of(
+                **_memory(by_entry.get(pk, CandidateRecord(entry=pk)), entries, weights), **records[pk]
+            )
+            for pk in trace.served
         ],
         "left_out": [
             _left_out(line, entries, weights, records[line.entry]) for line in lines if line.entry not in trace.served
@@ -91,7 +85,7 @@ def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str,
     entry = entries.get(line.entry)
     sender = sender_of(entry, entry.scope, "") if entry else None
     return {
-        "id": entry and str(entry.uid),
+        "id": entry and entry.uid,
         "type": entry and entry.type,
         "scope": entry and entry.scope.key,
         "sender": (sender and sender.id) or None,
@@ -106,9 +100,9 @@ def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str,
 def _left_out(
     line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float], record: dict[str, Any]
 ) -> dict[str, Any]:
-    told = _memory(line, entries, weights) | record | {"reason": line.reason}
-    untold = record if line.reason == "other_scope" else ()
-    return told | dict.fromkeys((*untold, *explanation.WITHHELD.get(line.reason, ())))
+    memory = answers.RecordedLeftOut.of(**_memory(line, entries, weights), **record, reason=line.reason)
+    withheld = record if line.reason == "other_scope" else ()
+    return memory | dict.fromkeys((*withheld, *explanation.WITHHELD.get(line.reason, ())))
 
 
 def _records(
@@ -133,7 +127,7 @@ def _record(entry: Entry | None, then: Served | None, *, is_out: bool) -> dict[s
         "version": then.version,
         "reworded_since": then.is_reworded,
         "withheld": "taken_out" if is_out else None,
-        "links": {"now": reverse("entry", kwargs=own), "then": reverse("entry-history", kwargs=own)},
+        "links": answers.ThenAndNow.of(now=reverse("entry", kwargs=own), then=reverse("entry-history", kwargs=own)),
     }
 
 
@@ -149,8 +143,8 @@ def _scopes(trace: RecallTrace) -> list[str]:
     return [scopes[pk].key for pk in trace.scopes if pk in scopes]
 
 
-def _uids(named: Sequence[int] | None, entries: dict[int, Entry]) -> list[str] | None:
-    return None if named is None else [str(entries[pk].uid) for pk in named if pk in entries]
+def _uids(named: Sequence[int] | None, entries: dict[int, Entry]) -> list[UUID] | None:
+    return None if named is None else [entries[pk].uid for pk in named if pk in entries]
 
 
 class Feedback(fields.StrictSerializer):
@@ -175,7 +169,7 @@ class FeedbackView(Call):
             raise NotFound
         used = list(dict.fromkeys(asked.validated_data["used"]))
         feedback.record_feedback(trace, used, asked.validated_data["note"])
-        return Response({"recall_id": str(trace.uid), "used": [str(uid) for uid in used], "note": trace.note})
+        return Response(answers.FeedbackAnswer.of(trace, used=used))
 
 
 def trace_for(caller: Caller, uid: UUID) -> RecallTrace | None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories import batches
-from memories.api.batches.answers import batch_json, row_json
+from memories.api.batches.answers import batch_answer, change_answer
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchNotFound, PlatformError
 from memories.models import Batch, Workspace
@@ -53,16 +53,16 @@ class Command(BaseCommand):
     def _list(self, found: QuerySet[Batch], state: str | None, most: int) -> None:
         rows = list((found.filter(state=state) if state else found)[:most])
         if self.as_json:
-            self._print([batch_json(row) for row in rows])
+            self._print([batch_answer(row) for row in rows])
             return
         heads = [_("id"), _("created"), _("state"), _("name"), _("scope"), _("by"), _("changes"), _("reason")]
         self.stdout.write(table([heads, *map(_cells, rows)]))
 
     def _show(self, batch: Batch, most: int) -> None:
         changes = list(batch.changes.order_by("position").select_related("entry", "event")[:most])
-        told = [row_json(row) for row in batches.describe(batch, changes)]
+        told = [change_answer(row) for row in batches.describe(batch, changes)]
         if self.as_json:
-            self._print({**batch_json(batch), "changes": told})
+            self._print({**batch_answer(batch), "changes": told})
             return
         self.stdout.write(table([[name, value] for name, value in _head(batch) if value]))
         self.stdout.write("")

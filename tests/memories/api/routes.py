@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
+from drf_spectacular.generators import SchemaGenerator
 
 from tests.conftest import TELEGRAM
 
@@ -108,3 +110,24 @@ def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, URLPattern]]:
             yield from _walk(pattern.url_patterns, route)
         else:
             yield route, pattern
+
+
+@cache
+def described() -> dict[str, Any]:
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    return schema
+
+
+def undescribed(value: Any, schema: dict[str, Any], where: str = "") -> Iterator[str]:
+    """Where an answer has other names than its schema describes, at any depth."""
+    for part in (schema, *schema.get("allOf", ()), *schema.get("oneOf", ())):
+        name = part.get("$ref", "").removeprefix("#/components/schemas/")
+        shape = described()["components"]["schemas"][name] if name else part
+        if isinstance(value, list) and "items" in shape:
+            for n, inner in enumerate(value):
+                yield from undescribed(inner, shape["items"], f"{where}[{n}]")
+        elif isinstance(value, dict) and "properties" in shape:
+            needless = shape["properties"].keys() - set(shape.get("required", ()))
+            yield from (f"{where}.{name}" for name in (value.keys() ^ shape["properties"].keys()) - needless)
+            for key in value.keys() & shape["properties"].keys():
+                yield from undescribed(value[key], shape["properties"][key], f"{where}.{key}")

@@ -16,7 +16,7 @@ from memories.choices import BatchState
 from memories.models import Batch, BatchChange, Bot, BotKey, Entry, RecallTrace, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, make_draft, make_key, make_scope
-from tests.memories.api.routes import ACCESS, ASKING, CONTENT, LOCAL, OPEN, SCOPE, calls, routes
+from tests.memories.api.routes import ACCESS, ASKING, CONTENT, LOCAL, OPEN, SCOPE, calls, described, routes, undescribed
 
 pytestmark = pytest.mark.django_db
 every_call = pytest.mark.parametrize(("route", "method"), sorted(ACCESS), ids=" ".join)
@@ -103,6 +103,15 @@ def test_alices_bot_may(workspace: Workspace, rows: dict[str, Any], route: str, 
     answer = call(make_key(workspace), route, method, rows, access.body)
     assert answer.status_code == access.answer, answer.content
     assert answer.headers["Cache-Control"] == "no-store"
+
+
+@every_call
+def test_an_answer_is_as_described(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
+    access = ACCESS[route, method]
+    answer = call(make_key(workspace), route, method, rows, access.body)
+    path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route)
+    response = described()["paths"][path][method.lower()]["responses"][str(answer.status_code)]
+    assert list(undescribed(answer.json(), response["content"]["application/json"]["schema"])) == []
 
 
 def unknown(workspace: Workspace) -> str:

@@ -18,8 +18,7 @@ from hypothesis import given
 from schemathesis.specs.openapi import checks
 
 from memories import entries as store
-from memories.api.entries.answers import EntryAnswer
-from memories.api.entries.list import entry_json
+from memories.api.entries.answers import entry_answer
 from memories.models import Batch, Policy, RecallTrace, Workspace
 from memplatform.wsgi import application
 from sessions_app.models import Session
@@ -159,8 +158,7 @@ def test_the_pages_to_read_it_ask_no_other_host(reader: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_answers_hold_what_is_described(workspace: Workspace) -> None:
-    """So that a field added to an entry is described, and none is described that is not there."""
+def test_an_answer_takes_no_name_that_is_not_described(workspace: Workspace) -> None:
     entry = store.remember(make_draft(make_scope(workspace), "tea"), now=NOW, actor="test").entry
-    shown = entry_json(entry, Policy.objects.of(workspace.pk), NOW)
-    assert set(shown) == set(EntryAnswer().fields)
+    with pytest.raises(TypeError, match="color"):
+        entry_answer(entry, Policy.objects.of(workspace.pk), NOW, color="red")
