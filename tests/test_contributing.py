@@ -11,6 +11,8 @@ from django.utils.module_loading import import_string
 import memories.jobs
 import sessions_app.jobs
 from memories.choices import Category, EntryType
+from memories.entries.draft import Draft
+from memories.entries.fields import FIELDS
 from memories.jobs import Job
 from memories.kinds import category_rule, type_rule
 from memories.models import Entry
@@ -49,6 +51,11 @@ def test_categories_and_types_of_the_table_are_those_with_a_rule() -> None:
     assert Entry._meta.get_field("type").choices == EntryType.choices
     assert [category_rule(value) for value in Category.values] == [category.rule for category in Category]
     assert [type_rule(value) for value in EntryType.values] == [entry_type.rule for entry_type in EntryType]
+
+
+def test_every_field_of_the_table_is_one_of_an_entry_or_of_its_draft() -> None:
+    columns = {field.name for field in Entry._meta.get_fields()}
+    assert set(FIELDS) <= columns | set(Draft.__dataclass_fields__)
 
 
 def test_every_retriever_can_be_called() -> None:
