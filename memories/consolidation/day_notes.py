@@ -9,15 +9,15 @@ from operator import itemgetter
 import structlog
 from django.db import transaction
 
-from memories import llm
 from memories.choices import BufferState, Source
 from memories.conf import conf
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
-from memories.exceptions import AnswerInvalid, BudgetSpent, InvalidDraft, ModelFailed, ModelOff, ScopeFrozen
+from memories.exceptions import InvalidDraft, ScopeFrozen
 from memories.index import scope_statistics
 from memories.language import summary, text
 from memories.llm import prompts
+from memories.llm.run import ModelRun
 from memories.llm.schemas import Summary
 from memories.models import BufferedTurn, DailyEvent, Scope, Workspace
 
@@ -29,7 +29,6 @@ SOURCE = Source.COMPRESSION
 NOTE_CHARS, NOTE_TOKENS = 800, 300
 #: How long a machine may be off, and its days are still made up for.
 MISSED = timedelta(days=31)
-_FAILURES = 2  # in a row, after which the model is not asked any more
 
 
 def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
@@ -43,14 +42,13 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
     counts: Counter[str] = Counter(scopes=len({scope.pk for scope, _day in active}), notes=0, by_model=0)
     if waiting:
         counts["waiting"] = waiting
-    failures = 0
+    model = ModelRun(workspace, JOB, clock=lambda: now, is_strict=True)
     for scope, day in active:
         events = list(_events_of(scope, day))
-        said = _note_by_model(workspace, events, now) if failures < _FAILURES else None
-        failures = 0 if said else failures + 1
-        counts["by_model"] += bool(said)
+        note = _note_by_model(model, events)
+        counts["by_model"] += bool(note)
         try:
-            counts["notes"] += _write(scope, day, said or extractive_note(scope, events), events, now)
+            counts["notes"] += _write(scope, day, note or extractive_note(scope, events), events, now)
         except ScopeFrozen:
             counts["frozen"] += 1
     return dict(counts)
@@ -90,17 +88,12 @@ def _events_of(scope: Scope, day: date) -> Sequence[DailyEvent]:
     return list(events.exclude(source=SOURCE).order_by("pk"))
 
 
-def _note_by_model(workspace: Workspace, events: Sequence[DailyEvent], now: datetime) -> str | None:
-    """The note as the model tells it; None when there is none to be had."""
-    if not llm.is_on():
-        return None
+def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> str | None:
+    """The model's note of these events; None when there is none to be had."""
     data = {"notes": [{"at": event.created_at, "said": event.content} for event in events]}
-    question = prompts.prompt("day_note", workspace.language, data, max_tokens=NOTE_TOKENS)
-    try:
-        return llm.ask(workspace, JOB, question, Summary, now=now, max_tokens=NOTE_TOKENS * 4).value.summary
-    except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
-        log.warning("archive.by_extraction", workspace=workspace.pk, problem=type(problem).__name__)
-        return None
+    question = prompts.prompt("day_note", model.workspace.language, data, max_tokens=NOTE_TOKENS)
+    answer = model.ask(question, Summary, max_tokens=NOTE_TOKENS * 4)
+    return answer.summary if answer else None
 
 
 def extractive_note(scope: Scope, events: Sequence[DailyEvent]) -> str:

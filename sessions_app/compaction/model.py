@@ -14,11 +14,11 @@ from pydantic import BaseModel
 
 from memories import llm
 from memories.conf import conf
-from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
 from memories.kinds import FLUSHED
 from memories.language import text
 from memories.llm import prompts, schemas
 from memories.llm.prompts import Prompt
+from memories.llm.run import ModelRun
 from memories.models import Entry, Workspace
 from memories.verification import grounding
 from sessions_app.choices import EventKind
@@ -70,12 +70,12 @@ class Model:
     """The workspace's model, for one piece of work: asked until it fails, or the time of one question is up."""
 
     def __init__(self, workspace: Workspace, *, now: datetime) -> None:
-        self._workspace, self._now = workspace, now
+        self._workspace = workspace
         self._until = time.monotonic() + conf.LLM_TOTAL_SECONDS
-        self._has_failed = not is_on()
+        self._run = ModelRun(workspace, "", clock=lambda: now, patience=1, is_strict=True)
 
     def may_ask(self) -> bool:
-        return not self._has_failed and self._until - time.monotonic() > _LEAST_SECONDS
+        return is_on() and self._run.may_ask() and self._until - time.monotonic() > _LEAST_SECONDS
 
     def summarise(
         self, session: Session, events: Sequence[SessionEvent], max_tokens: int, *, before: str
@@ -87,9 +87,9 @@ class Model:
             first = [{"role": EventKind.SUMMARY, "content": told}] if told else []
             prompt = self._prompt("summary", {"messages": [*first, *shown]}, max_tokens=max_tokens)
             answer = self._ask(SUMMARY, prompt, schemas.Summary, schemas.Given(), max_tokens * _ROOM)
-            if answer is None or not (said := _standing(answer.value.summary, shown, told)):
+            if answer is None or not (said := _standing(answer.summary, shown, told)):
                 return None
-            told, model = summary.in_paragraphs(said, max_tokens), answer.model
+            told, model = summary.in_paragraphs(said, max_tokens), self._run.model
         return ModelSummary(told, model) if model else None
 
     def extract(self, session: Session, events: Sequence[SessionEvent], *, before: str) -> Extraction | None:
@@ -102,43 +102,28 @@ class Model:
         answer = self._ask(FLUSH, prompt, schemas.Flush, given, conf.LLM_MAX_TOKENS)
         if answer is None:
             return None
-        goes_on_with = _standing(answer.value.goes_on_with, shown, before)
-        if answer.value.goes_on_with and not goes_on_with:
+        goes_on_with = _standing(answer.goes_on_with, shown, before)
+        if answer.goes_on_with and not goes_on_with:
             return None
         by_position = {message["position"]: message for message in shown}
-        said = answer.value.candidates[:MAX_CANDIDATES]
+        said = answer.candidates[:MAX_CANDIDATES]
         kept = [one for one in said if _is_said(one.content, [by_position[n] for n in one.rests_on])]
         return Extraction(
             goes_on_with=summary.in_paragraphs(goes_on_with, limit),
-            no_reply=bool(answer.value.reply),
+            no_reply=bool(answer.reply),
             candidates=tuple(kept),
             unfounded=len(said) - len(kept),
-            model=answer.model,
+            model=self._run.model,
         )
 
     def _prompt(self, name: str, data: Any, **values: int | str) -> Prompt:
         return prompts.prompt(name, self._workspace.language, data, **values)
 
-    def _ask(
-        self, purpose: str, prompt: Prompt, schema: type[T], given: schemas.Given, max_tokens: int
-    ) -> llm.Answer[T] | None:
+    def _ask(self, purpose: str, prompt: Prompt, schema: type[T], given: schemas.Given, max_tokens: int) -> T | None:
         if not self.may_ask():
             return None
-        try:
-            return llm.ask(
-                self._workspace,
-                purpose,
-                prompt,
-                schema,
-                now=self._now,
-                given=given,
-                max_tokens=min(max_tokens, conf.LLM_MAX_TOKENS),
-                seconds=self._until - time.monotonic(),
-            )
-        except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
-            self._has_failed = True
-            log.warning("session_without_model", purpose=purpose, problem=type(problem).__name__)
-            return None
+        most, seconds = min(max_tokens, conf.LLM_MAX_TOKENS), self._until - time.monotonic()
+        return self._run.ask(prompt, schema, given, purpose=purpose, max_tokens=most, seconds=seconds)
 
 
 def parts_of(events: Sequence[SessionEvent]) -> Iterator[Sequence[SessionEvent]]:

@@ -13,13 +13,13 @@ from memories.batches import PlanRow
 from memories.batches.steps import CreateStep
 from memories.choices import Category, EntryType, ScopeKind, Source
 from memories.conf import conf
-from memories.consolidation.compression.model import Clock, ModelRun, Report, silently
 from memories.entries import daily_events
 from memories.entries.draft import Draft
 from memories.exceptions import ScopeFrozen
 from memories.language import names
 from memories.language.text import count_tokens
 from memories.llm import prompts
+from memories.llm.run import Clock, ModelRun, Report
 from memories.llm.schemas import MAX_FACTS, DayFact, DayFacts, Given
 from memories.models import DailyEvent, Entry, Scope, Workspace
 from memories.verification import grounding
@@ -49,7 +49,8 @@ def compress_days(workspace_id: int, *, clock: Clock, run: str, report: Report |
         counts["scopes"] += 1
         for part in list(_parts(list(days_to_compress(workspace, clock()).filter(scope=scope)))):
             counts.update(_compress(scope, part, asker, clock, run))
-            (report or silently)(dict(counts))
+            if report:
+                report(dict(counts))
     counts.update(asker.counts)
     counts["waiting"] = days_to_compress(workspace, clock()).count()
     return dict(counts) | asker.why()

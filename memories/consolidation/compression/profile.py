@@ -14,10 +14,10 @@ from memories.choices import BatchState, BatchVerb, Category, ChangeState, Rewor
 from memories.conf import conf
 from memories.consolidation.compression import drafts, merge_policy
 from memories.consolidation.compression.facts import as_data, decided_by_people, is_fixed, live_facts, relevance
-from memories.consolidation.compression.model import Clock, ModelRun
 from memories.consolidation.compression.proposals import Proposals, propose
 from memories.kinds import category_rule
 from memories.llm import prompts
+from memories.llm.run import Clock, ModelRun
 from memories.llm.schemas import Given, Line, Profile, is_one_sentence
 from memories.models import Batch, Entry, Scope
 from memories.verification import rewording, verbatim

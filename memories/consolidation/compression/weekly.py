@@ -21,10 +21,10 @@ from memories.consolidation.compression.facts import (
     next_chunk,
     partitions,
 )
-from memories.consolidation.compression.model import Clock, ModelRun, Report, silently
 from memories.consolidation.compression.proposals import Proposals, propose
 from memories.exceptions import ScopeFrozen
 from memories.llm import prompts
+from memories.llm.run import Clock, ModelRun, Report
 from memories.llm.schemas import Compression, Given
 from memories.models import Batch, Entry, Scope, Workspace
 
@@ -80,7 +80,8 @@ def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report 
             counts["scopes"] += 1
         except ScopeFrozen:
             counts["frozen"] += 1
-        (report or silently)(dict(counts))
+        if report:
+            report(dict(counts))
     counts.update(asker.counts)
     return dict(counts) | asker.why()
 

@@ -8,7 +8,7 @@ extraction batches wait for the workspace's midnight.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
@@ -24,6 +24,7 @@ from memories.consolidation.extraction import extractive, model, storage
 from memories.consolidation.extraction.findings import ExtractionResult, build_result
 from memories.consolidation.extraction.ownership import merge_messages, split_by_scope
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
+from memories.llm.run import Clock, Report
 from memories.models import ExtractionBatch, Workspace
 
 log = structlog.get_logger(__name__)
@@ -32,9 +33,6 @@ ACTOR = storage.ACTOR
 _REFUSED = (PlatformError, DataError, IntegrityError)
 #: Extraction batches in a row for which the model gave no answer, after which a run ends.
 _MAX_FAILURES = 3
-Clock = Callable[[], datetime]
-#: Is told how far a run is.
-Report = Callable[[dict[str, int]], None]
 #: Counts a run always tells, however few.
 _ALWAYS_COUNTED = ("extraction_batches", "turns", "events", "facts", "failed", "parked")
 
