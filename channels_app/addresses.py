@@ -3,8 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from channels_app.models import Channel
-from channels_app.places import place_of
+from channels_app.channels import default_rules, ensure_channel, find_channel
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import Scope
@@ -20,7 +19,7 @@ def resolve_address(caller: Caller, address: Address) -> Resolved:
 
     Whose chat it is, is told to a key that reaches the memory of its peer: to others such a chat is unknown.
     """
-    platform, channel = place_of(caller.workspace_id, address.platform, address.account)
+    platform, channel = find_channel(caller.workspace_id, address.platform, address.account)
     address = address if platform == address.platform else replace(address, platform=platform)
     rules = channel.rules() if channel else default_rules()
     known = _with_speaker(caller.workspace_id, address, rules)
@@ -53,16 +52,6 @@ def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Se
     scopes = scopes_to_write(caller, resolved)
     ensure_channel(caller.workspace_id, resolved.address)
     return conversations.get_or_create(caller.workspace_id, resolved, scopes, now=now), resolved, scopes
-
-
-def default_rules() -> ChannelRules:
-    """The rules of a channel nobody has configured."""
-    return ChannelRules(capture_group_memory=conf.CAPTURE_GROUP_MEMORY, group_user_recall=conf.GROUP_USER_RECALL)
-
-
-def ensure_channel(workspace_id: int, address: Address) -> None:
-    """Let the channel appear in the admin the first time a bot speaks from there."""
-    Channel.objects.get_or_create(workspace_id=workspace_id, platform=address.platform, account=address.account)
 
 
 def scopes_to_write(caller: Caller, resolved: Resolved) -> dict[str, Scope]:

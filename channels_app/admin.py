@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
-from channels_app import platforms
+from channels_app.channels import normalized
 from channels_app.models import Channel
 from memories.admin.access import EDIT, RestrictedAdmin
 from memories.admin.history import RevertibleHistory
@@ -36,7 +36,7 @@ class ChannelForm(forms.ModelForm[Channel]):
     """A channel as people add it: its platform is written as addresses are read."""
 
     def clean_platform(self) -> str:
-        return platforms.folded(self.cleaned_data["platform"])
+        return normalized(self.cleaned_data["platform"])
 
 
 @admin.register(Channel)

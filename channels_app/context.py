@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
 from channels_app.history import HistoryMessage, handed_out, within_budget, without_repeats
-from channels_app.messages import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, in_language
-from channels_app.system_text import SystemText
+from channels_app.system_text import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, SystemText
 from memories.conf import conf
 from memories.language import text
 from memories.models import Scope
@@ -26,6 +25,7 @@ from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolved
 from sessions_app.history.replay import replay_messages
 from sessions_app.lifecycle import budget, close, conversations, reset
+from sessions_app.messages import in_language
 from sessions_app.models import Session, SessionEvent
 
 #: The verdict that takes the most words: room is kept for it before anything is known.

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, Outcome
 from memories.entries import TAKEN_OUT
+from sessions_app.api.answers import Directive
 
 
 class SessionAnswer(serializers.Serializer[Any]):
@@ -30,13 +31,6 @@ class CapturedEntry(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Of what is suppressed: people took it out; saving it on purpose brings it back.",
     )
-
-
-class Directive(serializers.Serializer[Any]):
-    """What the bot is asked to do next."""
-
-    kind = serializers.CharField()
-    instruction = serializers.CharField()
 
 
 class TurnAnswer(serializers.Serializer[Any]):

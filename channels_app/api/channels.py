@@ -8,9 +8,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from channels_app import rules
+from channels_app.channels import find_channel, set_rules
 from channels_app.models import Channel
-from channels_app.places import place_of
 from memories.api import fields
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
@@ -96,7 +95,7 @@ class ChannelView(Call):
     tagged = ("GET", "PUT")
 
     @extend_schema(operation_id="read_channel", parameters=[PLATFORM, ACCOUNT], responses=ChannelAnswer)
-    def get(self, request: Request, platform: str, account: str = "") -> Response:
+    def get(self, request: Request, platform: str, account: str) -> Response:
         return _shown(_channel(request, platform, account))
 
     @extend_schema(
@@ -107,26 +106,20 @@ class ChannelView(Call):
         responses={200: ChannelAnswer, 201: ChannelAnswer},
     )
     @repeatable
-    def put(self, request: Request, platform: str, account: str = "") -> Response:
-        place = _place(request, platform, account)
-        asked = NewRules(data=request.data)
-        asked.is_valid(raise_exception=True)
-        channel, is_new = rules.set_rules(
-            caller_of(request).workspace_id,
-            place,
-            asked.validated_data,
-            actor=caller_of(request).actor,
-            expected_version=expected_version(request),
-        )
-        return _shown(channel, status=201 if is_new else 200)
+    def put(self, request: Request, platform: str, account: str) -> Response:
+        return _set_rules(request, platform, account)
 
 
-class PlatformView(ChannelView):
+class PlatformView(Call):
     """The rules of a platform's messages that name no account."""
 
+    required = ChannelView.required
+    versioned = ChannelView.versioned
+    tagged = ChannelView.tagged
+
     @extend_schema(operation_id="read_channel_without_account", parameters=[PLATFORM], responses=ChannelAnswer)
-    def get(self, request: Request, platform: str, account: str = "") -> Response:
-        return super().get(request, platform)
+    def get(self, request: Request, platform: str) -> Response:
+        return _shown(_channel(request, platform))
 
     @extend_schema(
         operation_id="set_rules_without_account",
@@ -135,8 +128,22 @@ class PlatformView(ChannelView):
         responses={200: ChannelAnswer, 201: ChannelAnswer},
     )
     @repeatable
-    def put(self, request: Request, platform: str, account: str = "") -> Response:
-        return ChannelView.put.__wrapped__(self, request, platform)  # type: ignore[attr-defined,no-any-return]
+    def put(self, request: Request, platform: str) -> Response:
+        return _set_rules(request, platform)
+
+
+def _set_rules(request: Request, platform: str, account: str = "") -> Response:
+    caller, place = caller_of(request), _place(request, platform, account)
+    asked = NewRules(data=request.data)
+    asked.is_valid(raise_exception=True)
+    channel, is_new = set_rules(
+        caller.workspace_id,
+        place,
+        asked.validated_data,
+        actor=caller.actor,
+        expected_version=expected_version(request),
+    )
+    return _shown(channel, status=201 if is_new else 200)
 
 
 def _place(request: Request, platform: str, account: str) -> tuple[str, str]:
@@ -148,10 +155,10 @@ def _place(request: Request, platform: str, account: str) -> tuple[str, str]:
     return named.validated_data["platform"], named.validated_data["account"]
 
 
-def _channel(request: Request, platform: str, account: str) -> Channel:
+def _channel(request: Request, platform: str, account: str = "") -> Channel:
     place = _place(request, platform, account)
     try:
-        _name, channel = place_of(caller_of(request).workspace_id, *place, may_be_new=True, inside="")
+        _name, channel = find_channel(caller_of(request).workspace_id, *place, may_be_new=True, inside="")
     except InvalidAddress as error:
         raise ChannelNotFound(str(error), field=error.field) from error
     if channel is None:

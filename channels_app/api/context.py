@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from channels_app import addresses
 from channels_app.api import answers
-from channels_app.api.serializers import AddressField, TurnText, session_events_by_default
+from channels_app.api.serializers import AddressField, session_events_by_default
 from channels_app.api.views import event_json, memories_json
 from channels_app.context import Context, context_for
 from channels_app.history import HistoryMessage
@@ -27,7 +27,8 @@ from memories.recall.core_context import Note
 from memories.recall.speakers import name_in
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolved
-from sessions_app.api.serializers import ROLES
+from sessions_app.api.answers import Directive
+from sessions_app.api.serializers import ROLES, TOKENS
 from sessions_app.api.visibility import visible_sessions
 from sessions_app.lifecycle import conversations
 from sessions_app.models import Session, SessionEvent
@@ -42,14 +43,12 @@ class AskedContext(fields.StrictSerializer):
     """A message that is about to be answered."""
 
     address = AddressField()
-    message = TurnText(allow_blank=True)
+    message = fields.LongText(allow_blank=True)
     token_budget = fields.Whole(min_value=0, max_value=1_000_000, default=_budget)
     limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     include_session_events = fields.YesNo(default=session_events_by_default)
-    max_tokens = fields.Whole(
-        min_value=100, max_value=10_000_000, allow_null=True, default=None, help_text="Budget of the history."
-    )
+    max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
 
 
 class ContextSession(serializers.Serializer[Any]):
@@ -115,7 +114,7 @@ class ContextAnswer(serializers.Serializer[Any]):
     notes = DayNote(many=True, help_text="At the first turn of a conversation only.")
     recent_chat = ChatMessage(many=True, help_text="Of groups only.")
     history = ContextMessage(many=True)
-    directives = answers.Directive(many=True)
+    directives = Directive(many=True)
     reply = serializers.CharField(allow_null=True, help_text="To be given to the user: the message is a command.")
     text = serializers.CharField(help_text="Ready-made system text: all but the history.")
     tokens = serializers.IntegerField(help_text="Of the text and the history.")

@@ -7,8 +7,9 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from channels_app import addresses, platforms
+from channels_app import addresses
 from channels_app.api.serializers import AddressField
+from channels_app.channels import check_scope_key, ensure_channel
 from memories.api import fields
 from memories.api.authentication import caller_of
 from memories.api.entries import answers
@@ -55,13 +56,13 @@ class EntriesView(listing.EntriesView):
         """As a turn from there would be kept: with its place in the slots, and of a person's memory with the chat."""
         kind = data.pop("scope_kind")
         if "address" not in data:
-            platforms.check_key(caller_of(request).workspace_id, data["scope"])
+            check_scope_key(caller_of(request).workspace_id, data["scope"])
             return super().where(request, data)
         caller = caller_of(request)
         resolved = addresses.resolve_address(caller, data.pop("address"))
         wanted = _scope_key(resolved, kind)
         scope = addresses.scope_to_write(caller, resolved, wanted)
-        addresses.ensure_channel(caller.workspace_id, resolved.address)
+        ensure_channel(caller.workspace_id, resolved.address)
         place = source_slots(resolved)
         data["slots"] = data["slots"] | {name: value for name, value in place.items() if value}
         data["chats"] = (resolved.chat,) if scope.kind == ScopeKind.USER else ()

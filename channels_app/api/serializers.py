@@ -11,6 +11,7 @@ from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.recall import Mode
 from memories.tenancy.resolver import Address
+from sessions_app.api.serializers import TOKENS
 
 MODES = tuple(mode.value for mode in Mode)
 
@@ -32,18 +33,6 @@ class AddressField(fields.StrictSerializer):
         return Address(**given)
 
 
-class TurnText(fields.Text):
-    """One side of a turn: at most 64 KB before it is cut."""
-
-    default_error_messages = {"bytes": _("This text is larger than {limit} bytes.")}
-
-    def to_internal_value(self, data: Any) -> str:
-        text = super().to_internal_value(data)
-        if len(text.encode()) > conf.TURN_MAX_BYTES:
-            self.fail("bytes", limit=conf.TURN_MAX_BYTES)
-        return text
-
-
 class ToolCall(fields.StrictSerializer):
     """A tool the bot used to answer."""
 
@@ -56,8 +45,8 @@ class NewTurn(fields.StrictSerializer):
     """A finished turn."""
 
     address = AddressField()
-    user = TurnText(allow_blank=True, default="")
-    assistant = TurnText(allow_blank=True, default="")
+    user = fields.LongText(allow_blank=True, default="")
+    assistant = fields.LongText(allow_blank=True, default="")
     at = fields.Moment(allow_null=True, default=None)
     tool_calls = serializers.ListField(child=ToolCall(), allow_null=True, default=None)
     outcome = fields.Text(max_length=2_000, allow_null=True, allow_blank=True, default=None)
@@ -73,9 +62,7 @@ class NewTurn(fields.StrictSerializer):
         max_length=200, allow_blank=True, allow_null=True, default="", help_text="What people call the peer."
     )
     slots = fields.FreeSlots(default=dict)
-    max_tokens = fields.Whole(
-        min_value=100, max_value=10_000_000, allow_null=True, default=None, help_text="Budget of the history."
-    )
+    max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["used"] is not None and attrs["recall_id"] is None:
@@ -104,7 +91,7 @@ class Asked(fields.StrictSerializer):
 
     address = AddressField(required=False)
     scope = fields.Text(required=False, max_length=255)
-    message = TurnText(allow_blank=True)
+    message = fields.LongText(allow_blank=True)
     limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
     mode = fields.Word(choices=MODES, default="hybrid")
     types = serializers.ListField(

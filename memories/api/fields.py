@@ -42,6 +42,18 @@ class Text(serializers.CharField):
         return super().to_internal_value(data)
 
 
+class LongText(Text):
+    """A message: at most TURN_MAX_BYTES, 64 KB, before it is cut."""
+
+    default_error_messages = {"bytes": _("This text is larger than {limit} bytes.")}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if len(text.encode()) > conf.TURN_MAX_BYTES:
+            self.fail("bytes", limit=conf.TURN_MAX_BYTES)
+        return text
+
+
 #: Invisible characters that belong to letters and signs: joiners, and what chooses a sign's form.
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 

@@ -13,9 +13,8 @@ from urllib.parse import quote, unquote
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, ScopeKind, SessionMode
 from memories.exceptions import InvalidAddress
 from memories.language.text import is_storable
+from memories.tenancy.platforms import LOCAL_PLATFORMS
 
-#: Platforms where one person sits at the keyboard: without a peer all of it is one memory.
-LOCAL_PLATFORMS = frozenset({"cli", "web"})
 LOCAL_PEER = "local"
 KEY_MAX = 200
 _HASH_CHARS = 32

@@ -26,7 +26,7 @@ from memories.admin.batches.list import EMPTY
 from memories.admin.labels import batch_name
 from memories.choices import BatchState, BufferState, DmScope, Held, JobState, Verdict
 from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun
-from memories.tenancy.resolver import LOCAL_PLATFORMS
+from memories.tenancy.platforms import LOCAL_PLATFORMS
 from memplatform import health
 from memplatform.site import figures
 from memplatform.site.figures import Recalls, mine, share

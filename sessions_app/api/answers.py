@@ -99,7 +99,7 @@ class SessionEventPage(Page):
     results = SessionEventShown(many=True)
 
 
-class DirectiveShown(serializers.Serializer[Any]):
+class Directive(serializers.Serializer[Any]):
     """What the bot is asked to do next."""
 
     kind = serializers.CharField()
@@ -111,7 +111,7 @@ class Appended(serializers.Serializer[Any]):
 
     session = SessionShown()
     events = SessionEventShown(many=True)
-    directives = DirectiveShown(many=True)
+    directives = Directive(many=True)
 
 
 class HistoryMessage(serializers.Serializer[Any]):

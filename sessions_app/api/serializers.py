@@ -8,7 +8,6 @@ from rest_framework import serializers
 from memories.api import fields
 from memories.api.pagination import PAGE_SIZE, PAGE_SIZE_MAX, PageQuery
 from memories.choices import Category, EntryType
-from memories.conf import conf
 from sessions_app.choices import REPORTED, SPOKEN, EventKind
 from sessions_app.compaction.flush import NO_REPLY, VERSION
 
@@ -47,23 +46,11 @@ class HistoryQuery(Place):
     max_tokens = serializers.IntegerField(required=False, **TOKENS)
 
 
-class Words(fields.Text):
-    """A message: at most 64 KB."""
-
-    default_error_messages = {"bytes": _("This text is larger than {limit} bytes.")}
-
-    def to_internal_value(self, data: Any) -> str:
-        text = super().to_internal_value(data)
-        if len(text.encode()) > conf.TURN_MAX_BYTES:
-            self.fail("bytes", limit=conf.TURN_MAX_BYTES)
-        return text
-
-
 class NewEvent(fields.StrictSerializer):
     """A message as a bot reports it."""
 
     kind = fields.Word(choices=KINDS)
-    content = Words(allow_blank=True)
+    content = fields.LongText(allow_blank=True)
     sender = fields.Name(max_length=200, allow_blank=True, default="")
     at = fields.Moment(allow_null=True, default=None)
     data = serializers.DictField(  # type: ignore[assignment]
@@ -75,7 +62,7 @@ class BelievedMessage(fields.StrictSerializer):
     """A message as the client remembers it."""
 
     role = fields.Word(choices=ROLES)
-    content = Words(allow_blank=True)
+    content = fields.LongText(allow_blank=True)
 
 
 class NewEvents(fields.StrictSerializer):

@@ -20,6 +20,7 @@ from sessions_app.api.visibility import check_reach_of_speakers, session_for, vi
 from sessions_app.choices import EventKind
 from sessions_app.history import client_diff
 from sessions_app.history.client_diff import ClientMessage
+from sessions_app.history.replay import replay_history
 from sessions_app.lifecycle import budget, close, conversations, locks
 from sessions_app.models import Session, SessionEvent
 
@@ -135,7 +136,7 @@ class HistoryView(OneSession):
     @extend_schema(operation_id="replay_session", parameters=[serializers.HistoryQuery], responses=answers.HistoryShown)
     def get(self, request: Request, key: str) -> Response:
         session = self.session(request, key)
-        history = conversations.replay(session, max_tokens=self.asked.get("max_tokens"), now=now_of(request))
+        history = replay_history(session, max_tokens=self.asked.get("max_tokens"), now=now_of(request))
         return Response(
             {
                 "session": session_json(session),

@@ -1,16 +1,14 @@
-"""The open conversation as it is handed out with everything else a bot needs (B2, B3, C9).
+"""The open conversation as it is handed out again (B2, B3), less what people took out (A15)."""
 
-In plain SQL, with times as text: hundreds of rows are read for every answer of a bot, and to build the query and to
-load their times by the usual way takes longer than to find them.
-"""
-
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
 
-from sessions_app.choices import SPOKEN
+from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import redaction
+from sessions_app.lifecycle import close
 from sessions_app.models import Session, SessionEvent
 
 #: What a message costs a model besides its words.
@@ -42,7 +40,8 @@ class ReplayedMessage(NamedTuple):
 def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
     """The open conversation, its summary first, no further back than `limit` tokens and one message more.
 
-    Less what people took out, and summaries that tell of it (A15).
+    Less what people took out, and summaries that tell of it (A15). In plain SQL, with times as text: hundreds of rows
+    are read for every answer of a bot, and loading them by the ORM takes longer than finding them.
     """
     out = redaction.redacted_events(session)
     summary, compacted = redaction.latest_summary(session, out)
@@ -58,8 +57,45 @@ def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
     with connection.cursor() as cursor:
         cursor.execute(_SPOKEN, asked)
         said = [ReplayedMessage._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
-    return [*([_handed_out(summary)] if summary else []), *said]
+    if summary is None:
+        return said
+    values = [getattr(summary, name) for name in ReplayedMessage._fields]
+    return [ReplayedMessage._make(values), *said]
 
 
-def _handed_out(event: SessionEvent) -> ReplayedMessage:
-    return ReplayedMessage(event.pk, event.position, event.kind, event.sender_id, event.content, event.tokens, event.at)
+@dataclass(frozen=True)
+class History:
+    """A conversation as it is handed out: a summary of older turns, if there is one, and the newest as they were."""
+
+    events: list[SessionEvent]
+    tokens: int
+    is_cut: bool  # older messages were left out: they did not fit, and no summary stands for them yet
+
+
+def replay_history(session: Session, *, max_tokens: int | None = None, now: datetime) -> History:
+    """The open conversation within its budget, or within `max_tokens`; nothing of one that its next use will close."""
+    if close.is_stale(session, now=now):
+        return History([], 0, False)
+    out = redaction.redacted_events(session)
+    told, up_to = redaction.latest_summary(session, out)
+    summary = [told] if told else []
+    rows = SessionEvent.objects.filter(
+        session=session, conversation=session.conversation, position__gt=up_to, kind__in=SPOKEN
+    )
+    spoken = redaction.redact(rows.order_by("position"), out)
+    limit = session.max_tokens() if max_tokens is None else max_tokens
+    fitting = _newest(spoken, limit - sum(event.tokens for event in summary))
+    events = [*summary, *fitting]
+    return History(events, sum(event.tokens for event in events), len(fitting) < len(spoken))
+
+
+def _newest(events: list[SessionEvent], limit: int) -> list[SessionEvent]:
+    """The newest messages that fit, from the beginning of a turn on."""
+    used, begin = 0, len(events)
+    for position in range(len(events) - 1, -1, -1):
+        used += events[position].tokens
+        if used > limit:
+            break
+        if events[position].kind == EventKind.USER or position == 0:
+            begin = position
+    return events[begin:]

@@ -1,4 +1,4 @@
-"""The running conversation of a chat: met under its key, appended to in order, replayed as it was said (B1, B2)."""
+"""The running conversation of a chat: found or begun under its key, and appended to in order (B1)."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,8 +13,7 @@ from memories.exceptions import InvalidAddress
 from memories.language.text import count_tokens
 from memories.models import Scope
 from memories.tenancy.resolver import Resolved
-from sessions_app.choices import SPOKEN, EventKind
-from sessions_app.history import redaction
+from sessions_app.choices import EventKind
 from sessions_app.lifecycle import close
 from sessions_app.models import Session, SessionEvent
 from sessions_app.search import rows
@@ -31,15 +30,6 @@ class NewMessage:
     at: datetime
     sender_id: str = ""
     data: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class History:
-    """A conversation as it is handed out: a summary of older turns, if there is one, and the newest as they were."""
-
-    events: list[SessionEvent]
-    tokens: int
-    is_cut: bool  # older messages were left out: they did not fit, and no summary stands for them yet
 
 
 def get_or_create(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now: datetime) -> Session:
@@ -203,35 +193,3 @@ def recent_chat(session: Session, limit: int | None = None) -> list[SessionEvent
     if not session.is_group:
         return []
     return list(ambient_events(session).order_by("-id")[: conf.CHAT_CONTEXT if limit is None else limit])[::-1]
-
-
-def replay(session: Session, *, max_tokens: int | None = None, now: datetime) -> History:
-    """The open conversation as it is handed out (B2, B3), less what people took out (A15).
-
-    Nothing of one that its next use will close.
-    """
-    if close.is_stale(session, now=now):
-        return History([], 0, False)
-    out = redaction.redacted_events(session)
-    told, up_to = redaction.latest_summary(session, out)
-    summary = [told] if told else []
-    rows = SessionEvent.objects.filter(
-        session=session, conversation=session.conversation, position__gt=up_to, kind__in=SPOKEN
-    )
-    spoken = redaction.redact(rows.order_by("position"), out)
-    limit = session.max_tokens() if max_tokens is None else max_tokens
-    fitting = _newest(spoken, limit - sum(event.tokens for event in summary))
-    events = [*summary, *fitting]
-    return History(events, sum(event.tokens for event in events), len(fitting) < len(spoken))
-
-
-def _newest(events: list[SessionEvent], limit: int) -> list[SessionEvent]:
-    """The newest messages that fit, from the beginning of a turn on."""
-    used, begin = 0, len(events)
-    for position in range(len(events) - 1, -1, -1):
-        used += events[position].tokens
-        if used > limit:
-            break
-        if events[position].kind == EventKind.USER or position == 0:
-            begin = position
-    return events[begin:]

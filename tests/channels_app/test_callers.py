@@ -4,8 +4,9 @@ import pytest
 
 from channels_app import addresses
 from channels_app.context import context_for
-from channels_app.turns import Said, take_turn
+from channels_app.turns import take_turn
 from memories.choices import NeedMode
+from memories.consolidation.capture import Turn
 from memories.exceptions import ScopeNotFound
 from memories.models import Bot, Entry, Policy, Workspace
 from memories.recall import Query, recall
@@ -43,9 +44,9 @@ def _query(caller: Caller, message: str, budget: int = 1000) -> Query:
 
 @pytest.mark.django_db
 def test_a_platform_reports_turns_recalls_and_gets_its_context(platform: Caller, workspace: Workspace) -> None:
-    taken = take_turn(platform, Said(address=HERE, user=FACT, assistant="Noted.", at=NOW), now=NOW)
-    assert [one.entry.scope.key for one in taken.remembered] == ["telegram:direct_u42"]
-    assert Entry.objects.get(pk=taken.remembered[0].entry.pk).workspace_id == workspace.pk
+    taken = take_turn(platform, Turn(address=HERE, user=FACT, assistant="Noted.", at=NOW), now=NOW)
+    assert [one.entry.scope.key for one in taken.written] == ["telegram:direct_u42"]
+    assert Entry.objects.get(pk=taken.written[0].entry.pk).workspace_id == workspace.pk
     found = recall(_query(platform, "where did I move to?"), now=NOW, zone=platform.zone)
     assert found.trace is not None and found.trace.bot_id is None
     assert any(FACT in item.entry.content for item in found.served)
@@ -69,7 +70,7 @@ def test_what_patterns_leave_out_does_not_exist_for_an_importer(workspace: Works
         with pytest.raises(ScopeNotFound):
             verb(importer, resolved)
     with pytest.raises(ScopeNotFound):
-        take_turn(importer, Said(address=HERE, user=FACT, assistant="", at=NOW), now=NOW)
+        take_turn(importer, Turn(address=HERE, user=FACT, assistant="", at=NOW), now=NOW)
     assert not workspace.scopes.exists()
 
 

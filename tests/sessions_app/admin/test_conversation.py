@@ -133,11 +133,11 @@ def test_what_people_took_out_is_shown_as_left_out(talk: Talk, alice: Client) ->
     assert talk.request("DELETE", f"entries/{entry.uid}").status_code == 200
     shown = page(alice, session)
     told = shown.context["talk"].days[0].bubbles
-    assert [one.is_left_out for one in told] == [False, False, True, True, False, False]
+    assert [one.is_redacted for one in told] == [False, False, True, True, False, False]
     assert "thing number 1" in shown.content.decode() and "tells of what people took out" in shown.content.decode()
     assert talk.post(f"entries/{entry.uid}/restore").status_code == 200
     again = page(alice, session)
-    assert not any(one.is_left_out for one in again.context["talk"].days[0].bubbles)
+    assert not any(one.is_redacted for one in again.context["talk"].days[0].bubbles)
     assert "tells of what people took out" not in again.content.decode()
 
 

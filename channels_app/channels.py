@@ -1,0 +1,124 @@
+"""Channels under the names they are known by: found, begun, and given rules (E1).
+
+A platform nobody knows and an account in another spelling are refused, so that no misspelling begins another memory.
+"""
+
+import unicodedata
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from channels_app.models import Channel
+from memories.conf import conf
+from memories.exceptions import InvalidAddress, VersionConflict
+from memories.models import Scope
+from memories.models.change import acting
+from memories.tenancy.platforms import ALIASES, PLATFORMS
+from memories.tenancy.resolver import Address, ChannelRules, platform_of_key, starts_of_keys
+
+
+def find_channel(
+    workspace_id: int, platform: str, account: str, *, may_be_new: bool = False, inside: str = "address."
+) -> tuple[str, Channel | None]:
+    """The name a platform is known by, and the channel of this account there, if that has been heard of.
+
+    Raises InvalidAddress where the platform is not known, unless it may be new, or where the account differs from a
+    known one by its case alone. Fields are named as those `inside` of what was asked.
+    """
+    channels = Channel.objects.filter(workspace_id=workspace_id)
+    if known := channels.filter(platform=platform, account=account).first():
+        return platform, known
+    places = set(channels.values_list("platform", "account"))
+    allowed = {name for name, _account in places}
+    if platform not in PLATFORMS and _has_scopes(workspace_id, platform):
+        allowed.add(platform)
+    name = _platform_name(platform, allowed, field=f"{inside}platform", may_be_new=may_be_new)
+    if (name, account) in places:
+        return name, channels.filter(platform=name, account=account).first()
+    for place, other in places:
+        if place == name and normalized(other) == normalized(account):
+            text = _("This account is known as “%(account)s”: another spelling would begin another memory.")
+            raise InvalidAddress(text % {"account": other}, field=f"{inside}account")
+    return name, None
+
+
+def default_rules() -> ChannelRules:
+    """The rules of a channel nobody has configured."""
+    return ChannelRules(capture_group_memory=conf.CAPTURE_GROUP_MEMORY, group_user_recall=conf.GROUP_USER_RECALL)
+
+
+def ensure_channel(workspace_id: int, address: Address) -> None:
+    """Let the channel appear in the admin the first time a bot speaks from there."""
+    Channel.objects.get_or_create(workspace_id=workspace_id, platform=address.platform, account=address.account)
+
+
+def set_rules(
+    workspace_id: int,
+    place: tuple[str, str],
+    rules: Mapping[str, Any],
+    *,
+    actor: str,
+    expected_version: int | None = None,
+) -> tuple[Channel, bool]:
+    """Give the channel of a platform and account these rules; it begins if need be, which is the second answer.
+
+    Rules that are not named stay. Raises InvalidAddress or VersionConflict.
+    """
+    with transaction.atomic(), acting(actor):
+        platform, known = find_channel(workspace_id, *place, may_be_new=True, inside="")
+        where = {"workspace_id": workspace_id, "platform": platform, "account": place[1]}
+        if known is None and expected_version is None:
+            channel, is_new = Channel.objects.get_or_create(**where, defaults=dict(rules))
+            if is_new:
+                return channel, True
+        locked = Channel.objects.select_for_update().filter(**where).first()
+        if locked is None or expected_version not in (None, locked.version):
+            raise VersionConflict(_("The channel was changed since you read it."))
+        for name, value in rules.items():
+            setattr(locked, name, value)
+        if rules:
+            locked.save(update_fields=list(rules))
+            locked.refresh_from_db(fields=["version"])
+    return locked, False
+
+
+def check_scope_key(workspace_id: int, scope_key: str) -> None:
+    """Raises InvalidAddress when a scope that is to be begun names a platform that is not known."""
+    name = platform_of_key(scope_key)
+    if not name or name in PLATFORMS or _has_scopes(workspace_id, name):
+        return
+    allowed = set(Channel.objects.filter(workspace_id=workspace_id).values_list("platform", flat=True).distinct())
+    if _platform_name(name, allowed, field="scope") != name:
+        raise InvalidAddress(_("Names of platforms are written in small letters."), field="scope")
+
+
+def normalized(name: str) -> str:
+    """A name as it is compared: without regard to case and width."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def _platform_name(name: str, allowed: Collection[str], *, field: str, may_be_new: bool = False) -> str:
+    """The name of a platform as it is known, or as a new one is written.
+
+    Raises InvalidAddress where it is neither, naming the one that was probably meant.
+    """
+    plain = name if name in allowed else normalized(name)
+    if plain in PLATFORMS or plain in allowed:
+        return plain
+    meant = ALIASES.get(plain) or next(iter(get_close_matches(plain, [*PLATFORMS, *allowed], n=1, cutoff=0.75)), None)
+    if meant is not None:
+        text = _("The platform “%(name)s” is not known here; did you mean “%(meant)s”?")
+        raise InvalidAddress(text % {"name": name, "meant": meant}, field=field)
+    if may_be_new:
+        return plain
+    text = _("The platform “%(name)s” is not known here. Known are %(known)s, and those of channels.")
+    raise InvalidAddress(text % {"name": name, "known": ", ".join(PLATFORMS)}, field=field)
+
+
+def _has_scopes(workspace_id: int, platform: str) -> bool:
+    """Whether a workspace has a scope of this platform, from a time when no name was refused."""
+    scopes = Scope.objects.in_workspace(workspace_id)
+    return any(scopes.filter(key__startswith=start).exists() for start in starts_of_keys(platform))
