@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from channels_app.channels import default_rules, ensure_channel, find_channel
+from memories.choices import NeedMode
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import Scope
-from memories.recall import Place
+from memories.recall import Place, Query
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
 from sessions_app.lifecycle import conversations, locks
@@ -17,7 +19,7 @@ from sessions_app.models import Session
 def resolve_address(caller: Caller, address: Address) -> Resolved:
     """What an address means under the rules of its channel; reads only.
 
-    Whose chat it is, is told to a key that reaches the memory of its peer: to others such a chat is unknown.
+    With whom a chat is, is told only to a caller who reaches that peer's memory; to others it is unknown.
     """
     platform, channel = find_channel(caller.workspace_id, address.platform, address.account)
     address = address if platform == address.platform else replace(address, platform=platform)
@@ -41,7 +43,7 @@ def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> A
 
 
 def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:
-    """The session of an address, for this bot alone until the transaction ends, and what the address means.
+    """The session of an address, locked until the transaction ends; what the address means; its scopes by key.
 
     Raises InvalidAddress, ScopeNotFound, SessionBusy.
     """
@@ -57,7 +59,7 @@ def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Se
 def scopes_to_write(caller: Caller, resolved: Resolved) -> dict[str, Scope]:
     """The scopes a message of this address is written to, by key, begun where needed.
 
-    Raises ScopeNotFound when the bot's key does not reach one of them.
+    Raises ScopeNotFound when the caller does not reach one of them.
     """
     check_reach(caller, resolved)
     wanted = {scope: kind_of(resolved, scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope}
@@ -65,13 +67,13 @@ def scopes_to_write(caller: Caller, resolved: Resolved) -> dict[str, Scope]:
 
 
 def check_reach(caller: Caller, resolved: Resolved) -> None:
-    """Raises ScopeNotFound when the bot's key does not reach every scope a message of this address is written to."""
+    """Raises ScopeNotFound when the caller does not reach every scope a message of this address is written to."""
     if not all(caller.may_reach(scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope):
         raise ScopeNotFound
 
 
 def scope_to_write(caller: Caller, resolved: Resolved, scope_key: str) -> Scope:
-    """One scope of an address, begun where needed. Raises ScopeNotFound when the bot's key does not reach it."""
+    """One scope of an address, begun where needed. Raises ScopeNotFound when the caller does not reach it."""
     if not caller.may_reach(scope_key):
         raise ScopeNotFound
     return Scope.objects.begin(caller.workspace_id, scope_key, kind_of(resolved, scope_key))
@@ -82,7 +84,7 @@ def kind_of(resolved: Resolved, scope_key: str) -> str:
 
 
 def places_to_recall(caller: Caller, resolved: Resolved) -> list[Place]:
-    """The scopes an address may recall from, as far as they exist and the bot's key reaches them."""
+    """The scopes an address may recall from, as far as they exist and the caller reaches them."""
     keys = keys_to_recall(caller, resolved)
     refs = {ref.key: ref for ref in resolved.recall if ref.key in keys}
     scopes = Scope.objects.in_workspace(caller.workspace_id).filter(key__in=list(refs))
@@ -91,7 +93,7 @@ def places_to_recall(caller: Caller, resolved: Resolved) -> list[Place]:
 
 
 def keys_to_recall(caller: Caller, resolved: Resolved) -> list[str]:
-    """The keys of the scopes an address recalls from that the bot's key reaches, begun or not.
+    """The keys of the scopes an address recalls from that the caller reaches, begun or not.
 
     Raises ScopeNotFound when it reaches none.
     """
@@ -99,3 +101,24 @@ def keys_to_recall(caller: Caller, resolved: Resolved) -> list[str]:
     if not reached:
         raise ScopeNotFound
     return reached
+
+
+def recall_query(
+    caller: Caller, resolved: Resolved, *, message: str, limit: int, need: str = NeedMode.AUTO, **options: Any
+) -> Query:
+    """What an address asks of memory: of the scopes it may recall from, in its session, for its speaker.
+
+    `options` are further fields of Query. Raises ScopeNotFound when the caller reaches none of the scopes.
+    """
+    return Query(
+        workspace_id=caller.workspace_id,
+        bot_id=caller.bot_id,
+        session_key=resolved.session_key,
+        scope_keys=keys_to_recall(caller, resolved),
+        asker=resolved.address.speaker,
+        places=places_to_recall(caller, resolved),
+        message=message,
+        limit=limit,
+        need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need,
+        **options,
+    )

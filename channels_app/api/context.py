@@ -8,9 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from channels_app import addresses
-from channels_app.api import answers
-from channels_app.api.serializers import AddressField, session_events_by_default
-from channels_app.api.views import event_json, memories_json
+from channels_app.api.fields import AddressField, session_events_by_default
+from channels_app.api.recall import NeedAnswer, RecalledEventAnswer, event_json, memories_json
 from channels_app.context import Context, context_for
 from channels_app.history import HistoryMessage
 from memories.api import fields
@@ -21,7 +20,6 @@ from memories.api.recall_traces.answers import RecalledMemory
 from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Policy
-from memories.models.policy import Policies
 from memories.recall import Query
 from memories.recall.core_context import Note
 from memories.recall.speakers import name_in
@@ -39,7 +37,7 @@ def _budget() -> int:
     return conf.CONTEXT_BUDGET
 
 
-class AskedContext(fields.StrictSerializer):
+class ContextRequest(fields.StrictSerializer):
     """A message that is about to be answered."""
 
     address = AddressField()
@@ -105,12 +103,12 @@ class ContextAnswer(serializers.Serializer[Any]):
 
     recall_id = serializers.UUIDField(allow_null=True)
     session = ContextSession()
-    need = answers.NeedAnswer()
+    need = NeedAnswer()
     evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
     in_history = serializers.BooleanField(help_text="What bears on the message best is said by `history` itself.")
     profile = CoreFact(many=True)
     memories = RecalledMemory(many=True)
-    events = answers.RecalledEvent(many=True)
+    events = RecalledEventAnswer(many=True)
     notes = DayNote(many=True, help_text="At the first turn of a conversation only.")
     recent_chat = ChatMessage(many=True, help_text="Of groups only.")
     history = ContextMessage(many=True)
@@ -126,36 +124,29 @@ class ContextView(Call):
 
     required = {"POST": Permission.READ}
 
-    @extend_schema(operation_id="context", request=AskedContext, responses=ContextAnswer)
+    @extend_schema(operation_id="context", request=ContextRequest, responses=ContextAnswer)
     def post(self, request: Request) -> Response:
-        asked = AskedContext(data=request.data)
+        asked = ContextRequest(data=request.data)
         asked.is_valid(raise_exception=True)
-        caller = caller_of(request)
-        resolved = addresses.resolve_address(caller, asked.validated_data["address"])
+        caller, data = caller_of(request), asked.validated_data
+        resolved = addresses.resolve_address(caller, data["address"])
         policies = Policy.objects.of(caller.workspace_id)
-        query = _query(caller, resolved, policies, asked.validated_data)
+        query = addresses.recall_query(
+            caller,
+            resolved,
+            message=data["message"],
+            limit=data["limit"] or int(policies.weight("MAX_RECALLS")),
+            need=data["need"],
+            token_budget=data["token_budget"],
+            include_session_events=data["include_session_events"],
+            cache=True,
+        )
         session = _session(caller, resolved)
-        limit = asked.validated_data["max_tokens"]
-        given = context_for(caller, query, resolved, session, policies, now=now_of(request), max_tokens=limit)
+        given = context_for(
+            caller, query, resolved, session, policies, now=now_of(request), max_tokens=data["max_tokens"]
+        )
         told = {"session": _session_json(given, session, resolved), "profile": _profile(given, query)}
         return Response(told | _answer(given, query))
-
-
-def _query(caller: Caller, resolved: Resolved, policies: Policies, asked: dict[str, Any]) -> Query:
-    return Query(
-        workspace_id=caller.workspace_id,
-        bot_id=caller.bot_id,
-        session_key=resolved.session_key,
-        scope_keys=addresses.keys_to_recall(caller, resolved),
-        asker=resolved.address.speaker,
-        places=addresses.places_to_recall(caller, resolved),
-        message=asked["message"],
-        limit=asked["limit"] or int(policies.weight("MAX_RECALLS")),
-        need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else asked["need"],
-        token_budget=asked["token_budget"],
-        include_session_events=asked["include_session_events"],
-        cache=True,
-    )
 
 
 def _session(caller: Caller, resolved: Resolved) -> Session | None:

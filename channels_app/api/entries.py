@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from channels_app import addresses
-from channels_app.api.serializers import AddressField
+from channels_app.api.fields import AddressField
 from channels_app.channels import check_scope_key, ensure_channel
 from memories.api import fields
 from memories.api.authentication import caller_of

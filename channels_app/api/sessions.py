@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from channels_app import addresses
-from channels_app.api.serializers import AskedAddress
+from channels_app.api.fields import AddressRequest
 from memories.api.authentication import caller_of
 from memories.api.clock import now_of
 from memories.api.idempotency import repeatable
@@ -19,10 +19,10 @@ class SessionsView(sessions.SessionsView):
 
     required = {"GET": Permission.READ, "POST": Permission.WRITE}
 
-    @extend_schema(operation_id="meet_session", request=AskedAddress, responses=answers.SessionShown)
+    @extend_schema(operation_id="meet_session", request=AddressRequest, responses=answers.SessionShown)
     @repeatable
     def post(self, request: Request) -> Response:
-        asked = AskedAddress(data=request.data)
+        asked = AddressRequest(data=request.data)
         asked.is_valid(raise_exception=True)
         with acting(caller_of(request).actor):
             session, _resolved, _scopes = addresses.open_session(

@@ -5,8 +5,10 @@ from django.urls import path
 from channels_app.api.channels import ChannelView, PlatformView
 from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
+from channels_app.api.recall import RecallView
+from channels_app.api.scopes import ResolveView
 from channels_app.api.sessions import SessionsView
-from channels_app.api.views import RecallView, ResolveView, TurnsView
+from channels_app.api.turns import TurnsView
 
 urlpatterns = [
     path("turns", TurnsView.as_view(), name="turns"),

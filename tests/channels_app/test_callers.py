@@ -26,20 +26,7 @@ def platform(workspace: Workspace) -> Caller:
 
 def _query(caller: Caller, message: str, budget: int = 1000) -> Query:
     resolved = addresses.resolve_address(caller, HERE)
-    return Query(
-        workspace_id=caller.workspace_id,
-        bot_id=caller.bot_id,
-        session_key=resolved.session_key,
-        scope_keys=addresses.keys_to_recall(caller, resolved),
-        asker=HERE.peer,
-        places=addresses.places_to_recall(caller, resolved),
-        message=message,
-        limit=5,
-        need=NeedMode.OFF,
-        token_budget=budget,
-        include_session_events=False,
-        cache=False,
-    )
+    return addresses.recall_query(caller, resolved, message=message, limit=5, need=NeedMode.OFF, token_budget=budget)
 
 
 @pytest.mark.django_db

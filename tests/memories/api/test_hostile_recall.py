@@ -59,7 +59,7 @@ def test_a_statement_that_takes_too_long_is_told_of(api: Api, monkeypatch: pytes
             cursor.execute("SET LOCAL statement_timeout = 50")
             cursor.execute("SELECT pg_sleep(5)")
 
-    monkeypatch.setattr("channels_app.api.views.recall", sleep)
+    monkeypatch.setattr("channels_app.api.recall.recall", sleep)
     response = api.post("recall", {"address": TELEGRAM, "message": "What did I say?"})
     assert response.status_code == 503
     assert errors(response) == [("too_slow", None)]

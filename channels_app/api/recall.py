@@ -1,0 +1,213 @@
+"""POST /recall: the memories that bear on a message."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import prefetch_related_objects
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from channels_app import addresses
+from channels_app.api.fields import AddressField, session_events_by_default
+from memories.api import fields
+from memories.api.authentication import caller_of
+from memories.api.calls import Call
+from memories.api.clock import now_of
+from memories.api.entries.answers import slots_of
+from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
+from memories.api.scopes import scope_for
+from memories.choices import EntryType, NeedMode, Permission
+from memories.conf import conf
+from memories.models import Policy
+from memories.recall import Mode, Place, Query, Recall, explanation, recall
+from memories.recall.retrievers import RecalledEvent
+from memories.recall.scoring import Ranked
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import ScopeRef
+
+MODES = tuple(mode.value for mode in Mode)
+#: What a request says of a query as it is.
+OPTIONS = (
+    *("message", "mode", "types", "project", "topic", "since", "until", "need", "quotas", "token_budget"),
+    *("explain", "cache", "include_session_events"),
+)
+
+
+def _context_tokens() -> int:
+    """The budget of the context text when a bot names none."""
+    return conf.CONTEXT_TOKENS
+
+
+class RecallRequest(fields.StrictSerializer):
+    """A question to memory: from an address, or about one scope."""
+
+    address = AddressField(required=False)
+    scope = fields.Text(required=False, max_length=255)
+    message = fields.LongText(allow_blank=True)
+    limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
+    mode = fields.Word(choices=MODES, default="hybrid")
+    types = serializers.ListField(
+        child=fields.Word(choices=EntryType.choices), allow_null=True, default=None, max_length=10
+    )
+    filters = fields.Slots(allow_null=True, default=dict)
+    project = fields.Text(max_length=100, allow_null=True, default=None)
+    topic = fields.Text(max_length=100, allow_null=True, default=None)
+    since = fields.Moment(allow_null=True, default=None)
+    until = fields.Moment(allow_null=True, default=None)
+    as_of = fields.Moment(allow_null=True, default=None)
+    need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
+    quotas = fields.YesNo(default=True)
+    token_budget = fields.Whole(min_value=0, max_value=100_000, default=_context_tokens)
+    include_session_events = fields.YesNo(default=session_events_by_default)
+    explain = fields.YesNo(default=False)
+    cache = fields.YesNo(default=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("address" in attrs) == ("scope" in attrs):
+            raise serializers.ValidationError({"address": [_("Either an address or a scope is needed, not both.")]})
+        if attrs["since"] and attrs["until"] and attrs["since"] > attrs["until"]:
+            raise serializers.ValidationError({"until": [_("This is before `since`.")]})
+        if attrs["as_of"] is not None:
+            raise serializers.ValidationError({"as_of": [_("Recall as of a past moment is not available yet.")]})
+        return attrs
+
+
+class NeedAnswer(serializers.Serializer[Any]):
+    """Whether the message needed memory, and by which rule."""
+
+    retrieve = serializers.BooleanField()
+    rule = serializers.CharField()
+
+
+@extend_schema_serializer(component_name="RecalledEvent")
+class RecalledEventAnswer(serializers.Serializer[Any]):
+    """A message that was said, or what is told of a day, with the path that proves it."""
+
+    kind = serializers.ChoiceField(choices=["session_event", "daily_event"])
+    path = serializers.CharField(help_text="session_events/<session>/<conversation>/event-<id>, or daily_events/<id>")
+    scope = serializers.CharField()
+    role = serializers.ChoiceField(choices=["user", "assistant", "summary"])
+    sender = serializers.CharField()
+    sender_name = serializers.CharField(allow_null=True, help_text="What people call the sender.")
+    content = serializers.CharField(help_text="Shortened when it is long.")
+    cut = serializers.BooleanField()
+    at = serializers.DateTimeField()
+    score = serializers.FloatField(help_text="By words, meaning and days; 0.1: said then.")
+    words = serializers.FloatField(help_text="Share of the question's telling words it holds.")
+    similarity = serializers.FloatField(allow_null=True, help_text="To the question; null: it was not compared.")
+    memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
+
+
+class RecallAnswer(serializers.Serializer[Any]):
+    """The memories that bear on a message."""
+
+    recall_id = serializers.UUIDField(allow_null=True)
+    need = NeedAnswer()
+    evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
+    memories = RecalledMemory(many=True)
+    events = RecalledEventAnswer(many=True, help_text="Of a question about the past: what was said, word for word.")
+    context = serializers.CharField()  # type: ignore[assignment]
+    tokens = serializers.IntegerField()
+    degraded = serializers.ListField(child=serializers.CharField())
+    cached = serializers.BooleanField(help_text="Asked a moment ago; nothing has changed since.")
+    left_out = LeftOutMemory(many=True, required=False, help_text="With `explain`.")
+
+
+class RecallView(Call):
+    """The memories that bear on a message."""
+
+    required = {"POST": Permission.READ}
+
+    @extend_schema(operation_id="recall", request=RecallRequest, responses=RecallAnswer)
+    def post(self, request: Request) -> Response:
+        asked = RecallRequest(data=request.data)
+        asked.is_valid(raise_exception=True)
+        caller = caller_of(request)
+        query = _query(caller, asked.validated_data)
+        result = recall(query, now=now_of(request), zone=caller.zone)
+        return Response(_answer(result, explain=query.explain))
+
+
+def _query(caller: Caller, asked: dict[str, Any]) -> Query:
+    options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
+    options["limit"] = asked["limit"] or int(Policy.objects.of(caller.workspace_id).weight("MAX_RECALLS"))
+    if "address" in asked:
+        return addresses.recall_query(caller, addresses.resolve_address(caller, asked["address"]), **options)
+    scope = scope_for(caller, asked["scope"])
+    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    return Query(workspace_id=caller.workspace_id, bot_id=caller.bot_id, places=places, **options)
+
+
+def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
+    trace = result.trace
+    body: dict[str, Any] = {
+        "recall_id": str(trace.uid) if trace else None,
+        "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
+        "evidence": result.answerability.verdict,
+        "memories": memories_json(result.served, result.weights),
+        "events": [event_json(event) for event in result.events],
+        "context": result.context,
+        "tokens": result.tokens,
+        "degraded": result.degraded,
+        "cached": result.cached_from is not None,
+    }
+    if explain:
+        left_out = [*(item for item in result.ranked if item.reason != "served"), *result.excluded]
+        prefetch_related_objects([item.entry for item in left_out], "slots")
+        body["left_out"] = [_left_out(item, result.weights) for item in left_out]
+    return body
+
+
+def memories_json(items: Sequence[Ranked], weights: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Memories as clients see them, their slots read at once."""
+    prefetch_related_objects([item.entry for item in items], "slots")
+    return [memory_json(item, weights) for item in items]
+
+
+def memory_json(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
+    entry = item.entry
+    return {
+        "id": str(entry.uid),
+        "type": entry.type,
+        "scope": entry.scope.key,
+        "content": entry.content,
+        "sender": item.sender.id or None,
+        "sender_name": item.sender.name or None,
+        "slots": slots_of(entry),
+        "created_at": _iso(entry.created_at),
+        "score": round(item.score, 4),
+        "why": explanation.why(explanation.record_of(item), weights),
+    }
+
+
+def event_json(event: RecalledEvent) -> dict[str, Any]:
+    """A message that was said, as clients see it."""
+    return {
+        "kind": event.kind,
+        "path": event.path,
+        "scope": event.scope,
+        "role": event.role,
+        "sender": event.sender_id,
+        "sender_name": event.sender.name or None,
+        "content": event.content,
+        "cut": event.is_cut,
+        "at": _iso(event.at),
+        "score": round(event.score, 4),
+        "words": round(event.covered, 4),
+        "similarity": None if event.similarity is None else round(event.similarity, 4),
+        "memory": event.memory,
+    }
+
+
+def _left_out(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
+    """What was not served, and why; of what may not be served without its words."""
+    told = memory_json(item, weights) | {"reason": item.reason}
+    return told | dict.fromkeys(explanation.WITHHELD.get(item.reason, ()))
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
