@@ -100,7 +100,7 @@ class JobRunAdmin(RestrictedAdmin):
             return "—"
         name = f"{run.job}:{run.workspace_id}:{run.asked or run.local_date}"
         mine = Batch.objects.filter(workspace_id=run.workspace_id)
-        batches = mine.filter(batch.of_run_and_parts(name)).select_related("scope").order_by("pk")
+        batches = mine.filter(batch.of_run(name)).select_related("scope").order_by("pk")
         links = [
             (reverse("admin:memories_batch_change", args=[row.pk]), row.scope, BatchState(row.state).label)
             for row in batches[:SHOWN]

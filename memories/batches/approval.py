@@ -94,9 +94,11 @@ def open_proposals(scope: Scope, name: str) -> list[Batch]:
     return list(Batch.objects.filter(scope=scope, name=name, state=BatchState.PROPOSED).order_by("pk"))
 
 
-def supersede_proposals(scope: Scope, name: str, *, actor: str, now: datetime) -> None:
-    """Refuse older proposals of a job that a newer one takes the place of."""
+def supersede_proposals(scope: Scope, name: str, *, actor: str, now: datetime, by: Batch | None = None) -> None:
+    """Refuse the older proposals of a job that a newer one, `by` if it is planned already, takes the place of."""
     for batch in open_proposals(scope, name):
+        if batch == by:
+            continue
         try:
             refuse(batch, actor=actor, now=now)
         except BatchSettled:  # somebody decided meanwhile
@@ -109,6 +111,6 @@ def run_part(run: str, part: str | int) -> str:
     return name if len(name) <= _RUN_CHARS else f"{uuid5(NAMESPACE_OID, run).hex}:{part}"[:_RUN_CHARS]
 
 
-def of_run_and_parts(run: str) -> Q:
+def of_run(run: str) -> Q:
     """The condition that a batch belongs to a run or to one of its parts."""
     return Q(run=run) | Q(run__startswith=f"{run}:") | Q(run__startswith=f"{uuid5(NAMESPACE_OID, run).hex}:")

@@ -1,4 +1,4 @@
-"""What people and bots do to chosen entries: take out, bring back, merge, change; a batch for each scope (F3)."""
+"""Bulk actions of people and bots on chosen entries: expire, archive, restore, merge, edit; a batch a scope (F3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +81,7 @@ def edit(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = No
 def propose(
     scope: Scope, entries: Sequence[Entry], action: BulkAction, *, now: datetime, actor: str, reason: str
 ) -> Batch:
-    """The plan alone, for entries of one scope. Raises ScopeFrozen or InvalidDraft."""
+    """Plan an action for entries of one scope, without applying it. Raises ScopeFrozen or InvalidDraft."""
     return _plan(scope, action.rows(entries), action, f"chosen:{uuid4()}", now, actor, reason)
 
 
@@ -102,7 +102,7 @@ class BulkResult:
 
 
 def apply_action(entries: Sequence[Entry], action: BulkAction, *, now: datetime, actor: str, reason: str) -> BulkResult:
-    """A batch for each scope, carried out; a scope that is frozen stays as it is."""
+    """Apply an action in a batch for each scope; a scope that is frozen stays as it is."""
     result = plan_for_each_scope(entries, action, now=now, actor=actor, reason=reason)
     for plan in result.batches:
         planned = sum(plan.counts.values())
@@ -119,7 +119,7 @@ def apply_action(entries: Sequence[Entry], action: BulkAction, *, now: datetime,
 def plan_for_each_scope(
     entries: Sequence[Entry], action: BulkAction, *, now: datetime, actor: str, reason: str
 ) -> BulkResult:
-    """The plans alone; of a scope that is frozen the reason why there is none."""
+    """Plan an action in a batch for each scope, without applying it; a frozen scope is refused with the reason."""
     result, run = BulkResult(), f"operator:{uuid4()}"
     for scope, group in groupby(sorted(entries, key=lambda entry: entry.scope_id), key=lambda entry: entry.scope):
         try:

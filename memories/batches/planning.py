@@ -30,7 +30,7 @@ def plan(
     judged: bool = False,
     unreadable: str = "",
 ) -> Batch:
-    """Write down what a run is to do to a scope. A run that was killed finds the plan it had made.
+    """Store what a run is to do to a scope. A run that was killed finds the plan it had made.
 
     `judged` plans rest on the judgement of a machine and pass the safety limit; `unreadable` says what was wrong with
     the answer they rest on. Raises ScopeFrozen.

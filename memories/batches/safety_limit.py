@@ -42,7 +42,7 @@ _PLANNED = f"""
     )
 """  # noqa: S608 (constants)
 #: What the batches of machines took out of use since a moment, of some types, and nobody brought back.
-_LATELY = f"""
+_RECENT = f"""
     WITH RECURSIVE going (entry_id) AS (SELECT 0::bigint WHERE false), gone AS (
         SELECT DISTINCT c.entry_id FROM memories_batch b
         JOIN memories_batchchange c ON c.batch_id = b.id AND c.state = 'applied' AND c.verb = ANY(%(verbs)s)
@@ -104,21 +104,21 @@ def _live(batch: Batch, kinds: list[str]) -> int:
 
 def _retired_types(batch: Batch) -> list[str]:
     """The types of the entries a plan takes out of use."""
-    return _asked(_TYPES, batch) or []
+    return _query(_TYPES, batch) or []
 
 
 def count_planned(batch: Batch) -> int:
     """Entries that would be out of use, with no live one made from them."""
-    return int(_asked(_PLANNED + _UNNAMED, batch))
+    return int(_query(_PLANNED + _UNNAMED, batch))
 
 
 def count_recent(batch: Batch, kinds: list[str], since: datetime) -> int:
     """What machines have retired in the scope of a batch before it, that nobody decided on or brought back."""
     verbs = [*RETIRING, BatchVerb.MERGE]  # what is merged is retired when what it became is
-    return int(_asked(_LATELY + _UNNAMED, batch, verbs=verbs, types=kinds, since=since))
+    return int(_query(_RECENT + _UNNAMED, batch, verbs=verbs, types=kinds, since=since))
 
 
-def _asked(query: str, batch: Batch, **more: Any) -> Any:
+def _query(query: str, batch: Batch, **more: Any) -> Any:
     values = {"batch": batch.pk, "scope": batch.scope_id, "workspace": batch.workspace_id, "verbs": list(RETIRING)}
     with connection.cursor() as cursor:
         cursor.execute(query, values | more)

@@ -1,4 +1,4 @@
-"""Taking a batch back: an undo is a batch itself, and can be taken back again (F3)."""
+"""Undo a batch: an undo is a batch itself, and can be undone (F3)."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
@@ -84,12 +84,12 @@ def _rows(entries: Iterable[int], events: Iterable[int], step: UndoStep) -> Iter
 
 def changed_since(batch: Batch) -> list[int]:
     """Entries of an applied batch that were changed since: an undo leaves them alone unless it is forced."""
-    return sorted(entries.changed_since(_lasts(batch, _ENTRIES)))
+    return sorted(entries.changed_since(_last_changes(batch, _ENTRIES)))
 
 
 def events_changed_since(batch: Batch) -> list[int]:
-    """The same, of the events of days it told."""
-    return sorted(daily_events.changed_since(_lasts(batch, _EVENTS)))
+    """Events of an applied batch that were changed since: an undo leaves them alone unless it is forced."""
+    return sorted(daily_events.changed_since(_last_changes(batch, _EVENTS)))
 
 
 def undo_blockers(batch: Batch) -> dict[int, str]:
@@ -97,14 +97,14 @@ def undo_blockers(batch: Batch) -> dict[int, str]:
     return {} if batch.scope is None else entries.needed_replacements(batch.scope, _still_applied(batch), of=batch.pk)
 
 
-def _lasts(batch: Batch, table: str) -> dict[int, int]:
+def _last_changes(batch: Batch, table: str) -> dict[int, int]:
     """The last change a batch made to each row of a table."""
     changes = Change.objects.filter(batch_id=batch.pk, table_name=table).order_by()
     return dict(changes.values_list("row_id").annotate(last=Max("id")))
 
 
 def close(undo: Batch, now: datetime) -> None:
-    """Tell the batches before it: what an undo put back is undone there, and in effect again one further back."""
+    """Mark in the batches before it what an undo put back: undone there, and in effect again one further back."""
     put_back = BatchChange.objects.filter(batch=undo, verb=BatchVerb.UNDO, state=ChangeState.APPLIED)
     put, in_effect = Q(entry__in=put_back.values("entry")) | Q(event__in=put_back.values("event")), False
     step: Batch | None = undo
@@ -125,7 +125,7 @@ def _set_state(batch: Batch, now: datetime) -> None:
 
 
 def _still_applied(batch: Batch) -> list[int]:
-    """Everything the batch changed but what was taken back already."""
+    """The entries a batch changed, without those that were undone already."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT entry_id FROM ({_TOUCHED}) touched WHERE entry_id NOT IN (SELECT entry_id"  # noqa: S608 (constants)

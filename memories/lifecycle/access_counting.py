@@ -1,4 +1,4 @@
-"""How often a memory was served, and when last: what is used stays fresh (D2, D4).
+"""Count how often a memory was served, and when last: what is used stays fresh (D2, D4).
 
 Counted in the background from the traces, each of them once: how far the counting is stands on the row of the day's
 run and moves in the transaction that counts. No version rises, and nothing of it is history.
@@ -17,7 +17,7 @@ SETTLED = timedelta(minutes=1)
 #: Recall traces a transaction, and transactions a run.
 CHUNK, CHUNKS = 1_000, 50
 _LOCK = 7_305_118  # any number nobody else uses
-#: What is said again is counted by its writers, who may hold several rows: whoever waits for them gives way.
+#: Writers count repeats and may hold several rows: whoever waits for them gives way after so long.
 _WAIT = "500ms"
 
 _COUNT = """
@@ -101,10 +101,10 @@ def _move_mark(upto: int, traces: int, entries: int, now: datetime) -> None:
     run, _made = JobRun.objects.get_or_create(
         job=JOB, workspace=None, local_date=day, asked="", defaults={"started_at": now, "state": JobState.DONE}
     )
-    told = run.counts
+    before = run.counts
     run.counts = {
-        "traces": told.get("traces", 0) + traces,
-        "entries": told.get("entries", 0) + entries,
+        "traces": before.get("traces", 0) + traces,
+        "entries": before.get("entries", 0) + entries,
         "upto": upto,
     }
     run.state, run.finished_at = JobState.DONE, now

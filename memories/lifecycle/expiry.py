@@ -27,7 +27,7 @@ JOB_BATCHES = Q(name=JOB, run__startswith=f"{JOB}:", undoes=None)
 SOON = timedelta(days=7)
 #: The last night, wherever that was.
 NIGHT = timedelta(days=1)
-#: Is told how far a run is.
+#: Called with the counts of a run so far.
 Report = Callable[[dict[str, int]], None]
 
 
@@ -49,7 +49,7 @@ def expire_due(
     """
     counts = {"scopes": 0, "entries": 0}
     for plan in plan_due(workspace_id, now=now, run=run, actor=actor):
-        _carry_out(plan, BatchVerb.EXPIRE, counts, now, report)
+        _apply(plan, BatchVerb.EXPIRE, counts, now, report)
     return counts
 
 
@@ -70,7 +70,7 @@ def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) 
 
 
 def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    """What a run would take out of use at this moment."""
+    """The number of scopes and entries a run would expire now."""
     entries = _expirable(workspace_id, Policy.objects.of(workspace_id), now)
     return {"scopes": entries.values("scope_id").distinct().count(), "entries": entries.count()}
 
@@ -87,18 +87,18 @@ def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQue
     return live.filter(policies.over(now))
 
 
-def is_of_the_job(done: Batch) -> bool:
+def is_job_batch(done: Batch) -> bool:
     return Batch.objects.filter(JOB_BATCHES, pk=done.pk).exists()
 
 
 def expiry_batches(*, since: datetime, until: datetime | None = None) -> QuerySet[Batch]:
-    """The batches in which the job took something out of use in this time, newest first."""
+    """The batches in which the job expired something between two moments, newest first."""
     batches = Batch.objects.filter(JOB_BATCHES, state=BatchState.APPLIED, created_at__gte=since)
     return (batches if until is None else batches.filter(created_at__lt=until)).order_by("-created_at", "-pk")
 
 
 def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
-    """What these batches took out and is out still; not what people have taken out themselves since."""
+    """Entries these batches expired that are still expired, without those people have expired themselves since."""
     changes = BatchChange.objects.filter(batch__in=batches, verb=BatchVerb.EXPIRE, state=ChangeState.APPLIED)
     by_people = Suppression.objects.filter(entry=OuterRef("pk"), workspace_id=OuterRef("workspace_id"))
     return Entry.objects.expired().filter(~Exists(by_people), pk__in=changes.values("entry"))
@@ -107,9 +107,9 @@ def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
 def plan_restore(
     batches: Iterable[Batch], *, term: timedelta | None, now: datetime, actor: str, reason: str
 ) -> Iterator[Batch]:
-    """The plan for each scope to bring back what batches took out, for `term` from now or as long as its policy says.
+    """Plan for each scope to restore what batches expired, for `term` from now or as long as its policy says.
 
-    A scope that is frozen stays as it is.
+    Frozen scopes are left out.
     """
     by_scope: defaultdict[int, list[Batch]] = defaultdict(list)
     for done in batches:
@@ -134,20 +134,20 @@ def restore_all(
     reason: str,
     report: Report | None = None,
 ) -> dict[str, int]:
-    """Bring back what batches took out; called again, it goes on with what is out still."""
+    """Restore what batches expired; called again, it goes on with what is still expired."""
     counts = {"scopes": 0, "entries": 0}
     for plan in plan_restore(batches, term=term, now=now, actor=actor, reason=reason):
-        _carry_out(plan, BatchVerb.RESTORE, counts, now, report)
+        _apply(plan, BatchVerb.RESTORE, counts, now, report)
     return counts
 
 
-def _carry_out(plan: Batch, verb: BatchVerb, counts: dict[str, int], now: datetime, report: Report | None) -> None:
-    begun = counts["entries"] + batch.progress(plan)
+def _apply(plan: Batch, verb: BatchVerb, counts: dict[str, int], now: datetime, report: Report | None) -> None:
+    before = counts["entries"] + batch.progress(plan)
 
-    def tell(done: int) -> None:
+    def report_rows(rows: int) -> None:
         if report:
-            report({**counts, "entries": begun + done})
+            report({**counts, "entries": before + rows})
 
-    applied = batch.apply_batch(plan, now=now, report=tell)
+    applied = batch.apply_batch(plan, now=now, report=report_rows)
     counts["scopes"] += 1
     counts["entries"] += applied.counts.get(verb, 0)

@@ -1,6 +1,5 @@
 """Keeping derived and passing things in order: search rows, word counts, records that have served their time."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from django.db import connection, transaction
@@ -143,22 +142,15 @@ def _count(table: str, column: str, before: datetime) -> int:
 
 
 def _remove(table: str, column: str, before: datetime) -> int:
-    """In short transactions; rows somebody holds are left for the next hour."""
-    return sum(_chunks(lambda: _remove_some(table, column, before)))
-
-
-def _chunks(remove: Callable[[], int]) -> list[int]:
-    counts = [remove()]
-    while counts[-1] == CHUNK:
-        counts.append(remove())
-    return counts
-
-
-def _remove_some(table: str, column: str, before: datetime) -> int:
+    """Remove them in short transactions; rows somebody holds are left for the next hour."""
+    removed, last = 0, CHUNK
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {column} < %s"  # noqa: S608 (constants)
-            " LIMIT %s FOR UPDATE SKIP LOCKED)",
-            [before, CHUNK],
-        )
-        return int(cursor.rowcount)
+        while last == CHUNK:
+            cursor.execute(
+                f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {column} < %s"  # noqa: S608 (constants)
+                " LIMIT %s FOR UPDATE SKIP LOCKED)",
+                [before, CHUNK],
+            )
+            last = int(cursor.rowcount)
+            removed += last
+    return removed

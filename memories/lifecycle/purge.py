@@ -40,8 +40,6 @@ def _plans(workspace_id: int, now: datetime, run: str) -> Iterator[Batch]:
         with transaction.atomic():
             planned = batches.plan_all(scope, entries, PurgeStep(), name=JOB, run=run, actor=ACTOR, now=now)
             if not planned.held_because:
-                for older in batches.open_proposals(scope, JOB):
-                    if older.pk != planned.pk:
-                        batches.refuse(older, actor=ACTOR, now=now)
+                batches.supersede_proposals(scope, JOB, by=planned, actor=ACTOR, now=now)
                 batches.require_approval(planned, Held.PURGE, purged=planned.counts.get(BatchVerb.PURGE, 0))
         yield planned

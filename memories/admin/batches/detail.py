@@ -125,7 +125,7 @@ def _cost(value: Any) -> str:
 
 def is_expiry(batch: Batch) -> bool:
     """Whether the job took something out of use with it, which people may bring back with a term."""
-    return expiry.is_of_the_job(batch) and batch.state == BatchState.APPLIED
+    return expiry.is_job_batch(batch) and batch.state == BatchState.APPLIED
 
 
 def is_irreversible(batch: Batch) -> bool:

@@ -45,8 +45,8 @@ class Command(BaseCommand):
             if options["action"] == "list":
                 self._list(found, options["state"], options["most"])
             else:
-                done = _done(options["action"], _one(found, options["batch"]), options)
-                self._show(Batch.objects.select_related("scope", "undoes").get(pk=done.pk), options["most"])
+                changed = _perform(options["action"], _one(found, options["batch"]), options)
+                self._show(Batch.objects.select_related("scope", "undoes").get(pk=changed.pk), options["most"])
         except PlatformError as problem:
             raise CommandError(str(problem)) from problem
 
@@ -60,13 +60,13 @@ class Command(BaseCommand):
 
     def _show(self, batch: Batch, most: int) -> None:
         changes = list(batch.changes.order_by("position").select_related("entry", "event")[:most])
-        told = [change_answer(row) for row in batches.describe(batch, changes)]
+        rows = [change_answer(row) for row in batches.describe(batch, changes)]
         if self.as_json:
-            self._print({**batch_answer(batch), "changes": told})
+            self._print({**batch_answer(batch), "changes": rows})
             return
         self.stdout.write(table([[name, value] for name, value in _head(batch) if value]))
         self.stdout.write("")
-        self.stdout.write(table([["#", _("verb"), _("state"), _("content"), _("note")], *map(_row, told)]))
+        self.stdout.write(table([["#", _("verb"), _("state"), _("content"), _("note")], *map(_row, rows)]))
         if (rest := batch.changes.count() - len(changes)) > 0:
             self.stdout.write(_("and %(n)d more") % {"n": rest})
 
@@ -96,7 +96,7 @@ def _one(found: QuerySet[Batch], asked: str | None) -> Batch:
     return found.get(pk=matching[0])
 
 
-def _done(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
+def _perform(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
     """What is left to show after it. The command waits until everything is carried out."""
     now, actor = timezone.now(), f"command:{getuser()}"
     if action == "approve":
@@ -160,23 +160,23 @@ def _cells(batch: Batch) -> list[str]:
     ]
 
 
-def _row(told: dict[str, Any]) -> list[str]:
-    words = told["content"] or ""
-    if told["diff"] is not None:
-        words = "".join(MARKS[sign].format(text) for sign, text in told["diff"])
-    values = [(change["column"], change["old"], change["new"]) for change in told["changes"]]
-    values += [(slot["name"], slot["old"], slot["new"]) for slot in told["slots"]]
-    words += "".join(f"; {name}: {_said(old)} → {_said(new)}" for name, old, new in values)
+def _row(row: dict[str, Any]) -> list[str]:
+    words = row["content"] or ""
+    if row["diff"] is not None:
+        words = "".join(MARKS[sign].format(text) for sign, text in row["diff"])
+    values = [(change["column"], change["old"], change["new"]) for change in row["changes"]]
+    values += [(slot["name"], slot["old"], slot["new"]) for slot in row["slots"]]
+    words += "".join(f"; {name}: {_display(old)} → {_display(new)}" for name, old, new in values)
     return [
-        str(told["position"]),
-        str(BatchVerb(told["verb"]).label),
-        str(ChangeState(told["state"]).label),
+        str(row["position"]),
+        str(BatchVerb(row["verb"]).label),
+        str(ChangeState(row["state"]).label),
         _short(words, 2 * WIDEST),
-        (told["note_details"] or {}).get("text", told["note"]) if told["note"] else "",
+        (row["note_details"] or {}).get("text", row["note"]) if row["note"] else "",
     ]
 
 
-def _said(value: Any) -> str:
+def _display(value: Any) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return "—" if value in (None, "") else str(value)
