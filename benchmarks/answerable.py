@@ -51,7 +51,7 @@ def read(path: Path = QUESTIONS) -> list[Young]:
 
 def ask_all(memories: list[Young]) -> Iterator[dict[str, Any]]:
     """Each question asked through the product, in a workspace that is thrown away."""
-    from memories.evaluation.throwaway import throwaway_workspace
+    from memories.evaluation.workspace import throwaway_workspace
 
     with throwaway_workspace() as workspace:
         for form in FORMS:
@@ -131,12 +131,12 @@ def told(answers: list[dict[str, Any]]) -> None:
 def write_typical() -> None:
     """The mean vectors of typical questions, beside the model they are of."""
     from memories import embeddings
-    from memories.index.contextual import normalised
+    from memories.index.contextual import normalise
 
     vectors: dict[str, list[list[float]]] = {"cjk": [], "latin": []}
     for question in TYPICAL.read_text().split("\n"):
         if question and (embedded := embeddings.embed_query(question, seconds=60)):
-            vectors["cjk" if _is_cjk(question) else "latin"].append(list(normalised(embedded.vectors[0])))
+            vectors["cjk" if _is_cjk(question) else "latin"].append(list(normalise(embedded.vectors[0])))
     means = {
         script: [round(sum(column) / len(of_script), 4) for column in zip(*of_script, strict=True)]
         for script, of_script in vectors.items()

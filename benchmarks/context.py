@@ -92,7 +92,7 @@ def fill(options: argparse.Namespace) -> Any:
         now=NOW,
         actor="bench",
     )
-    while worker.index_stale(now=NOW, limit=256, use_cache=False):
+    while worker.index_queued(now=NOW, limit=256, use_cache=False):
         pass
     _multiply(scope)
     wire = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {token}"})

@@ -128,7 +128,7 @@ def index() -> None:
     from memories.language import text
     from memories.models import EmbeddingModel
 
-    provider = embeddings.main_model()
+    provider = embeddings.main_provider()
     assert provider
     vectors = provider.embed_passages([f"the {pick} of day {n}" for n, pick in enumerate(WORDS * 66)], seconds=60)
     model, _made = EmbeddingModel.objects.get_or_create(

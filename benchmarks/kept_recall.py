@@ -86,12 +86,12 @@ def here() -> Iterator[None]:
     import django
 
     django.setup()
-    from memories.evaluation import throwaway
+    from memories.evaluation.workspace import remove
     from memories.models import Workspace
 
     def clear() -> None:
         for workspace in Workspace.objects.filter(name__in=[f"kept recall: {name}" for name in MODELS]):
-            throwaway.remove(workspace)
+            remove(workspace)
 
     clear()  # what a run left that was killed
     try:
@@ -109,7 +109,7 @@ def remember(data: Any, name: str, seeded: float) -> Memory:
     for key, rows in data.scopes.items():
         scope = memory.scopes[key] = Scope.objects.create(workspace=memory.workspace, key=key[:255], kind="user")
         keep(memory, scope, rows, [row for row in rows if turned(row.text) and pick.random() < seeded])
-    while worker.index_stale(now=after(data), limit=64):
+    while worker.index_queued(now=after(data), limit=64):
         pass
     lines = sum(map(len, data.scopes.values()))
     print(f"{name}: {lines} lines, {memory.pairs} pairs, in {time.perf_counter() - begun:.0f} s", flush=True)
@@ -182,7 +182,7 @@ def compress(data: Any, memory: Memory, week: int) -> dict[str, int]:
     now = after(data) + (week - 2) * WEEK
     run = f"compress:{memory.workspace.pk}:{now.date()}"
     done = compression.compress_facts(memory.workspace.pk, clock=lambda: now, run=run)
-    while worker.index_stale(now=now, limit=64):
+    while worker.index_queued(now=now, limit=64):
         pass
     return done
 
@@ -254,7 +254,7 @@ def take_back(memory: Memory, now: Any) -> None:
 def settle(now: Any) -> None:
     from memories.index import worker
 
-    while worker.index_stale(now=now, limit=64):
+    while worker.index_queued(now=now, limit=64):
         pass
 
 

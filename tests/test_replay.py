@@ -11,8 +11,8 @@ import pytest
 
 from examples import replay
 from memories.evaluation import dataset
+from memories.evaluation.report import figures
 from memories.evaluation.run import evaluate
-from memories.evaluation.scores import figures
 from memories.index.worker import drain
 from memories.models import Workspace
 from tests.conftest import make_key

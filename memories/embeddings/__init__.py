@@ -7,13 +7,13 @@ import logging
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from cachetools import LRUCache
 from django.conf import settings
 from django.utils.module_loading import import_string
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 QUERY_CACHE = 1_024  # questions a process remembers the vectors of
 
 _breakers: dict[str, Breaker] = {}
-_queries: OrderedDict[tuple[str, str], list[float]] = OrderedDict()
+_queries: LRUCache[tuple[str, str], list[float]] = LRUCache(QUERY_CACHE)
 _lock = threading.Lock()
 
 
@@ -54,13 +54,13 @@ def _providers(paths: tuple[str, ...]) -> list[Provider]:
     return found
 
 
-def main_model() -> Provider | None:
+def main_provider() -> Provider | None:
     """The provider whose model the index is built with: the first; fallbacks serve the same model or are skipped."""
     usable = providers()
     return usable[0] if usable else None
 
 
-def same_model() -> list[Provider]:
+def providers_of_main_model() -> list[Provider]:
     """The providers whose vectors may stand in the one index."""
     usable = providers()
     return [p for p in usable if (p.model, p.dimension) == (usable[0].model, usable[0].dimension)]
@@ -69,19 +69,23 @@ def same_model() -> list[Provider]:
 def embed_query(text: str, *, seconds: float) -> Embedded | None:
     """The vector of a question, or None when all providers together took longer or failed."""
     deadline = time.monotonic() + seconds
-    for provider in same_model():
-        if known := _known_query(provider, text):
+    for provider in providers_of_main_model():
+        key = provider.name, text
+        with _lock:
+            known = _queries.get(key)
+        if known:
             return Embedded(provider, [known])
         vectors = _ask(provider, partial(_query_vectors, provider, text), 1, deadline)
         if vectors:
-            _keep_query(provider, text, vectors[0])
+            with _lock:
+                _queries[key] = vectors[0]
             return Embedded(provider, vectors)
     return None
 
 
 def embed_passages(texts: Sequence[str], *, seconds: float, use_cache: bool = True) -> Embedded | None:
     """One vector a text in order, or None; `seconds` is the limit of each provider's call."""
-    for provider in same_model():
+    for provider in providers_of_main_model():
         known = cache.cached(provider, texts) if use_cache else {}
         known = {text: vector for text, vector in known.items() if len(vector) == provider.dimension}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
@@ -106,7 +110,8 @@ def forget() -> None:
     """Begin anew: breakers closed, remembered questions dropped (tests, changed settings)."""
     _providers.cache_clear()
     _breakers.clear()
-    _queries.clear()
+    with _lock:
+        _queries.clear()
 
 
 def _query_vectors(provider: Provider, text: str, seconds: float) -> list[list[float]]:
@@ -164,18 +169,3 @@ def _checked(
         if not all(map(math.isfinite, vector)) or not any(vector):
             raise EmbedderFailed("A vector that is not a direction.")
     return vectors
-
-
-def _known_query(provider: Provider, text: str) -> list[float] | None:
-    with _lock:
-        key = (provider.name, text)
-        if key in _queries:
-            _queries.move_to_end(key)
-        return _queries.get(key)
-
-
-def _keep_query(provider: Provider, text: str, vector: list[float]) -> None:
-    with _lock:
-        _queries[provider.name, text] = vector
-        if len(_queries) > QUERY_CACHE:
-            _queries.popitem(last=False)

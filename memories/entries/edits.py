@@ -35,7 +35,7 @@ def update_many(scope: Scope, columns: Mapping[str, Any], expected: Expected, *,
     outcome, _entries = match_expected(locked, expected)
     if outcome.applied:
         rows_of(locked, outcome.applied).update(**columns, updated_at=now)
-        scope_statistics.touch(locked)
+        scope_statistics.raise_version(locked)
     return outcome
 
 
@@ -99,7 +99,7 @@ def _locked(entry: Entry, actor: str, expected_version: int | None) -> Iterator[
         stored = found[entry.pk]
         stored.scope = scope
         yield stored, scope
-        scope_statistics.touch(scope)
+        scope_statistics.raise_version(scope)
 
 
 def _check_edit(stored: Entry, wanted: Edit) -> None:
@@ -118,10 +118,10 @@ def _write(stored: Entry, scope: Scope, now: datetime, columns: list[str]) -> No
         _reword(stored, scope)
         columns = [*columns, "terms", "length", "fingerprint"]
     if not {"project", "content", "speaker"}.isdisjoint(columns):
-        scope_statistics.know(scope, [stored])
+        scope_statistics.learn_names(scope, [stored])
     stored.updated_at = now
     stored.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))
-    search_rows.mark_stale([stored.pk])
+    search_rows.enqueue([stored.pk])
 
 
 def _reword(stored: Entry, scope: Scope) -> None:

@@ -38,7 +38,7 @@ def purge(scope: Scope, expected: Expected, *, now: datetime) -> BulkOutcome:
         last_used = max(entries[pk].expired_at or now for pk in outcome.applied)
         _forget_words(held, outcome.applied, last_used)
         _remove(held, outcome.applied, now)
-        scope_statistics.touch(held)
+        scope_statistics.raise_version(held)
     return outcome
 
 

@@ -125,7 +125,7 @@ def _give_new_term(scope: Scope, expired: Sequence[int], now: datetime) -> None:
 def _find_by_words(scope: Scope, reworded: Sequence[Entry]) -> None:
     """Let entries be found by the words they have again; `reworded` holds them as they were a moment ago."""
     counted: Counter[int] = Counter()
-    rows: list[search_rows.Keywords] = []
+    rows: list[search_rows.KeywordRow] = []
     are = Entry.objects.in_scope(scope).only("terms", "content").in_bulk([entry.pk for entry in reworded])
     for entry in reworded:
         counted.subtract(entry.terms)
@@ -170,5 +170,5 @@ def _settle(scope: Scope, entries: Sequence[int], *, freed: bool, found: dict[in
         return
     if freed:
         suppression.reconcile(scope, [found[pk] for pk in entries], now=now)
-    search_rows.mark_stale(entries)
-    scope_statistics.touch(scope)
+    search_rows.enqueue(entries)
+    scope_statistics.raise_version(scope)

@@ -157,4 +157,4 @@ def _resting_on(scope: Scope, entries: Sequence[Entry]) -> EntryQuerySet:
 
 def _mark(marked: Sequence[int], *, suppressed_at: datetime | None, now: datetime) -> None:
     Entry.objects.filter(pk__in=marked).update(suppressed_at=suppressed_at, updated_at=now)
-    search_rows.mark_stale(marked)
+    search_rows.enqueue(marked)

@@ -61,8 +61,8 @@ def expire_many(
         rows_of(locked, unmarked).update(**{column: now}, updated_at=now)
         if suppress:
             suppression.suppress_many(locked, [entries[pk] for pk in outcome.applied], now=now, actor=actor)
-        search_rows.mark_neighbours_stale(unmarked)
-        scope_statistics.touch(locked)
+        search_rows.enqueue_neighbours(unmarked)
+        scope_statistics.raise_version(locked)
     return outcome
 
 
@@ -221,5 +221,5 @@ def _link(one: Entry, others: Sequence[Entry], kind: LinkKind, now: datetime) ->
 
 
 def _settle(scope: Scope, entries: Sequence[int]) -> None:
-    search_rows.mark_stale(entries)
-    scope_statistics.touch(scope)
+    search_rows.enqueue(entries)
+    scope_statistics.raise_version(scope)

@@ -112,7 +112,7 @@ class _Writer:
     resembling: list[tuple[PendingWrite, DuplicateCandidate]] = field(default_factory=list)
     stale: list[int] = field(default_factory=list)
     brought_back: set[int] = field(default_factory=set)
-    reworded: dict[int, search_rows.Keywords] = field(default_factory=dict)  # by entry; written at the end
+    reworded: dict[int, search_rows.KeywordRow] = field(default_factory=dict)  # by entry; written at the end
 
     def take(self, writes: Sequence[PendingWrite]) -> list[WriteResult]:
         workspace = writes[0].draft.scope.workspace_id
@@ -124,7 +124,7 @@ class _Writer:
         self._insert_waiting()
         links = self._link_resembling()
         search_rows.write_keywords(list(self.reworded.values()), self._averages())
-        search_rows.mark_stale([*self.stale, *self.reworded])
+        search_rows.enqueue([*self.stale, *self.reworded])
         return [
             WriteResult(entry or write.written, outcome, tuple(links[id(write)]), id(write) in self.brought_back)
             for write, (entry, outcome) in zip(writes, decided, strict=True)
@@ -191,7 +191,7 @@ class _Writer:
             )
         if differing:
             entry.refresh_from_db(fields=["version"])
-        scope_statistics.touch(self.scopes[entry.scope_id])
+        scope_statistics.raise_version(self.scopes[entry.scope_id])
 
     def _insert_waiting(self) -> None:
         """Write the entries decided so far, in one statement a table."""
@@ -215,7 +215,7 @@ class _Writer:
             by_scope[entry.scope_id].append(entry)
             counted[entry.scope_id].update(entry.terms)
         for scope_id, grown in by_scope.items():
-            scope_statistics.grow(self.scopes[scope_id], grown)
+            scope_statistics.count_entries(self.scopes[scope_id], grown)
         scope_statistics.count_terms(entries[0].workspace_id, counted)
         search_rows.write_keywords(
             [

@@ -15,7 +15,7 @@ class DatasetError(Exception):
 
 
 @dataclass(frozen=True)
-class Row:
+class CorpusText:
     """One text of the corpus; `seq` is its place in its scope."""
 
     doc_id: str
@@ -52,7 +52,7 @@ class Dataset:
     """A set with its rows in order, by scope."""
 
     name: str
-    scopes: dict[str, list[Row]]
+    scopes: dict[str, list[CorpusText]]
     questions: list[Question]
 
     @property
@@ -63,16 +63,16 @@ class Dataset:
 
 def load(folder: Path) -> Dataset:
     """Read a set. Raises DatasetError when the folder holds none."""
-    scopes: dict[str, list[Row]] = {}
+    scopes: dict[str, list[CorpusText]] = {}
     for raw in _lines(folder / "corpus.jsonl.gz"):
-        row = Row(
+        row = CorpusText(
             doc_id=raw["doc_id"],
             scope=raw["scope"],
             session_id=raw.get("session_id") or "",
             speaker=raw.get("speaker") or "",
             text=raw["text"],
             seq=raw["seq"],
-            at=moment(raw.get("created_at")),
+            at=parse_time(raw.get("created_at")),
         )
         scopes.setdefault(row.scope, []).append(row)
     for rows in scopes.values():
@@ -88,7 +88,7 @@ def _question(raw: dict[str, Any]) -> Question:
         category=raw.get("category") or "all",
         gold=frozenset(raw.get("gold") or ()),
         groups=tuple(frozenset(group) for group in raw.get("gold_groups") or ()),
-        asked_at=moment(raw.get("asked_at")),
+        asked_at=parse_time(raw.get("asked_at")),
         before_seq=raw.get("before_seq"),
     )
 
@@ -107,7 +107,7 @@ def _name_of(folder: Path) -> str:
     return resolved.parent.name if resolved.name in {"dev", "test", "all"} else resolved.name
 
 
-def moment(text: str | None) -> datetime | None:
+def parse_time(text: str | None) -> datetime | None:
     """A time of the set: a day is its beginning, a bare month its last instant; UTC unless it says otherwise."""
     if not text:
         return None

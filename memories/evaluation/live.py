@@ -7,12 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from memories.choices import NeedMode, ScopeKind
-from memories.evaluation.ablation import STEPS, Step, overridden
 from memories.evaluation.dataset import Question
-from memories.evaluation.judged import Judged, Shown
-from memories.evaluation.run import EMBED_SECONDS, LIMIT
-from memories.evaluation.scores import Answer, figures
-from memories.evaluation.verdicts import verdicts
+from memories.evaluation.judgements import JudgedMemory, JudgedQuestion
+from memories.evaluation.report import Answer, figures, verdicts
+from memories.evaluation.run import EMBED_SECONDS, INGREDIENTS, LIMIT, Ingredient, override_settings
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Place, Query, Recall, recall
 from memories.tenancy.resolver import ScopeRef
@@ -21,29 +19,31 @@ BY_HAND, WEAKLY = "judged by hand", "judged by use"
 CUTS = (1, 5, 10)
 
 
-def ask_again(rows: Iterable[Judged], workspace: Workspace) -> list[tuple[Judged, Answer]]:
+def ask_again(rows: Iterable[JudgedQuestion], workspace: Workspace) -> list[tuple[JudgedQuestion, Answer]]:
     """Every question whose scopes are there, asked as it was then, of what had been said by then."""
-    return [(row, _answer(row, result)) for row in rows if (result := _recalled(row, workspace)) is not None]
+    return [(row, _answer(row, result)) for row in rows if (result := _recall(row, workspace)) is not None]
 
 
-def pooled(rows: Iterable[Judged], workspace: Workspace) -> Iterator[Judged]:
+def pool(rows: Iterable[JudgedQuestion], workspace: Workspace) -> Iterator[JudgedQuestion]:
     """The questions with what today's ranking finds beside what was served, so that both can be judged."""
     for row in rows:
-        result = _recalled(row, workspace)
+        result = _recall(row, workspace)
         there = {shown.id for shown in row.served}
         found = [item.entry for item in result.served] if result else []
-        row.served += [_found(entry) for entry in found if str(entry.uid) not in there]
+        row.served += [_memory_found_today(entry) for entry in found if str(entry.uid) not in there]
         yield row
 
 
-def report(asked: Sequence[tuple[Judged, Answer]], rows: Sequence[Judged], workspace: Workspace) -> dict[str, Any]:
+def report(
+    asked: Sequence[tuple[JudgedQuestion, Answer]], rows: Sequence[JudgedQuestion], workspace: Workspace
+) -> dict[str, Any]:
     """The figures of what was judged by hand, and of what was used: those only tell what is still served."""
     answers = [answer for _, answer in asked if answer.question.category]
     by_hand = [answer for answer in answers if answer.question.category == BY_HAND]
     return figures(answers, workspace.name) | {
-        "unasked": {"questions": len(rows) - len(asked), "scopes": _unknown(rows, workspace)},
+        "unasked": {"questions": len(rows) - len(asked), "scopes": _unknown_scopes(rows, workspace)},
         "unjudged": len(asked) - len(answers),
-        "gone": _gone(answers, workspace),
+        "gone": _count_gone(answers, workspace),
         "precision": {
             category: _precision([answer for answer in answers if answer.question.category == category])
             for category in (BY_HAND, WEAKLY)
@@ -52,20 +52,20 @@ def report(asked: Sequence[tuple[Judged, Answer]], rows: Sequence[Judged], works
     }
 
 
-def steps() -> list[Step]:
+def live_ingredients() -> list[Ingredient]:
     """The ingredients that can be left out without making the search rows of the live memory anew."""
-    return [step for step in STEPS if not step.rows]
+    return [step for step in INGREDIENTS if not step.rows]
 
 
-def ablate_live(rows: Sequence[Judged], workspace: Workspace) -> Iterator[tuple[str, list[Answer]]]:
+def ablate_live(rows: Sequence[JudgedQuestion], workspace: Workspace) -> Iterator[tuple[str, list[Answer]]]:
     """The judged answers without each ingredient."""
-    for step in steps():
-        with overridden(step.off):
+    for step in live_ingredients():
+        with override_settings(step.off):
             answers = [answer for _, answer in ask_again(rows, workspace)]
         yield step.name, [answer for answer in answers if answer.question.category]
 
 
-def _recalled(row: Judged, workspace: Workspace) -> Recall | None:
+def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
     """None when a scope of the question is not in this workspace, or no more."""
     scopes = {scope.key: scope for scope in Scope.objects.in_workspace(workspace.pk).filter(key__in=row.scopes)}
     if not row.scopes or len(scopes) < len(set(row.scopes)):
@@ -78,7 +78,7 @@ def _recalled(row: Judged, workspace: Workspace) -> Recall | None:
         limit=LIMIT,
         need=NeedMode.OFF,
         cache=False,
-        **_narrowed(row.asked, asked_at),
+        **_filters_of(row.asked, asked_at),
     )
     return recall(query, now=asked_at, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
 
@@ -98,14 +98,14 @@ def _places(scopes: Sequence[Scope]) -> list[Place]:
     return [Place(scope, ref) for scope, ref in zip(scopes, refs, strict=True)]
 
 
-def _narrowed(asked: Mapping[str, Any], asked_at: datetime) -> dict[str, Any]:
+def _filters_of(asked: Mapping[str, Any], asked_at: datetime) -> dict[str, Any]:
     """What the request asked for besides; nothing said later is served."""
     narrowed = {name: asked[name] for name in ("mode", "types", "filters", "project", "quotas") if name in asked}
     times = {name: datetime.fromisoformat(asked[name]) for name in ("since", "until") if name in asked}
     return narrowed | times | {"until": min(times.get("until", asked_at), asked_at)}
 
 
-def _answer(row: Judged, result: Recall) -> Answer:
+def _answer(row: JudgedQuestion, result: Recall) -> Answer:
     category = BY_HAND if row.relevant is not None else WEAKLY if row.weakly is not None else ""
     gold = row.relevant if row.relevant is not None else row.weakly or []
     question = Question(
@@ -123,9 +123,9 @@ def _answer(row: Judged, result: Recall) -> Answer:
     )
 
 
-def _found(entry: Entry) -> Shown:
+def _memory_found_today(entry: Entry) -> JudgedMemory:
     full = Entry.objects.get(pk=entry.pk)  # of candidates only some columns were read
-    return Shown(id=str(full.uid), text=full.content, said_at=full.created_at.isoformat(), today=True)
+    return JudgedMemory(id=str(full.uid), text=full.content, said_at=full.created_at.isoformat(), today=True)
 
 
 def _precision(answers: Sequence[Answer]) -> dict[str, float]:
@@ -139,14 +139,14 @@ def _right(answer: Answer, k: int) -> float:
     return sum(bool(held & answer.question.gold) for held in first) / len(first)
 
 
-def _gone(answers: Sequence[Answer], workspace: Workspace) -> int:
+def _count_gone(answers: Sequence[Answer], workspace: Workspace) -> int:
     """Memories judged to help that are not there any more, or were never of this workspace."""
     wanted = {UUID(uid) for answer in answers for uid in answer.question.gold}
     there = Entry.objects.live().filter(workspace_id=workspace.pk, uid__in=wanted).count()
     return len(wanted) - there
 
 
-def _unknown(rows: Sequence[Judged], workspace: Workspace) -> list[str]:
+def _unknown_scopes(rows: Sequence[JudgedQuestion], workspace: Workspace) -> list[str]:
     named = {key for row in rows for key in row.scopes}
     known = Scope.objects.in_workspace(workspace.pk).filter(key__in=named).values_list("key", flat=True)
     return sorted(named.difference(known))

@@ -1,14 +1,21 @@
-"""One evaluation: every question asked through the same recall as everybody's."""
+"""One evaluation: every question asked through the same recall as everybody's, or without an ingredient of it.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+Without a part, rows are blended anew from the raw vectors that are stored; nothing is embedded twice.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import cycle
+from typing import Any
+
+from django.conf import settings
 
 from memories.choices import NeedMode, ScopeKind
 from memories.evaluation.dataset import Dataset, Question
-from memories.evaluation.memory import Memory, Progress, remember_all
-from memories.evaluation.scores import Answer
+from memories.evaluation.report import Answer
+from memories.evaluation.workspace import IngestedScope, Progress, ingest, rebuild_rows
 from memories.models import Workspace
 from memories.recall import Place, Query, recall
 from memories.tenancy.resolver import ScopeRef
@@ -27,10 +34,10 @@ def evaluate(
     say: Progress = lambda line: None,
 ) -> list[Answer]:
     """Every question of the set answered from this workspace, which is empty before."""
-    return ask_all(dataset, workspace, remember_all(dataset, workspace, now=now, use_cache=use_cache, say=say))
+    return ask_all(dataset, workspace, ingest(dataset, workspace, now=now, use_cache=use_cache, say=say))
 
 
-def ask_all(dataset: Dataset, workspace: Workspace, memories: Mapping[str, Memory]) -> list[Answer]:
+def ask_all(dataset: Dataset, workspace: Workspace, memories: Mapping[str, IngestedScope]) -> list[Answer]:
     """Every question of the set about a scope that is there."""
     return [
         _ask(workspace, memories[question.scope], question)
@@ -39,7 +46,9 @@ def ask_all(dataset: Dataset, workspace: Workspace, memories: Mapping[str, Memor
     ]
 
 
-def ask_elsewhere(questions: Iterable[Question], workspace: Workspace, memories: Mapping[str, Memory]) -> list[Answer]:
+def ask_elsewhere(
+    questions: Iterable[Question], workspace: Workspace, memories: Mapping[str, IngestedScope]
+) -> list[Answer]:
     """Questions nothing here answers: each asked in a scope it is not about, the scopes in turn."""
     answers = []
     scopes = cycle(memories)
@@ -54,7 +63,7 @@ def _unanswerable(question: Question) -> Question:
     return replace(question, category=ELSEWHERE, gold=frozenset(), groups=(), asked_at=None, before_seq=None)
 
 
-def _ask(workspace: Workspace, memory: Memory, question: Question) -> Answer:
+def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> Answer:
     before = None if question.before_seq is None else memory.first_entry_from(question.before_seq)
     query = Query(
         workspace_id=workspace.pk,
@@ -77,3 +86,78 @@ def _ask(workspace: Workspace, memory: Memory, question: Question) -> Answer:
         evidence=result.answerability.verdict,
         strength=result.answerability.strength,
     )
+
+
+EVERYTHING = 1_000_000
+#: What search rows are made by: with another of these they are made anew.
+ROW_NUMBERS = {"BM25_K1", "BM25_B", "INDEX_TERMS", "BLEND_REACH", "BLEND_KEYWORDS", "BLEND_VECTOR"}
+
+
+@dataclass(frozen=True)
+class Ingredient:
+    """An ingredient, and the settings that switch it off; `rows` are those of them the search rows are made by."""
+
+    name: str
+    off: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        return {name: value for name, value in self.off.items() if name in ROW_NUMBERS}
+
+
+INGREDIENTS = (
+    Ingredient("all of it"),
+    Ingredient("- average taken out", {"AVERAGE_SHARE": 0.0}),
+    Ingredient("- 15 terms are enough", {"FULL_TERMS": EVERYTHING}),
+    Ingredient("- dates", {"DATE_BOOST": 0.0}),
+    Ingredient("- days after a date", {"DATE_TAIL": timedelta(0)}),
+    Ingredient("- speaker", {"SPEAKER_BOOST": 0.0}),
+    Ingredient("- floor of similarity", {"MIN_SIMILARITY": -100.0}),
+    Ingredient("- vectors", {"ALPHA": 0.0}),
+    Ingredient("- keywords", {"ALPHA": 1.0, "MIN_SIMILARITY": -100.0}),
+    Ingredient("- cap on terms", {"INDEX_TERMS": EVERYTHING}),
+    Ingredient("- neighbours' words", {"BLEND_KEYWORDS": False}),
+    Ingredient("- neighbours' vectors", {"BLEND_VECTOR": 0.0}),
+    Ingredient("- neighbours", {"BLEND_REACH": 0}),
+    Ingredient(
+        "none of it",
+        {"BLEND_REACH": 0, "AVERAGE_SHARE": 0.0, "FULL_TERMS": EVERYTHING, "DATE_BOOST": 0.0, "SPEAKER_BOOST": 0.0},
+    ),
+)
+
+
+def ablate(
+    dataset: Dataset,
+    workspace: Workspace,
+    memories: Mapping[str, IngestedScope],
+    steps: Sequence[Ingredient] = INGREDIENTS,
+) -> Iterator[tuple[str, list[Answer]]]:
+    """The answers without each ingredient; the search rows are left as they were."""
+    rows_of: Mapping[str, Any] = {}
+    try:
+        for step in steps:
+            with override_settings(step.off):
+                if step.rows != rows_of:  # steps that share their rows need them made once
+                    rebuild_rows(memories)
+                    rows_of = step.rows
+                yield step.name, ask_all(dataset, workspace, memories)
+    finally:
+        if rows_of:
+            rebuild_rows(memories)
+
+
+@contextmanager
+def override_settings(numbers: Mapping[str, Any]) -> Iterator[None]:
+    """These numbers for the length of a block, in this process."""
+    names = {f"MEMORY_{name}": value for name, value in numbers.items()}
+    before = {name: getattr(settings, name) for name in names if hasattr(settings, name)}
+    for name, value in names.items():
+        setattr(settings, name, value)
+    try:
+        yield
+    finally:
+        for name in names:
+            if name in before:
+                setattr(settings, name, before[name])
+            else:
+                delattr(settings, name)

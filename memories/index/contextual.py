@@ -42,12 +42,12 @@ def full_match(idf_total: float) -> float:
 def blend_embedding(own: Sequence[float], neighbours: Sequence[Sequence[float]]) -> list[float]:
     """An entry's embedding with the mean of its neighbours', of length 1."""
     if not neighbours:
-        return normalised(own)
+        return normalise(own)
     share = conf.BLEND_VECTOR / len(neighbours)
-    return normalised([x + share * sum(column) for x, *column in zip(own, *neighbours, strict=True)])
+    return normalise([x + share * sum(column) for x, *column in zip(own, *neighbours, strict=True)])
 
 
-def normalised(vector: Sequence[float]) -> list[float]:
+def normalise(vector: Sequence[float]) -> list[float]:
     length = math.sqrt(sum(x * x for x in vector))
     return [x / length for x in vector] if length else list(vector)
 

@@ -40,21 +40,21 @@ def count_terms(workspace_id: int, changes: dict[int, Counter[int]]) -> None:
         )
 
 
-def grow(scope: Scope, entries: Sequence[Entry]) -> None:
+def count_entries(scope: Scope, entries: Sequence[Entry]) -> None:
     """Count new entries into their scope: how many, how long, by whom; and raise its version."""
     total = scope.average_length * scope.entry_count + sum(entry.length for entry in entries)
     scope.entry_count += len(entries)
     scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
-    follow_length(scope)
-    scope.speakers = _known(scope.speakers, [entry.speaker for entry in entries])
-    scope.projects = _known(scope.projects, [entry.project for entry in entries])
+    adopt_average_length(scope)
+    scope.speakers = _kept_names(scope.speakers, [entry.speaker for entry in entries])
+    scope.projects = _kept_names(scope.projects, [entry.project for entry in entries])
     scope.nicknames = nicknames_of(entries, known=scope.nicknames)
     scope.sender_names = sender_names_of(entries, known=scope.sender_names)
     columns = ("entry_count", "average_length", "index_length", "speakers", "projects", "nicknames", "sender_names")
-    touch(scope, **{column: getattr(scope, column) for column in columns})
+    raise_version(scope, **{column: getattr(scope, column) for column in columns})
 
 
-def follow_length(scope: Scope) -> bool:
+def adopt_average_length(scope: Scope) -> bool:
     """Have the search rows follow the average length once it has drifted; whether it had.
 
     All rows of a scope are weighed with one length, so that they can be rebuilt with the same weights at any time.
@@ -62,15 +62,15 @@ def follow_length(scope: Scope) -> bool:
     drifted = not scope.index_length / LENGTH_DRIFT <= scope.average_length <= scope.index_length * LENGTH_DRIFT
     if drifted:
         scope.index_length = scope.average_length
-        search_rows.mark_scope_stale(scope.pk)
+        search_rows.enqueue_scope(scope.pk)
     return drifted
 
 
-def know(scope: Scope, entries: Sequence[Entry]) -> None:
+def learn_names(scope: Scope, entries: Sequence[Entry]) -> None:
     """Let a scope know what entries that are in it already say now: who speaks, of which project, and the names."""
     learnt: dict[str, object] = {
-        "speakers": _known(scope.speakers, [entry.speaker for entry in entries]),
-        "projects": _known(scope.projects, [entry.project for entry in entries]),
+        "speakers": _kept_names(scope.speakers, [entry.speaker for entry in entries]),
+        "projects": _kept_names(scope.projects, [entry.project for entry in entries]),
         "nicknames": nicknames_of(entries, known=scope.nicknames),
         "sender_names": sender_names_of(entries, known=scope.sender_names),
     }
@@ -103,20 +103,20 @@ def sender_names_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> di
     return told
 
 
-def names_anew(scope: Scope) -> tuple[list[str], dict[str, str]]:
+def reread_names(scope: Scope) -> tuple[list[str], dict[str, str]]:
     """The projects and nicknames of a scope as its live entries tell them."""
     live = Entry.objects.in_scope(scope).live()
     projects = set(live.exclude(project="").values_list("project", flat=True).distinct())
     kept = [name for name in scope.projects if name in projects]
     teaching = live.filter(content__regex=names.TRIGGER).order_by("pk").only("content", "speaker", "sender_id")
-    return _known(kept, sorted(projects)), nicknames_of(teaching.iterator(), known={})
+    return _kept_names(kept, sorted(projects)), nicknames_of(teaching.iterator(), known={})
 
 
-def _known(names: Sequence[str], more: Iterable[str]) -> list[str]:
+def _kept_names(names: Sequence[str], more: Iterable[str]) -> list[str]:
     """These names and the new ones among the others, up to as many as are worth comparing a message with."""
     return [name for name in dict.fromkeys([*names, *more]) if name][:NAMES_KEPT]
 
 
-def touch(scope: Scope, **values: object) -> None:
+def raise_version(scope: Scope, **values: object) -> None:
     """Raise the version of a scope: whatever was computed from it no longer holds."""
     Scope.objects.filter(pk=scope.pk).update(version=F("version") + 1, **values)

@@ -18,7 +18,7 @@ from memories.models.state import live_sql
 BLEND_LOCK = 3 << 56
 CHANNEL = "memplatform_stale"
 #: What a search row is first made of: entry, workspace, scope and how often each term occurs.
-Keywords = tuple[int, int, int, Counter[int]]
+KeywordRow = tuple[int, int, int, Counter[int]]
 
 
 @dataclass
@@ -32,7 +32,7 @@ class _Row:
     neighbours: list[int] = field(default_factory=list)
 
 
-def write_keywords(rows: Sequence[Keywords], average: dict[int, float]) -> None:
+def write_keywords(rows: Sequence[KeywordRow], average: dict[int, float]) -> None:
     """Search rows of new or reworded entries, found by their own keywords at once (A13).
 
     The embedding and the neighbours' share follow in the background. Rows are written in the order of their entries,
@@ -79,7 +79,7 @@ def neighbours(entries: Iterable[int]) -> dict[int, list[int]]:
     return found
 
 
-def mark_stale(entries: Sequence[int]) -> None:
+def enqueue(entries: Sequence[int]) -> None:
     """Have these entries and their neighbours blended anew; the embedder hears of it when the transaction commits."""
     if not entries:
         return
@@ -97,7 +97,7 @@ def mark_stale(entries: Sequence[int]) -> None:
         cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
 
-def mark_neighbours_stale(entries: Sequence[int]) -> None:
+def enqueue_neighbours(entries: Sequence[int]) -> None:
     """Have what stood beside these entries blended without them; they themselves are searched no more."""
     beside = {neighbour for found in neighbours(entries).values() for neighbour in found}
     if beside:
@@ -111,7 +111,7 @@ def mark_neighbours_stale(entries: Sequence[int]) -> None:
             cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
 
-def mark_scope_stale(scope_id: int) -> None:
+def enqueue_scope(scope_id: int) -> None:
     """Have every search row of a scope made anew, after what is new there."""
     with connection.cursor() as cursor:
         cursor.execute(

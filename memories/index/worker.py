@@ -38,7 +38,7 @@ class Claim:
         return self.item.entry_id
 
 
-class Work(Protocol):
+class EmbedderWork(Protocol):
     """What stands behind a path in MEMORY_EMBEDDER_WORK: done a little at a time, while no entry waits.
 
     What packages above have to embed. A call takes no longer than an entry may wait for its vector (A13), and answers
@@ -48,12 +48,12 @@ class Work(Protocol):
     def __call__(self, *, now: datetime) -> float: ...
 
 
-def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = True) -> int:
+def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = True) -> int:
     """Index the entries that have waited longest; how many were claimed, 0 when nothing waits.
 
     When the embedder does not answer, keywords are blended all the same and the entries wait for their vectors.
     """
-    provider = embeddings.main_model()
+    provider = embeddings.main_provider()
     model = model_of(provider) if provider else None
     claims = _claim(model, now, limit or conf.EMBED_BATCH)
     if not claims:
@@ -69,7 +69,7 @@ def index_stale(*, now: datetime, limit: int | None = None, use_cache: bool = Tr
     return len(claims)
 
 
-def is_wanted(*, now: datetime) -> bool:
+def has_queued(*, now: datetime) -> bool:
     """Whether an entry waits that can be indexed now: whoever does other work lets it go first."""
     return IndexQueueItem.objects.free(now=now).exists()
 
@@ -77,7 +77,7 @@ def is_wanted(*, now: datetime) -> bool:
 def drain(*, now: datetime, use_cache: bool = True) -> int:
     """Index until nothing waits that can be indexed now; how many entries."""
     total = 0
-    while claimed := index_stale(now=now, use_cache=use_cache):
+    while claimed := index_queued(now=now, use_cache=use_cache):
         total += claimed
     return total
 

@@ -44,7 +44,7 @@ def count_unindexed() -> int:
 
 
 def _lacking() -> tuple[str, dict[str, int | None]]:
-    provider = embeddings.main_model()
+    provider = embeddings.main_provider()
     model = EmbeddingModel.objects.filter(name=provider.model).first() if provider else None
     lacking = ["i.entry_id IS NULL"]
     if provider:
@@ -83,12 +83,12 @@ def _count_scope(scope: Scope, is_dry: bool) -> bool:
         held = Scope.objects.get(pk=scope.pk)
         changed = changed or (held.entry_count, round(held.average_length, 6)) != (entries, round(average, 6))
         held.entry_count, held.average_length = entries, average
-        named = scope_statistics.names_anew(held)
+        named = scope_statistics.reread_names(held)
         changed = changed or named != (held.projects, held.nicknames)
         held.projects, held.nicknames = named
-        if scope_statistics.follow_length(held) or changed:
+        if scope_statistics.adopt_average_length(held) or changed:
             columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
-            scope_statistics.touch(held, **{column: getattr(held, column) for column in columns})
+            scope_statistics.raise_version(held, **{column: getattr(held, column) for column in columns})
             changed = True
         transaction.set_rollback(is_dry)
     return changed

@@ -18,7 +18,7 @@ from django.db import connection
 
 from memories.conf import conf
 from memories.embeddings.base import Provider, Typical, Unrelated
-from memories.index.contextual import dense_literal, normalised
+from memories.index.contextual import dense_literal, normalise
 from memories.models import EmbeddingModel, Scope
 
 #: A mean of few rows is as much chance as likeness: it counts as rows / (rows + FEW).
@@ -120,7 +120,7 @@ def centre_query(
     cjk: bool = False,
 ) -> CentredQuery:
     """The question's vector less its share of the scopes' centroid; not brought back to length 1."""
-    unit = normalised(vector)
+    unit = normalise(vector)
     share = conf.AVERAGE_SHARE * centroid.rows / (centroid.rows + FEW)
     return CentredQuery(
         model=model,

@@ -13,7 +13,7 @@ from django.db import IntegrityError, connection
 from memories import embeddings
 from memories.conf import conf
 from memories.index.contextual import dense_literal
-from memories.index.worker import LEASE, is_wanted, model_of
+from memories.index.worker import LEASE, has_queued, model_of
 from memories.language import text
 from memories.models import EmbeddingModel
 from sessions_app.models import ATTEMPTS, EventIndex
@@ -55,7 +55,7 @@ class EventEmbedder:
 
     def __call__(self, *, now: datetime) -> float:
         """Do a little; the seconds until there is more, 0 when there is."""
-        provider = embeddings.main_model() if conf.SESSION_EVENT_EMBEDDING else None
+        provider = embeddings.main_provider() if conf.SESSION_EVENT_EMBEDDING else None
         model = model_of(provider) if provider else None
         if self._mends(model):
             return 0.0
@@ -103,7 +103,7 @@ class EventEmbedder:
             else:
                 claims = [*some, *claims]
             self._is_doubted = vectors is None
-            if claims and is_wanted(now=now):
+            if claims and has_queued(now=now):
                 break
         _release(claims)
         return bool(self._is_doubted or claims or not is_all)

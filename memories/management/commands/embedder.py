@@ -15,7 +15,7 @@ from django.utils.module_loading import import_string
 
 from memories import embeddings
 from memories.index.search_rows import CHANNEL
-from memories.index.worker import Work, index_stale
+from memories.index.worker import EmbedderWork, index_queued
 
 log = logging.getLogger(__name__)
 PAUSE_SECONDS = 5.0  # between looks when nobody notifies: leases and retries come due
@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         self._stopping = self._waiting = False
-        self._more: list[Work] = [import_string(path) for path in settings.MEMORY_EMBEDDER_WORK]
+        self._more: list[EmbedderWork] = [import_string(path) for path in settings.MEMORY_EMBEDDER_WORK]
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, self._stop)
         if not embeddings.warm_up():
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {CHANNEL}")
         while not self._stopping:
-            if index_stale(now=timezone.now()):
+            if index_queued(now=timezone.now()):
                 continue
             wanted_in = min((work(now=timezone.now()) for work in self._more), default=PAUSE_SECONDS)
             if wanted_in > 0:

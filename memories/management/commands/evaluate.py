@@ -12,12 +12,18 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from memories import embeddings
-from memories.evaluation import dataset, judged, live, tables, throwaway
-from memories.evaluation.ablation import ablate
-from memories.evaluation.memory import kept_or_remembered
-from memories.evaluation.run import ask_all, ask_elsewhere
-from memories.evaluation.scores import Answer, figures, unasked
-from memories.evaluation.verdicts import verdicts
+from memories.evaluation import dataset, judgements, live
+from memories.evaluation.report import (
+    Answer,
+    figures,
+    format_heading,
+    format_report,
+    format_row,
+    unasked,
+    verdicts,
+)
+from memories.evaluation.run import ablate, ask_all, ask_elsewhere
+from memories.evaluation.workspace import remove_kept, reuse_or_ingest, workspace_for
 from memories.exceptions import EmbedderFailed
 from memories.models import Workspace
 
@@ -66,7 +72,7 @@ class Command(BaseCommand):
                 self._live(target, _workspace(workspace), **options)
             else:
                 self._set(target, **options)
-        except (dataset.DatasetError, judged.JudgementsError, EmbedderFailed) as error:
+        except (dataset.DatasetError, judgements.JudgementsError, EmbedderFailed) as error:
             raise CommandError(str(error)) from error
         except FileExistsError as error:
             raise CommandError(f"{error.filename} is there already; what was judged in it is not replaced.") from error
@@ -80,8 +86,8 @@ class Command(BaseCommand):
         _need_embedder()
         say = (lambda line: None) if options["json"] else self.stdout.write
         try:
-            with throwaway.workspace_for(options["keep"]) as workspace:
-                memories = kept_or_remembered(
+            with workspace_for(options["keep"]) as workspace:
+                memories = reuse_or_ingest(
                     data, workspace, now=timezone.now(), use_cache=not options["no_cache"], say=say
                 )
                 if options["ablate"]:
@@ -91,22 +97,22 @@ class Command(BaseCommand):
                 elsewhere = ask_elsewhere(strange, workspace, memories)
         finally:
             if options["keep"] and options["forget"]:
-                throwaway.forget(options["keep"])
+                remove_kept(options["keep"])
         told = {"unasked": unasked(data), "evidence": verdicts(answers, elsewhere)}
         self._tell(figures(answers, data.name) | told, as_json=options["json"])
 
     # -- what people asked
 
     def _export(self, workspace: Workspace, **options: Any) -> None:
-        rows = judged.judged_from(workspace, since=_day(options["since"]), most=options["most"])
-        judged.write(options["export"], rows)
+        rows = judgements.sample_traces(workspace, since=_day(options["since"]), most=options["most"])
+        judgements.write(options["export"], rows)
         self.stdout.write(f"{len(rows)} questions of {workspace.name} in {options['export']}: fill in “relevant”.")
 
     def _live(self, path: Path, workspace: Workspace, **options: Any) -> None:
-        rows = judged.read(path)
+        rows = judgements.read(path)
         _need_embedder()
         if options["pool"]:
-            judged.write(options["pool"], live.pooled(rows, workspace))
+            judgements.write(options["pool"], live.pool(rows, workspace))
             self.stdout.write(f"{len(rows)} questions in {options['pool']}, with what is found today.")
             return
         if options["ablate"]:
@@ -124,15 +130,15 @@ class Command(BaseCommand):
             means = {cut: found["mean_of_categories"][cut] for cut in ("recall@5", "recall@10")}
             means |= found["group_of_categories"]
             if not report and not as_json:
-                self.stdout.write(f"{name}: mean of categories\n{tables.heading(means)}")
+                self.stdout.write(f"{name}: mean of categories\n{format_heading(means)}")
             report[step] = means
             if not as_json:
-                self.stdout.write(tables.step(step, means))
+                self.stdout.write(format_row(step, means))
         if as_json:
             self.stdout.write(json.dumps({"dataset": name, "ablation": report}))
 
     def _tell(self, report: dict[str, Any], *, as_json: bool) -> None:
-        self.stdout.write(json.dumps(report) if as_json else tables.told(report))
+        self.stdout.write(json.dumps(report) if as_json else format_report(report))
         if report["degraded"]:
             raise CommandError(f"{report['degraded']} answers were degraded: these figures do not count.")
 
@@ -147,7 +153,7 @@ def _workspace(name: str | None) -> Workspace:
 
 def _day(text: str | None) -> datetime | None:
     try:
-        return dataset.moment(text)
+        return dataset.parse_time(text)
     except ValueError as error:
         raise CommandError(f"--since: {error}") from error
 

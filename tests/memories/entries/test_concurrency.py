@@ -85,7 +85,7 @@ def test_embedders_and_rewording_writers_do_not_wait_in_a_circle(workspace: Work
     def work(n: int) -> str:
         for turn in range(8):
             if n < 3:
-                worker.index_stale(now=NOW)
+                worker.index_queued(now=NOW)
             else:
                 order = scopes if turn % 2 else scopes[::-1]
                 drafts = [make_draft(scope, f"{WORDS} {endings[turn]}", slots=place) for scope in order]

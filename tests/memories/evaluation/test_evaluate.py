@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
 from memories.evaluation import run
-from memories.evaluation.dataset import load, moment
+from memories.evaluation.dataset import load, parse_time
 from memories.index import worker
 from memories.models import EmbeddingCache, Entry, RecallTrace
 
@@ -144,7 +144,7 @@ def test_any_text_of_a_group_will_do(tmp_path: Path) -> None:
     ],
 )
 def test_a_bare_month_is_its_last_instant(text: str, read: str) -> None:
-    found = moment(text)
+    found = parse_time(text)
     assert found is not None and found.isoformat() == read
 
 

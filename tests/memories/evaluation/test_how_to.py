@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memories.evaluation.judged import Judged, Shown, read
+from memories.evaluation.judgements import JudgedMemory, JudgedQuestion, read
 from memories.index.worker import drain
 from memories.models import Workspace
 from tests import ROOT
@@ -24,8 +24,8 @@ EXAMPLE = json.loads(re.search(r"```json\n(.*?)```", PAGE, re.DOTALL)[1])  # typ
 
 
 def test_the_example_is_what_an_export_writes() -> None:
-    shown = dict.fromkeys(asdict(Shown("", "", "")))
-    assert list(EXAMPLE) == list(asdict(Judged("", "", [], "")))
+    shown = dict.fromkeys(asdict(JudgedMemory("", "", "")))
+    assert list(EXAMPLE) == list(asdict(JudgedQuestion("", "", [], "")))
     assert all(list(memory) == list(shown) for memory in EXAMPLE["served"])
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
-from memories.evaluation.ablation import STEPS
+from memories.evaluation.run import INGREDIENTS
 from memories.index import search_rows
 from memories.models import Entry, EntryIndex, RecallTrace, Workspace
 from tests.memories.evaluation.conftest import CORPUS, QUERIES, evaluate, measured, rows_of_every_table
@@ -136,7 +136,7 @@ def test_each_ingredient_is_left_out_in_turn_and_all_is_as_before(set_of: SetOf,
     plain = measured(set_of(corpus), "--keep", "tiny")
     before = [str(row) for row in EntryIndex.objects.order_by("entry_id").values_list("keywords", "embedding")]
     report = measured(set_of(corpus), "--keep", "tiny", "--ablate")
-    assert list(report["ablation"]) == [step.name for step in STEPS]
+    assert list(report["ablation"]) == [step.name for step in INGREDIENTS]
     measures = {"recall@5", "recall@10", "group_recall@5", "group_recall@10"}
     assert all(set(means) == measures for means in report["ablation"].values())
     assert report["ablation"]["all of it"]["recall@5"] == plain["mean_of_categories"]["recall@5"]
@@ -162,7 +162,7 @@ def test_rows_are_made_anew_only_for_ingredients_of_rows(set_of: SetOf, monkeypa
     plain = search_rows.rebuild
     monkeypatch.setattr(search_rows, "rebuild", lambda pk, **kwargs: made.append(pk) or plain(pk, **kwargs))
     measured(set_of(), "--ablate")
-    steps_of_rows = [step for step in STEPS if step.rows]
+    steps_of_rows = [step for step in INGREDIENTS if step.rows]
     assert 0 < len(made) <= (len(steps_of_rows) + 1) * 2  # of two scopes, and once more to leave them as they were
 
 
@@ -171,4 +171,4 @@ def test_an_ablation_leaves_nothing_behind(set_of: SetOf) -> None:
     before = rows_of_every_table()
     lines = evaluate(set_of(), "--ablate").splitlines()
     assert rows_of_every_table() == before
-    assert [line.split("  ")[0] for line in lines[-len(STEPS) :]] == [step.name for step in STEPS]
+    assert [line.split("  ")[0] for line in lines[-len(INGREDIENTS) :]] == [step.name for step in INGREDIENTS]

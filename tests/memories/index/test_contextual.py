@@ -15,7 +15,7 @@ from memories.index.contextual import (
     bm25_weights,
     dense_literal,
     full_match,
-    normalised,
+    normalise,
     sparse_literal,
 )
 from memories.language.text import DIMENSIONS
@@ -107,7 +107,7 @@ def test_a_blended_embedding_has_length_one(own: list[float], near: list[list[fl
 
 def test_an_embedding_takes_half_of_its_neighbours_mean() -> None:
     blended = blend_embedding([1.0, 0.0], [[0.0, 1.0], [0.0, 1.0]])
-    assert blended == pytest.approx(normalised([1.0, 0.5]))
+    assert blended == pytest.approx(normalise([1.0, 0.5]))
 
 
 def test_an_embedding_without_neighbours_is_its_own() -> None:
@@ -115,7 +115,7 @@ def test_an_embedding_without_neighbours_is_its_own() -> None:
 
 
 def test_nothing_has_no_direction() -> None:
-    assert normalised([0.0, 0.0]) == [0.0, 0.0]
+    assert normalise([0.0, 0.0]) == [0.0, 0.0]
 
 
 def test_vectors_of_different_models_are_never_mixed() -> None:

@@ -43,7 +43,7 @@ def test_what_waits_is_embedded_and_then_waits_no_more(scope: Scope) -> None:
 
 def test_the_oldest_are_embedded_first(scope: Scope) -> None:
     first, second, third = (say(scope, f"thing {n} {'x' * n}", session_id="") for n in range(3))
-    assert worker.index_stale(now=later(), limit=2) == 2
+    assert worker.index_queued(now=later(), limit=2) == 2
     assert embedding(first) and embedding(second) and embedding(third) is None
 
 
@@ -112,7 +112,7 @@ def test_what_changes_while_it_is_embedded_is_embedded_again(scope: Scope, monke
         return plain(*args, **kwargs)
 
     monkeypatch.setattr(worker.embeddings, "embed_passages", meanwhile)
-    worker.index_stale(now=later())
+    worker.index_queued(now=later())
     assert IndexQueueItem.objects.filter(entry=entry).exists() and embedding(entry) is None
     worker.drain(now=later())
     entry.refresh_from_db()
@@ -147,7 +147,7 @@ def test_a_killed_embedders_work_is_done_when_its_lease_is_over(scope: Scope, mo
     with monkeypatch.context() as patch:
         patch.setattr(worker.embeddings, "embed_passages", die)
         with pytest.raises(Killed):
-            worker.index_stale(now=NOW)
+            worker.index_queued(now=NOW)
     assert worker.drain(now=later(60)) == 0 and embedding(entry) is None
     assert worker.drain(now=later(121)) == 1 and embedding(entry)
 
@@ -188,6 +188,6 @@ def test_an_entry_that_is_erased_meanwhile_does_not_hold_up_the_others(
 
     with monkeypatch.context() as patch:
         patch.setattr(search_rows, "_vectors", meanwhile)
-        worker.index_stale(now=NOW)
+        worker.index_queued(now=NOW)
     worker.drain(now=later(121))
     assert embedding(stays) and not IndexQueueItem.objects.exists()

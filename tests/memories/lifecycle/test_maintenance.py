@@ -144,7 +144,7 @@ def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: p
 
 
 def test_a_cached_embedding_that_is_of_use_stays(settings: Any) -> None:
-    provider = embeddings.main_model()
+    provider = embeddings.main_provider()
     assert provider
     embeddings.embed_passages(["of use", "of none"], seconds=5)
     EmbeddingCache.objects.update(used_at=NOW - timedelta(days=200))

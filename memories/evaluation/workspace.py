@@ -1,21 +1,89 @@
-"""The texts of a set, remembered through the same door as everybody's, and found again in a workspace that was kept."""
+"""The workspace of an evaluation: made for it, filled with the texts of a set, thrown away after it or kept by name.
+
+Every text goes in through the same door as everybody's.
+"""
 
 import time
+import uuid
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from django.db import connection, transaction
 
 from memories import embeddings, entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
-from memories.evaluation.dataset import Dataset, Row
-from memories.evaluation.throwaway import empty
+from memories.evaluation.dataset import CorpusText, Dataset
 from memories.exceptions import EmbedderFailed
 from memories.index import search_rows, worker
-from memories.models import EmbeddingCache, Entry, IndexQueueItem, Scope, Workspace
+from memories.models import EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
 from memories.recall import similarity
+
+#: Children first; what hangs on an entry goes with it.
+_TABLES = (
+    "memories_recalltrace",
+    "memories_indexqueueitem",
+    "memories_batchchange",
+    "memories_batch",
+    "memories_entry",
+    "memories_scopeterm",
+    "memories_scope",
+    "memories_policy",
+    "memories_change",
+)
+
+
+@contextmanager
+def workspace_for(keep: str | None) -> Iterator[Workspace]:
+    """The workspace kept under this name, made when there is none; without a name one that is thrown away."""
+    if not keep:
+        with throwaway_workspace() as workspace:
+            yield workspace
+        return
+    workspace, _made = Workspace.objects.get_or_create(name=_kept_name(keep))
+    try:
+        yield workspace
+    finally:
+        RecallTrace.objects.filter(workspace_id=workspace.pk).delete()  # of questions nobody asked
+
+
+def remove_kept(keep: str) -> None:
+    """Remove the workspace kept under this name."""
+    for workspace in Workspace.objects.filter(name=_kept_name(keep)):
+        remove(workspace)
+
+
+def _kept_name(keep: str) -> str:
+    return f"evaluation: {keep}"[:100]
+
+
+@contextmanager
+def throwaway_workspace(language: str = "en") -> Iterator[Workspace]:
+    """A new workspace, removed with all it holds when the block ends, however it ends."""
+    workspace = Workspace.objects.create(name=f"evaluation-{uuid.uuid4().hex[:12]}", language=language)
+    try:
+        yield workspace
+    finally:
+        remove(workspace)
+
+
+def remove(workspace: Workspace) -> None:
+    """Remove a workspace of ours and every row of it."""
+    with transaction.atomic():
+        empty(workspace)
+        workspace.delete()
+
+
+def empty(workspace: Workspace) -> None:
+    """Remove every row of a workspace of ours."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for table in _TABLES:
+            cursor.execute(f"DELETE FROM {table} WHERE workspace_id = %s", [workspace.pk])  # noqa: S608 (constants)
+
 
 CHUNK = 500
 #: Rows without a time are taken to have been said one after another from here on.
@@ -25,7 +93,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass
-class Memory:
+class IngestedScope:
     """A scope as it was remembered: which texts each entry holds, and which entry each text became."""
 
     scope: Scope
@@ -41,52 +109,52 @@ class Memory:
         return min((entry for entry, at in begun.items() if at >= seq), default=None)
 
 
-def remember_all(
+def ingest(
     dataset: Dataset,
     workspace: Workspace,
     *,
     now: datetime,
     use_cache: bool = True,
     say: Progress = lambda line: None,
-) -> dict[str, Memory]:
+) -> dict[str, IngestedScope]:
     """The scopes of the set, remembered and indexed in this workspace, which is empty before."""
     begun = time.monotonic()
-    memories = {name: _remember(workspace, name, rows, now) for name, rows in dataset.scopes.items()}
+    memories = {name: _ingest_scope(workspace, name, rows, now) for name, rows in dataset.scopes.items()}
     texts = sum(map(len, dataset.scopes.values()))
     merged = sum(len(memory.entries) - len(memory.texts) for memory in memories.values())
     say(f"{texts} texts remembered in {time.monotonic() - begun:.0f} s, {merged} of them merged; embedding …")
-    _drain(workspace, now, use_cache, say)
+    _index(workspace, now, use_cache, say)
     return memories
 
 
-def kept_or_remembered(
+def reuse_or_ingest(
     dataset: Dataset, workspace: Workspace, *, now: datetime, use_cache: bool = True, say: Progress = lambda line: None
-) -> dict[str, Memory]:
+) -> dict[str, IngestedScope]:
     """The scopes as an earlier evaluation left them, blended anew by today's numbers; remembered if they are not."""
-    memories = _kept(dataset, workspace)
+    memories = _ingested_before(dataset, workspace)
     if memories is None:
         empty(workspace)
-        return remember_all(dataset, workspace, now=now, use_cache=use_cache, say=say)
+        return ingest(dataset, workspace, now=now, use_cache=use_cache, say=say)
     say(f"{sum(map(len, dataset.scopes.values()))} texts kept from before; blending …")
-    _drain(workspace, now, use_cache, say)
-    blend(memories)
+    _index(workspace, now, use_cache, say)
+    rebuild_rows(memories)
     return memories
 
 
-def blend(memories: Mapping[str, Memory]) -> None:
+def rebuild_rows(memories: Mapping[str, IngestedScope]) -> None:
     """Make the search rows anew from the raw vectors, by the numbers of the moment."""
-    provider = embeddings.main_model()
+    provider = embeddings.main_provider()
     model = worker.model_of(provider).pk if provider else None
     for memory in memories.values():
         search_rows.rebuild(memory.scope.pk, model_id=model)
     similarity.forget_centroids()
 
 
-def _kept(dataset: Dataset, workspace: Workspace) -> dict[str, Memory] | None:
+def _ingested_before(dataset: Dataset, workspace: Workspace) -> dict[str, IngestedScope] | None:
     """What is there, if it is this set and all of it: every text left its name on the entry it became."""
     scopes = {scope.key: scope for scope in Scope.objects.in_workspace(workspace.pk)}
     found = {name: scopes.get(name[:255]) for name in dataset.scopes}
-    memories = {name: _read(scope, dataset.scopes[name]) for name, scope in found.items() if scope is not None}
+    memories = {name: _read_scope(scope, dataset.scopes[name]) for name, scope in found.items() if scope is not None}
     entries = Entry.objects.filter(workspace_id=workspace.pk).count()
     if entries != sum(len(memory.texts) for memory in memories.values()):
         return None
@@ -94,8 +162,8 @@ def _kept(dataset: Dataset, workspace: Workspace) -> dict[str, Memory] | None:
     return memories if whole else None
 
 
-def _read(scope: Scope, rows: list[Row]) -> Memory:
-    memory = Memory(scope)
+def _read_scope(scope: Scope, rows: list[CorpusText]) -> IngestedScope:
+    memory = IngestedScope(scope)
     origins = Entry.objects.filter(scope=scope, workspace_id=scope.workspace_id).values_list("pk", "origins")
     holders = {origin: entry for entry, names in origins for origin in names}
     for row in rows:
@@ -106,9 +174,9 @@ def _read(scope: Scope, rows: list[Row]) -> Memory:
     return memory
 
 
-def _remember(workspace: Workspace, name: str, rows: list[Row], now: datetime) -> Memory:
+def _ingest_scope(workspace: Workspace, name: str, rows: list[CorpusText], now: datetime) -> IngestedScope:
     scope = Scope.objects.create(workspace=workspace, key=name[:255], kind=ScopeKind.USER)
-    memory = Memory(scope)
+    memory = IngestedScope(scope)
     last_at = UNDATED
     for start in range(0, len(rows), CHUNK):
         drafts = []
@@ -124,16 +192,16 @@ def _remember(workspace: Workspace, name: str, rows: list[Row], now: datetime) -
     return memory
 
 
-def _last_at(rows: list[Row]) -> datetime:
+def _last_at(rows: list[CorpusText]) -> datetime:
     return max((row.at for row in rows if row.at), default=UNDATED)
 
 
-def _origin(row: Row) -> str:
+def _origin(row: CorpusText) -> str:
     """A text's name on its entry; a set that changed its text is another set."""
     return f"{row.seq}:{row.digest}:{row.doc_id}"[:300]
 
 
-def _draft(scope: Scope, row: Row, at: datetime) -> Draft:
+def _draft(scope: Scope, row: CorpusText, at: datetime) -> Draft:
     slots = {
         "doc_id": row.doc_id[: conf.SLOT_VALUE_CHARS],
         "session_id": row.session_id[:200],
@@ -150,12 +218,12 @@ def _draft(scope: Scope, row: Row, at: datetime) -> Draft:
     )
 
 
-def _drain(workspace: Workspace, now: datetime, use_cache: bool, say: Progress) -> None:
+def _index(workspace: Workspace, now: datetime, use_cache: bool, say: Progress) -> None:
     """Wait until every row of the workspace is indexed; other embedders may be helping. Raises EmbedderFailed."""
     waiting = IndexQueueItem.objects.filter(workspace=workspace)
     said = time.monotonic()
     while left := waiting.count():
-        if not worker.index_stale(now=datetime.now(UTC), limit=64, use_cache=use_cache):
+        if not worker.index_queued(now=datetime.now(UTC), limit=64, use_cache=use_cache):
             time.sleep(0.2)
         if waiting.filter(failures__gte=TRIES).exists():
             raise EmbedderFailed("The embedder keeps failing, so every answer would be degraded.")

@@ -26,7 +26,7 @@ class JudgementsError(Exception):
 
 
 @dataclass
-class Shown:
+class JudgedMemory:
     """A memory beside a question: served then, or found by today's ranking."""
 
     id: str
@@ -38,7 +38,7 @@ class Shown:
 
 
 @dataclass
-class Judged:
+class JudgedQuestion:
     """A question somebody asked, and what was judged of its answer.
 
     `relevant` is the owner's word: the ids of the memories that help to answer it, [] for a question memory cannot
@@ -53,7 +53,7 @@ class Judged:
     asked: dict[str, Any] = field(default_factory=dict)
     evidence: str = ""
     note: str = ""
-    served: list[Shown] = field(default_factory=list)
+    served: list[JudgedMemory] = field(default_factory=list)
 
     @property
     def weakly(self) -> list[str] | None:
@@ -64,24 +64,24 @@ class Judged:
         return None
 
 
-def judged_from(workspace: Workspace, *, since: datetime | None, most: int) -> list[Judged]:
+def sample_traces(workspace: Workspace, *, since: datetime | None, most: int) -> list[JudgedQuestion]:
     """At most so many recalls of a workspace that looked into memory, drawn by lot, oldest first."""
     traces = RecallTrace.objects.filter(workspace_id=workspace.pk).exclude(evidence={}).order_by("created_at", "pk")
     if since is not None:
         traces = traces.filter(created_at__gte=since)
-    return [_judged(trace) for trace in _drawn(traces, most)]
+    return [_question_of(trace) for trace in _sample(traces, most)]
 
 
-def _drawn(traces: QuerySet[RecallTrace], most: int) -> list[RecallTrace]:
+def _sample(traces: QuerySet[RecallTrace], most: int) -> list[RecallTrace]:
     every = list(traces.values_list("pk", flat=True))
     drawn = every if len(every) <= most else random.Random(SEED).sample(every, most)  # noqa: S311 (a lot, no secret)
     return list(traces.filter(pk__in=drawn))
 
 
-def _judged(trace: RecallTrace) -> Judged:
+def _question_of(trace: RecallTrace) -> JudgedQuestion:
     entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk(trace.served)
     scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
-    return Judged(
+    return JudgedQuestion(
         trace=str(trace.uid),
         question=trace.message,
         scopes=[scopes[pk].key for pk in trace.scopes if pk in scopes],
@@ -89,12 +89,12 @@ def _judged(trace: RecallTrace) -> Judged:
         asked=trace.query,
         evidence=trace.evidence.get("verdict", ""),
         note=trace.note,
-        served=[_shown(entries[pk], trace) for pk in trace.served if pk in entries],
+        served=[_memory_of(entries[pk], trace) for pk in trace.served if pk in entries],
     )
 
 
-def _shown(entry: Entry, trace: RecallTrace) -> Shown:
-    return Shown(
+def _memory_of(entry: Entry, trace: RecallTrace) -> JudgedMemory:
+    return JudgedMemory(
         id=str(entry.uid),
         text=entry.content,
         said_at=entry.created_at.isoformat(),
@@ -103,14 +103,14 @@ def _shown(entry: Entry, trace: RecallTrace) -> Shown:
     )
 
 
-def write(path: Path, rows: Iterable[Judged]) -> None:
+def write(path: Path, rows: Iterable[JudgedQuestion]) -> None:
     """Write the file, readable by its owner alone. Raises FileExistsError: what was judged by hand is not replaced."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
 
 
-def read(path: Path) -> list[Judged]:
+def read(path: Path) -> list[JudgedQuestion]:
     """The questions of a file. Raises JudgementsError, naming the line."""
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -122,8 +122,8 @@ def read(path: Path) -> list[Judged]:
     return rows
 
 
-def _row(raw: dict[str, Any]) -> Judged:
-    row = Judged(**{**raw, "served": [Shown(**shown) for shown in raw.get("served", [])]})
+def _row(raw: dict[str, Any]) -> JudgedQuestion:
+    row = JudgedQuestion(**{**raw, "served": [JudgedMemory(**shown) for shown in raw.get("served", [])]})
     if datetime.fromisoformat(row.asked_at).tzinfo is None:
         raise ValueError("asked_at: a time without its zone")
     row.relevant = None if row.relevant is None else _ids(row.relevant)
