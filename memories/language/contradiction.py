@@ -1,4 +1,4 @@
-"""Whether a newer statement makes a line of the profile untrue: by rules, no model (D1, D5).
+"""Whether a newer statement contradicts a line of the profile: by rules, no model (D1, D5).
 
 It does where it says of the same somebody that what the line says is over (no longer, left, 不再, 离职), or where it
 names a new home, employer or tool in its place. What may both be true does not: a second phone, another pet. A plan, a

@@ -5,11 +5,13 @@ import re
 from memories.language.word_lists import words
 
 #: The ideographs people write, and the few signs between their blocks.
-HAN = "㐀-鿿"
+HAN = "\u3400-\u9fff"
 #: With the mark of repetition 々, the zero 〇 and the compatibility forms: what may stand within a word.
-IDEOGRAPHS = "々〇㐀-䶿一-鿿豈-﫿"
-#: All that is written without gaps and indexed by characters: kana, Hangul and the rare ideographs as well.
-CJK = "々〇぀-ヿ㐀-䶿一-鿿豈-﫿가-힯𠀀-𱍏"
+IDEOGRAPHS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+#: What is written without gaps and is in fonts and keyboards: with kana and Hangul, without the rare ideographs.
+COMMON_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+#: All that is written without gaps and indexed by characters.
+CJK = f"{COMMON_CJK}\U00020000-\U0003134f"
 _HAN = re.compile(f"[{HAN}]")
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 import rjieba
 
 from memories.language import names, stopwords, text
+from memories.language.scripts import has_han
 from memories.models import Scope
 from memories.recall.gate.decision import names_project
 
@@ -33,7 +34,6 @@ _CLOSE_CHARS = 20  # before a word, in which such a word stands
 _SAYS = ("说", "講", "讲", "提到", "告诉", "告訴")
 _AFTER_NAMES = frozenset("有是在去会會想要做和跟的了说說最也")
 _SURE_CHARS = 3  # a Chinese name of so many characters is no part of another word
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 
 @dataclass
@@ -180,7 +180,7 @@ def _is_named(message: str, project: str) -> bool:
         return True
     if project in stopwords.ENGLISH:
         return False
-    is_part = _CHINESE.search(project) and len(project) < _SURE_CHARS
+    is_part = has_han(project) and len(project) < _SURE_CHARS
     return not is_part or occurs(text.words(message), names.words_of_name(project))
 
 

@@ -16,6 +16,7 @@ from memories.conf import conf
 from memories.index import scope_statistics
 from memories.index.contextual import full_match
 from memories.language import stopwords, text
+from memories.language.scripts import COMMON_CJK
 from memories.models import Scope
 from memories.recall.client_history import ClientHistory
 from memories.recall.people import people_named
@@ -28,9 +29,8 @@ SCOPES_CACHED = 512
 MAX_SUBSTRINGS = 32  # of one question
 SHORTLIST = 100  # entries whose full text is read, those that hold the rarest words of the question
 
-_CHINESE = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 #: Chinese is cut into words; anything else stands as it is between spaces.
-_RUN = re.compile(rf"[{_CHINESE}]+|[^\s{_CHINESE}]+")
+_RUN = re.compile(rf"[{COMMON_CJK}]+|[^\s{COMMON_CJK}]+")
 #: What ends or opens a sentence belongs to no word, and «,» and the like never do.
 _PUNCTUATION = re.compile('[,;!?，。！？、；：「」『』《》“”‘’（）【】…"`]+')
 _BEFORE, _AFTER = "'([{<*", "'.:)]}>*"
@@ -182,7 +182,7 @@ def typed_words(message: str) -> list[str]:
 
 
 def _words_of_run(run: str) -> list[str]:
-    if re.match(f"[{_CHINESE}]", run):
+    if re.match(f"[{COMMON_CJK}]", run):
         return text.words(run)
     word = run.lstrip(_BEFORE).rstrip(_AFTER).removesuffix("'s")
     if _LETTER_OR_DIGIT.search(word) is None and not any(map(str.isalnum, word)):

@@ -1,4 +1,4 @@
-"""Whether what a model says was said stands in the messages it names: rules, and when in doubt it does not (D5).
+"""Whether a generated text is supported by the messages it names: rules, and when in doubt it is not (D5).
 
 A statement is taken apart where it may be, and each part has to stand in one sentence, or in those that refer to one
 another: nearly all its words, all its numbers, dates and names. It speaks of the same person, of what was denied denies
@@ -48,7 +48,7 @@ def fault(
     """
     if conf.GROUNDING <= 0 or _repeats(said, messages):
         return None
-    return _Held(messages, said, known, others, also_called).fault(conf.GROUNDING)
+    return _GroundedText(messages, said, known, others, also_called).fault(conf.GROUNDING)
 
 
 def fault_of_summary(
@@ -63,8 +63,8 @@ def fault_of_summary(
         return None
     for sentence in sentences(said):
         if sentence.strip() and not _repeats(sentence, messages, answers_too=True):
-            held = _Held(messages, sentence.strip(), known, (), also_called, is_summary=True)
-            if wrong := held.fault(conf.GROUNDING - _MILDER):
+            grounded = _GroundedText(messages, sentence.strip(), known, (), also_called, is_summary=True)
+            if wrong := grounded.fault(conf.GROUNDING - _MILDER):
                 return wrong
     return None
 
@@ -79,8 +79,8 @@ def _repeats(said: str, messages: Sequence[SourceMessage], *, answers_too: bool 
     )
 
 
-class _Held:
-    """A text held against the messages it rests on."""
+class _GroundedText:
+    """A text and the messages it has to rest on, both taken apart."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class _Held:
         speakers = Speakers([one.speaker for one in messages if not one.is_answer], also_called)
         names = statements.names_of(speakers, [said, *(one.content for one in messages)])
         self.is_summary = is_summary
-        self.units = statements.statements_of(messages, speakers, names, tells_all=is_summary)
+        self.statements = statements.statements_of(messages, speakers, names, tells_all=is_summary)
         told = expand_contractions(said)
         is_alone = len(speakers.people) == 1
         told = speakers.first(told, speakers.people[0]) if is_alone else speakers.named(told)
@@ -112,7 +112,7 @@ class _Held:
         before: Clause | None = None
         for part in self.parts:
             if self._terms(part):
-                found = [self._fault_in(part, before, unit, share) for unit in self.units]
+                found = [self._fault_in(part, before, statement, share) for statement in self.statements]
                 if None not in found:
                     return found[0] if len(found) == 1 else GroundingFault.INVENTED if not found else _telling(found)
             before = part if part.speaks_first_of or part.subject[:1] == (OWNED,) or before is None else before
@@ -121,27 +121,29 @@ class _Held:
     def _terms(self, part: Clause) -> set[str]:
         return part.terms - self.light - self.known
 
-    def _fault_in(self, part: Clause, before: Clause | None, unit: Statement, share: float) -> GroundingFault | None:
+    def _fault_in(
+        self, part: Clause, before: Clause | None, statement: Statement, share: float
+    ) -> GroundingFault | None:
         """What speaks against this part of the text, if it rests on this sentence."""
         terms = self._terms(part)
-        new = {term for term in terms if not is_among(term, unit.terms)}
-        if self._is_invented(part, new, unit) or 1 - len(new) / len(terms) < share:
+        new = {term for term in terms if not is_among(term, statement.terms)}
+        if self._is_invented(part, new, statement) or 1 - len(new) / len(terms) < share:
             return GroundingFault.INVENTED
-        elsewhere = {term for other in self.units if other is not unit for term in other.terms}
+        elsewhere = {term for other in self.statements if other is not statement for term in other.terms}
         if any(is_among(term, elsewhere) for term in new):
             return GroundingFault.MIXED
-        resting = list(_resting(terms, unit))
+        resting = list(_resting(terms, statement))
         if not resting:
             return GroundingFault.INVENTED
         if not self.is_summary and meaning.is_mixed(part, resting):
             return GroundingFault.MIXED
-        tie = Support(part, before, resting, unit, self.is_summary)
-        return next((wrong for judge, wrong in _JUDGES if judge(tie)), None)
+        support = Support(part, before, resting, statement, self.is_summary)
+        return next((wrong for judge, wrong in _JUDGES if judge(support)), None)
 
-    def _is_invented(self, part: Clause, new: set[str], unit: Statement) -> bool:
+    def _is_invented(self, part: Clause, new: set[str], statement: Statement) -> bool:
         """Whether a number, a name, or a word that tells is new."""
         marks = (part.reading.amounts | part.reading.names) & new
-        if any(term not in self.known and not _is_part_of(term, unit) for term in marks):
+        if any(term not in self.known and not _is_part_of(term, statement) for term in marks):
             return True
         return any(similarity.is_telling(term) for term in new - self.known)
 
@@ -152,11 +154,11 @@ def _telling(found: Sequence[GroundingFault | None]) -> GroundingFault:
     return next((wrong for wrong in order if wrong in found), GroundingFault.INVENTED)
 
 
-def _is_part_of(name: str, unit: Statement) -> bool:
+def _is_part_of(name: str, statement: Statement) -> bool:
     """Names joined or taken apart stay what they are."""
     parts = re.findall(r"[^\W_]+", name)
-    there = {word for clause in unit.clauses for word in text.words(clause.content)} | unit.terms
-    return bool(parts) and all(part in there or text.stem(part) in unit.terms for part in parts)
+    there = {word for clause in statement.clauses for word in text.words(clause.content)} | statement.terms
+    return bool(parts) and all(part in there or text.stem(part) in statement.terms for part in parts)
 
 
 def _whole(clauses: Sequence[Clause], names: Collection[str]) -> list[Clause]:
@@ -171,10 +173,10 @@ def _whole(clauses: Sequence[Clause], names: Collection[str]) -> list[Clause]:
     return found
 
 
-def _resting(terms: set[str], unit: Statement) -> Iterator[Clause]:
+def _resting(terms: set[str], statement: Statement) -> Iterator[Clause]:
     """The clauses it rests on, the one that says most of it first."""
     left = set(terms)
-    waiting = list(unit.clauses)
+    waiting = list(statement.clauses)
     while left and waiting:
         best = max(waiting, key=lambda clause: len(_in(left, clause)))
         if not (there := _in(left, best)):

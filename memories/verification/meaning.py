@@ -66,12 +66,12 @@ def _is_barely_told(clause: Clause, said: set[str]) -> bool:
     return sum(is_among(term, said) for term in own) < _TOLD * len(own)
 
 
-def leaves_out_deed(tie: Support) -> bool:
+def leaves_out_deed(support: Support) -> bool:
     """Whether it leaves out what somebody does or is: «he is skiing» of «he broke his arm skiing»."""
-    own = {part.term for part in tie.part.reading.parts}
-    return not tie.is_summary and any(
-        (deed := clause.deed) and deed not in _SUPPORTING and not _is_told(deed, own, clause, tie.part)
-        for clause in tie.resting
+    own = {part.term for part in support.part.reading.parts}
+    return not support.is_summary and any(
+        (deed := clause.deed) and deed not in _SUPPORTING and not _is_told(deed, own, clause, support.part)
+        for clause in support.resting
     )
 
 
@@ -81,27 +81,29 @@ def _is_told(deed: str, own: set[str], clause: Clause, part: Clause) -> bool:
     return _AS.search(clause.content) is not None and _IS.search(part.content) is not None
 
 
-def is_denied_otherwise(tie: Support) -> bool:
+def is_denied_otherwise(support: Support) -> bool:
     """Whether it denies what was said, or says what was denied."""
-    own, theirs = tie.part.reading, [clause.reading for clause in tie.resting]
+    own, theirs = support.part.reading, [clause.reading for clause in support.resting]
     if own.is_negated != any(reading.is_negated for reading in theirs):
         return True
     denied = {term for reading in theirs for term in reading.denied}
     stated = {term for reading in theirs for term in reading.said}
-    touched = {term for clause in tie.resting if clause.reading.is_negated for term in clause.terms}
+    touched = {term for clause in support.resting if clause.reading.is_negated for term in clause.terms}
     if not own.is_negated:
         return bool((own.said & denied) - stated)
     denies = {term for term in own.denied if not is_mark(term)}
     return bool(denies and not denies & (denied | touched) or (denies & stated) - touched)
 
 
-def is_hedged_otherwise(tie: Support) -> bool:
+def is_hedged_otherwise(support: Support) -> bool:
     """Whether a doubt, a wish or a plan is lost, or one is added."""
-    own = set(tie.part.reading.careful)
-    kept = own | (tie.before.reading.careful if tie.before and tie.part.is_joined else set())
-    theirs = {term for clause in tie.resting for term in clause.reading.careful}
-    supplied = set(_REASONS | _WISHES) if tie.is_summary else set(_WISHES) if tie.unit.is_request else set()
-    if any(clause.is_future for clause in tie.resting):
+    own = set(support.part.reading.careful)
+    kept = own | (support.before.reading.careful if support.before and support.part.is_joined else set())
+    theirs = {term for clause in support.resting for term in clause.reading.careful}
+    supplied = (
+        set(_REASONS | _WISHES) if support.is_summary else set(_WISHES) if support.statement.is_request else set()
+    )
+    if any(clause.is_future for clause in support.resting):
         supplied |= _PLANS
     return bool((theirs & _HEDGES) - kept or own - theirs - supplied)
 
@@ -110,16 +112,16 @@ def is_wish(part: Clause) -> bool:
     return bool(part.reading.careful & _WISHES)
 
 
-def changes_places(tie: Support) -> bool:
+def changes_places(support: Support) -> bool:
     """Whether two names, numbers, or sides of a «before» stand the other way round."""
-    if any(_crosses(clause, tie.part) for clause in tie.resting):
+    if any(_crosses(clause, support.part) for clause in support.resting):
         return True
-    own, theirs = _without_owners(tie.part.reading), [_without_owners(clause.reading) for clause in tie.resting]
-    if not rewording.exchanges(theirs, own) or (tie.unit.is_request and is_wish(tie.part)):
+    own, theirs = _without_owners(support.part.reading), [_without_owners(clause.reading) for clause in support.resting]
+    if not rewording.exchanges(theirs, own) or (support.statement.is_request and is_wish(support.part)):
         return False
-    subject = tie.part.subject[0] if tie.part.subject else ""
-    has_person = any(is_person(name) for name in tie.part.reading.names)
-    return has_person or not any(is_place_of(subject, clause) for clause in tie.resting)
+    subject = support.part.subject[0] if support.part.subject else ""
+    has_person = any(is_person(name) for name in support.part.reading.names)
+    return has_person or not any(is_place_of(subject, clause) for clause in support.resting)
 
 
 def _without_owners(reading: Parse) -> Parse:
@@ -153,18 +155,18 @@ def _words(content: str) -> set[str]:
     return {part.term for part in parse_marked(content, MARKS).parts if part.kind in kinds}
 
 
-def is_of_another_time(tie: Support) -> bool:
-    """Whether what was, is; what is to come, was; or what is only thought of, or over, is told without that."""
-    if tie.is_summary:
+def is_of_another_time(support: Support) -> bool:
+    """Whether the tense changes: past for present, done for planned, or an end, a doubt or an origin is left out."""
+    if support.is_summary:
         return False
-    return any(judge(tie) for judge in (_has_other_tense, _goes_on, _has_none, _leaves_out_from, _is_done))
+    return any(judge(support) for judge in (_has_other_tense, _goes_on, _has_none, _leaves_out_from, _is_done))
 
 
-def _has_other_tense(tie: Support) -> bool:
-    own = _forms(tie.part.content)
+def _has_other_tense(support: Support) -> bool:
+    own = _forms(support.part.content)
     return any(
         _differ(theirs, own[stem])
-        for clause in tie.resting
+        for clause in support.resting
         for stem, theirs in _forms(clause.content).items()
         if stem in own
     )
@@ -187,28 +189,28 @@ def _forms(content: str) -> dict[str, set[str]]:
     return found
 
 
-def _goes_on(tie: Support) -> bool:
+def _goes_on(support: Support) -> bool:
     """Whether it leaves out that something ended, was lost, or was only thought."""
-    if _is_lost(ENDED, tie.part, tie.resting) or _is_lost(THOUGHT, tie.part, _with_what_leads(tie)):
+    if _is_lost(ENDED, support.part, support.resting) or _is_lost(THOUGHT, support.part, _with_what_leads(support)):
         return True
-    return _HAS_A.search(tie.part.content) is not None and _is_lost(GONE, tie.part, tie.resting)
+    return _HAS_A.search(support.part.content) is not None and _is_lost(GONE, support.part, support.resting)
 
 
 def _is_lost(words: re.Pattern[str], part: Clause, resting: Sequence[Clause]) -> bool:
     return not words.search(part.content) and any(words.search(clause.content) for clause in resting)
 
 
-def _with_what_leads(tie: Support) -> list[Clause]:
+def _with_what_leads(support: Support) -> list[Clause]:
     """With the clause whose object a clause is: «I dreamt that …»."""
-    clauses = tie.unit.clauses
-    places = [clauses.index(clause) for clause in tie.resting]
-    return [*tie.resting, *(clauses[n - 1] for n in places if n and clauses[n].is_joined)]
+    clauses = support.statement.clauses
+    places = [clauses.index(clause) for clause in support.resting]
+    return [*support.resting, *(clauses[n - 1] for n in places if n and clauses[n].is_joined)]
 
 
-def _has_none(tie: Support) -> bool:
+def _has_none(support: Support) -> bool:
     """Whether somebody has what nobody said to be theirs."""
-    is_had = any(_GOT.search(clause.content) or clause.owned for clause in tie.resting)
-    return is_person(tie.part.speaks_first_of) and _HAS_A.search(tie.part.content) is not None and not is_had
+    is_had = any(_GOT.search(clause.content) or clause.owned for clause in support.resting)
+    return is_person(support.part.speaks_first_of) and _HAS_A.search(support.part.content) is not None and not is_had
 
 
 def has_own(part: Clause, clause: Clause) -> bool:
@@ -216,10 +218,10 @@ def has_own(part: Clause, clause: Clause) -> bool:
     return bool(clause.owned & part.terms and _HAS.search(part.content) and not GONE.search(clause.content))
 
 
-def _leaves_out_from(tie: Support) -> bool:
+def _leaves_out_from(support: Support) -> bool:
     """«I moved from Leeds»: not «I live in Leeds»."""
-    kept = _comes_from(tie.part)
-    return any(_comes_from(clause) & tie.part.terms - kept for clause in tie.resting)
+    kept = _comes_from(support.part)
+    return any(_comes_from(clause) & support.part.terms - kept for clause in support.resting)
 
 
 def _comes_from(clause: Clause) -> set[str]:
@@ -227,7 +229,7 @@ def _comes_from(clause: Clause) -> set[str]:
     return {other.term for one, other in parts if one.kind == "direction" and one.term in _FROM}
 
 
-def _is_done(tie: Support) -> bool:
-    told = [clause.content for clause in tie.resting]
+def _is_done(support: Support) -> bool:
+    told = [clause.content for clause in support.resting]
     is_to_come = any(map(_FUTURE.search, told)) and not any(map(_DONE.search, told))
-    return is_to_come and _DONE.search(tie.part.content) is not None
+    return is_to_come and _DONE.search(support.part.content) is not None

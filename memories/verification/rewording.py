@@ -1,4 +1,4 @@
-"""Whether a text says what others say, in other words: rules, no model, and when in doubt it does not (D6).
+"""Whether a text is a faithful rewording of its sources: rules, no model, and when in doubt it is not (D6).
 
 Every number, date and name stays and none is added. Words may be exchanged for words of their class, and be left out
 up to a half; a word that none of the sources says is not believed. What is denied stays denied, what is only wished for

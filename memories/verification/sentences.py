@@ -1,4 +1,4 @@
-"""A turn as its summary is held against it: what was stated in it, what was only asked, and what of it was denied."""
+"""A turn and its summary, sentence by sentence: what is stated, what is only asked, and what is denied."""
 
 import re
 import unicodedata
@@ -8,6 +8,7 @@ from functools import cached_property
 
 from memories.language import sentences as split
 from memories.language import text
+from memories.language.scripts import HAN
 from memories.verification.parsing import Parse, is_among, names_in, parse
 from memories.verification.vocabulary import NO_NAMES, REPORTING
 
@@ -16,7 +17,7 @@ _PLAIN = (
     (re.compile(r"\b(?:will|shall)\b|(?<=\w)['’]ll\b", re.IGNORECASE), ""),
     (re.compile(r"\b(?:rather than|instead of)\b", re.IGNORECASE), "not"),
     (re.compile(r"(?:,\s*+|(?<![\s,])\s*+)\b(?:since|because)\b", re.IGNORECASE), ", because"),
-    (re.compile("([\u4e00-\u9fff])[不没沒]\\1"), r"是否\1"),
+    (re.compile(f"([{HAN}])[不没沒]\\1"), r"是否\1"),
     (re.compile("(?<=[不没沒未])([^，。；,;就]{0,40}+)就"), r"\1，"),
 )
 #: A question that takes something for granted: why it failed says that it failed.
@@ -92,7 +93,7 @@ def sentences(content: str, names: Collection[str], *, is_answer: bool = False) 
 
 
 class SummaryCheck:
-    """A summary held against its turn: both read once, with the same names."""
+    """A summary and its turn, both parsed once, with the same names."""
 
     def __init__(self, turn: StoredTurn, summary: str) -> None:
         self.turn = turn
@@ -101,17 +102,17 @@ class SummaryCheck:
         self.whole, self.reading, self.stored = (
             parse(in_plain_words(one), self.names) for one in (turn.whole, self.summary, turn.stored)
         )
-        self.told = sentences(self.summary, self.names)
+        self.summary_sentences = sentences(self.summary, self.names)
         answered = sentences(turn.assistant, self.names, is_answer=True)
-        self.said = [*sentences(turn.user, self.names), *answered]
+        self.turn_sentences = [*sentences(turn.user, self.names), *answered]
 
     @cached_property
     def statements(self) -> list[Sentence]:
-        return [one for one in self.said if not one.is_question]
+        return [one for one in self.turn_sentences if not one.is_question]
 
     @cached_property
     def clauses(self) -> list[Parse]:
-        return [clause for one in self.said for clause in one.reading.clauses]
+        return [clause for one in self.turn_sentences for clause in one.reading.clauses]
 
 
 def _with_plain_openings(summary: str, whole: str) -> str:
@@ -131,5 +132,5 @@ def marks(reading: Parse) -> set[str]:
 
 
 def touched(said: Iterable[Sentence]) -> set[str]:
-    """What is denied, and what it is denied of."""
+    """What these sentences deny, and what they deny it of."""
     return {term for one in said for clause in one.reading.clauses for term in clause.touched}

@@ -1,4 +1,4 @@
-"""What people stated, as a fact is held against it: by clauses, and those that speak of one thing together (D5)."""
+"""What people stated, by clauses; those that speak of one thing are one statement (D5)."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -187,7 +187,7 @@ class Support:
     part: Clause
     before: Clause | None
     resting: Sequence[Clause]
-    unit: Statement
+    statement: Statement
     is_summary: bool = False
 
     @property
@@ -239,7 +239,7 @@ def statements_of(
         own = _units(one, speakers.first(expand_contractions(one.content), one.speaker), names, all_of_it=tells_all)
         if words and own:
             own[0] = replace(own[0], asked=words)
-        found += [replace(unit, mark=speakers.mark(one.speaker)) for unit in own]
+        found += [replace(statement, mark=speakers.mark(one.speaker)) for statement in own]
         asked = None
     return _linked(found)
 
@@ -269,28 +269,28 @@ def _units(
     return found
 
 
-def _linked(units: Sequence[Statement]) -> list[Statement]:
+def _linked(statements: Sequence[Statement]) -> list[Statement]:
     """With those that begin with he or it, or take up a word, joined to the one before."""
     found: list[Statement] = []
-    for unit in units:
-        if found and unit.speaker == found[-1].speaker and _refers(unit, found[-1]):
+    for statement in statements:
+        if found and statement.speaker == found[-1].speaker and _refers(statement, found[-1]):
             last = found[-1]
             found[-1] = replace(
                 last,
-                clauses=last.clauses + unit.clauses,
-                on=last.on | unit.on,
-                asked=last.asked | unit.asked,
-                is_plural=last.is_plural or unit.is_plural,
+                clauses=last.clauses + statement.clauses,
+                on=last.on | statement.on,
+                asked=last.asked | statement.asked,
+                is_plural=last.is_plural or statement.is_plural,
             )
         else:
-            found.append(unit)
+            found.append(statement)
     return found
 
 
-def _refers(unit: Statement, before: Statement) -> bool:
-    if any(part.term == OTHER for clause in unit.clauses[:1] for part in clause.reading.parts):
+def _refers(statement: Statement, before: Statement) -> bool:
+    if any(part.term == OTHER for clause in statement.clauses[:1] for part in clause.reading.parts):
         return True
-    own = {part.term for clause in unit.clauses for part in clause.parts if part.kind in ("word", "name")}
+    own = {part.term for clause in statement.clauses for part in clause.parts if part.kind in ("word", "name")}
     theirs = {part.term for clause in before.clauses for part in clause.parts if part.kind in ("word", "name")}
     shared = {term for term in own & theirs if not is_mark(term)}
     return any(len(term) > 3 and term.isascii() for term in shared) or any(

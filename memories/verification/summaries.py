@@ -1,4 +1,4 @@
-"""Whether a few words tell what a turn told: rules, no model, and when in doubt they do not (A11).
+"""Whether a summary is faithful to its turn: rules, no model, and when in doubt it is not (A11).
 
 They are check against two texts. Against the whole turn, that nothing is invented, turned round, or told of somebody
 else; against the turn as it is stored, cut, that the place of those words is not taken by words that tell less.
@@ -113,7 +113,7 @@ def _is_known_name(name: str, check: SummaryCheck) -> bool:
 
 def _echoes(check: SummaryCheck) -> bool:
     """Whether nothing of what came of a question is told."""
-    asked = [one for one in check.said if one.is_question]
+    asked = [one for one in check.turn_sentences if one.is_question]
     questions = {term for one in asked for term in one.reading.telling}
     stated = {term for one in check.statements for term in one.reading.telling} - questions
     return bool(asked and stated) and len(check.reading.telling & stated) < max(2, len(check.reading.telling) * _NEW)
@@ -132,7 +132,7 @@ def _loses_denials(check: SummaryCheck) -> bool:
 
     Of an answer, which explains, some may be.
     """
-    told = touched(check.told)
+    told = touched(check.summary_sentences)
     for is_answer in (False, True):
         said = [one for one in check.statements if one.is_answer == is_answer]
         lost = [(one, denied) for one in said for denied in one.denials if len(denied & told) * 2 < len(denied)]
@@ -154,14 +154,14 @@ def _denies_otherwise(check: SummaryCheck) -> bool:
     said = check.reading
     return bool(
         (said.denied & stated) - touched(check.statements) - said.said
-        or (said.said & denied) - stated - touched(check.told)
+        or (said.said & denied) - stated - touched(check.summary_sentences)
     )
 
 
 def _denies_of_others(check: SummaryCheck) -> bool:
     """Whether it denies something of one, that was denied of another."""
     known = list(chain.from_iterable(_denied_of(one) for one in check.statements))
-    for names, denied in chain.from_iterable(_denied_of(one) for one in check.told):
+    for names, denied in chain.from_iterable(_denied_of(one) for one in check.summary_sentences):
         others = [theirs for theirs, what in known if what & denied and theirs]
         if names and others and all(names.isdisjoint(theirs) for theirs in others):
             return True
@@ -179,7 +179,7 @@ def _denied_of(one: Sentence) -> Iterator[tuple[frozenset[str], set[str]]]:
 
 def _exchanges_amounts(check: SummaryCheck) -> bool:
     """Whether a number stands with words that stood with another."""
-    for clause in (clause for one in check.told for clause in one.reading.clauses):
+    for clause in (clause for one in check.summary_sentences for clause in one.reading.clauses):
         for amount in clause.amounts:
             own = max((_nearness(clause, one) for one in check.clauses if amount in one.amounts), default=1.0)
             others = (one for one in check.clauses if one.amounts - clause.amounts and amount not in one.amounts)
@@ -194,20 +194,22 @@ def _nearness(clause: Parse, other: Parse) -> float:
 
 
 def _exchanges_places(check: SummaryCheck) -> bool:
-    return rewording.exchanges([one.reading for one in check.said], check.reading)
+    return rewording.exchanges([one.reading for one in check.turn_sentences], check.reading)
 
 
 def _takes_for_said(check: SummaryCheck) -> bool:
     """Whether it takes for said what was only offered or asked."""
-    stated = {term for one in check.said if one.states for term in marks(one.reading) | one.reading.implied}
-    offered = {term for one in check.said if not one.states for term in marks(one.reading) | one.reading.implied}
-    told = (one for one in check.told if not ASKING.search(one.content))
+    stated = {term for one in check.turn_sentences if one.states for term in marks(one.reading) | one.reading.implied}
+    offered = {
+        term for one in check.turn_sentences if not one.states for term in marks(one.reading) | one.reading.implied
+    }
+    told = (one for one in check.summary_sentences if not ASKING.search(one.content))
     return any(marks(one.reading) & offered - stated for one in told)
 
 
 def _decides(check: SummaryCheck) -> bool:
     """Whether it takes for decided what was left open."""
-    return any(map(_is_decided, check.told)) and not any(map(_is_decided, check.statements))
+    return any(map(_is_decided, check.summary_sentences)) and not any(map(_is_decided, check.statements))
 
 
 def _is_decided(one: Sentence) -> bool:

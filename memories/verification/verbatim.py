@@ -1,4 +1,4 @@
-"""What needs no judgement: a text that is one of its sources, or some of them side by side, and repeats the rest (D6).
+"""Whether a text only repeats its sources: one of them, or some side by side; that needs no judgement (D6).
 
 Reading finds most of what is wrong with a rewording, and never all of it: «Sam loves nuts and is allergic to cheese»
 holds no word its sources do not. So what is made of true statements without a person is only what they say
