@@ -39,12 +39,12 @@ def _copies_in_workspace(entries: Sequence[Entry]) -> list[Entry]:
     others = others.exclude(pk__in=[entry.pk for entry in entries]).select_related("scope")
     own = {entry.scope_id for entry in entries}
     here = list(others.filter(scope__in=own))
-    keys = _written_to([*entries, *here])
+    keys = _scope_keys_written([*entries, *here])
     elsewhere = others.filter(scope__key__in=keys).exclude(scope__in=own) if keys else others.none()
     return [*here, *elsewhere]
 
 
-def _written_to(entries: Sequence[Entry]) -> set[str]:
+def _scope_keys_written(entries: Sequence[Entry]) -> set[str]:
     """The keys of the scopes a statement in a group was written to beside the one of the entry itself."""
     keys = {chat for entry in entries for chat in entry.chats if entry.chats != [entry.scope.key]}
     spoken = (entry for entry in entries if entry.scope.kind == ScopeKind.CHAT and entry.sender_id)
@@ -61,10 +61,10 @@ def copies_to_expire(entries: Sequence[Entry], reach: Reach = anywhere) -> list[
 
     What rests on their messages in a scope of theirs is kept out by their suppression.
     """
-    return [copy for copy in copies_of(entries, reach) if any(_goes_along(entry, copy) for entry in entries)]
+    return [copy for copy in copies_of(entries, reach) if any(_expires_with(entry, copy) for entry in entries)]
 
 
-def _goes_along(entry: Entry, copy: Entry) -> bool:
+def _expires_with(entry: Entry, copy: Entry) -> bool:
     shared = set(entry.origins) & set(copy.origins)
     is_same = copy.type == entry.type or shared == set(copy.origins)
     return bool(shared) and is_same and copy.scope_id != entry.scope_id and copy.is_live()
@@ -94,12 +94,12 @@ def expire_with_copies(
     """
     with acting(actor):
         known = [copy for copy in copies_of([entry], reach) if copy.is_live()]
-        going = [copy for copy in known if along and _goes_along(entry, copy)]
+        going = [copy for copy in known if along and _expires_with(entry, copy)]
         lock_scopes([entry.scope, *(copy.scope for copy in going)])
         gone = transitions.expire(entry, now=now, actor=actor, expected_version=expected_version)
         for copy in going:
             transitions.expire(copy, now=now, actor=actor)
-        return gone, _as_they_are(known)
+        return gone, _reload(known)
 
 
 def restore_with_copies(
@@ -123,10 +123,10 @@ def restore_with_copies(
         back = transitions.restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
         for copy in coming:
             transitions.restore(copy, now=now, actor=actor, term=term)
-        return back, _as_they_are(known)
+        return back, _reload(known)
 
 
-def _as_they_are(entries: Sequence[Entry]) -> list[Entry]:
+def _reload(entries: Sequence[Entry]) -> list[Entry]:
     found = Entry.objects.filter(workspace_id__in={entry.workspace_id for entry in entries})
     are = found.select_related("scope").in_bulk([entry.pk for entry in entries])
     return [are[entry.pk] for entry in entries if entry.pk in are]

@@ -42,7 +42,7 @@ class Step:
     def wording(self) -> list[tuple[str, str]] | None:
         """How the content was reworded; None when it was not."""
         before, after = self.columns.get("content", (None, None))
-        return None if before is None or after is None else worded(before, after)
+        return None if before is None or after is None else word_diff(before, after)
 
 
 def history_of(entry: Entry) -> list[Step]:
@@ -50,7 +50,7 @@ def history_of(entry: Entry) -> list[Step]:
     return _joined(_entry_steps(entry), _slot_steps(entry))
 
 
-def worded(old: str, new: str) -> list[tuple[str, str]]:
+def word_diff(old: str, new: str) -> list[tuple[str, str]]:
     """Two texts as runs of words that stayed (=), went (-) or came (+).
 
     What stayed and went, joined, is the old text; what stayed and came the new one. Chinese is cut into words.

@@ -14,7 +14,7 @@ ENTRIES = Entry._meta.db_table
 _PLACE = ("superseded_by_id", "archived_at")
 
 
-def standing(
+def blocked_by_dependents(
     scope: Scope, going: Collection[int], *, of: int, by: int | None, force: bool
 ) -> dict[int, tuple[SkipReason, str]]:
     """Of entries that undoing batch `of` would take out of use, those it must leave, each with the reason.
@@ -23,13 +23,13 @@ def standing(
     took the place of what is not put back itself, because it was changed since. What had given its place away before
     the batch was as much out of use as what the undo puts back. `by` is the undo; None: of everything.
     """
-    hanging = _since(_hanging(scope, going), of, by)
+    hanging = _replaced_since(_dependents(scope, going), of, by)
     if not hanging:
         return {}
     others = {other for ones in hanging.values() for other in ones}
-    coming, stuck = _coming_back(others, of, by, force)
+    coming, stuck = _restored_by_undo(others, of, by, force)
     blocked = {pk: ones - coming for pk, ones in hanging.items() if ones - coming}
-    first = _batches_of({other for ones in blocked.values() for other in ones - stuck})
+    first = _replacing_batches({other for ones in blocked.values() for other in ones - stuck})
     return {
         pk: (SkipReason.STANDS, ", ".join(sorted({first[one] for one in ones - stuck if one in first})) or "—")
         if ones - stuck
@@ -38,7 +38,7 @@ def standing(
     }
 
 
-def _hanging(scope: Scope, going: Collection[int]) -> dict[int, set[int]]:
+def _dependents(scope: Scope, going: Collection[int]) -> dict[int, set[int]]:
     """What is out of use only because these have taken its place."""
     found: defaultdict[int, set[int]] = defaultdict(set)
     rows = Entry.objects.in_scope(scope).filter(expired_at=None, suppressed_at=None)
@@ -51,7 +51,7 @@ def _hanging(scope: Scope, going: Collection[int]) -> dict[int, set[int]]:
     return dict(found)
 
 
-def _since(hanging: dict[int, set[int]], of: int, by: int | None) -> dict[int, set[int]]:
+def _replaced_since(hanging: dict[int, set[int]], of: int, by: int | None) -> dict[int, set[int]]:
     """Only those that gave their place away in batch `of`, or after it."""
     rows = Change.objects.filter(batch_id=of, table_name=ENTRIES, row_id__in=hanging).order_by()
     began = dict(rows.values_list("row_id").annotate(first=Min("id")))
@@ -63,7 +63,7 @@ def _since(hanging: dict[int, set[int]], of: int, by: int | None) -> dict[int, s
     return {entry: others & gave for entry, others in hanging.items() if others & gave}
 
 
-def _coming_back(others: Collection[int], of: int, by: int | None, force: bool) -> tuple[set[int], set[int]]:
+def _restored_by_undo(others: Collection[int], of: int, by: int | None, force: bool) -> tuple[set[int], set[int]]:
     """Those whose place batch `of` gave away and the undo gives back; and those it would, had nobody changed them."""
     named = set(others)
     if by is not None:
@@ -76,7 +76,7 @@ def _coming_back(others: Collection[int], of: int, by: int | None, force: bool) 
     return were.keys() - changed, changed
 
 
-def _batches_of(others: Collection[int]) -> dict[int, str]:
+def _replacing_batches(others: Collection[int]) -> dict[int, str]:
     """The batch that gave away the place of each, by the end of its id."""
     gave = Change.objects.filter(table_name=ENTRIES, row_id__in=others, batch_id__isnull=False)
     gave = gave.filter(old__has_any_keys=list(_PLACE)).order_by("row_id", "-id").distinct("row_id")

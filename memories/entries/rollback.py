@@ -16,7 +16,7 @@ from memories.choices import SkipReason
 from memories.entries import suppression
 from memories.entries.fields import FIELDS, Use
 from memories.entries.locks import lock_scopes
-from memories.entries.replacements import standing
+from memories.entries.replacements import blocked_by_dependents
 from memories.entries.transitions import BulkOutcome
 from memories.entries.versions import PriorRow, changed_since, rows_before
 from memories.index import scope_statistics, search_rows
@@ -45,24 +45,26 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
     """
     held = lock_scopes([scope])[scope.pk]
     were = rows_before(of, ENTRIES, entries)
-    beside = {table: _beside(of, table, entries) for table in BESIDE}
+    beside = {table: _prior_related(of, table, entries) for table in BESIDE}
     outcome = BulkOutcome()
     found = Entry.objects.in_scope(held).select_for_update().in_bulk(list(entries))
     outcome.skip(set(entries) - found.keys(), SkipReason.GONE)
     if not force:
         since = changed_since({pk: row.last for pk, row in were.items()}, by=by)
         outcome.skip(since & found.keys(), SkipReason.CHANGED)
-    going = {pk for pk in found.keys() - outcome.skipped.keys() if pk in were and _goes(found[pk], were[pk])}
-    outcome.skip_each(standing(held, going, of=of, by=by, force=force))
+    going = {
+        pk for pk in found.keys() - outcome.skipped.keys() if pk in were and _is_expired_by_undo(found[pk], were[pk])
+    }
+    outcome.skip_each(blocked_by_dependents(held, going, of=of, by=by, force=force))
     outcome.applied = sorted(found.keys() - outcome.skipped.keys())
-    _put_entries_back(held, {pk: were[pk] for pk in outcome.applied if pk in were}, found, now)
+    _restore_entries(held, {pk: were[pk] for pk in outcome.applied if pk in were}, found, now)
     for table, rows in beside.items():
-        _put_rows_back(table, rows, set(outcome.applied))
+        _restore_related(table, rows, set(outcome.applied))
     _settle(held, outcome.applied, freed=bool(beside[Suppression._meta.db_table]), found=found, now=now)
     return outcome
 
 
-def _beside(batch: int, table: str, entries: Sequence[int]) -> dict[int, PriorRow]:
+def _prior_related(batch: int, table: str, entries: Sequence[int]) -> dict[int, PriorRow]:
     """What the batch changed of the rows that belong to these entries: those still there, and those it removed."""
     _model, columns = BESIDE[table]
     here = " OR ".join(f"{column} = ANY(%(entries)s)" for column in columns)
@@ -81,12 +83,12 @@ def needed_replacements(scope: Scope, entries: Sequence[int], *, of: int) -> dic
     """Entries that undoing batch `of` would leave because they have taken the place of others; by which batches."""
     were = rows_before(of, ENTRIES, entries)
     found = Entry.objects.in_scope(scope).in_bulk(list(were))
-    going = {pk for pk, entry in found.items() if _goes(entry, were[pk])}
-    told = standing(scope, going, of=of, by=None, force=False)
+    going = {pk for pk, entry in found.items() if _is_expired_by_undo(entry, were[pk])}
+    told = blocked_by_dependents(scope, going, of=of, by=None, force=False)
     return {pk: detail for pk, (reason, detail) in told.items() if reason == SkipReason.STANDS}
 
 
-def _goes(entry: Entry, was: PriorRow) -> bool:
+def _is_expired_by_undo(entry: Entry, was: PriorRow) -> bool:
     """Whether it is in use, and would be out of use when it is put back."""
     return entry.is_live() and (was.made or any(was.columns.get(column) for column in _OUT))
 
@@ -99,7 +101,7 @@ _POPULATE = (
 ).replace("{columns}", ", ".join(f"{column} = was.{column}" for column in _COLUMNS))
 
 
-def _put_entries_back(scope: Scope, were: dict[int, PriorRow], found: dict[int, Entry], now: datetime) -> None:
+def _restore_entries(scope: Scope, were: dict[int, PriorRow], found: dict[int, Entry], now: datetime) -> None:
     made = [pk for pk, row in were.items() if row.made and found[pk].archived_at is None]
     Entry.objects.in_scope(scope).filter(pk__in=made).update(archived_at=now, updated_at=now)
     changed = {pk: row.columns for pk, row in were.items() if not row.made and row.columns}
@@ -107,13 +109,13 @@ def _put_entries_back(scope: Scope, were: dict[int, PriorRow], found: dict[int, 
         return
     with connection.cursor() as cursor:
         cursor.execute(_POPULATE, [now, list(changed), [json.dumps(columns) for columns in changed.values()]])
-    _give_new_term(scope, [pk for pk in changed if found[pk].expired_at], now)
+    _renew_terms(scope, [pk for pk in changed if found[pk].expired_at], now)
     reworded = [found[pk] for pk, columns in changed.items() if "terms" in columns or "content" in columns]
     if reworded:
-        _find_by_words(scope, reworded)
+        _reindex(scope, reworded)
 
 
-def _give_new_term(scope: Scope, expired: Sequence[int], now: datetime) -> None:
+def _renew_terms(scope: Scope, expired: Sequence[int], now: datetime) -> None:
     """Of entries that had expired and whose time is over, the next night would take those again that are in use now."""
     policies = Policy.objects.of(scope.workspace_id)
     over = policies.over(now, scope_kind=scope.kind)
@@ -122,7 +124,7 @@ def _give_new_term(scope: Scope, expired: Sequence[int], now: datetime) -> None:
         Entry.objects.filter(pk=entry.pk).update(expires_at=policies.end_of_undone(entry, now))
 
 
-def _find_by_words(scope: Scope, reworded: Sequence[Entry]) -> None:
+def _reindex(scope: Scope, reworded: Sequence[Entry]) -> None:
     """Let entries be found by the words they have again; `reworded` holds them as they were a moment ago."""
     counted: Counter[int] = Counter()
     rows: list[search_rows.KeywordRow] = []
@@ -135,7 +137,7 @@ def _find_by_words(scope: Scope, reworded: Sequence[Entry]) -> None:
     search_rows.write_keywords(rows, {scope.pk: scope.index_length})
 
 
-def _put_rows_back(table: str, rows: dict[int, PriorRow], done: set[int]) -> None:
+def _restore_related(table: str, rows: dict[int, PriorRow], done: set[int]) -> None:
     """Remove what the batch made, give back what it changed or removed; of entries that were left alone, nothing."""
     model, columns = BESIDE[table]
     stored = {row.pk: row for row in model.objects.filter(pk__in=list(rows))}

@@ -37,11 +37,11 @@ class Suppressions:
         """The entry people took out that a machine is about to write again; None when nothing speaks against it."""
         if write.draft.source not in MACHINE_SOURCES:
             return None
-        row = next((row for row in self._rows if _concerns(row, write)), None)
+        row = next((row for row in self._rows if _matches(row, write)), None)
         if row is None:
             return None
         if write.draft.source in REPLAYED_SOURCES:
-            _take_in(row, write.draft.origins)
+            _add_origins(row, write.draft.origins)
         return row.entry
 
     def lift(self, write: PendingWrite) -> bool:
@@ -59,7 +59,7 @@ def _same_words(row: Suppression, write: PendingWrite) -> bool:
     return row.scope_id == write.draft.scope.pk and write.fingerprint in (row.fingerprint, *row.wordings)
 
 
-def _take_in(row: Suppression, origins: Iterable[str]) -> None:
+def _add_origins(row: Suppression, origins: Iterable[str]) -> None:
     """Leave out the messages in which it was said again, too."""
     added = [origin for origin in origins if origin not in row.origins]
     if added and len(row.origins) < ORIGINS_MOST:
@@ -69,7 +69,7 @@ def _take_in(row: Suppression, origins: Iterable[str]) -> None:
         row.save(update_fields=["origins", "conversation"])
 
 
-def _concerns(row: Suppression, write: PendingWrite) -> bool:
+def _matches(row: Suppression, write: PendingWrite) -> bool:
     """Whether it says the same, or rests on nothing but what was taken out."""
     origins = set(write.draft.origins)
     rests_on = row.scope_id == write.draft.scope.pk and bool(origins) and origins <= set(row.origins)
@@ -83,7 +83,7 @@ def suppress(entry: Entry, *, now: datetime, actor: str) -> None:
 
 def suppress_many(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: str) -> None:
     """Keep entries of a scope out, and leave out what rests on the same messages there."""
-    resting = list(_resting_on(scope, entries))
+    resting = list(_sharing_origins(scope, entries))
     wordings = _wordings(scope, entries, resting)
     Suppression.objects.bulk_create(
         (
@@ -142,13 +142,13 @@ def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
     """Let what rests on the same messages as these entries be used again, unless it is kept out by another."""
     here = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope)
     still_out = {origin for origins in here.values_list("origins", flat=True) for origin in origins}
-    freed = _resting_on(scope, entries).filter(suppressed_at__isnull=False)
+    freed = _sharing_origins(scope, entries).filter(suppressed_at__isnull=False)
     if still_out:
         freed = freed.exclude(origins__overlap=sorted(still_out))
     _mark(list(freed.values_list("pk", flat=True)), suppressed_at=None, now=now)
 
 
-def _resting_on(scope: Scope, entries: Sequence[Entry]) -> EntryQuerySet:
+def _sharing_origins(scope: Scope, entries: Sequence[Entry]) -> EntryQuerySet:
     """Other entries of the scope that rest on the same messages."""
     origins = sorted({origin for entry in entries for origin in entry.origins})
     others = Entry.objects.in_scope(scope).exclude(pk__in=[entry.pk for entry in entries])

@@ -18,6 +18,7 @@ from memories.index import scope_statistics, search_rows
 from memories.models import Entry, Link, Policy, Scope
 from memories.models.change import acting
 from memories.models.entry import EntryQuerySet
+from memories.models.state import without_marks
 
 Expected = Mapping[int, int | None]  # entry → the version it must have; None: whichever it has
 
@@ -85,14 +86,7 @@ def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timed
     outcome, entries = match_expected(locked, expected)
     if outcome.applied:
         for expires_at, ids in _terms(locked, [entries[pk] for pk in outcome.applied], now, term).items():
-            rows_of(locked, ids).update(
-                expired_at=None,
-                archived_at=None,
-                suppressed_at=None,
-                superseded_by=None,
-                expires_at=expires_at,
-                updated_at=now,
-            )
+            rows_of(locked, ids).update(**without_marks(), expires_at=expires_at, updated_at=now)
         suppression.release_many(locked, [entries[pk] for pk in outcome.applied], now=now)
         _settle(locked, outcome.applied)
     return outcome

@@ -206,7 +206,7 @@ def changed_since(
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedVersion:
     """The version of an entry a trace tells of."""
 
     version: int
@@ -214,18 +214,18 @@ class Served:
     is_reworded: bool  # it says something else now
 
 
-def as_served(
+def served_versions(
     trace: RecallTrace, entries: Mapping[int, Entry], versions: Mapping[int, int] | None = None
-) -> dict[int, Served]:
+) -> dict[int, ServedVersion]:
     """The words of these entries at the time of a recall. `versions` are those of candidates that were not served."""
     known = dict(versions or {})
-    found = each_as_served([trace], entries, known)
+    found = served_versions_by_trace([trace], entries, known)
     return {entry: served for (_trace, entry), served in found.items()}
 
 
-def each_as_served(
+def served_versions_by_trace(
     traces: Sequence[RecallTrace], entries: Mapping[int, Entry], candidates: Mapping[int, int] | None = None
-) -> dict[tuple[int, int], Served]:
+) -> dict[tuple[int, int], ServedVersion]:
     """By trace and entry, in one query at most. A trace that kept no versions goes by its time."""
     asked = [
         (trace.pk, Moment(entry, version, trace.created_at))
@@ -240,7 +240,7 @@ def each_as_served(
         now = entries[moment.row_id]
         version, words = past.get((pk, moment), (now.version, None))
         words = now.content if words is None else words
-        told[pk, moment.row_id] = Served(version, words, words != now.content)
+        told[pk, moment.row_id] = ServedVersion(version, words, words != now.content)
     return told
 
 
@@ -253,7 +253,7 @@ def _versions(
     return {pk: kept.get(pk, (candidates or {}).get(pk)) for pk in named if pk in entries}
 
 
-def taken_out(entries: Mapping[int, Entry]) -> set[int]:
+def suppressed_entries(entries: Mapping[int, Entry]) -> set[int]:
     """Those of these entries that people took out of use: their words are told to no bot (A15)."""
     out = Suppression.objects.filter(entry__in=list(entries)).values_list("entry_id", flat=True)
     return {*out, *(pk for pk, entry in entries.items() if entry.suppressed_at)}

@@ -1,4 +1,4 @@
-"""The state of an entry: which marks it carries, and which of them is told. All that tells or asks for it does so here.
+"""The state of an entry, with its order, Q and SQL: which marks it carries, and which of them counts.
 
 An entry may carry several marks at once; the first of MARKS is its state.
 """
@@ -63,6 +63,11 @@ def in_state(state: str, over: Q) -> Q:
 def live_sql(entry: str) -> str:
     """In SQL, that an entry by this name carries no mark."""
     return " AND ".join(f"{entry}.{column} IS NULL" for column in MARKS.values())
+
+
+def without_marks() -> dict[str, None]:
+    """The values of an entry that carries no mark, by field."""
+    return dict.fromkeys(column.removesuffix("_id") for column in MARKS.values())
 
 
 def _without(marks: list[State]) -> Q:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from memories import metrics
 from memories.conf import conf
-from memories.entries.versions import as_served
+from memories.entries.versions import served_versions
 from memories.exceptions import NotServed
 from memories.language import text
 from memories.models import Entry, RecallTrace
@@ -39,7 +39,7 @@ def served_ids(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:
 def record_answer(trace: RecallTrace, *, question: str, answer: str) -> None:
     """Keep which served memories the words of an answer point to, beside what the bot itself may say."""
     entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk(trace.served)
-    memories = {pk: served.words for pk, served in as_served(trace, entries).items()}
+    memories = {pk: served.words for pk, served in served_versions(trace, entries).items()}
     shares = reference_shares(answer, f"{trace.message}\n{question}", memories)
     pointed_to = [pk for pk in trace.served if shares.get(pk, 0.0) >= conf.REFERENCE_SHARE]
     _measure(trace, len(pointed_to))

@@ -13,8 +13,8 @@ from django.db.models import Count, Max, Min, Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Outcome
-from memories.entries.versions import Served as Then
-from memories.entries.versions import each_as_served
+from memories.entries.versions import ServedVersion as Then
+from memories.entries.versions import served_versions_by_trace
 from memories.models import Entry, RecallTrace
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
@@ -187,7 +187,7 @@ def _served(session: Session, page: list[SessionEvent]) -> dict[int, list[Served
     found = list(traces.order_by("-created_at")[:RECALLS])[::-1]
     wanted = {pk for trace in found for pk in trace.served}
     entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(wanted)
-    then = each_as_served(found, entries)
+    then = served_versions_by_trace(found, entries)
     named = _named_recalls(page)
     by_event: defaultdict[int, list[ServedRecall]] = defaultdict(list)
     for trace in found:

@@ -56,7 +56,9 @@ def store_candidates(
     scopes = [_scope_for(session, candidate, events) for candidate in candidates]
     reasons = [_why_not(scope, may_reach) for scope in scopes]
     with transaction.atomic():
-        entries.lock_scopes(scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason)
+        locked = entries.lock_scopes(
+            scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason
+        )
         out = redaction.redacted_events(session)
         reasons = [
             reason or _why_left_out(candidate, events, out)
@@ -67,7 +69,7 @@ def store_candidates(
             for candidate, scope, reason in zip(candidates, scopes, reasons, strict=True)
             if scope is not None and not reason
         ]
-        stored = iter(entries.remember_many(drafts, now=now, actor=actor))
+        stored = iter(entries.remember_many(drafts, now=now, actor=actor, locked=locked))
     return CandidateResults([None if reason else next(stored) for reason in reasons], reasons)
 
 

@@ -37,11 +37,11 @@ def store_summary(
     if not events:
         return []
     with transaction.atomic():
-        entries.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
+        locked = entries.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
         said = redaction.redact(events, redaction.redacted_events(session, events[0].conversation))
         shares = _shares(session, turns_of(said))
         drafts = [_draft(session, scope, turns, subtype, sender) for scope, turns, sender in shares]
-        return entries.remember_many(drafts, now=now, actor=actor)
+        return entries.remember_many(drafts, now=now, actor=actor, locked=locked)
 
 
 def _shares(session: Session, turns: list[TurnEvents]) -> Iterator[tuple[Scope, list[TurnEvents], str]]:

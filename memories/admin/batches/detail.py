@@ -17,7 +17,7 @@ from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
 from memories.batches.steps import RestoreStep, UndoStep
 from memories.choices import BatchState, BatchVerb, ChangeState
-from memories.entries.history import worded
+from memories.entries.history import word_diff
 from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry
 from memories.models.state import State
@@ -179,7 +179,7 @@ def _wording(told: Description) -> list[tuple[str, str]] | None:
     if told.after is None:
         return None
     before = told.before if told.before is not None else "\n".join(source.content for source in told.sources)
-    return None if before == told.after else worded(before, told.after)
+    return None if before == told.after else word_diff(before, told.after)
 
 
 def _line(name: str, before: Any, after: Any) -> FieldChange:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories import recall
 from memories.admin.recall_traces.events import event_rows
-from memories.entries.versions import Served, as_served
+from memories.entries.versions import ServedVersion, served_versions
 from memories.models import Entry, Policy, RecallTrace, Scope
 from memories.models.state import State, state_of
 from memories.recall import explanation, traces
@@ -79,7 +79,7 @@ class CandidateRow:
 
     line: CandidateRecord
     entry: Entry | None
-    then: Served | None
+    then: ServedVersion | None
     state: State | None  # now
     is_served: bool
     boosts: dict[str, float]
@@ -128,7 +128,7 @@ def candidate_rows(trace: RecallTrace) -> list[CandidateRow]:
     order = [*trace.served, *(pk for pk in kept if pk not in trace.served)]
     here = Entry.objects.filter(workspace_id=trace.workspace_id).select_related("scope")
     entries = here.in_bulk(order)
-    then = as_served(trace, entries, {line.entry: line.version for line in kept.values() if line.version})
+    then = served_versions(trace, entries, {line.entry: line.version for line in kept.values() if line.version})
     weights, now = explanation.weights_of(trace.candidates), timezone.now()
     policies = Policy.objects.of(trace.workspace_id)
     states = {pk: state_of(entry, policies.end_of(entry), now) for pk, entry in entries.items()}
@@ -192,7 +192,7 @@ def replay_context(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:
     )
     moves = traces.rank_changes(trace, result.served)
     entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk([move.entry_id for move in moves])
-    then = as_served(trace, entries)
+    then = served_versions(trace, entries)
     return {
         "again": [_change(move, entries.get(move.entry_id), then.get(move.entry_id)) for move in moves],
         "again_is_the_same": all(move.change == "stayed" for move in moves),
@@ -201,7 +201,7 @@ def replay_context(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def _change(move: traces.RankChange, entry: Entry | None, then: Served | None) -> ReplayRow:
+def _change(move: traces.RankChange, entry: Entry | None, then: ServedVersion | None) -> ReplayRow:
     """In the words it is served with now; what is gone from the answer in those it was served with."""
     label, color = CHANGES[move.change]
     words = then.words if then and move.now is None else entry.content if entry else ""

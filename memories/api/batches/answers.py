@@ -149,4 +149,4 @@ def _diff(row: Description) -> list[tuple[str, str]] | None:
     before = row.before
     if before is None:
         before = "\n".join(source.content for source in row.sources)
-    return None if row.after is None else history.worded(before, row.after)
+    return None if row.after is None else history.word_diff(before, row.after)

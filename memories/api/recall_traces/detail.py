@@ -18,7 +18,7 @@ from memories.api.entries.answers import slots_of
 from memories.api.idempotency import repeatable
 from memories.api.recall_traces import answers
 from memories.choices import Permission
-from memories.entries.versions import Served, as_served, taken_out
+from memories.entries.versions import ServedVersion, served_versions, suppressed_entries
 from memories.models import Bot, Entry, RecallTrace, Scope
 from memories.recall import explanation, feedback, traces
 from memories.recall.explanation import CandidateRecord
@@ -110,14 +110,14 @@ def _records(
 ) -> dict[int, dict[str, Any]]:
     """By candidate what it said at the time, whether it says something else now, and where both can be read."""
     known = {line.entry: line.version for line in lines if line.version}
-    then, out = as_served(trace, entries, known), taken_out(entries)
+    then, out = served_versions(trace, entries, known), suppressed_entries(entries)
     return {
         pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
         for pk in {*trace.served, *(line.entry for line in lines)}
     }
 
 
-def _record(entry: Entry | None, then: Served | None, *, is_out: bool) -> dict[str, Any]:
+def _record(entry: Entry | None, then: ServedVersion | None, *, is_out: bool) -> dict[str, Any]:
     """The words of what people took out are not told (A15); of what was removed for good there are none."""
     if entry is None or then is None:
         return dict.fromkeys(("content", "version", "reworded_since", "links")) | {"withheld": "gone"}

@@ -141,7 +141,7 @@ words = st.lists(
 
 @given(words, words)
 def test_a_diff_loses_no_character_of_either_text(old: str, new: str) -> None:
-    runs = history.worded(old, new)
+    runs = history.word_diff(old, new)
     assert "".join(text for sign, text in runs if sign in "=-") == old
     assert "".join(text for sign, text in runs if sign in "=+") == new
     assert all(text for _sign, text in runs)
