@@ -1,4 +1,4 @@
-"""What the worker does for memories: one call a task; only the hourly ones read the clock themselves."""
+"""Tasks of memories, by the paths the queue knows; when the jobs among them run is said in memories.jobs."""
 
 import time as clock
 from collections.abc import Callable, Mapping
@@ -23,9 +23,9 @@ log = structlog.get_logger(__name__)
 Report = expiry.Report
 Counts = Mapping[str, int]
 NOTHING: Counts = MappingProxyType({})
-#: Among what a job has counted: it had its time, and another task is to go on with it.
+#: Key among the counts of a job whose time is up: another task is to go on with it.
 GOES_ON = "goes_on"
-#: Rows of a batch that are carried out while somebody waits; what is larger is left to the worker.
+#: Rows of a batch that is applied while somebody waits; a larger one is left to the worker.
 AT_ONCE = batches.CHUNK
 #: Seconds one task takes at most before another goes on: less than the cluster lets it live.
 LONGEST_SECONDS = 300
@@ -33,18 +33,18 @@ REST_SECONDS = 1.0
 
 
 class _TimeUp(Exception):
-    """A task has had its time; another one goes on."""
+    """The time of a task is up; another one goes on."""
 
 
 def expire(workspace_id: int, *, now: datetime, run: str, report: Report | None = None) -> dict[str, int]:
-    """Nightly, at the workspace's own hour; what there was no time for is another task, which counts all of it.
+    """Expire what is due, for LONGEST_SECONDS; the counts then say that another task is to go on.
 
     Between two transactions it rests for as long as one took: half of a processor is left to those who are awake.
     """
     counts: dict[str, int] = {}
     ends, worked_from = clock.monotonic() + LONGEST_SECONDS, clock.monotonic()
 
-    def tell(so_far: dict[str, int]) -> None:
+    def rest(so_far: dict[str, int]) -> None:
         nonlocal worked_from
         counts.update(so_far)
         if report:
@@ -55,77 +55,72 @@ def expire(workspace_id: int, *, now: datetime, run: str, report: Report | None 
         worked_from = clock.monotonic()
 
     try:
-        return expiry.expire_due(workspace_id, now=now, run=run, report=tell)
+        return expiry.expire_due(workspace_id, now=now, run=run, report=rest)
     except _TimeUp:
         return counts | {GOES_ON: 1}
 
 
 def restore_expired(batch_ids: list[int], *, term: timedelta | None, actor: str, reason: str) -> dict[str, int]:
-    """What is too much to wait for; called again, it goes on with what is out still."""
+    """Restore batches too large to wait for; called again, it goes on with what is still expired."""
     batches = Batch.objects.filter(pk__in=batch_ids)
     return expiry.restore_all(batches, term=term, now=timezone.now(), actor=actor, reason=reason)
 
 
 def repair_index() -> dict[str, int]:
-    """Hourly."""
     return maintenance.find_unindexed(now=timezone.now())
 
 
 def clean_up() -> dict[str, int]:
-    """Hourly."""
     return maintenance.clean_up(now=timezone.now())
 
 
 def extract() -> dict[str, int]:
-    """Every minute."""
     return extraction.extract_ready(timezone.now)
 
 
 def extract_day(workspace_id: int, *, now: datetime, run: str, report: Report | None = None) -> dict[str, int]:
-    """Nightly, at the workspace's own hour."""
     return extraction.extract_all(_from(now), workspace_id=workspace_id, report=report)
 
 
 def compress_days(
     workspace_id: int, *, now: datetime, run: str, so_far: Counts = NOTHING, report: Report | None = None
 ) -> dict[str, int]:
-    """Nightly, at the workspace's own hour; what there was no time for is another task."""
+    """Make facts of the days before, for COMPRESS_TIME a task; the counts are those of all tasks of the run."""
 
-    def tell(counts: dict[str, int]) -> None:
+    def report_all(counts: dict[str, int]) -> None:
         if report:
-            report(_added(so_far, counts))
+            report(_sum(so_far, counts))
 
-    counts = compression.compress_days(workspace_id, clock=_from(now), run=run, report=tell)
-    return _added(so_far, _going_on(counts, "days"))
+    counts = compression.compress_days(workspace_id, clock=_from(now), run=run, report=report_all)
+    return _sum(so_far, _continued(counts, "days"))
 
 
 def compress(
     workspace_id: int, *, now: datetime, run: str, so_far: Counts = NOTHING, report: Report | None = None
 ) -> dict[str, int]:
-    """Weekly, at the workspace's own hour; what there was no time for is another task, which counts all anew."""
-    counts = _going_on(compression.compress_facts(workspace_id, clock=_from(now), run=run, report=report), "planned")
+    """Judge facts, for COMPRESS_TIME a task; each task counts all anew, except what was planned."""
+    counts = _continued(compression.compress_facts(workspace_id, clock=_from(now), run=run, report=report), "planned")
     return counts | {"planned": counts["planned"] + so_far.get("planned", 0)}
 
 
-def _going_on(counts: dict[str, int], done: str) -> dict[str, int]:
-    """What had its time and got somewhere goes on; what did not is left to the next night."""
+def _continued(counts: dict[str, int], done: str) -> dict[str, int]:
+    """The counts; they ask for another task where the time was up and something was done."""
     if not (counts.get("stopped_time") and counts[done]):
         return counts
     return {name: count for name, count in counts.items() if name != "stopped_time"} | {GOES_ON: 1}
 
 
-def _added(so_far: Counts, counts: dict[str, int]) -> dict[str, int]:
-    """What the tasks of a run have counted together; how many wait is said by the last of them."""
+def _sum(so_far: Counts, counts: dict[str, int]) -> dict[str, int]:
+    """The sums of all tasks of a run; `waiting` is that of the last."""
     return {name: count + (so_far.get(name, 0) if name != "waiting" else 0) for name, count in counts.items()}
 
 
 def archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    """Nightly, at the workspace's own hour, unless owners want no notes."""
+    """Condense the day before into notes, unless AUTO_MEMORY_SAVE_AT_4 is off."""
     return archiving.archive_day(workspace_id, now=now) if conf.AUTO_MEMORY_SAVE_AT_4 else {}
 
 
 def rehearse() -> dict[str, int]:
-    """Every minute."""
     return access_counting.count_served(now=timezone.now())
 
 
@@ -135,7 +130,6 @@ def carry_out(batch_id: int) -> None:
 
 
 def resume_batches() -> dict[str, int]:
-    """Every five minutes."""
     return batches.resume(now=timezone.now())
 
 

@@ -1,4 +1,4 @@
-"""What the worker does for conversations; the clock is read here."""
+"""Tasks of conversations, by the paths the queue knows; the clock is read here."""
 
 from django.utils import timezone
 
@@ -18,12 +18,10 @@ def flush(session_id: int, conversation: int, cycle: int, actor: str) -> bool:
 
 
 def sweep_sessions() -> dict[str, int]:
-    """Every ten minutes."""
     return close.sweep(now=timezone.now())
 
 
 def clean_events() -> dict[str, int]:
-    """Every ten minutes."""
     return cleanup.clean_events(now=timezone.now())
 
 
