@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memories.consolidation.extraction import _TOLD as TOLD
+from memories.consolidation.extraction import _ALWAYS_COUNTED
 from memories.management.told import Bar
 from memories.models import Batch, Entry, ExtractionBatch, Scope, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_key, make_scope
@@ -115,7 +115,7 @@ def test_extract_tries_again_what_was_parked_and_goes_on_until_nothing_is_due(
     ExtractionBatch.objects.update(state="parked", sealed=True)
     assert said("extract", "--all", "--dry-run") == {"extraction_batches": 0}
     assert said("extract", "--retry-parked", "--dry-run") == {"extraction_batches": 1}
-    assert said("extract", "--retry-parked") == {"retried": 1} | dict.fromkeys(TOLD, 0)
+    assert said("extract", "--retry-parked") == {"retried": 1} | dict.fromkeys(_ALWAYS_COUNTED, 0)
     assert ExtractionBatch.objects.get().state == "waiting"
     settings.MEMORY_EXTRACT_TIME = timedelta(seconds=50)
     assert said("extract")["extraction_batches"] == 1
