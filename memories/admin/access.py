@@ -6,7 +6,7 @@ not asked. The site takes no ModelAdmin that does not stand behind this wall.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import admin as django_admin
 from django.contrib.admin.utils import unquote
@@ -21,6 +21,7 @@ from memories.admin.return_link import RETURN_PARAMETER, actions_with_return_url
 from memories.models import Member, Workspace
 from memories.models.change import acting
 
+Row = TypeVar("Row", bound=Model)
 #: What may be done to a row; «delete» is for settings only, memories are never destroyed from here.
 VIEW = frozenset({"view"})
 EDIT = frozenset({"view", "change"})
@@ -139,6 +140,13 @@ class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return BoundedChangeList
 
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Without NUL, which no stored text holds."""
+        rows: tuple[QuerySet[Any], bool] = super().get_search_results(request, queryset, search_term.replace("\0", ""))
+        return rows
+
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         actions = actions_with_return_url(request, context.get("actions_detail") or [])
         more = {"show_history": self.has_history, "actions_detail": actions}
@@ -177,6 +185,13 @@ class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
         if not getattr(self, f"has_{what}_permission")(request, row):
             raise PermissionDenied
         return row
+
+
+def at_most(queryset: QuerySet[Row], limit: int) -> QuerySet[Row]:
+    """The first rows of a selection, as a query that can be locked and updated."""
+    return queryset.model._default_manager.filter(
+        pk__in=list(queryset.order_by("pk").values_list("pk", flat=True)[:limit])
+    )
 
 
 class RestrictedInline(WorkspaceRestriction, TabularInline):

@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, 
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of
+from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of, at_most
 from memories.admin.confirmation import (
     Confirmation,
     confirmation_form,
@@ -128,17 +128,14 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
 
     @admin.action(description=_("Expire the chosen events …"), permissions=["change"])
     def expire_chosen(self, request: HttpRequest, queryset: QuerySet[DailyEvent]) -> HttpResponse:
-        return self._expire(request, self._some(queryset))
+        return self._expire(request, at_most(queryset, MOST))
 
     @admin.action(description=_("Restore the chosen events …"), permissions=["change"])
     def restore_chosen(self, request: HttpRequest, queryset: QuerySet[DailyEvent]) -> HttpResponse:
-        return self._restore(request, self._some(queryset))
+        return self._restore(request, at_most(queryset, MOST))
 
     def _one(self, request: HttpRequest, object_id: str) -> QuerySet[DailyEvent]:
         return DailyEvent.objects.filter(pk=self.reach(request, object_id).pk)
-
-    def _some(self, queryset: QuerySet[DailyEvent]) -> QuerySet[DailyEvent]:
-        return DailyEvent.objects.filter(pk__in=list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST]))
 
     def _expire(self, request: HttpRequest, events: QuerySet[DailyEvent]) -> HttpResponse:
         if is_confirmed(request):

@@ -18,7 +18,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline
+from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline, at_most
 from memories.admin.confirmation import (
     Confirmation,
     confirmation_form,
@@ -158,21 +158,18 @@ class ExtractionBatchAdmin(RestrictedAdmin):
 
     @admin.action(description=_("Extract the chosen turns now …"), permissions=["view"])
     def extract_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._extract(request, self._some(queryset))
+        return self._extract(request, at_most(queryset, MOST))
 
     @admin.action(description=_("Try the chosen turns again …"), permissions=["view"])
     def retry_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._retry(request, self._some(queryset))
+        return self._retry(request, at_most(queryset, MOST))
 
     @admin.action(description=_("Take the chosen turns out …"), permissions=["view"])
     def drop_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._drop(request, self._some(queryset))
+        return self._drop(request, at_most(queryset, MOST))
 
     def _one(self, request: HttpRequest, object_id: str) -> QuerySet[ExtractionBatch]:
         return ExtractionBatch.objects.filter(pk=self.reach(request, object_id, "view").pk)
-
-    def _some(self, queryset: QuerySet[ExtractionBatch]) -> QuerySet[ExtractionBatch]:
-        return ExtractionBatch.objects.filter(pk__in=list(queryset.order_by("pk").values_list("pk", flat=True)[:MOST]))
 
     def _extract(self, request: HttpRequest, batches: QuerySet[ExtractionBatch]) -> HttpResponse:
         text = gettext("What waits is not waited for any longer: it is extracted within the next minute.")
@@ -218,7 +215,7 @@ class ExtractionBatchAdmin(RestrictedAdmin):
             text=text,
             button=button,
             back=reverse(_LIST),
-            rows=[_told(row) for row in rows],
+            rows=[_first_words(row) for row in rows],
             count=len(rows),
             is_grave=grave,
             hidden=selection_fields(request),
@@ -226,7 +223,7 @@ class ExtractionBatchAdmin(RestrictedAdmin):
         return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
 
 
-def _told(batch: ExtractionBatch) -> str:
+def _first_words(batch: ExtractionBatch) -> str:
     """An extraction batch by what was said first in it."""
     first = batch.turns.order_by("said_at", "pk").first()
     return str(first)[:110] if first else str(batch)

@@ -21,19 +21,19 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
     @cached_property
     def count(self) -> int:
         """What fits on one page has been counted by reading it: a search that finds little reads the table once."""
-        if len(self.beginning) <= self.per_page:
-            return len(self.beginning)
+        if len(self.first_rows) <= self.per_page:
+            return len(self.first_rows)
         rows = self.object_list
         return rows.order_by()[: self.LIMIT].count() if hasattr(rows, "order_by") else len(rows)
 
     @cached_property
-    def beginning(self) -> list[Any]:
+    def first_rows(self) -> list[Any]:
         """The first page and one row more."""
         return list(self.object_list[: self.per_page + 1])
 
     def page(self, number: int | str) -> Page[Any]:
         if self.validate_number(number) == 1:
-            return Page(self.beginning[: self.per_page], 1, self)
+            return Page(self.first_rows[: self.per_page], 1, self)
         return super().page(number)
 
     @property
@@ -52,6 +52,6 @@ class BoundedChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         if not self.multi_page:  # Django would ask for it once more
-            self.result_list = self.paginator.beginning
+            self.result_list = self.paginator.first_rows
         if not (self.query or self.has_active_filters):
             self.full_result_count = self.result_count

@@ -32,10 +32,10 @@ def with_return_url(request: HttpRequest, address: str) -> str:
 
 def actions_with_return_url(request: HttpRequest, actions: list[Any]) -> list[Any]:
     """The buttons of a page, each leading back to where the page leads back to."""
-    return [_carrying(request, action) for action in actions]
+    return [_action_with_return_url(request, action) for action in actions]
 
 
-def _carrying(request: HttpRequest, action: Any) -> Any:
+def _action_with_return_url(request: HttpRequest, action: Any) -> Any:
     if not isinstance(action, dict):
         return action
     if "items" in action:

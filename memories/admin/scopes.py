@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -61,9 +60,3 @@ class ScopeAdmin(RestrictedAdmin):
         address = f"{reverse('admin:memories_entry_changelist')}?scope__id__exact={scope.pk}"
         said = ngettext("%(count)s entry", "%(count)s entries", scope.entry_count) % {"count": f"{scope.entry_count:,}"}
         return format_html('<a class="mp-link" href="{}">{}</a>', address, said)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """A NUL can stand in no key."""
-        return super().get_search_results(request, queryset, search_term.replace("\0", ""))

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter
@@ -49,12 +48,6 @@ class SessionAdmin(SessionActions, RecordedHistory, RestrictedAdmin):
     @display(description=_("tokens"), ordering="tokens")
     def budget(self, session: Session) -> str:
         return f"{session.tokens:,} / {session.max_tokens():,}"
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """A NUL can stand in no key."""
-        return super().get_search_results(request, queryset, search_term.replace("\0", ""))
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

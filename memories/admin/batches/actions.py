@@ -99,7 +99,7 @@ class BatchDecisions:
             title = ngettext("Undo %(n)d row", "Undo %(n)d rows", len(positions)) % {"n": len(positions)}
         question = Confirmation(
             title=title,
-            text=" ".join(filter(None, [_told_undo(len(changed)), is_open and _told_standing(batch)])),
+            text=" ".join(filter(None, [_undo_text(len(changed)), is_open and _blockers_text(batch)])),
             button=gettext("Undo"),
             back=batch_url(batch),
             rows=changed,
@@ -199,7 +199,7 @@ def _changed_since(batch: Batch, positions: Collection[int]) -> list[str]:
     return said
 
 
-def _told_standing(batch: Batch) -> str:
+def _blockers_text(batch: Batch) -> str:
     """What an undo leaves in any case, and what to undo first."""
     standing = batches.undo_blockers(batch)
     if not standing:
@@ -214,7 +214,7 @@ def _told_standing(batch: Batch) -> str:
     return text % {"n": len(standing), "batches": ", ".join(sorted(set(standing.values())))}
 
 
-def _told_undo(changed: int) -> str:
+def _undo_text(changed: int) -> str:
     text = gettext(
         "Every memory it changed gets back what it was before; what it made is archived, and what it told of a day is "
         "told no more. The undo is a batch itself, and can be undone."

@@ -32,13 +32,13 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
         data = super().clean() or self.cleaned_data
         opened = data.get("opened_version")
         if opened is not None and opened != self.instance.version:
-            self._show_what_isgettext(data)
+            self._show_current_values(data)
         elif self.refusal:
             field = self.refusal.field
             self.add_error(field if field in self.fields else None, str(self.refusal))
         return data
 
-    def _show_what_isgettext(self, data: dict[str, Any]) -> None:
+    def _show_current_values(self, data: dict[str, Any]) -> None:
         """Keep what was typed, say what the entry says now, and let the next save win on purpose."""
         self.add_error(
             None,

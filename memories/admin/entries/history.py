@@ -26,7 +26,7 @@ def page(model_admin: Any, request: HttpRequest, entry: Entry) -> HttpResponse:
     steps = history_of(entry)
     wanted = {step.batch_id for step in steps if step.batch_id}
     batches = Batch.objects.filter(workspace_id=entry.workspace_id).in_bulk(wanted)
-    told = [_tell(step, entry, batches, may_change) for step in reversed(steps)]
+    told = [_history_step(step, entry, batches, may_change) for step in reversed(steps)]
     return history_page(model_admin, request, entry, told)
 
 
@@ -79,7 +79,7 @@ def wording_in(entry: Entry, version: int) -> str:
     return str(was.get("content", entry.content))
 
 
-def _tell(step: Step, entry: Entry, batches: dict[int, Batch], may_change: bool) -> HistoryStep:
+def _history_step(step: Step, entry: Entry, batches: dict[int, Batch], may_change: bool) -> HistoryStep:
     lines = [
         field_change(Entry, name, *values)
         for name, values in step.columns.items()

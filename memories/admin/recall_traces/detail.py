@@ -236,16 +236,16 @@ def query_label(values: dict[str, Any]) -> str:
     """`At most: 8 · Manner: hybrid`: what says nothing (empty, no, none) is left out."""
     kept = {name: value for name, value in values.items() if value not in (None, "", [], {}, False)}
     order = [*(name for name in _NAMES if name in kept), *(name for name in kept if name not in _NAMES)]
-    return " · ".join(f"{_NAMES.get(name, name.replace('_', ' '))}: {_worded(kept[name])}" for name in order)
+    return " · ".join(f"{_NAMES.get(name, name.replace('_', ' '))}: {_value_label(kept[name])}" for name in order)
 
 
-def _worded(value: Any) -> str:
+def _value_label(value: Any) -> str:
     if value is True:
         return gettext("yes")
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, list):
-        return ", ".join(map(_worded, value))
+        return ", ".join(map(_value_label, value))
     if isinstance(value, dict):
-        return ", ".join(f"{name} = {_worded(inner)}" for name, inner in value.items())
+        return ", ".join(f"{name} = {_value_label(inner)}" for name, inner in value.items())
     return str(value)
