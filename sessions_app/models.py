@@ -12,7 +12,7 @@ from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_c
 from memories.models.ids import uuid7
 from memories.models.lease import RetryQuerySet
 from memories.tenancy.resolver import Address, ChannelRules
-from sessions_app.choices import EventKind
+from sessions_app.choices import SPOKEN, EventKind
 
 #: What rises with every message, and where the open conversation stands in its budget: not worth a line of history.
 COUNTERS = (
@@ -108,21 +108,30 @@ class Session(Recorded):
         """How many tokens its history may have: the channel's number, else the platform's."""
         return self.channel_rules().max_tokens or conf.SESSION_MAX_TOKENS
 
+    def messages(self, conversation: int | None = None) -> "models.QuerySet[SessionEvent]":
+        """All messages of a conversation in order; of the open one unless told otherwise."""
+        number = self.conversation if conversation is None else conversation
+        return SessionEvent.objects.filter(session=self, conversation=number).order_by("position")
+
+    def spoken(self, conversation: int | None = None) -> "models.QuerySet[SessionEvent]":
+        """The same without summaries and ambient talk."""
+        return self.messages(conversation).filter(kind__in=SPOKEN)
+
     def address_of(self, sender: str) -> Address:
-        """Where somebody speaks who speaks in this session."""
+        """The address of a message of this sender in this session."""
         place = {"platform": self.platform, "account": self.account, "chat": self.chat_id}
         return Address(**place, peer=sender, is_group=self.is_group)
 
     def origin_of(self, event: "SessionEvent") -> str:
-        """How an entry names a message it rests on."""
+        """The path by which an entry names a message it rests on."""
         return self.origin(event.conversation, event.pk)
 
     def origin(self, conversation: int, event: int) -> str:
-        """The same, of a message that is known by its numbers alone."""
+        """The path of a message by its conversation and id."""
         return f"{self.place_of(conversation)}/event-{event}"
 
     def place_of(self, conversation: int) -> str:
-        """What the names of all messages of a conversation begin with."""
+        """The path all messages of a conversation begin with."""
         return f"session_events/{self.uid}/{conversation}"
 
 

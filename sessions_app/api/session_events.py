@@ -82,8 +82,7 @@ def _told(session: Session, scope: Scope, conversation: int, event: int, *, now:
     """The message, as far as a recall may tell it: remembered here, not taken out, and within its term."""
     if event > ID_MAX or (session.is_group and not session.channel_rules().capture_group_memory):
         return None
-    here = SessionEvent.objects.filter(session=session, conversation=conversation, kind__in=SPOKEN)
-    said = here.filter(pk=event).first() if conversation <= session.conversation else None
+    said = session.spoken(conversation).filter(pk=event).first() if conversation <= session.conversation else None
     if said is None or said.pk in redaction.redacted_events(session, conversation):
         return None
     policies = Policy.objects.of(session.workspace_id)

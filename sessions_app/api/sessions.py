@@ -22,7 +22,7 @@ from sessions_app.history import client_diff
 from sessions_app.history.client_diff import ClientMessage
 from sessions_app.history.replay import replay_history
 from sessions_app.lifecycle import budget, close, conversations, locks
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import Session
 
 
 class SessionsView(Call):
@@ -74,10 +74,8 @@ class EventsView(OneSession):
     )
     def get(self, request: Request, key: str) -> Response:
         session = self.session(request, key)
-        conversation = self.asked.get("conversation", session.conversation)
-        said = SessionEvent.objects.filter(session=session, conversation=conversation)
-        later = said.filter(position__gt=self.asked.get("cursor", 0)).order_by("position")
-        found = list(later[: self.asked["limit"] + 1])
+        messages = session.messages(self.asked.get("conversation"))
+        found = list(messages.filter(position__gt=self.asked.get("cursor", 0))[: self.asked["limit"] + 1])
         page = found[: self.asked["limit"]]
         following = str(page[-1].position) if len(found) > len(page) else None
         return pagination.page_answer(request, [event_json(event) for event in page], following)

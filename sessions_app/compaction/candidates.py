@@ -12,7 +12,7 @@ from memories.choices import EntryType, Source
 from memories.entries.draft import Draft
 from memories.exceptions import InvalidDraft
 from memories.models import Scope
-from sessions_app.choices import SPOKEN, EventKind
+from sessions_app.choices import EventKind
 from sessions_app.compaction import closing_summary
 from sessions_app.history import redaction
 from sessions_app.models import Session, SessionEvent
@@ -47,21 +47,21 @@ class CandidateResults:
 def store_candidates(
     session: Session, candidates: Sequence[Candidate], *, may_reach: Callable[[str], bool], now: datetime, actor: str
 ) -> CandidateResults:
-    """Each goes to the memory its session means, if it means one. Needs the session's lock.
+    """Store each candidate in the scope its session means, if it means one. Needs the session's lock.
 
-    None that rests on a message whose memory people took out (A15), which nobody can do meanwhile: scopes are held.
-    Raises InvalidDraft, ScopeFrozen.
+    Candidates that rest on a redacted message are skipped (A15); the scopes are locked, so that nobody redacts
+    meanwhile. Raises InvalidDraft, ScopeFrozen.
     """
     events = _events_at(session, candidates)
     scopes = [_scope_for(session, candidate, events) for candidate in candidates]
-    reasons = [_why_not(scope, may_reach) for scope in scopes]
+    reasons = [_scope_reason(scope, may_reach) for scope in scopes]
     with transaction.atomic():
         locked = entries.lock_scopes(
             scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason
         )
         out = redaction.redacted_events(session)
         reasons = [
-            reason or _why_left_out(candidate, events, out)
+            reason or _redaction_reason(candidate, events, out)
             for candidate, reason in zip(candidates, reasons, strict=True)
         ]
         drafts = [
@@ -73,20 +73,19 @@ def store_candidates(
     return CandidateResults([None if reason else next(stored) for reason in reasons], reasons)
 
 
-def _why_left_out(candidate: Candidate, events: dict[int, SessionEvent], out: Collection[int]) -> str:
+def _redaction_reason(candidate: Candidate, events: dict[int, SessionEvent], out: Collection[int]) -> str:
     return "taken_out" if any(events[position].pk in out for position in candidate.rests_on) else ""
 
 
 def _events_at(session: Session, candidates: Sequence[Candidate]) -> dict[int, SessionEvent]:
     """The messages the candidates rest on, by position. Raises InvalidDraft for one that is not there."""
     wanted = {position for candidate in candidates for position in candidate.rests_on}
-    said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind__in=SPOKEN)
-    found = {event.position: event for event in said.filter(position__in=wanted)}
+    found = {event.position: event for event in session.spoken().filter(position__in=wanted)}
     for n, candidate in enumerate(candidates):
         missing = [position for position in candidate.rests_on if position not in found]
         if missing:
-            said_of = f"The open conversation has no message at position {missing[0]}."
-            raise InvalidDraft(said_of, field=f"candidates.{n}.rests_on")
+            problem = f"The open conversation has no message at position {missing[0]}."
+            raise InvalidDraft(problem, field=f"candidates.{n}.rests_on")
     return found
 
 
@@ -101,7 +100,7 @@ def _scope_for(session: Session, candidate: Candidate, events: dict[int, Session
     return session.chat_scope if session.channel_rules().capture_group_memory else None
 
 
-def _why_not(scope: Scope | None, may_reach: Callable[[str], bool]) -> str:
+def _scope_reason(scope: Scope | None, may_reach: Callable[[str], bool]) -> str:
     if scope is None:
         return "no_scope"
     return "" if may_reach(scope.key) else "out_of_reach"

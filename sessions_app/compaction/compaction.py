@@ -10,7 +10,7 @@ from django.db import transaction
 from memories.conf import conf
 from memories.language import text
 from memories.language.sentences import cut_at_sentence
-from sessions_app.choices import SPOKEN, EventKind
+from sessions_app.choices import EventKind
 from sessions_app.compaction import flush as flushing
 from sessions_app.compaction import summary as summaries
 from sessions_app.compaction.model import Model
@@ -28,9 +28,9 @@ SUMMARY_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Segment:
-    """What would be replaced: these messages, up to and with the one at `cut`, and the summary they go on from.
+    """What a compaction replaces: the messages up to position `cut`, and the summary before them.
 
-    Of both only what people did not take out (A15); `out` is what they did, by id.
+    Both without what is redacted (A15); `out` are the positions of that, by id.
     """
 
     cut: int
@@ -77,7 +77,7 @@ def compact(
             locks.lock_session(session)
             if not _is_at(session, conversation, cycle) or session.flushed_to < plan.cut:
                 return False
-            if not left or (plan.flush == _known(flushing.flush_of(session)) and _tells_nothing_out(session, plan)):
+            if not left or (plan.flush == _known(flushing.flush_of(session)) and _reveals_nothing(session, plan)):
                 return _apply(session, plan, now)
     return False
 
@@ -97,16 +97,15 @@ def _is_at(session: Session, conversation: int, cycle: int) -> bool:
 
 def segment_of(session: Session, *, kept: int) -> Segment | None:
     """What compacting would replace; None when the newest turns, which stay up to `kept` tokens, are all there is."""
-    said = SessionEvent.objects.filter(session=session, conversation=session.conversation)
     out = redaction.redacted_events(session)
     summary, up_to = redaction.latest_summary(session, out)
-    spoken = list(said.filter(position__gt=up_to, kind__in=SPOKEN).order_by("position"))
+    spoken = list(session.spoken().filter(position__gt=up_to))
     cut = _cut(spoken, kept)
     older = redaction.redact((event for event in spoken if event.position <= cut), out)
     return Segment(cut, older, summary.content if summary else "", out) if cut else None
 
 
-def _tells_nothing_out(session: Session, plan: Plan) -> bool:
+def _reveals_nothing(session: Session, plan: Plan) -> bool:
     return not redaction.reveals(redaction.redacted_events(session), plan.cut, plan.left_out)
 
 
@@ -117,15 +116,15 @@ def plan_of(session: Session, segment: Segment, max_tokens: int, model: Model) -
     """
     flush = flushing.flush_of(session)
     goes_on = flush is not None and flushing.has_continuation(flush, segment.out)
-    told, known = (flush.goes_on_with, flush.goes_on_to) if flush and goes_on else (segment.before, 0)
+    before, known = (flush.goes_on_with, flush.goes_on_to) if flush and goes_on else (segment.before, 0)
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
     later = [event for event in segment.older if event.position > known]
     if flush and not later:
-        return Plan(segment.cut, cut_at_sentence(told, limit), flush.actor, flush.model, _known(flush))
-    if written := model.summarise(session, later, limit, before=told):
+        return Plan(segment.cut, cut_at_sentence(before, limit), flush.actor, flush.model, _known(flush))
+    if written := model.summarise(session, later, limit, before=before):
         return Plan(segment.cut, written.text, close.ACTOR, written.model, _known(flush))
     turns = summaries.turns_of(later)
-    summary = summaries.summarise(turns, limit, before=told, names=session.is_group)
+    summary = summaries.summarise(turns, limit, before=before, names=session.is_group)
     return Plan(segment.cut, summary, flush.actor if flush and known else close.ACTOR, flush=_known(flush))
 
 
@@ -163,8 +162,7 @@ def _apply(session: Session, plan: Plan, now: datetime) -> bool:
         at=now,
     )
     rows.write([summary])
-    said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind__in=SPOKEN)
-    raw = sum(said.filter(position__gt=plan.cut).values_list("tokens", flat=True))
+    raw = sum(session.spoken().filter(position__gt=plan.cut).values_list("tokens", flat=True))
     before = session.tokens
     session.tokens = raw + summary.tokens
     session.compacted_to = plan.cut

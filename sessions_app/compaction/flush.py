@@ -20,7 +20,6 @@ from django_q.tasks import async_task
 from memories import entries
 from memories.exceptions import PlatformError
 from memories.models.change import acting
-from sessions_app.choices import SPOKEN
 from sessions_app.compaction import closing_summary
 from sessions_app.compaction.candidates import Candidate, store_candidates
 from sessions_app.compaction.model import EMPTY_EXTRACTION, Extraction, Model, parts_of
@@ -117,16 +116,16 @@ def _flush_by_model(session: Session, model: Model, end: int, now: datetime, act
             break
         with acting(actor):
             locks.lock_session(session)
-            if (_cycle_of(session), session.flushed_to) == (life, flushed_to) and _is_still(session, shown):
+            if (_cycle_of(session), session.flushed_to) == (life, flushed_to) and _is_unredacted(session, shown):
                 flush = _store_extraction(session, extraction, part[-1].position, now=now, actor=actor)
             else:
                 log.info("session_flush_discarded", session=str(session.uid), conversation=life[0])
     return flush
 
 
-def _is_still(session: Session, shown: Sequence[SessionEvent]) -> bool:
+def _is_unredacted(session: Session, events: Sequence[SessionEvent]) -> bool:
     out = redaction.redacted_events(session)
-    return not any(event.pk in out for event in shown)
+    return not any(event.pk in out for event in events)
 
 
 def _cycle_of(session: Session) -> tuple[int, int]:
@@ -155,11 +154,13 @@ def has_continuation(flush: Flush, out: Mapping[int, int]) -> bool:
 
 def _store_extraction(session: Session, extraction: Extraction, up_to: int, *, now: datetime, actor: str) -> Flush:
     """Store what a model took out; a memory that takes nothing in is no reason to stop."""
-    told = [Candidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in extraction.candidates]
+    candidates = [Candidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in extraction.candidates]
     counts = Counter(unfounded=extraction.unfounded) if extraction.unfounded else Counter[str]()
     try:
         with transaction.atomic():
-            counts += store_candidates(session, told, may_reach=_anywhere, now=now, actor=actor).counts
+            counts += store_candidates(
+                session, candidates, may_reach=lambda _scope_key: True, now=now, actor=actor
+            ).counts
     except PlatformError as error:
         log.warning("session_not_kept", session=str(session.uid), error=str(error))
     earlier = flush_of(session)  # of the messages before these
@@ -174,10 +175,6 @@ def _store_extraction(session: Session, extraction: Extraction, up_to: int, *, n
         up_to=up_to,
         model=extraction.model,
     )
-
-
-def _anywhere(_scope_key: str) -> bool:
-    return True
 
 
 def _flush_by_extraction(session: Session, now: datetime, actor: str) -> Flush | None:
@@ -196,10 +193,8 @@ def _flush_by_extraction(session: Session, now: datetime, actor: str) -> Flush |
 
 
 def unflushed_events(session: Session, *, before: int | None = None) -> list[SessionEvent]:
-    """What was said in the open conversation since it was last flushed, as far as that position."""
-    said = SessionEvent.objects.filter(session=session, conversation=session.conversation, kind__in=SPOKEN)
-    later = said.filter(position__gt=session.flushed_to, position__lt=before or session.next_position)
-    return list(later.order_by("position"))
+    """The messages of the open conversation since its last flush, before that position."""
+    return list(session.spoken().filter(position__gt=session.flushed_to, position__lt=before or session.next_position))
 
 
 def record_flush(
@@ -215,23 +210,23 @@ def record_flush(
 ) -> Flush:
     """Write down that the conversation is flushed, up to its end unless told otherwise. Needs the session's lock."""
     here = up_to or session.next_position - 1
-    told: dict[str, Any] = {"up_to": here, "actor": actor, "no_reply": no_reply, "at": now}
+    columns: dict[str, Any] = {"up_to": here, "actor": actor, "no_reply": no_reply, "at": now}
     if goes_on_with or no_reply:
-        told |= {"model": model}
+        columns |= {"model": model}
     if goes_on_with:
-        told |= {"goes_on_with": goes_on_with, "goes_on_to": here}
+        columns |= {"goes_on_with": goes_on_with, "goes_on_to": here}
     flush, made = Flush.objects.get_or_create(
         workspace_id=session.workspace_id,
         session=session,
         conversation=session.conversation,
         cycle=session.cycle,
-        defaults={**told, "counts": dict(counts)},
+        defaults={**columns, "counts": dict(counts)},
     )
     if not made:
         flush.counts = dict(Counter(flush.counts) + Counter(counts))
-        for name, value in told.items():
+        for name, value in columns.items():
             setattr(flush, name, value)
-        flush.save(update_fields=["counts", *told])
+        flush.save(update_fields=["counts", *columns])
     session.flushed_to = flush.up_to
     session.save(update_fields=["flushed_to"])
     log.info("session_flushed", session=str(session.uid), conversation=session.conversation, by=actor, **flush.counts)

@@ -1,4 +1,4 @@
-"""What a client believes was said, compared with what was (B2). Nothing is cleared for being believed otherwise."""
+"""The diff of a client's history and the stored conversation (B2). A history that differs clears nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class ClientMessage:
 def missing_messages(
     session: Session, believed: Sequence[ClientMessage], messages: Sequence[NewMessage], *, now: datetime
 ) -> list[NewMessage]:
-    """What is to be appended so that the conversation is what the client believes, and then says.
+    """The messages to append so that the conversation is the client's history and what it says next.
 
-    Told again, nothing is new. Raises HistoryDiffers, naming the first message that is not what was said. Needs the
+    Sent twice, nothing is missing. Raises HistoryDiffers, naming the first message that is not what was said. Needs the
     session's lock.
     """
     told = [*believed, *(ClientMessage(message.kind, message.content) for message in messages)]
@@ -63,10 +63,11 @@ def _said(session: Session, believed: Sequence[ClientMessage], told: Sequence[Cl
 
     As it was said; less what people took out where that is what the client was handed out, and believes (A15).
     """
-    rows = SessionEvent.objects.filter(session=session, conversation=session.conversation)
-    spoken, begin = rows.filter(kind__in=SPOKEN).order_by("position"), []
+    spoken, begin = session.spoken(), []
     if believed and believed[0].role == EventKind.SUMMARY:
-        summary = rows.filter(kind=EventKind.SUMMARY, content=believed[0].content).order_by("-position").first()
+        summary = (
+            session.messages().filter(kind=EventKind.SUMMARY, content=believed[0].content).order_by("-position").first()
+        )
         if summary is None:
             return [ClientMessage("", "")]  # nothing the client can have been given
         spoken, begin = spoken.filter(position__gt=summary.data["covers_to"]), [believed[0]]

@@ -1,4 +1,4 @@
-"""Which messages of a conversation are left out: people took out a memory that rests on them (A15).
+"""The redacted messages of a conversation: people took out a memory that rests on them (A15).
 
 What was said stays stored as it was said. But it is handed to no model any more, and nothing is made of it, until the
 memory is restored: of the messages whose memory was taken out, of whichever scope, and of what the bot answered to
@@ -37,7 +37,7 @@ _DIGITS = 19  # as many as an id has at most
 
 
 class Identified(Protocol):
-    """What the rule asks of a message."""
+    """A message known by its id."""
 
     @property
     def pk(self) -> int: ...
@@ -47,13 +47,13 @@ M = TypeVar("M", bound=Identified)
 
 
 def redacted_events(session: Session, conversation: int | None = None) -> dict[int, int]:
-    """The messages that are left out of a conversation, the open one unless told otherwise: by id, their position."""
+    """The positions of the redacted messages of a conversation, the open one unless told otherwise, by id."""
     here = session.place_of(session.conversation if conversation is None else conversation)
     return redacted_in(session.workspace_id, {here})
 
 
 def redacted_in(workspace_id: int, places: Collection[str]) -> dict[int, int]:
-    """The same of several conversations of a workspace, as Session.place_of names them."""
+    """The same of several conversations of a workspace, named as Session.place_of does."""
     with connection.cursor() as cursor:
         cursor.execute(_TAKEN_OUT, [workspace_id, [*places, _SEVERAL]])
         ids = [int(pk) for (origins,) in cursor.fetchall() for pk in _named(places, origins)]
@@ -71,7 +71,7 @@ def redacted_in(workspace_id: int, places: Collection[str]) -> dict[int, int]:
 
 
 def _named(places: Collection[str], origins: Iterable[str]) -> Iterator[str]:
-    """The numbers of messages of these conversations among what a memory rests on."""
+    """The ids of messages of these conversations among what a memory rests on, as digits."""
     for origin in origins:
         place, _slash, number = origin.rpartition("/event-")
         if place in places and number.isascii() and number.isdigit() and len(number) < _DIGITS:
@@ -79,27 +79,25 @@ def _named(places: Collection[str], origins: Iterable[str]) -> Iterator[str]:
 
 
 def redact(events: Iterable[M], out: Collection[int]) -> list[M]:
-    """Messages less those that are left out."""
+    """Messages without the redacted ones."""
     return [event for event in events if event.pk not in out]
 
 
 def reveals(out: Mapping[int, int], up_to: int, known: Collection[int] = ()) -> bool:
-    """Whether a text about everything up to a position may tell what is left out; `known` was, when it was made."""
+    """Whether a text about all up to a position may tell a redacted message; `known` were redacted when it was made."""
     return any(position <= up_to and pk not in known for pk, position in out.items())
 
 
 def latest_summary(session: Session, out: Mapping[int, int]) -> tuple[SessionEvent | None, int]:
-    """The newest summary of the open conversation that tells nothing left out, and the position up to which it stands.
+    """The newest summary of the open conversation that reveals nothing redacted, and the position it covers.
 
     Where people took something out that the newest tells of, an older one, or none: then what it stood for is handed
     out as it was said, until a new one is made.
     """
-    made = SessionEvent.objects.filter(
-        session=session, conversation=session.conversation, kind=EventKind.SUMMARY
-    ).order_by("-position")
     if not session.compacted_to:
         return None, 0
-    for summary in made if out else made[:1]:
+    newest_first = session.messages().filter(kind=EventKind.SUMMARY).order_by("-position")
+    for summary in newest_first if out else newest_first[:1]:
         up_to = int(summary.data.get("covers_to", summary.position))
         if not reveals(out, up_to, summary.data.get("left_out", ())):
             return summary, up_to

@@ -77,12 +77,9 @@ def replay_history(session: Session, *, max_tokens: int | None = None, now: date
     if close.is_stale(session, now=now):
         return History([], 0, False)
     out = redaction.redacted_events(session)
-    told, up_to = redaction.latest_summary(session, out)
-    summary = [told] if told else []
-    rows = SessionEvent.objects.filter(
-        session=session, conversation=session.conversation, position__gt=up_to, kind__in=SPOKEN
-    )
-    spoken = redaction.redact(rows.order_by("position"), out)
+    latest, up_to = redaction.latest_summary(session, out)
+    summary = [latest] if latest else []
+    spoken = redaction.redact(session.spoken().filter(position__gt=up_to), out)
     limit = session.max_tokens() if max_tokens is None else max_tokens
     fitting = _newest(spoken, limit - sum(event.tokens for event in summary))
     events = [*summary, *fitting]

@@ -1,4 +1,4 @@
-"""How long a message is told: as long as the memory of its turn is, and no longer (A9).
+"""How long messages are handed out: as long as the memory of their turn lives (A9).
 
 A message that never became a memory has the same term, from when it was said. Past it no answer and no text tells the
 message; the log keeps it for the operator, until it is cleaned up (C6).
@@ -29,14 +29,14 @@ WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) 
 
 @dataclass(frozen=True)
 class Retention:
-    """Which messages of some scopes of one kind are still told: those said since then, but for some by their id."""
+    """The messages of some scopes of one kind that are still handed out: all since then, but for exceptions by id."""
 
     since: datetime | None  # None: whenever
     longer: frozenset[int] = frozenset()
     shorter: frozenset[int] = frozenset()
 
     def includes(self, event: int, at: datetime) -> bool:
-        """Whether a message is still told."""
+        """Whether a message is still handed out."""
         if event in self.longer:
             return True
         return event not in self.shorter and (self.since is None or at > self.since)
@@ -45,7 +45,7 @@ class Retention:
 def retention_of(
     workspace_id: int, scopes: Sequence[int], kind: ScopeKind, policies: Policies, now: datetime
 ) -> Retention:
-    """The term of what is said in these scopes, all of one kind."""
+    """The retention of messages in these scopes, all of one kind."""
     ttl = policies.ttl(EntryType.CHAT_TURN, kind)
     since = None if ttl is None else now - ttl
     if not scopes:

@@ -13,7 +13,6 @@ from django.db.models import QuerySet
 from memories.conf import conf
 from memories.exceptions import PlatformError
 from memories.models.change import acting
-from sessions_app.choices import SPOKEN
 from sessions_app.compaction import closing_summary, summary
 from sessions_app.lifecycle import locks
 from sessions_app.models import Session, SessionEvent
@@ -84,8 +83,7 @@ def _keep(session: Session, conversation: int, now: datetime) -> int:
 
 
 def _last_turns(session: Session, conversation: int) -> list[SessionEvent]:
-    said = SessionEvent.objects.filter(session=session, conversation=conversation, kind__in=SPOKEN)
-    newest = list(said.order_by("-position")[: closing_summary.TURNS * 20])[::-1]
+    newest = list(session.spoken(conversation).order_by("-position")[: closing_summary.TURNS * 20])[::-1]
     return [event for turn in summary.turns_of(newest)[-closing_summary.TURNS :] for event in turn.events]
 
 
