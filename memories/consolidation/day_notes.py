@@ -1,6 +1,5 @@
 """The note of a day: what was told of it in a scope, condensed once, in the night after (C10)."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
@@ -99,16 +98,9 @@ def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> str | None:
 def extractive_note(scope: Scope, events: Sequence[DailyEvent]) -> str:
     """The most telling sentences of the day, as they stand; of a day of pleasantries its first words."""
     lines = [summary.Utterance(content=event.content, origin=str(event.pk)) for event in events]
-    told = summary.summarise(lines, _weights(scope, events), limit=NOTE_CHARS).content
-    return told or text.smart_truncate(events[0].content, NOTE_CHARS)
-
-
-def _weights(scope: Scope, events: Sequence[DailyEvent]) -> summary.Weigh:
-    """The rarer a term is in its scope, the more it tells."""
-    own = {term for event in events for term in text.terms(event.content)}
-    counts = {term: count for (_scope, term), count in scope_statistics.frequencies([scope.pk], own).items()}
-    entries = max([scope.entry_count, *counts.values(), 1])
-    return lambda term: math.log(1 + (entries - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
+    weigh = scope_statistics.term_weights(scope, (event.content for event in events))
+    note = summary.summarise(lines, weigh, limit=NOTE_CHARS).content
+    return note or text.smart_truncate(events[0].content, NOTE_CHARS)
 
 
 def _write(scope: Scope, day: date, said: str, events: Sequence[DailyEvent], now: datetime) -> int:

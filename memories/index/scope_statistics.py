@@ -1,13 +1,14 @@
 """What a scope knows of its own words: how many entries hold a term, how long entries are, who speaks."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from django.db import connection
 from django.db.models import F
 
 from memories.index import search_rows
-from memories.language import names
+from memories.language import names, text
 from memories.models import Entry, Scope
 
 #: Of speakers and projects a scope remembers so many names.
@@ -24,6 +25,14 @@ def frequencies(scope_ids: Iterable[int], terms: Iterable[int]) -> dict[tuple[in
             [list(scope_ids), list(terms)],
         )
         return {(scope, term): entries for scope, term, entries in cursor.fetchall()}
+
+
+def term_weights(scope: Scope, contents: Iterable[str]) -> Callable[[int], float]:
+    """The inverse document frequency of each term of these texts among the entries of a scope, as BM25 has it."""
+    own = {term for content in contents for term in text.terms(content)}
+    counts = {term: count for (_scope, term), count in frequencies([scope.pk], own).items()}
+    entries = max([scope.entry_count, *counts.values(), 1])
+    return lambda term: math.log(1 + (entries - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
 
 
 def count_terms(workspace_id: int, changes: dict[int, Counter[int]]) -> None:

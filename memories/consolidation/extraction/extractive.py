@@ -1,8 +1,7 @@
 """What is told of a day without a model: its most telling sentences, as they were said (D5)."""
 
-import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date
 from zoneinfo import ZoneInfo
 
@@ -12,13 +11,12 @@ from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMess
 from memories.entries.daily_events import EventDraft
 from memories.index import scope_statistics
 from memories.language import summary as summaries
-from memories.language import text
 from memories.models import Scope
 
 
 def summarise_days(scoped: ScopeMessages, zone: ZoneInfo) -> Iterator[EventDraft]:
     """For each local day at most one event; none where it held nothing but pleasantries."""
-    weigh = _weights(scoped.scope, scoped.messages)
+    weigh = scope_statistics.term_weights(scoped.scope, (one.message.content for one in scoped.messages))
     by_day: dict[date, list[ScopedMessage]] = defaultdict(list)
     for one in scoped.messages:
         by_day[one.message.at.astimezone(zone).date()].append(one)
@@ -34,19 +32,6 @@ def summarise_days(scoped: ScopeMessages, zone: ZoneInfo) -> Iterator[EventDraft
                 chats=scoped.chats(summary.origins),
                 origins=summary.origins,
             )
-
-
-def _weights(scope: Scope, messages: Sequence[ScopedMessage]) -> summaries.Weigh:
-    """How much a term tells: the rarer it is among the entries of its scope, the more."""
-    own = {term for one in messages for term in text.terms(one.message.content)}
-    counts = {term: count for (_scope, term), count in scope_statistics.frequencies([scope.pk], own).items()}
-    entries = max([scope.entry_count, *counts.values(), 1])
-
-    def weigh(term: int) -> float:
-        count = counts.get(term, 0)
-        return math.log(1 + (entries - count + 0.5) / (count + 0.5))
-
-    return weigh
 
 
 def _line(one: ScopedMessage, scope: Scope) -> summaries.Utterance:

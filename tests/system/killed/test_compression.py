@@ -29,7 +29,7 @@ import sys, django
 django.setup()
 from datetime import datetime
 from memories.consolidation import compression
-from memories.llm import client  # the SDK takes a second
+from memories.llm import client
 print("begun", flush=True)
 now = datetime.fromisoformat(sys.argv[2])
 compression.compress_facts(int(sys.argv[1]), clock=lambda: now, run="compress:1:2026-03-02")
