@@ -22,6 +22,8 @@ BOUNDS = {
     "memories.language.names:": names.LOOK_CHARS,
     "memories.recall.gate.exclusions.ACKNOWLEDGEMENT": exclusions.ACKNOWLEDGEMENT_CHARS,
     "memories.recall.gate.exclusions.SMALL_TALK": exclusions.SMALL_TALK_CHARS,
+    "memories.recall.gate.exclusions._ABOUT_THE_BOT": exclusions.SMALL_TALK_CHARS,
+    "memories.recall.gate.exclusions._SOCIAL": exclusions.ACKNOWLEDGEMENT_CHARS,
     "memories.recall.speakers.": speakers.LOOK_CHARS,
     "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
     "memories.recall.temporal._SPOKEN": decision.LOOK_CHARS,
