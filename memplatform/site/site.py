@@ -30,7 +30,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
             ("memories.scope", "folder_shared"),
             ("sessions_app.session", "forum"),
             ("memories.dailyevent", "calendar_month"),
-            ("memories.recalltrace", "trace_long"),
+            ("memories.recalltrace", "receipt_long"),
             ("memories.batch", "stacks"),
         ],
     ),
