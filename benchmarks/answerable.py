@@ -99,12 +99,12 @@ def _is_cjk(text: str) -> bool:
 def _ask(scope: Any, question: str) -> dict[str, Any]:
     from datetime import UTC, datetime
 
-    from memories.recall import Place, Query, recall
+    from memories.recall import Query, SearchScope, recall
     from memories.tenancy.resolver import ScopeRef
 
     query = Query(
         workspace_id=scope.workspace_id,
-        places=[Place(scope, ScopeRef(key=scope.key, kind=scope.kind))],
+        places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))],
         message=question,
         limit=8,
         need="off",

@@ -100,13 +100,13 @@ def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float
     """Of so many facts asked for by half of their words, the share found among ten; gold follows lineage."""
     from memories import recall as retrieval
     from memories.models import Entry
-    from memories.recall.query import Place, Query
+    from memories.recall.query import Query, SearchScope
     from memories.tenancy.resolver import ScopeRef
 
     pick = random.Random(5)
     found = 0
     chosen = facts if len(facts) <= sample else pick.sample(facts, sample)
-    place = Place(scope, ScopeRef(key=scope.key, kind=scope.kind))
+    place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
     for _topic, said in chosen:
         words = said.rstrip(".").split()
         question = "What about " + " ".join(word for n, word in enumerate(words) if n % 2 == 0 or word[0].isupper())

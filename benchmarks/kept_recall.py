@@ -151,7 +151,7 @@ def after(data: Any) -> Any:
 def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
     """Recall@10 of all questions, of those about a pair, and what each was answered with."""
     from memories import recall
-    from memories.recall import Place, Query
+    from memories.recall import Query, SearchScope
     from memories.tenancy.resolver import ScopeRef
 
     every, paired, served = [], [], []
@@ -160,7 +160,7 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
     for question in (one for one in data.questions if one.gold):
         scope = memory.scopes[question.scope]
         query = Query(
-            workspace_id=memory.workspace.pk, places=[Place(scope, ScopeRef(key=scope.key, kind="user"))],
+            workspace_id=memory.workspace.pk, places=[SearchScope(scope, ScopeRef(key=scope.key, kind="user"))],
             message=question.query, limit=10, need="off", cache=False, quotas=False,
         )  # fmt: skip
         result = recall.recall(query, now=after(data), embed_seconds=600.0)

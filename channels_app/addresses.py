@@ -9,7 +9,7 @@ from memories.choices import NeedMode
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import Scope
-from memories.recall import Place, Query
+from memories.recall import Query, SearchScope
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
 from sessions_app.lifecycle import conversations, locks
@@ -83,13 +83,15 @@ def kind_of(resolved: Resolved, scope_key: str) -> str:
     return "chat" if scope_key == resolved.chat_scope else "user"
 
 
-def places_to_recall(caller: Caller, resolved: Resolved) -> list[Place]:
+def places_to_recall(caller: Caller, resolved: Resolved) -> list[SearchScope]:
     """The scopes an address may recall from, as far as they exist and the caller reaches them."""
     keys = keys_to_recall(caller, resolved)
     refs = {ref.key: ref for ref in resolved.recall if ref.key in keys}
     scopes = Scope.objects.in_workspace(caller.workspace_id).filter(key__in=list(refs))
     order = list(refs)
-    return sorted((Place(scope, refs[scope.key]) for scope in scopes), key=lambda place: order.index(place.ref.key))
+    return sorted(
+        (SearchScope(scope, refs[scope.key]) for scope in scopes), key=lambda place: order.index(place.ref.key)
+    )
 
 
 def keys_to_recall(caller: Caller, resolved: Resolved) -> list[str]:

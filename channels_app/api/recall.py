@@ -23,7 +23,7 @@ from memories.api.scopes import scope_for
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Policy
-from memories.recall import Mode, Place, Query, Recall, explanation, recall
+from memories.recall import Mode, Query, Recall, SearchScope, explanation, recall
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.tenancy.access import Caller
@@ -138,7 +138,7 @@ def _query(caller: Caller, asked: dict[str, Any]) -> Query:
     if "address" in asked:
         return addresses.recall_query(caller, addresses.resolve_address(caller, asked["address"]), **options)
     scope = scope_for(caller, asked["scope"])
-    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     return Query(workspace_id=caller.workspace_id, bot_id=caller.bot_id, places=places, **options)
 
 

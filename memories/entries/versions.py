@@ -36,7 +36,7 @@ ORDER BY a.n
 
 
 @dataclass(frozen=True)
-class Moment:
+class PointInHistory:
     """A row at a version; where that is not known, at a time."""
 
     row_id: int
@@ -45,7 +45,7 @@ class Moment:
 
 
 def contents_at(
-    model: type[Entry] | type[DailyEvent], workspace_id: int, moments: Sequence[Moment]
+    model: type[Entry] | type[DailyEvent], workspace_id: int, moments: Sequence[PointInHistory]
 ) -> list[tuple[int, str | None]]:
     """Of each moment the version and the content then, in one query; None: it is what the row says now."""
     if not moments:
@@ -228,7 +228,7 @@ def served_versions_by_trace(
 ) -> dict[tuple[int, int], ServedVersion]:
     """By trace and entry, in one query at most. A trace that kept no versions goes by its time."""
     asked = [
-        (trace.pk, Moment(entry, version, trace.created_at))
+        (trace.pk, PointInHistory(entry, version, trace.created_at))
         for trace in traces
         for entry, version in _versions(trace, candidates, entries).items()
     ]

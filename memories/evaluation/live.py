@@ -9,17 +9,17 @@ from uuid import UUID
 from memories.choices import NeedMode, ScopeKind
 from memories.evaluation.dataset import Question
 from memories.evaluation.judgements import JudgedMemory, JudgedQuestion
-from memories.evaluation.report import Answer, figures, verdicts
+from memories.evaluation.report import AnswerScore, figures, verdicts
 from memories.evaluation.run import EMBED_SECONDS, INGREDIENTS, LIMIT, Ingredient, override_settings
 from memories.models import Entry, Scope, Workspace
-from memories.recall import Place, Query, Recall, recall
+from memories.recall import Query, Recall, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef
 
 BY_HAND, WEAKLY = "judged by hand", "judged by use"
 CUTS = (1, 5, 10)
 
 
-def ask_again(rows: Iterable[JudgedQuestion], workspace: Workspace) -> list[tuple[JudgedQuestion, Answer]]:
+def ask_again(rows: Iterable[JudgedQuestion], workspace: Workspace) -> list[tuple[JudgedQuestion, AnswerScore]]:
     """Every question whose scopes are there, asked as it was then, of what had been said by then."""
     return [(row, _answer(row, result)) for row in rows if (result := _recall(row, workspace)) is not None]
 
@@ -35,7 +35,7 @@ def pool(rows: Iterable[JudgedQuestion], workspace: Workspace) -> Iterator[Judge
 
 
 def report(
-    asked: Sequence[tuple[JudgedQuestion, Answer]], rows: Sequence[JudgedQuestion], workspace: Workspace
+    asked: Sequence[tuple[JudgedQuestion, AnswerScore]], rows: Sequence[JudgedQuestion], workspace: Workspace
 ) -> dict[str, Any]:
     """The figures of what was judged by hand, and of what was used: those only tell what is still served."""
     answers = [answer for _, answer in asked if answer.question.category]
@@ -57,7 +57,7 @@ def live_ingredients() -> list[Ingredient]:
     return [step for step in INGREDIENTS if not step.rows]
 
 
-def ablate_live(rows: Sequence[JudgedQuestion], workspace: Workspace) -> Iterator[tuple[str, list[Answer]]]:
+def ablate_live(rows: Sequence[JudgedQuestion], workspace: Workspace) -> Iterator[tuple[str, list[AnswerScore]]]:
     """The judged answers without each ingredient."""
     for step in live_ingredients():
         with override_settings(step.off):
@@ -83,7 +83,7 @@ def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
     return recall(query, now=asked_at, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
 
 
-def _places(scopes: Sequence[Scope]) -> list[Place]:
+def _places(scopes: Sequence[Scope]) -> list[SearchScope]:
     """In a group a person's memories are asked for as strictly as the default has it: those of this chat alone (A3)."""
     chat = next((scope.key for scope in scopes if scope.kind == ScopeKind.CHAT), None)
     refs = [
@@ -95,7 +95,7 @@ def _places(scopes: Sequence[Scope]) -> list[Place]:
         )
         for scope in scopes
     ]
-    return [Place(scope, ref) for scope, ref in zip(scopes, refs, strict=True)]
+    return [SearchScope(scope, ref) for scope, ref in zip(scopes, refs, strict=True)]
 
 
 def _filters_of(asked: Mapping[str, Any], asked_at: datetime) -> dict[str, Any]:
@@ -105,14 +105,14 @@ def _filters_of(asked: Mapping[str, Any], asked_at: datetime) -> dict[str, Any]:
     return narrowed | times | {"until": min(times.get("until", asked_at), asked_at)}
 
 
-def _answer(row: JudgedQuestion, result: Recall) -> Answer:
+def _answer(row: JudgedQuestion, result: Recall) -> AnswerScore:
     category = BY_HAND if row.relevant is not None else WEAKLY if row.weakly is not None else ""
     gold = row.relevant if row.relevant is not None else row.weakly or []
     question = Question(
         query_id=row.trace, scope=row.scopes[0], query=row.question, category=category, gold=frozenset(gold),
         groups=(), asked_at=None, before_seq=None,
     )  # fmt: skip
-    return Answer(
+    return AnswerScore(
         question=question,
         found=[frozenset({str(item.entry.uid)}) for item in result.served],
         milliseconds=result.timings["total"],
@@ -128,18 +128,18 @@ def _memory_found_today(entry: Entry) -> JudgedMemory:
     return JudgedMemory(id=str(full.uid), text=full.content, said_at=full.created_at.isoformat(), today=True)
 
 
-def _precision(answers: Sequence[Answer]) -> dict[str, float]:
+def _precision(answers: Sequence[AnswerScore]) -> dict[str, float]:
     """The share of the first k that was judged to help; what nobody judged counts as no help."""
     judged = [answer for answer in answers if answer.question.gold and answer.found]
     return {f"precision@{k}": round(fmean(_right(answer, k) for answer in judged), 4) if judged else 0.0 for k in CUTS}
 
 
-def _right(answer: Answer, k: int) -> float:
+def _right(answer: AnswerScore, k: int) -> float:
     first = answer.found[:k]
     return sum(bool(held & answer.question.gold) for held in first) / len(first)
 
 
-def _count_gone(answers: Sequence[Answer], workspace: Workspace) -> int:
+def _count_gone(answers: Sequence[AnswerScore], workspace: Workspace) -> int:
     """Memories judged to help that are not there any more, or were never of this workspace."""
     wanted = {UUID(uid) for answer in answers for uid in answer.question.gold}
     there = Entry.objects.live().filter(workspace_id=workspace.pk, uid__in=wanted).count()

@@ -14,7 +14,7 @@ GROUP_CUTS = (5, 10)
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerScore:
     """What a question got: for each served entry, best first, the texts it holds."""
 
     question: Question
@@ -26,10 +26,10 @@ class Answer:
     strength: float | None = None
 
 
-def figures(answers: Sequence[Answer], dataset: str) -> dict[str, Any]:
+def figures(answers: Sequence[AnswerScore], dataset: str) -> dict[str, Any]:
     """The report of an evaluation; questions without a right answer are left out of recall."""
     judged = [answer for answer in answers if answer.question.gold]
-    by_category: dict[str, list[Answer]] = defaultdict(list)
+    by_category: dict[str, list[AnswerScore]] = defaultdict(list)
     for answer in judged:
         by_category[answer.question.category].append(answer)
     categories = {name: _means(group) for name, group in sorted(by_category.items())}
@@ -54,7 +54,7 @@ def unasked(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _means(answers: Sequence[Answer]) -> dict[str, float]:
+def _means(answers: Sequence[AnswerScore]) -> dict[str, float]:
     rows = [_measures(answer) for answer in answers]
     names = [*(f"recall@{k}" for k in CUTS), "mrr"]
     return {name: round(fmean(row[name] for row in rows), 4) if rows else 0.0 for name in names}
@@ -65,14 +65,14 @@ def _mean_of(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {measure: round(fmean(row[measure] for row in rows), 4) for measure in rows[0]} if rows else {}
 
 
-def _measures(answer: Answer) -> dict[str, float]:
+def _measures(answer: AnswerScore) -> dict[str, float]:
     gold = answer.question.gold
     measured = {f"recall@{k}": len(gold & frozenset().union(*answer.found[:k])) / len(gold) for k in CUTS}
     ranks = [rank for rank, docs in enumerate(answer.found, start=1) if docs & gold]
     return {**measured, "mrr": 1 / ranks[0] if ranks else 0.0}
 
 
-def _group_means(answers: Sequence[Answer]) -> dict[str, float]:
+def _group_means(answers: Sequence[AnswerScore]) -> dict[str, float]:
     """A group is found when any of its texts is; without groups every right text is a group of its own."""
     means = {}
     for k in GROUP_CUTS:
@@ -85,7 +85,7 @@ def _group_means(answers: Sequence[Answer]) -> dict[str, float]:
     return means
 
 
-def _latency(answers: Sequence[Answer]) -> dict[str, float]:
+def _latency(answers: Sequence[AnswerScore]) -> dict[str, float]:
     total = sorted(answer.milliseconds for answer in answers)
     rest = sorted(answer.milliseconds - answer.embedding_milliseconds for answer in answers)
     return {
@@ -106,11 +106,11 @@ def _percentile(ascending: Sequence[float], percent: int) -> float:
 CLAIMS = {"none": ("none",), "none_or_weak": ("none", "weak")}
 
 
-def verdicts(answers: Sequence[Answer], elsewhere: Sequence[Answer] = ()) -> dict[str, Any]:
+def verdicts(answers: Sequence[AnswerScore], elsewhere: Sequence[AnswerScore] = ()) -> dict[str, Any]:
     """Shares of the verdicts, and how well they separate; questions without a right answer are unanswerable."""
     answerable = [answer for answer in answers if answer.question.gold]
     unanswerable = [*(answer for answer in answers if not answer.question.gold), *elsewhere]
-    by_category: dict[str, list[Answer]] = defaultdict(list)
+    by_category: dict[str, list[AnswerScore]] = defaultdict(list)
     for answer in answerable:
         by_category[answer.question.category].append(answer)
     return {
@@ -121,13 +121,13 @@ def verdicts(answers: Sequence[Answer], elsewhere: Sequence[Answer] = ()) -> dic
     }
 
 
-def _shares(answers: Sequence[Answer]) -> dict[str, float]:
+def _shares(answers: Sequence[AnswerScore]) -> dict[str, float]:
     """How often each verdict was given; nothing when there was nothing to judge."""
     given = Counter(answer.evidence for answer in answers)
     return {verdict: round(count / len(answers), 4) for verdict, count in sorted(given.items())}
 
 
-def _separation(answerable: Sequence[Answer], unanswerable: Sequence[Answer]) -> dict[str, Any]:
+def _separation(answerable: Sequence[AnswerScore], unanswerable: Sequence[AnswerScore]) -> dict[str, Any]:
     """As if there were as many unanswerable questions as answerable ones, however many there are."""
     report: dict[str, Any] = {"auc": round(area_under_curve(_strengths(answerable), _strengths(unanswerable)), 4)}
     for claim, verdict_names in CLAIMS.items():
@@ -138,7 +138,7 @@ def _separation(answerable: Sequence[Answer], unanswerable: Sequence[Answer]) ->
     return report
 
 
-def _strengths(answers: Sequence[Answer]) -> list[float]:
+def _strengths(answers: Sequence[AnswerScore]) -> list[float]:
     """Nothing found, or nothing to compare by, is the weakest of all."""
     return [float("-inf") if answer.strength is None else answer.strength for answer in answers]
 

@@ -14,10 +14,10 @@ from django.conf import settings
 
 from memories.choices import NeedMode, ScopeKind
 from memories.evaluation.dataset import Dataset, Question
-from memories.evaluation.report import Answer
+from memories.evaluation.report import AnswerScore
 from memories.evaluation.workspace import IngestedScope, Progress, ingest, rebuild_rows
 from memories.models import Workspace
-from memories.recall import Place, Query, recall
+from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef
 
 LIMIT = 10
@@ -32,12 +32,12 @@ def evaluate(
     now: datetime,
     use_cache: bool = True,
     say: Progress = lambda line: None,
-) -> list[Answer]:
+) -> list[AnswerScore]:
     """Every question of the set answered from this workspace, which is empty before."""
     return ask_all(dataset, workspace, ingest(dataset, workspace, now=now, use_cache=use_cache, say=say))
 
 
-def ask_all(dataset: Dataset, workspace: Workspace, memories: Mapping[str, IngestedScope]) -> list[Answer]:
+def ask_all(dataset: Dataset, workspace: Workspace, memories: Mapping[str, IngestedScope]) -> list[AnswerScore]:
     """Every question of the set about a scope that is there."""
     return [
         _ask(workspace, memories[question.scope], question)
@@ -48,7 +48,7 @@ def ask_all(dataset: Dataset, workspace: Workspace, memories: Mapping[str, Inges
 
 def ask_elsewhere(
     questions: Iterable[Question], workspace: Workspace, memories: Mapping[str, IngestedScope]
-) -> list[Answer]:
+) -> list[AnswerScore]:
     """Questions nothing here answers: each asked in a scope it is not about, the scopes in turn."""
     answers = []
     scopes = cycle(memories)
@@ -63,11 +63,11 @@ def _unanswerable(question: Question) -> Question:
     return replace(question, category=ELSEWHERE, gold=frozenset(), groups=(), asked_at=None, before_seq=None)
 
 
-def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> Answer:
+def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> AnswerScore:
     before = None if question.before_seq is None else memory.first_entry_from(question.before_seq)
     query = Query(
         workspace_id=workspace.pk,
-        places=[Place(memory.scope, ScopeRef(key=memory.scope.key, kind=ScopeKind.USER))],
+        places=[SearchScope(memory.scope, ScopeRef(key=memory.scope.key, kind=ScopeKind.USER))],
         message=question.query,
         limit=LIMIT,
         need=NeedMode.OFF,
@@ -77,7 +77,7 @@ def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> Ans
     )
     asked_at = question.asked_at or memory.last_at + timedelta(seconds=1)
     result = recall(query, now=asked_at, embed_seconds=EMBED_SECONDS)
-    return Answer(
+    return AnswerScore(
         question=question,
         found=[frozenset(memory.texts[item.entry.pk]) for item in result.served],
         milliseconds=result.timings["total"],
@@ -131,7 +131,7 @@ def ablate(
     workspace: Workspace,
     memories: Mapping[str, IngestedScope],
     steps: Sequence[Ingredient] = INGREDIENTS,
-) -> Iterator[tuple[str, list[Answer]]]:
+) -> Iterator[tuple[str, list[AnswerScore]]]:
     """The answers without each ingredient; the search rows are left as they were."""
     rows_of: Mapping[str, Any] = {}
     try:

@@ -25,7 +25,7 @@ PATIENCE = 9
 
 
 @dataclass(frozen=True)
-class Claim:
+class EntryClaim:
     """A stale entry this process is about to index."""
 
     item: IndexQueueItem
@@ -96,19 +96,19 @@ def model_of(provider: Provider) -> EmbeddingModel:
     return model
 
 
-def _claim(model: EmbeddingModel | None, now: datetime, limit: int) -> list[Claim]:
+def _claim(model: EmbeddingModel | None, now: datetime, limit: int) -> list[EntryClaim]:
     """The oldest entries nobody else is at work on, leased to this process."""
     waiting = IndexQueueItem.objects.free(now=now).order_by("since", "entry")
     items = {item.entry_id: item for item in waiting.claim(limit, retry_at=now + LEASE)}
     vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
     entries = Entry.objects.filter(pk__in=items).annotate(has_vector=Exists(vectors)).order_by("pk")
     return [
-        Claim(items[pk], fingerprint, content, has_vector)
+        EntryClaim(items[pk], fingerprint, content, has_vector)
         for pk, fingerprint, content, has_vector in entries.values_list("pk", "fingerprint", "content", "has_vector")
     ]
 
 
-def _embed_all(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> list[Claim]:
+def _embed_all(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool) -> list[EntryClaim]:
     """The claims that have their vectors now.
 
     Those that failed before are asked for one by one: a text the embedder chokes on does not hold up the others.
@@ -120,7 +120,7 @@ def _embed_all(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) 
     return [claim for group in groups if group and _embed(group, model, use_cache) for claim in group]
 
 
-def _embed(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> bool:
+def _embed(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool) -> bool:
     """Store the raw vectors of these texts; False when no provider answered.
 
     One that took too long before is given longer: on a machine with much to do a long text would never be done.
@@ -148,7 +148,7 @@ def _embed(claims: Sequence[Claim], model: EmbeddingModel, use_cache: bool) -> b
     return True
 
 
-def _blend(claims: Sequence[Claim], embedded: Sequence[Claim], model: EmbeddingModel | None) -> bool:
+def _blend(claims: Sequence[EntryClaim], embedded: Sequence[EntryClaim], model: EmbeddingModel | None) -> bool:
     """Blend what was claimed, and the neighbours of what has a new vector; False when an entry vanished meanwhile."""
     near = search_rows.neighbours(claim.entry_id for claim in embedded)
     entries = {claim.entry_id for claim in claims}.union(*near.values())
@@ -160,7 +160,7 @@ def _blend(claims: Sequence[Claim], embedded: Sequence[Claim], model: EmbeddingM
     return True
 
 
-def _release(claims: Sequence[Claim]) -> None:
+def _release(claims: Sequence[EntryClaim]) -> None:
     """Take the work off the list, unless it became stale again while it was done."""
     since = {claim.entry_id: claim.item.since for claim in claims}
     with transaction.atomic():

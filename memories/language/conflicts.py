@@ -16,7 +16,7 @@ from memories.language import text
 from memories.language.word_lists import pattern
 
 
-class Verdict(Enum):
+class ConflictVerdict(Enum):
     """What a newer statement is to an older one."""
 
     CERTAIN = "certain"
@@ -89,13 +89,13 @@ class _Claim:
     what: str
 
 
-def judge(old: str, new: str) -> Verdict:
+def judge(old: str, new: str) -> ConflictVerdict:
     """Whether the newer statement takes the place of the older one; a text too long to be one statement does not."""
     if max(len(old), len(new)) > STATEMENT_CHARS:
-        return Verdict.NONE
+        return ConflictVerdict.NONE
     before, after = _plain(old), _plain(new)
     if before == after or _UNSURE.search(before) or _UNSURE.search(after):
-        return Verdict.NONE
+        return ConflictVerdict.NONE
     if (_NEGATION.search(before) is None) != (_NEGATION.search(after) is None):
         return _judge_negation(before, after)
     older, newer = _read(before), _read(after)
@@ -137,22 +137,24 @@ def _is_same(one: str, other: str) -> bool:
     return bool(ours) and ours == theirs
 
 
-def _judge_values(older: _Claim, newer: _Claim, said: str) -> Verdict:
+def _judge_values(older: _Claim, newer: _Claim, said: str) -> ConflictVerdict:
     if _is_part(older.what, newer.what):
-        return Verdict.NONE
+        return ConflictVerdict.NONE
     says_so = _CHANGED.search(said) is not None
     names_the_old = says_so and _is_part(older.what, said)
     only_one = older.relation.only_one or _ONLY_ONE.search(older.who) is not None
     is_of_many = _ONE_OF_MANY.match(older.what) or _ONE_OF_MANY.match(newer.what)
     if names_the_old or (only_one and not is_of_many):
-        return Verdict.CERTAIN
+        return ConflictVerdict.CERTAIN
     if newer.relation.name == "use":
-        return Verdict.DOUBTFUL if says_so or _NOW.search(said) else Verdict.NONE
+        return ConflictVerdict.DOUBTFUL if says_so or _NOW.search(said) else ConflictVerdict.NONE
     if says_so or (_NOW.search(said) and newer.relation.name != "be"):
-        return Verdict.CERTAIN
+        return ConflictVerdict.CERTAIN
     if newer.relation.name in ("work", "prefer") or _NOW.search(said):
-        return Verdict.DOUBTFUL
-    return Verdict.DOUBTFUL if not is_of_many and _are_of_a_kind(older.what, newer.what) else Verdict.NONE
+        return ConflictVerdict.DOUBTFUL
+    return (
+        ConflictVerdict.DOUBTFUL if not is_of_many and _are_of_a_kind(older.what, newer.what) else ConflictVerdict.NONE
+    )
 
 
 def _is_part(one: str, other: str) -> bool:
@@ -168,17 +170,17 @@ def _are_of_a_kind(one: str, other: str) -> bool:
     return any(kind.search(one) and kind.search(other) for kind in (_NUMBER, _PLACE_IN_TIME))
 
 
-def _judge_negation(before: str, after: str) -> Verdict:
+def _judge_negation(before: str, after: str) -> ConflictVerdict:
     """One says what the other denies, in the same words."""
     ours, theirs = (text.join_words(text.words(_bare(_NEGATION.sub(" ", said)))) for said in (before, after))
     terms, others = set(text.terms(ours)), set(text.terms(theirs))
     if not terms or terms != others:
-        return Verdict.NONE
+        return ConflictVerdict.NONE
     says_so = _CHANGED.search(after) or _NOW.search(after) or re.search(r"\bstopped\b", after)
-    return Verdict.CERTAIN if says_so else Verdict.DOUBTFUL
+    return ConflictVerdict.CERTAIN if says_so else ConflictVerdict.DOUBTFUL
 
 
-def _judge_frame(before: str, after: str) -> Verdict:
+def _judge_frame(before: str, after: str) -> ConflictVerdict:
     """The same sentence but for one place in it: «… listens on port 6543», «… listens on port 7654»."""
     older, newer = text.words(_bare(before)), text.words(_bare(after))
     head = _common(older, newer)
@@ -186,12 +188,12 @@ def _judge_frame(before: str, after: str) -> Verdict:
     was, becomes = older[head : len(older) - tail], newer[head : len(newer) - tail]
     frame = "".join([*older[:head], *older[len(older) - tail :]])
     if not (0 < len(was) <= 3 and 0 < len(becomes) <= 3) or len(frame) < 2 * len("".join(was)) or head == 0:
-        return Verdict.NONE
+        return ConflictVerdict.NONE
     if not _are_of_a_kind(" ".join(was), " ".join(becomes)):
-        return Verdict.NONE
+        return ConflictVerdict.NONE
     if _ONLY_ONE.search(" ".join(older[max(head - 2, 0) : head])):
-        return Verdict.CERTAIN
-    return Verdict.CERTAIN if _CHANGED.search(after) else Verdict.DOUBTFUL
+        return ConflictVerdict.CERTAIN
+    return ConflictVerdict.CERTAIN if _CHANGED.search(after) else ConflictVerdict.DOUBTFUL
 
 
 def _common(one: Iterable[str], other: Iterable[str]) -> int:

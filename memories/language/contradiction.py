@@ -8,7 +8,7 @@ rumour, a journey changes nothing. What is decided here hides a line and removes
 import re
 
 from memories.language import text
-from memories.language.conflicts import Verdict, judge
+from memories.language.conflicts import ConflictVerdict, judge
 from memories.language.scripts import HAN, begins_with_han
 from memories.language.word_lists import pattern, patterns, word_set, words
 
@@ -56,7 +56,7 @@ def outdates(newer: str, line: str) -> bool:
             continue
         if _ends(clause, who, older, subject) or (not _BESIDE.search(said) and _replaces(clause, older)):
             return True
-    return not _BESIDE.search(said) and not _UNSURE.search(said) and judge(line, newer) is Verdict.CERTAIN
+    return not _BESIDE.search(said) and not _UNSURE.search(said) and judge(line, newer) is ConflictVerdict.CERTAIN
 
 
 def _plain(said: str) -> str:

@@ -35,7 +35,7 @@ _BACKOFF, _LONGEST_BACKOFF = 0.5, 20.0  # seconds
 
 
 @dataclass(frozen=True)
-class Answer(Generic[T]):
+class ModelAnswer(Generic[T]):
     """What a model answered, validated, and what all calls for it cost."""
 
     value: T
@@ -103,7 +103,7 @@ def ask(
     model: str = "",
     max_tokens: int | None = None,
     seconds: float | None = None,
-) -> Answer[T]:
+) -> ModelAnswer[T]:
     """Ask until an answer fits the schema and names nothing but what was given.
 
     `judge` says what is wrong with an answer that does: it is corrected and counted as any other that cannot be used.
@@ -126,7 +126,7 @@ def ask(
     return _answer(_Question(workspace, purpose, request, now, until), _Terms(schema, given or Given(), judge, in_part))
 
 
-def _answer(question: _Question, terms: _Terms[T]) -> Answer[T]:
+def _answer(question: _Question, terms: _Terms[T]) -> ModelAnswer[T]:
     spare: tuple[T, int] | None = None
     for correction in range(conf.LLM_CORRECTIONS + 1):
         reply, reservation = _patiently(question)
@@ -143,9 +143,9 @@ def _answer(question: _Question, terms: _Terms[T]) -> Answer[T]:
     raise AnswerInvalid(_("The model's answer cannot be used: %(problem)s") % {"problem": problem})
 
 
-def _answered(question: _Question, value: T, refused: int = 0) -> Answer[T]:
+def _answered(question: _Question, value: T, refused: int = 0) -> ModelAnswer[T]:
     cost = question.calls, question.prompt_tokens, question.completion_tokens
-    return Answer(value, question.request.model, *cost, refused)
+    return ModelAnswer(value, question.request.model, *cost, refused)
 
 
 def _corrected(request: Request, said: str, problem: str) -> Request:

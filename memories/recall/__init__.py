@@ -26,8 +26,8 @@ from memories.recall.query import (
     BY_MATCH_ALONE,
     Mode,
     ParsedQuery,
-    Place,
     Query,
+    SearchScope,
     parse_for_match,
     searched_part,
     words_of,
@@ -38,7 +38,7 @@ from memories.recall.similarity import CentredQuery, centre_query, centroid_of, 
 from memories.recall.speakers import is_about_asker
 from memories.recall.temporal import DateRange, date_ranges_of, has_question_mark_or_word
 
-__all__ = ["Mode", "Place", "Query", "Recall", "recall"]
+__all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")

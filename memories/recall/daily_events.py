@@ -15,7 +15,7 @@ from memories.choices import EntryType, ScopeKind, Source
 from memories.entries import daily_events as days
 from memories.language import text
 from memories.models import DailyEvent
-from memories.recall.query import Place
+from memories.recall.query import SearchScope
 from memories.recall.retrievers import PastQuestion, RecalledEvent, limit_events, suppressed_paths
 
 KIND = "daily_event"
@@ -28,7 +28,7 @@ WEIGHT = 0.9
 WORDLESS_SCORE = 0.1
 
 
-def daily_events(question: PastQuestion, places: Sequence[Place], now: datetime) -> list[RecalledEvent]:
+def daily_events(question: PastQuestion, places: Sequence[SearchScope], now: datetime) -> list[RecalledEvent]:
     """The days that bear on a question about the past, best first."""
     if not (question.words or question.date_ranges):  # «last time» is a conversation, not a day
         return []
@@ -39,7 +39,7 @@ def daily_events(question: PastQuestion, places: Sequence[Place], now: datetime)
     return limit_events(sorted(events, key=lambda event: (-event.score, -event.at.timestamp())), question)
 
 
-def _rows(question: PastQuestion, places: dict[int, Place]) -> list[DailyEvent]:
+def _rows(question: PastQuestion, places: dict[int, SearchScope]) -> list[DailyEvent]:
     of_days = Q(pk__in=[])
     for named in question.date_ranges:
         of_days |= Q(local_date__gte=named.start.date(), local_date__lt=named.end.date())
@@ -57,14 +57,14 @@ def _rows(question: PastQuestion, places: dict[int, Place]) -> list[DailyEvent]:
     return list(rows.order_by("-local_date", "-pk")[:CANDIDATES])
 
 
-def _is_in_time(row: DailyEvent, places: dict[int, Place], question: PastQuestion, now: datetime) -> bool:
+def _is_in_time(row: DailyEvent, places: dict[int, SearchScope], question: PastQuestion, now: datetime) -> bool:
     """Whether a day may still be told: without a model it is made of the words of turns, and has their term (A9)."""
     ttl = question.policies.ttl(EntryType.CHAT_TURN, places[row.scope_id].scope.kind)
     is_quoted = bool(row.origins) and row.source in _BY_MACHINE and not llm.is_on()
     return not is_quoted or ttl is None or row.local_date > (now - ttl).date()
 
 
-def _event(row: DailyEvent, place: Place, question: PastQuestion) -> RecalledEvent:
+def _event(row: DailyEvent, place: SearchScope, question: PastQuestion) -> RecalledEvent:
     covered = _coverage(row.content, question.words) if question.words else 1.0
     zone = question.date_ranges[0].start.tzinfo if question.date_ranges else UTC
     noon = datetime.combine(row.local_date, time(12), zone)

@@ -22,7 +22,7 @@ from memories.models import Entry, Scope
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
 from memories.recall.people import projects_named
-from memories.recall.query import BY_MATCH_ALONE, Place, Query
+from memories.recall.query import BY_MATCH_ALONE, Query, SearchScope
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
 Condition = tuple[list[str], dict[str, Any]]
@@ -176,7 +176,7 @@ def _slot_filter(slot: str, n: int) -> str:
     )
 
 
-def is_group(place: Place) -> bool:
+def is_group(place: SearchScope) -> bool:
     """Whether several people hear what is served of this scope."""
     return place.ref.in_group or place.scope.kind == ScopeKind.CHAT
 

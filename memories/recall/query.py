@@ -55,7 +55,7 @@ BY_MATCH_ALONE = frozenset({Mode.KEYWORD, Mode.FTS})
 
 
 @dataclass(frozen=True)
-class Place:
+class SearchScope:
     """A scope the caller may see, and what of it may be heard where it is asked for."""
 
     scope: Scope
@@ -67,7 +67,7 @@ class Query:
     """A question to memory. Everything but the message narrows what may be served."""
 
     workspace_id: int
-    places: Sequence[Place]
+    places: Sequence[SearchScope]
     message: str
     limit: int
     mode: str = "hybrid"

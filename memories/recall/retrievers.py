@@ -20,7 +20,7 @@ from memories.language import text
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.recall.filters import credential_guard
-from memories.recall.query import Mode, ParsedQuery, Place, Query
+from memories.recall.query import Mode, ParsedQuery, Query, SearchScope
 from memories.recall.scoring import Ranked
 from memories.recall.similarity import CentredQuery
 from memories.recall.speakers import Sender, sender_with_id
@@ -93,7 +93,7 @@ class Retriever(Protocol):
     sets every field of an event but `memory`, `is_cut`, `in_history` and `sender`, which are filled in for all.
     """
 
-    def __call__(self, question: PastQuestion, places: Sequence[Place], now: datetime) -> list[RecalledEvent]: ...
+    def __call__(self, question: PastQuestion, places: Sequence[SearchScope], now: datetime) -> list[RecalledEvent]: ...
 
 
 def apply_to(query: Query) -> bool:
@@ -188,7 +188,7 @@ def _shortened(event: RecalledEvent) -> RecalledEvent:
     return replace(event, content=short, is_cut=len(short) < len(event.content.strip()))
 
 
-def suppressed_paths(places: Sequence[Place], paths: Sequence[str]) -> set[str]:
+def suppressed_paths(places: Sequence[SearchScope], paths: Sequence[str]) -> set[str]:
     """Messages whose memory people took out of one of these scopes: they are not told either (A15)."""
     if not paths:
         return set()

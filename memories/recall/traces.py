@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from memories.choices import ScopeKind
 from memories.conf import conf
 from memories.models import RecallTrace, Scope
-from memories.recall.query import Place, Query
+from memories.recall.query import Query, SearchScope
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.tenancy.resolver import ScopeRef
@@ -163,11 +163,11 @@ def rank_changes(trace: RecallTrace, served: Sequence[Ranked]) -> list[RankChang
     return [RankChange(entry, before.get(entry), now.get(entry)) for entry in dict.fromkeys([*now, *before])]
 
 
-def _places(trace: RecallTrace) -> list[Place]:
+def _places(trace: RecallTrace) -> list[SearchScope]:
     scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
     known = [scopes[pk] for pk in trace.scopes if pk in scopes]
     chat = next((scope.key for scope in known if scope.kind == ScopeKind.CHAT), None)
-    return [Place(scope, _ref(scope, trace, chat)) for scope in known]
+    return [SearchScope(scope, _ref(scope, trace, chat)) for scope in known]
 
 
 def _ref(scope: Scope, trace: RecallTrace, chat: str | None) -> ScopeRef:

@@ -17,7 +17,7 @@ from sessions_app.api.answers import session_json
 from sessions_app.api.sessions import OneSession
 from sessions_app.compaction import compaction, model
 from sessions_app.compaction import flush as flushing
-from sessions_app.compaction.candidates import Candidate
+from sessions_app.compaction.candidates import FlushCandidate
 from sessions_app.lifecycle import locks, reset
 from sessions_app.models import Session
 
@@ -63,7 +63,7 @@ class FlushView(OneSession):
             return _flush_by_platform(session, request)
         done = flushing.flush_by_bot(
             session,
-            [Candidate(**{**one, "rests_on": tuple(one["rests_on"])}) for one in told["candidates"]],
+            [FlushCandidate(**{**one, "rests_on": tuple(one["rests_on"])}) for one in told["candidates"]],
             goes_on_with=told["continue"] or "",
             no_reply=bool(told["reply"]),
             may_reach=caller_of(request).may_reach,

@@ -19,7 +19,7 @@ from sessions_app.models import Session, SessionEvent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class FlushCandidate:
     """What is said to be worth remembering, and the positions of the messages it rests on."""
 
     content: str
@@ -45,7 +45,12 @@ class CandidateResults:
 
 
 def store_candidates(
-    session: Session, candidates: Sequence[Candidate], *, may_reach: Callable[[str], bool], now: datetime, actor: str
+    session: Session,
+    candidates: Sequence[FlushCandidate],
+    *,
+    may_reach: Callable[[str], bool],
+    now: datetime,
+    actor: str,
 ) -> CandidateResults:
     """Store each candidate in the scope its session means, if it means one. Needs the session's lock.
 
@@ -73,11 +78,11 @@ def store_candidates(
     return CandidateResults([None if reason else next(stored) for reason in reasons], reasons)
 
 
-def _redaction_reason(candidate: Candidate, events: dict[int, SessionEvent], out: Collection[int]) -> str:
+def _redaction_reason(candidate: FlushCandidate, events: dict[int, SessionEvent], out: Collection[int]) -> str:
     return "taken_out" if any(events[position].pk in out for position in candidate.rests_on) else ""
 
 
-def _events_at(session: Session, candidates: Sequence[Candidate]) -> dict[int, SessionEvent]:
+def _events_at(session: Session, candidates: Sequence[FlushCandidate]) -> dict[int, SessionEvent]:
     """The messages the candidates rest on, by position. Raises InvalidDraft for one that is not there."""
     wanted = {position for candidate in candidates for position in candidate.rests_on}
     found = {event.position: event for event in session.spoken().filter(position__in=wanted)}
@@ -89,7 +94,7 @@ def _events_at(session: Session, candidates: Sequence[Candidate]) -> dict[int, S
     return found
 
 
-def _scope_for(session: Session, candidate: Candidate, events: dict[int, SessionEvent]) -> Scope | None:
+def _scope_for(session: Session, candidate: FlushCandidate, events: dict[int, SessionEvent]) -> Scope | None:
     """Whose memory a candidate becomes: the peer's; in a group that of the one speaker it rests on, else the chat's."""
     if not session.is_group:
         return session.user_scope
@@ -107,7 +112,7 @@ def _scope_reason(scope: Scope | None, may_reach: Callable[[str], bool]) -> str:
 
 
 def _draft(
-    session: Session, candidate: Candidate, scope: Scope, events: dict[int, SessionEvent], now: datetime
+    session: Session, candidate: FlushCandidate, scope: Scope, events: dict[int, SessionEvent], now: datetime
 ) -> Draft:
     said = [events[position] for position in candidate.rests_on]
     senders = {event.sender_id for event in said if event.sender_id} or {session.peer}

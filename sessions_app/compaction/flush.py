@@ -21,7 +21,7 @@ from memories import entries
 from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app.compaction import closing_summary
-from sessions_app.compaction.candidates import Candidate, store_candidates
+from sessions_app.compaction.candidates import FlushCandidate, store_candidates
 from sessions_app.compaction.model import EMPTY_EXTRACTION, Extraction, Model, parts_of
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close, locks
@@ -46,7 +46,7 @@ class FlushResult:
 
 def flush_by_bot(
     session: Session,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[FlushCandidate],
     *,
     goes_on_with: str = "",
     no_reply: bool = False,
@@ -154,7 +154,9 @@ def has_continuation(flush: Flush, out: Mapping[int, int]) -> bool:
 
 def _store_extraction(session: Session, extraction: Extraction, up_to: int, *, now: datetime, actor: str) -> Flush:
     """Store what a model took out; a memory that takes nothing in is no reason to stop."""
-    candidates = [Candidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in extraction.candidates]
+    candidates = [
+        FlushCandidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in extraction.candidates
+    ]
     counts = Counter(unfounded=extraction.unfounded) if extraction.unfounded else Counter[str]()
     try:
         with transaction.atomic():

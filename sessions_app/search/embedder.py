@@ -35,7 +35,7 @@ FROM unnest(%s::bigint[], %s::text[]) AS new (event, embedding) WHERE i.event_id
 
 
 @dataclass(frozen=True)
-class Claim:
+class EventClaim:
     """A message this process is about to embed, as much of it as is embedded."""
 
     event_id: int
@@ -109,16 +109,16 @@ class EventEmbedder:
         return bool(self._is_doubted or claims or not is_all)
 
 
-def _claim(now: datetime, limit: int) -> tuple[Sequence[Claim], bool]:
+def _claim(now: datetime, limit: int) -> tuple[Sequence[EventClaim], bool]:
     """The oldest messages nobody else is at work on, leased to this process, and whether no others wait."""
     waiting = EventIndex.objects.free(now=now).filter(model=None, failures__lt=ATTEMPTS).order_by("event")
     found = waiting.select_related("event").only("failures", "event__content").claim(limit, retry_at=now + LEASE)
     chars = conf.SESSION_EVENT_EMBED_CHARS
-    claims = [Claim(row.pk, row.failures, text.smart_truncate(row.event.content, chars)) for row in found]
+    claims = [EventClaim(row.pk, row.failures, text.smart_truncate(row.event.content, chars)) for row in found]
     return claims, len(claims) < limit
 
 
-def _some(claims: Sequence[Claim]) -> tuple[Sequence[Claim], Sequence[Claim]]:
+def _some(claims: Sequence[EventClaim]) -> tuple[Sequence[EventClaim], Sequence[EventClaim]]:
     """As many as are embedded at once, one in any case; and the others."""
     used = 0
     for count, claim in enumerate(claims):
@@ -133,17 +133,17 @@ def _embedded(texts: list[str], *, use_cache: bool = True) -> list[list[float]] 
     return answer.vectors if answer else None
 
 
-def _store(claims: Sequence[Claim], vectors: Sequence[Sequence[float]], model: EmbeddingModel) -> None:
+def _store(claims: Sequence[EventClaim], vectors: Sequence[Sequence[float]], model: EmbeddingModel) -> None:
     """What was removed meanwhile is not written."""
     with connection.cursor() as cursor:
         cursor.execute(_STORE, [model.pk, [claim.event_id for claim in claims], [*map(dense_literal, vectors)]])
 
 
-def _release(claims: Sequence[Claim]) -> None:
+def _release(claims: Sequence[EventClaim]) -> None:
     EventIndex.objects.filter(pk__in=[claim.event_id for claim in claims], model=None).update(retry_at=None)
 
 
-def _count_failure(claim: Claim, now: datetime) -> None:
+def _count_failure(claim: EventClaim, now: datetime) -> None:
     """After ATTEMPTS it is left alone, until an embedder process begins: it is found by its words."""
     log.info("message_not_embedded", session_event=claim.event_id, failures=claim.failures + 1)
     EventIndex.objects.postpone([claim.event_id], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST)

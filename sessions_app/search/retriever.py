@@ -18,7 +18,7 @@ from django.db import connection
 from memories.choices import ScopeKind
 from memories.index.contextual import sparse_literal
 from memories.language import text
-from memories.recall.query import Place
+from memories.recall.query import SearchScope
 from memories.recall.retrievers import PastQuestion, RecalledEvent, limit_events
 from memories.recall.similarity import similarity
 from memories.recall.speakers import OTHERS_FACTOR
@@ -107,7 +107,7 @@ class _Message:
         return f"session_events/{self.session}/{self.conversation}"
 
 
-def session_events(question: PastQuestion, places: Sequence[Place], now: datetime) -> list[RecalledEvent]:
+def session_events(question: PastQuestion, places: Sequence[SearchScope], now: datetime) -> list[RecalledEvent]:
     """The messages that bear on a question about the past, best first. What is ambient was never said to the bot."""
     heard = [place for place in places if not _is_private_here(place)]
     if not heard:
@@ -122,7 +122,7 @@ def session_events(question: PastQuestion, places: Sequence[Place], now: datetim
     return limit_events([_event(row, question, scopes[row.scope_id]) for row in best], question)
 
 
-def _is_private_here(place: Place) -> bool:
+def _is_private_here(place: SearchScope) -> bool:
     return place.ref.in_group and place.scope.kind == ScopeKind.USER
 
 
@@ -207,7 +207,7 @@ class _Log:
     """What was said in the scopes that are asked, but for what people took out."""
 
     question: PastQuestion
-    places: Sequence[Place]
+    places: Sequence[SearchScope]
     now: datetime
 
     def best(self, keywords: dict[int, float], *, then: bool = False) -> list[_Message]:

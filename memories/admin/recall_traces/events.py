@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from memories.entries.versions import Moment, contents_at
+from memories.entries.versions import PointInHistory, contents_at
 from memories.models import DailyEvent, Entry, RecallTrace
 from memories.recall.traces import TracedEvent, events_of
 
@@ -74,7 +74,7 @@ def _as_worded_then(
 ) -> dict[str, FoundEvent]:
     """The days in the words they had at the time of the recall, where these are others now."""
     rows = [(event, told[event.path], row) for event in events if event.path in told and (row := told[event.path].row)]
-    moments = [Moment(row.pk, event.version, trace.created_at) for event, _told, row in rows]
+    moments = [PointInHistory(row.pk, event.version, trace.created_at) for event, _told, row in rows]
     then = contents_at(DailyEvent, trace.workspace_id, moments)
     return {
         event.path: replace(told_now, words=words, then=version, now=told_now.words)

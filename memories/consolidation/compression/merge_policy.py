@@ -73,7 +73,7 @@ def outdates(newer: Entry, fact: Entry) -> bool:
     """Whether what was stated later certainly takes the place of what was stated before."""
     if newer.stated_at < fact.stated_at or _are_apart([newer, fact]):
         return False
-    return conflicts.judge(fact.content, newer.content) is conflicts.Verdict.CERTAIN
+    return conflicts.judge(fact.content, newer.content) is conflicts.ConflictVerdict.CERTAIN
 
 
 def _repeats(newer: Entry, fact: Entry) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from memories.choices import EntryType, Source
 from memories.entries.draft import Draft
 from memories.kinds import LASTING
-from memories.language.conflicts import Verdict, judge
+from memories.language.conflicts import ConflictVerdict, judge
 from memories.language.text import terms
 from memories.models import Entry, Scope
 
@@ -63,12 +63,12 @@ def _judged(draft: Draft, fact: Entry, is_named: bool) -> Contradiction | None:
     if fact.content == draft.content:
         return None
     if fact.stated_at > draft.at:
-        is_over = judge(draft.content, fact.content) is Verdict.CERTAIN
+        is_over = judge(draft.content, fact.content) is ConflictVerdict.CERTAIN
         return Contradiction(fact, is_certain=False, is_newer=True) if is_over else None
     verdict = judge(fact.content, draft.content)
-    if verdict is Verdict.NONE and not is_named:
+    if verdict is ConflictVerdict.NONE and not is_named:
         return None
-    agree = verdict is Verdict.CERTAIN or (verdict is Verdict.DOUBTFUL and is_named)
+    agree = verdict is ConflictVerdict.CERTAIN or (verdict is ConflictVerdict.DOUBTFUL and is_named)
     return Contradiction(fact, is_certain=agree and _is_the_machines(fact))
 
 
@@ -84,7 +84,7 @@ def without_corrected(drafts: Sequence[Draft]) -> list[Draft]:
         if not any(
             other.at > draft.at
             and (other.scope.pk, other.project) == (draft.scope.pk, draft.project)
-            and judge(draft.content, other.content) is Verdict.CERTAIN
+            and judge(draft.content, other.content) is ConflictVerdict.CERTAIN
             for other in drafts
         )
     ]

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from memories.choices import EntryType, ScopeKind, Source
 from memories.consolidation.extraction import extractive, verification
 from memories.consolidation.extraction.contradictions import Contradiction, KnownFacts, without_corrected
-from memories.consolidation.extraction.model import Question
+from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages, find_owner
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft
@@ -39,7 +39,7 @@ class ExtractionResult:
 
 
 def build_result(
-    answer: Extraction, question: Question, scopes: Sequence[ScopeMessages], zone: ZoneInfo
+    answer: Extraction, question: ExtractionQuestion, scopes: Sequence[ScopeMessages], zone: ZoneInfo
 ) -> ExtractionResult:
     """The facts and events of an answer; facts no scope may hold, and facts nobody stated, are only counted."""
     counts: Counter[str] = Counter()
@@ -64,7 +64,7 @@ def build_result(
     return ExtractionResult(days, findings, counts)
 
 
-def _is_of(owner: ScopeMessages, question: Question) -> bool:
+def _is_of(owner: ScopeMessages, question: ExtractionQuestion) -> bool:
     """Whether the known facts that were shown are of the same memory as a new one."""
     return question.whole is not None and question.whole.scope.pk == owner.scope.pk
 
@@ -97,7 +97,7 @@ def _slots(owner: ScopeMessages, messages: Sequence[ScopedMessage]) -> dict[str,
     return {"speaker": speaker} | ({"sender_id": sender} if sender else {})
 
 
-def _days(summary: str, question: Question, scoped: ScopeMessages, zone: ZoneInfo) -> Iterator[EventDraft]:
+def _days(summary: str, question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo) -> Iterator[EventDraft]:
     """The model's summary, where a memory may hold all it tells of and all of it was said on one day.
 
     Else, and where it tells of something else, the most telling sentences of each day.

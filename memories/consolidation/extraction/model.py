@@ -27,7 +27,7 @@ _CHARS_A_TOKEN = 2
 
 
 @dataclass(frozen=True)
-class Question:
+class ExtractionQuestion:
     """What a model is shown: messages and facts, by the short ids it names them by."""
 
     messages: dict[str, ScopedMessage]
@@ -45,18 +45,20 @@ def is_on() -> bool:
     return llm.is_on() and conf.LLM_DAILY_TOKENS > 0
 
 
-def build_question(messages: Sequence[ScopedMessage], scopes: Sequence[ScopeMessages]) -> Question:
+def build_question(messages: Sequence[ScopedMessage], scopes: Sequence[ScopeMessages]) -> ExtractionQuestion:
     ids = {one.message.id for one in messages}
     numbered = {f"m{n}": one for n, one in enumerate(messages, start=1)}
     whole = next((scoped for scoped in scopes if scoped.holds(ids)), None)
     if whole is None:
-        return Question(numbered)
+        return ExtractionQuestion(numbered)
     facts = {f"f{n}": fact for n, fact in enumerate(_known_facts(whole), start=1)}
     projects = [name for name in whole.scope.projects if name != schemas.NO_PROJECT]
-    return Question(numbered, whole, facts, tuple(projects[:_PROJECTS]))
+    return ExtractionQuestion(numbered, whole, facts, tuple(projects[:_PROJECTS]))
 
 
-def ask_model(question: Question, workspace: Workspace, *, now: datetime) -> llm.Answer[schemas.Extraction]:
+def ask_model(
+    question: ExtractionQuestion, workspace: Workspace, *, now: datetime
+) -> llm.ModelAnswer[schemas.Extraction]:
     """Outside any transaction. Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
 
     Facts that stay unusable through all corrections are left out, and counted: the others do not wait with them.
@@ -66,7 +68,7 @@ def ask_model(question: Question, workspace: Workspace, *, now: datetime) -> llm
     return llm.ask(workspace, PURPOSE, told, schemas.Extraction, now=now, given=question.given, in_part="facts")
 
 
-def _data(question: Question, workspace: Workspace) -> dict[str, Any]:
+def _data(question: ExtractionQuestion, workspace: Workspace) -> dict[str, Any]:
     zone, limit = workspace.zone(), conf.TOKEN_CAP * _CHARS_A_TOKEN
     return {
         "known_projects": list(question.projects),

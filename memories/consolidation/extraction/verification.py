@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from zoneinfo import ZoneInfo
 
-from memories.consolidation.extraction.model import Question
+from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
 from memories.language import names
 from memories.models import Scope
@@ -12,7 +12,7 @@ from memories.verification.grounding import SourceMessage
 
 
 def is_grounded(
-    content: str, messages: Sequence[ScopedMessage], owner: ScopeMessages, question: Question, zone: ZoneInfo
+    content: str, messages: Sequence[ScopedMessage], owner: ScopeMessages, question: ExtractionQuestion, zone: ZoneInfo
 ) -> bool:
     """Whether a fact stands in the messages it rests on; what they answer is read with them, and proves nothing."""
     shown = list(question.messages.values())
@@ -26,7 +26,7 @@ def is_grounded(
     )
 
 
-def is_summary_grounded(content: str, question: Question, scoped: ScopeMessages, zone: ZoneInfo) -> bool:
+def is_summary_grounded(content: str, question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo) -> bool:
     """Whether all a summary tells stands in the messages that were shown."""
     shown = list(question.messages.values())
     also = _also_called(shown, scoped.scope)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from memories import embeddings
 from memories.evaluation import dataset, judgements, live
 from memories.evaluation.report import (
-    Answer,
+    AnswerScore,
     figures,
     format_heading,
     format_report,
@@ -122,7 +122,7 @@ class Command(BaseCommand):
 
     # -- both
 
-    def _ablate(self, name: str, steps: Iterable[tuple[str, list[Answer]]], *, as_json: bool) -> None:
+    def _ablate(self, name: str, steps: Iterable[tuple[str, list[AnswerScore]]], *, as_json: bool) -> None:
         """A line for each ingredient that is left out, as soon as it is known."""
         report: dict[str, dict[str, float]] = {}
         for step, answers in steps:

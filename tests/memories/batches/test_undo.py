@@ -8,7 +8,7 @@ from memories.entries import Edit
 from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo
 from memories.index import worker
 from memories.models import BatchChange, Change, EmbeddingCache, Entry, EntryVector, Link, Scope, Slot, Suppression
-from memories.recall import Place, Query, recall
+from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 from tests.memories.batches.conftest import (
@@ -199,7 +199,7 @@ def test_words_that_came_back_are_found_at_once(scope: Scope) -> None:
     done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"content": "我家的狗叫豆腐"})])
     undone(done)
     scope.refresh_from_db()
-    place = Place(scope, ScopeRef(key=scope.key, kind=scope.kind))
+    place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
     found = recall(Query(message="年糕是谁?", places=[place], workspace_id=scope.workspace_id, limit=8), now=LATER)
     assert [item.entry.content for item in found.served] == ["我家的猫叫年糕"]
 

@@ -10,7 +10,7 @@ from memories.batches.steps import CreateStep
 from memories.entries import CONTRADICTED_BY, Edit, expire, remember, update
 from memories.language.contradiction import outdates
 from memories.models import Entry, Policy, Scope
-from memories.recall import Place, Query, recall
+from memories.recall import Query, SearchScope, recall
 from memories.recall.core_context import profile_of
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft
@@ -32,7 +32,7 @@ def line(scope: Scope, content: str = LINE, **kwargs: Any) -> Entry:
 
 def query(scope: Scope, message: str = "where does Pam work?") -> Query:
     scope.refresh_from_db()
-    place = Place(scope, ScopeRef(key=scope.key, kind=scope.kind))
+    place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
     return Query(workspace_id=scope.workspace_id, places=[place], message=message, limit=8, need="off", explain=True)
 
 

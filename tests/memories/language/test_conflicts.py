@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.language.conflicts import Verdict, judge
+from memories.language.conflicts import ConflictVerdict, judge
 
 MUST = [
     ("The port of staging is 8080.", "The port of staging is 9090."),
@@ -89,14 +89,14 @@ UNCERTAIN = [
 
 @pytest.mark.parametrize(("old", "new"), MUST)
 def test_what_changed_takes_the_place_of_what_was(old: str, new: str) -> None:
-    assert judge(old, new) is Verdict.CERTAIN
+    assert judge(old, new) is ConflictVerdict.CERTAIN
 
 
 @pytest.mark.parametrize(("old", "new"), MUST_NOT)
 def test_what_may_both_be_true_stays(old: str, new: str) -> None:
-    assert judge(old, new) is Verdict.NONE
+    assert judge(old, new) is ConflictVerdict.NONE
 
 
 @pytest.mark.parametrize(("old", "new"), UNCERTAIN)
 def test_what_only_a_person_can_tell_is_left_to_one(old: str, new: str) -> None:
-    assert judge(old, new) is Verdict.DOUBTFUL
+    assert judge(old, new) is ConflictVerdict.DOUBTFUL

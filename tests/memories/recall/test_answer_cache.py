@@ -12,7 +12,7 @@ from memories.entries import transitions
 from memories.entries.edits import Edit
 from memories.index import worker
 from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
-from memories.recall import Place, Query, Recall, answer_cache, recall, similarity
+from memories.recall import Query, Recall, SearchScope, answer_cache, recall, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
 
@@ -35,7 +35,7 @@ def cat(scope: Scope) -> Entry:
 def ask(scope: Scope, message: str = MESSAGE, *, now: datetime = NOW, **kwargs: Any) -> Recall:
     scope.refresh_from_db()
     asked: dict[str, Any] = {"limit": 8, "cache": True, **kwargs}
-    asked.setdefault("places", [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))])
+    asked.setdefault("places", [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))])
     return recall(Query(workspace_id=scope.workspace_id, message=message, **asked), now=now)
 
 
@@ -109,7 +109,9 @@ def test_another_question_is_another_answer(scope: Scope, cat: Entry, name: str)
 
 def test_what_a_group_hears_is_never_what_its_member_hears(scope: Scope, cat: Entry) -> None:
     assert len(ask(scope).served) == 1
-    group = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind, only_chat="telegram:mybot:group_g1", in_group=True))]
+    group = [
+        SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind, only_chat="telegram:mybot:group_g1", in_group=True))
+    ]
     assert ask(scope, now=SOON, places=group).served == []
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from memories import entries
 from memories.models import Scope
-from memories.recall import Place, Query, Recall, recall, similarity
+from memories.recall import Query, Recall, SearchScope, recall, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import make_draft
 from tests.memories.recall.diary import ASKED, ZONE, questions, said
@@ -27,7 +27,7 @@ def remember(scope: Scope, *told: tuple[str, datetime]) -> None:
 
 
 def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
-    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     query = Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8, **kwargs)
     return recall(query, now=ASKED, zone=ZONE)
 

@@ -8,7 +8,7 @@ import pytest
 from memories import entries
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import Place, Query, Recall, explanation, recall, similarity, traces
+from memories.recall import Query, Recall, SearchScope, explanation, recall, similarity, traces
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -30,7 +30,7 @@ def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:
 
 def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
     asked: dict[str, Any] = {"limit": 8, "quotas": False, **kwargs}
-    asked.setdefault("places", [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))])
+    asked.setdefault("places", [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))])
     return recall(Query(workspace_id=scope.workspace_id, message=message, **asked), now=NOW)
 
 
@@ -146,7 +146,7 @@ def test_a_trace_can_be_asked_again_under_the_same_walls(scope: Scope) -> None:
     remember(scope, "my cat is called Mochi", slots={"env": "home"})
     ref = ScopeRef(key=scope.key, kind=scope.kind, only_chat="telegram:mybot:group_g1", in_group=True)
     asked = {"filters": {"env": "home"}, "types": ["user_explicit"], "since": NOW, "mode": "keyword", "limit": 3}
-    first = ask(scope, "which cat?", places=[Place(scope, ref)], **asked)
+    first = ask(scope, "which cat?", places=[SearchScope(scope, ref)], **asked)
     assert first.trace is not None
     query = traces.query_of(RecallTrace.objects.get(pk=first.trace.pk))
     assert [place.ref for place in query.places] == [ref]

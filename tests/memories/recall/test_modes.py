@@ -9,7 +9,7 @@ from memories import entries
 from memories.choices import EntryType, ScopeKind
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import Mode, Place, Query, Recall, recall, similarity
+from memories.recall import Mode, Query, Recall, SearchScope, recall, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -30,7 +30,7 @@ def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:
 
 def ask(scope: Scope, message: str, mode: str, *, now: datetime = NOW, **kwargs: Any) -> Recall:
     scope.refresh_from_db()
-    kwargs.setdefault("places", [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))])
+    kwargs.setdefault("places", [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))])
     asked: dict[str, Any] = {"limit": 8, "quotas": False, "need": "off", **kwargs}
     return recall(Query(workspace_id=scope.workspace_id, message=message, mode=mode, **asked), now=now)
 
@@ -201,7 +201,7 @@ def test_in_no_mode_a_group_hears_what_was_said_elsewhere(scope: Scope, mode: st
     remember(scope, "green tea in private", chats=(scope.key,))
     remember(scope, "green tea in the group", chats=(chat.key,))
     worker.drain(now=LATER)
-    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind, only_chat=chat.key, in_group=True))]
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind, only_chat=chat.key, in_group=True))]
     result = ask(scope, "green tea", mode, places=places, explain=True)
     assert [item.entry.content for item in result.served] == ["green tea in the group"]
     assert [item.reason for item in result.excluded] == ["other_scope"]

@@ -11,7 +11,7 @@ from memories.choices import EntryType, ScopeKind
 from memories.language import names
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
-from memories.recall import Place, Query, Recall, recall
+from memories.recall import Query, Recall, SearchScope, recall
 from memories.recall.people import people_named
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
@@ -28,7 +28,7 @@ def said(scope: Scope, *lines: tuple[str, str]) -> None:
 
 
 def ask(message: str, *scopes: Scope, **kwargs: Any) -> Recall:
-    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind)) for scope in scopes]
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind)) for scope in scopes]
     query = Query(
         workspace_id=scopes[0].workspace_id, places=places, message=message, limit=8, need="off", quotas=False, **kwargs
     )

@@ -8,7 +8,7 @@ from memories import entries
 from memories.choices import EntryType
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
-from memories.recall import Place, Query, Recall, recall
+from memories.recall import Query, Recall, SearchScope, recall
 from memories.recall.people import projects_named
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, Api, make_draft, make_scope
@@ -26,7 +26,7 @@ def facts(scope: Scope, project: str, *contents: str, **kwargs: Any) -> None:
 
 
 def ask(scope: Scope, message: str) -> Recall:
-    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     query = Query(
         workspace_id=scope.workspace_id,
         places=places,

@@ -13,7 +13,7 @@ from memories.embeddings.base import Unrelated, unrelated_of
 from memories.embeddings.deterministic import Deterministic
 from memories.index import worker
 from memories.models import EmbeddingModel, RecallTrace, Scope
-from memories.recall import Place, Query, Recall, recall
+from memories.recall import Query, Recall, SearchScope, recall
 from memories.recall.similarity import Centroid, centre_query, centroid_of, forget_centroids, is_cjk, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
@@ -34,7 +34,7 @@ def remember(scope: Scope, *said: tuple[str, datetime]) -> None:
 
 
 def ask(scope: Scope, message: str, *, now: datetime = NOW, zone: tzinfo = UTC, **kwargs: Any) -> Recall:
-    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     query = Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8, quotas=False, **kwargs)
     return recall(query, now=now, zone=zone)
 

@@ -8,7 +8,7 @@ from django.db import connection
 from memories import entries
 from memories.index import worker
 from memories.models import Scope
-from memories.recall import Place, Query, recall
+from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 
@@ -30,7 +30,7 @@ def plan_of(scope: Scope, message: str, **asked: Any) -> str:
                 plan.extend(row[0] for row in cursor.execute("EXPLAIN " + sql, params).fetchall())
         return execute(sql, params, many, context)
 
-    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     with connection.execute_wrapper(explained):
         recall(Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8, **asked), now=NOW)
     assert plan

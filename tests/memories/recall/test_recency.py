@@ -7,7 +7,7 @@ import pytest
 
 from memories import entries
 from memories.models import Policy, Scope
-from memories.recall import Place, Query, Recall, recall, similarity
+from memories.recall import Query, Recall, SearchScope, recall, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 
@@ -25,7 +25,7 @@ def remember(scope: Scope, content: str, *, days: float, **kwargs: Any) -> None:
 
 
 def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
-    places = [Place(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     return recall(
         Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8, quotas=False, **kwargs), now=NOW
     )
