@@ -10,9 +10,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from memplatform import postgres
 from tests import ROOT
-from tests.support import migrated, postgres_server
+from tests.support.processes import database_url
 
 #: The steps such a database had taken.
 STEPS = {"memories": "0030", "sessions_app": "0010", "channels_app": "0004"}
@@ -63,16 +62,15 @@ UNION SELECT 'function', pg_get_functiondef(oid) FROM pg_proc
         SELECT FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e')
 """
 
-pytestmark = pytest.mark.skipif("DATABASE_URL" in os.environ, reason="makes databases on the server of the tests")
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def upgraded() -> Iterator[str]:
-    """The URL of a database of before, brought up."""
-    data = postgres_server.DATA
+def upgraded(django_db_setup: None) -> Iterator[str]:
+    """The URL of a database of before, brought up, on the server of the tests."""
     name = f"upgraded_{os.getpid()}"
-    url = postgres.url(data).replace("/postgres?", f"/{name}?")
-    with psycopg.connect(postgres.url(data), autocommit=True) as connection:
+    url = database_url(name)
+    with psycopg.connect(database_url(), autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         try:
             for app, step in STEPS.items():
@@ -95,9 +93,7 @@ def shape(url: str) -> set[tuple[str, str]]:
 
 
 def test_its_tables_are_those_of_a_fresh_one(upgraded: str) -> None:
-    data = postgres_server.DATA
-    fresh = postgres.url(data).replace("/postgres?", f"/{migrated.pattern(data)}?")
-    assert shape(upgraded) == shape(fresh)
+    assert shape(upgraded) == shape(database_url())
 
 
 def test_what_was_in_it_is_still_there_under_its_new_names(upgraded: str) -> None:

@@ -49,6 +49,7 @@ class BulkActionForm(ReasonForm):
     )
 
     def bulk_action(self, entries: list[Entry]) -> BulkAction:
+        """What is to happen to the chosen entries; each form says its own."""
         raise NotImplementedError
 
 
