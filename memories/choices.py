@@ -35,7 +35,7 @@ MACHINE_SOURCES = frozenset(
 
 
 #: Subtypes of what is kept of a conversation that is closed, or shortened: it tells again what its turns tell (B4, C7).
-RETELLINGS = ("session_expired", "session_flush")
+SUMMARY_SUBTYPES = ("session_expired", "session_flush")
 
 
 class Outcome(TextChoices):
@@ -142,7 +142,7 @@ class SkipReason(TextChoices):
     STANDS = "stands", _("It has taken the place of others since. First undo what had it do so: %(batches)s.")
 
 
-class Held(TextChoices):
+class HoldReason(TextChoices):
     """Why the safety limit holds a batch back (F4)."""
 
     SHARE = "share", _("It would take %(retired)d of %(live)d memories out of use, more than %(percent)d %%.")

@@ -20,7 +20,7 @@ _captures = Counter("memplatform_captures", "Drafts by what became of them: crea
 _tokens = Summary("memplatform_entry_tokens", "Tokens of entries as they are stored.")
 
 
-def recalled(*, verdict: str, served: int, milliseconds: Mapping[str, float], degraded: Iterable[str]) -> None:
+def count_recall(*, verdict: str, served: int, milliseconds: Mapping[str, float], degraded: Iterable[str]) -> None:
     """A recall was answered; without a verdict it needed no memory."""
     _recalls.labels(verdict or "not_needed").inc()
     _served.inc(served)
@@ -30,14 +30,14 @@ def recalled(*, verdict: str, served: int, milliseconds: Mapping[str, float], de
         _degraded.labels(part).inc()
 
 
-def reported(*, served: int, used: int) -> None:
+def count_report(*, served: int, used: int) -> None:
     """A bot told, for the first time, which of the served entries its answer rested on."""
     _reported.inc()
     _reported_served.inc(served)
     _used.inc(used)
 
 
-def captured(outcome: str, tokens: int) -> None:
+def count_capture(outcome: str, tokens: int) -> None:
     """A draft came to the door."""
     _captures.labels(outcome).inc()
     _tokens.observe(tokens)

@@ -26,7 +26,7 @@ NOTHING: Counts = MappingProxyType({})
 #: Key among the counts of a job whose time is up: another task is to go on with it.
 GOES_ON = "goes_on"
 #: Rows of a batch that is applied while somebody waits; a larger one is left to the worker.
-AT_ONCE = batches.CHUNK
+INLINE_ROWS = batches.CHUNK
 #: Seconds one task takes at most before another goes on: less than the cluster lets it live.
 LONGEST_SECONDS = 300
 REST_SECONDS = 1.0
@@ -133,12 +133,12 @@ def resume_batches() -> dict[str, int]:
     return batches.resume(now=timezone.now())
 
 
-def begin(planned: Batch, *, now: datetime) -> bool:
+def apply_or_queue(planned: Batch, *, now: datetime) -> bool:
     """Have a batch carried out: at once when it is small, else by the worker; whether it is done.
 
     A frozen scope raises ScopeFrozen when the batch is small; a large one waits until it thaws.
     """
-    if planned.changes.count() <= AT_ONCE:
+    if planned.changes.count() <= INLINE_ROWS:
         batches.apply_batch(planned, now=now)
         return True
     batches.start(planned)

@@ -95,7 +95,7 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        return queryset.saying(search_term.replace("\0", "")), False  # type: ignore[attr-defined]
+        return queryset.containing(search_term.replace("\0", "")), False  # type: ignore[attr-defined]
 
     def save_model(self, request: HttpRequest, obj: DailyEvent, form: Any, change: bool) -> None:
         if "content" in form.changed_data:

@@ -110,7 +110,7 @@ def _narrowed(events: Any, asked: dict[str, Any]) -> QuerySet[DailyEvent]:
     if "cursor" in asked:
         day, row = asked["cursor"]
         events = events.filter(Q(local_date__lt=day) | Q(local_date=day, pk__lt=row), local_date__lte=day)
-    found: QuerySet[DailyEvent] = events.saying(asked.get("q", ""))
+    found: QuerySet[DailyEvent] = events.containing(asked.get("q", ""))
     return found
 
 

@@ -18,13 +18,13 @@ from memories.batches.steps import (
     ArchiveStep,
     CreateStep,
     EditStep,
+    EventStep,
     ExpireStep,
     MergeStep,
     PurgeStep,
     RestoreStep,
     Step,
     SupersedeStep,
-    TellStep,
     UndoStep,
 )
 from memories.choices import BatchState, ChangeState, Outcome, SkipReason
@@ -211,7 +211,7 @@ def _edit_one(work: _Work, row: _Row[EditStep]) -> None:
         change.state = ChangeState.APPLIED
 
 
-def _tell(work: _Work, rows: list[_Row[TellStep]]) -> None:
+def _tell(work: _Work, rows: list[_Row[EventStep]]) -> None:
     drafts = [row.step.event(work.scope) for row in rows]
     events = daily_events.write_each(drafts, now=work.now, actor=work.batch.actor)
     for row, event in zip(rows, events, strict=True):
@@ -226,7 +226,7 @@ def _tell(work: _Work, rows: list[_Row[TellStep]]) -> None:
 _APPLY: dict[type[Step], Callable[[_Work, list[_Row[Any]]], None]] = {
     CreateStep: _create,
     EditStep: _edit,
-    TellStep: _tell,
+    EventStep: _tell,
 }
 
 

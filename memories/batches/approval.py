@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from memories.batches.planning import counts_of
 from memories.batches.steps import CreateStep, EditStep, replaced_by_rows, step_of
-from memories.choices import BatchState, ChangeState, Held, SkipReason
+from memories.choices import BatchState, ChangeState, HoldReason, SkipReason
 from memories.entries import draft
 from memories.exceptions import BatchSettled, InvalidDraft, ScopeFrozen
 from memories.models import Batch, BatchChange, Scope
@@ -42,7 +42,7 @@ def _decide(batch: Batch, state: BatchState, **columns: Any) -> None:
     batch.refresh_from_db()
 
 
-def require_approval(batch: Batch, code: Held, **figures: Any) -> None:
+def require_approval(batch: Batch, code: HoldReason, **figures: Any) -> None:
     """Have a plan wait for a person, whatever the safety limit says; in the transaction that plans it."""
     batch.held_because = [*batch.held_because, {"code": code, **figures}]
     batch.save(update_fields=["held_because"])

@@ -11,10 +11,10 @@ from memories import entries
 from memories.batches.steps import (
     CreateStep,
     EditStep,
+    EventStep,
     MergeStep,
     Step,
     SupersedeStep,
-    TellStep,
     UndoStep,
     replaced_by_rows,
     step_of,
@@ -85,7 +85,7 @@ _OUTCOMES: Mapping[Outcome, Any] = {
 
 def _describe_words(row: Description, past: "_Past") -> None:
     change, entry = row.change, row.change.entry
-    if change.event or isinstance(row.step, TellStep):
+    if change.event or isinstance(row.step, EventStep):
         _describe_event(row, past)
         return
     was = past.entries.get(change.entry_id or 0, {}) if change.state in _MADE else {}
@@ -114,7 +114,7 @@ def _with_new_term(became: dict[str, Any], was: Mapping[str, Any], entry: Entry 
 def _describe_event(row: Description, past: "_Past") -> None:
     """Of an event its words, and whether it is in use then."""
     event = row.change.event
-    if isinstance(row.step, TellStep):
+    if isinstance(row.step, EventStep):
         row.after = event.content if event else row.step.content
     elif event:
         row.before = event.content

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import connection
 
-from memories.choices import BatchVerb, Held
+from memories.choices import BatchVerb, HoldReason
 from memories.conf import conf
 from memories.models import Batch, BatchChange, Entry
 from memories.models.entry import LIVE_SQL
@@ -61,16 +61,16 @@ def violations(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
     """Why a batch may not be applied without a person; empty when nothing speaks against it."""
     found: list[dict[str, Any]] = []
     if unreadable:
-        found.append({"code": Held.UNREADABLE, "problem": unreadable[:500]})
+        found.append({"code": HoldReason.UNREADABLE, "problem": unreadable[:500]})
     changes = BatchChange.objects.filter(batch=batch)
     if pinned := changes.filter(entry__pinned=True).count():
-        found.append({"code": Held.PINNED, "pinned": pinned})
+        found.append({"code": HoldReason.PINNED, "pinned": pinned})
     return found + _too_many(batch)
 
 
 def approval_reasons(batch: Batch) -> list[str]:
     """The reasons in plain words, in the reader's language."""
-    return [str(Held(reason["code"]).label) % reason for reason in batch.held_because]
+    return [str(HoldReason(reason["code"]).label) % reason for reason in batch.held_because]
 
 
 def _too_many(batch: Batch) -> list[dict[str, Any]]:
@@ -81,7 +81,14 @@ def _too_many(batch: Batch) -> list[dict[str, Any]]:
         return []
     live = _live(batch, kinds)
     if _is_above(retired, live, conf.SAFETY_LIMIT_SHARE):
-        return [{"code": Held.SHARE, "retired": retired, "live": live, "percent": round(conf.SAFETY_LIMIT_SHARE * 100)}]
+        return [
+            {
+                "code": HoldReason.SHARE,
+                "retired": retired,
+                "live": live,
+                "percent": round(conf.SAFETY_LIMIT_SHARE * 100),
+            }
+        ]
     before = count_recent(batch, kinds, batch.created_at - conf.SAFETY_LIMIT_WINDOW) if batch.is_summed else 0
     if not before or not _is_above(retired + before, live + before, conf.SAFETY_LIMIT_WINDOW_SHARE):
         return []
@@ -90,7 +97,7 @@ def _too_many(batch: Batch) -> list[dict[str, Any]]:
         "live": live + before,
         "percent": round(conf.SAFETY_LIMIT_WINDOW_SHARE * 100),
     }
-    return [{"code": Held.DRAINED, **figures, "days": conf.SAFETY_LIMIT_WINDOW.days}]
+    return [{"code": HoldReason.DRAINED, **figures, "days": conf.SAFETY_LIMIT_WINDOW.days}]
 
 
 def _is_above(retired: int, live: int, share: float) -> bool:

@@ -114,7 +114,7 @@ class SupersedeStep(_Step):
     into: Successor
 
 
-class TellStep(_Step):
+class EventStep(_Step):
     """Write what happened on a local day of the scope."""
 
     verb: Literal[BatchVerb.TELL] = BatchVerb.TELL
@@ -125,7 +125,7 @@ class TellStep(_Step):
     origins: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, event: EventDraft) -> "TellStep":
+    def of(cls, event: EventDraft) -> "EventStep":
         return cls(
             date=event.local_date,
             content=event.content,
@@ -173,7 +173,7 @@ PlannedStep = (
     | RestoreStep
     | MergeStep
     | SupersedeStep
-    | TellStep
+    | EventStep
     | UndoStep
     | PurgeStep
 )

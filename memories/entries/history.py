@@ -26,7 +26,7 @@ After = Any
 
 
 @dataclass(kw_only=True)
-class Step:
+class Revision:
     """What one actor changed at once: columns and slots, each with its value before and after."""
 
     version: int
@@ -45,7 +45,7 @@ class Step:
         return None if before is None or after is None else word_diff(before, after)
 
 
-def history_of(entry: Entry) -> list[Step]:
+def history_of(entry: Entry) -> list[Revision]:
     """Every step of an entry's life, the first one first."""
     return _joined(_entry_steps(entry), _slot_steps(entry))
 
@@ -72,7 +72,7 @@ def _pieces(text: str) -> list[str]:
     return pieces
 
 
-def _entry_steps(entry: Entry) -> list[Step]:
+def _entry_steps(entry: Entry) -> list[Revision]:
     """Walk back from the row as it is: a change holds what was, the row or the change after it what became of it."""
     steps = []
     row = _row(entry)
@@ -116,7 +116,7 @@ def _read(column: Any, value: Any) -> Any:
     return column.to_python(value) if isinstance(column, models.DateTimeField) else value
 
 
-def _slot_steps(entry: Entry) -> list[Step]:
+def _slot_steps(entry: Entry) -> list[Revision]:
     """The changes of an entry's slots, the first one first; they take the version of the entry they belong to."""
     slots = {
         slot.pk: {"name": slot.name, "value": slot.value}
@@ -144,8 +144,8 @@ def _slot_values(before: dict[str, str], after: dict[str, str]) -> dict[str, tup
     }
 
 
-def _step(change: Change, version: int) -> Step:
-    return Step(
+def _step(change: Change, version: int) -> Revision:
+    return Revision(
         version=version,
         at=change.at,
         actor=change.actor,
@@ -155,9 +155,9 @@ def _step(change: Change, version: int) -> Step:
     )
 
 
-def _joined(steps: list[Step], slots: Iterable[Step]) -> list[Step]:
+def _joined(steps: list[Revision], slots: Iterable[Revision]) -> list[Revision]:
     """Changes of slots with the change of the entry they were written with, or as steps between."""
-    joined: list[Step] = []
+    joined: list[Revision] = []
     for step in sorted([*steps, *slots], key=lambda step: step.at):
         last = joined[-1] if joined else None
         if step.version or last is None:
@@ -170,6 +170,6 @@ def _joined(steps: list[Step], slots: Iterable[Step]) -> list[Step]:
     return joined
 
 
-def _at_once(one: Step, other: Step) -> bool:
+def _at_once(one: Revision, other: Revision) -> bool:
     by = (one.actor, one.batch_id, one.run)
     return by == (other.actor, other.batch_id, other.run) and other.at - one.at <= TOGETHER

@@ -98,7 +98,7 @@ def _log(answer: WriteResult) -> None:
         dedup_skipped=answer.outcome == Outcome.SKIPPED,
         outcome=str(answer.outcome),
     )
-    metrics.captured(answer.outcome, text.count_tokens(entry.content))
+    metrics.count_capture(answer.outcome, text.count_tokens(entry.content))
 
 
 @dataclass

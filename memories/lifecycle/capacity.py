@@ -24,7 +24,7 @@ from django.db.models.functions import Exp, Extract, Greatest, Least
 
 from memories import batches
 from memories.batches.steps import ArchiveStep
-from memories.choices import BatchState, BatchVerb, EntryType, Held
+from memories.choices import BatchState, BatchVerb, EntryType, HoldReason
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen
 from memories.kinds import PASSING, category_rule
@@ -149,5 +149,5 @@ def _propose(scope: Scope, surplus: int, held: int, *, now: datetime, run: str) 
             now=now,
             judged=True,
         )
-        batches.require_approval(plan, Held.CROWDED, facts=held, most=conf.FACTS_MOST)
+        batches.require_approval(plan, HoldReason.CROWDED, facts=held, most=conf.FACTS_MOST)
     return {"proposed": 1}

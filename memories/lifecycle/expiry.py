@@ -62,7 +62,7 @@ def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) 
     for pk in sorted(scopes.union(begun.values_list("scope_id", flat=True))):
         scope = Scope.objects.get(pk=pk)
         chosen = Entry.objects.live().filter(policies.over(now, scope_kind=scope.kind), pinned=False)
-        reason = policies.says(scope.kind)
+        reason = policies.describe_ttls(scope.kind)
         try:
             yield batch.plan_all(scope, chosen, ExpireStep(), name=JOB, run=run, actor=actor, now=now, reason=reason)
         except ScopeFrozen:  # since it was chosen: nothing is taken from it

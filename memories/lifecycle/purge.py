@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef
 
 from memories import batches
 from memories.batches.steps import PurgeStep
-from memories.choices import BatchVerb, Held
+from memories.choices import BatchVerb, HoldReason
 from memories.conf import conf
 from memories.models import Batch, Entry, Scope, Suppression
 from memories.models.entry import EntryQuerySet
@@ -41,5 +41,5 @@ def _plans(workspace_id: int, now: datetime, run: str) -> Iterator[Batch]:
             planned = batches.plan_all(scope, entries, PurgeStep(), name=JOB, run=run, actor=ACTOR, now=now)
             if not planned.held_because:
                 batches.supersede_proposals(scope, JOB, by=planned, actor=ACTOR, now=now)
-                batches.require_approval(planned, Held.PURGE, purged=planned.counts.get(BatchVerb.PURGE, 0))
+                batches.require_approval(planned, HoldReason.PURGE, purged=planned.counts.get(BatchVerb.PURGE, 0))
         yield planned

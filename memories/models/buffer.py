@@ -118,7 +118,7 @@ class DailyEventQuerySet(models.QuerySet["DailyEvent"]):
         taken_out = Suppression.objects.filter(scope_id=OuterRef("scope_id"), origins__overlap=OuterRef("origins"))
         return self.filter(~Exists(taken_out), expired_at__isnull=True)
 
-    def saying(self, asked: str) -> Self:
+    def containing(self, asked: str) -> Self:
         """Events that hold every word asked for: as it is written, or by its stem and the Chinese words in it."""
         found = self
         for word in asked.split():

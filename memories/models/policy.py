@@ -51,7 +51,7 @@ class Policies:
             return None if days is None or days > LONGEST_DAYS else timedelta(days=days)
         return type_rule(entry_type).ttls.get(scope_kind)
 
-    def says(self, scope_kind: str) -> str:
+    def describe_ttls(self, scope_kind: str) -> str:
         """The times to live of a kind of scope, each with the version of its policy; for whoever asks later."""
         told = []
         for entry_type in EntryType:

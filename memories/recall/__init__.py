@@ -254,7 +254,7 @@ def _log(query: Query, result: Recall) -> None:
         store_type="keyword" if "embedding" in result.degraded or query.mode in BY_MATCH_ALONE else "hybrid",
         degraded=result.degraded,
     )
-    metrics.recalled(
+    metrics.count_recall(
         verdict=result.answerability.verdict if result.need.retrieve else "",
         served=len(result.served),
         milliseconds=result.timings,

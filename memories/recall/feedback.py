@@ -23,7 +23,7 @@ def record_feedback(trace: RecallTrace, used: Sequence[UUID], note: str = "") ->
 def _measure(trace: RecallTrace, used: int) -> None:
     """Count what is heard first of a recall; what is heard later corrects the trace only."""
     if trace.used is None and trace.overlap is None:
-        metrics.reported(served=len(trace.served), used=used)
+        metrics.count_report(served=len(trace.served), used=used)
 
 
 def served_ids(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:

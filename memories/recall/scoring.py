@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memories.choices import RETELLINGS, EntryType, ScopeKind
+from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind
 from memories.conf import conf
 from memories.kinds import decay
 from memories.models import Entry
@@ -176,7 +176,7 @@ def _redundant_summaries(chosen: Sequence[Ranked]) -> set[int]:
     To take it out moves others up, and none out: the turns are chosen without it as well.
     """
     turns = {origin for item in chosen if item.entry.type == EntryType.CHAT_TURN for origin in item.entry.origins}
-    summaries = [item.entry for item in chosen if item.entry.subtype in RETELLINGS and item.entry.origins]
+    summaries = [item.entry for item in chosen if item.entry.subtype in SUMMARY_SUBTYPES and item.entry.origins]
     return {entry.pk for entry in summaries if turns.issuperset(entry.origins)}
 
 

@@ -24,7 +24,7 @@ from memories.admin import spend
 from memories.admin.access import workspaces_of
 from memories.admin.batches.list import EMPTY
 from memories.admin.labels import batch_name
-from memories.choices import BatchState, BufferState, DmScope, Held, JobState, Verdict
+from memories.choices import BatchState, BufferState, DmScope, HoldReason, JobState, Verdict
 from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun
 from memories.tenancy.platforms import LOCAL_PLATFORMS
 from memplatform import health
@@ -199,7 +199,7 @@ def _where(channels: list[Channel]) -> str:
 
 def _is_of_the_safety_limit() -> Q:
     """Batches that the safety limit holds; others wait because a person alone can tell."""
-    codes = (Held.SHARE, Held.DRAINED, Held.PINNED, Held.UNREADABLE, Held.PURGE)
+    codes = (HoldReason.SHARE, HoldReason.DRAINED, HoldReason.PINNED, HoldReason.UNREADABLE, HoldReason.PURGE)
     return reduce(or_, (Q(held_because__contains=[{"code": code.value}]) for code in codes))
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 
 from memories import entries
-from memories.choices import RETELLINGS, EntryType, ScopeKind, Source
+from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.language.text import smart_truncate
@@ -22,7 +22,7 @@ from sessions_app.history import redaction
 from sessions_app.models import Session, SessionEvent
 
 #: Of a closed conversation its last TURNS are kept as they were said, of one that goes on a summary.
-EXPIRED, FLUSHED = RETELLINGS
+EXPIRED, FLUSHED = SUMMARY_SUBTYPES
 TURNS = 5
 
 

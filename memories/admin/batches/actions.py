@@ -166,7 +166,7 @@ def _undo(request: HttpRequest, batch: Batch, positions: Collection[int], reason
 
 
 def _carry_out(request: HttpRequest, batch: Batch, said: str) -> None:
-    if not tasks.begin(batch, now=timezone.now()):
+    if not tasks.apply_or_queue(batch, now=timezone.now()):
         messages.info(request, gettext("It is large: the worker carries it out. This page shows how far it is."))
         return
     batch.refresh_from_db()

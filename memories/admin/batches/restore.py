@@ -23,7 +23,7 @@ from memories.admin.confirmation import (
 )
 from memories.lifecycle import expiry
 from memories.models import Batch
-from memories.tasks import AT_ONCE
+from memories.tasks import INLINE_ROWS
 
 
 def expired_last_night(request: HttpRequest, now: datetime) -> QuerySet[Batch]:
@@ -67,7 +67,7 @@ class ExpiredRestoration:
 
 def _bring_back(request: HttpRequest, batches: list[Batch], count: int, term: timedelta | None, reason: str) -> None:
     actor = actor_of(request)
-    if count > AT_ONCE:
+    if count > INLINE_ROWS:
         ids = [batch.pk for batch in batches]
         task = "memories.tasks.restore_expired"
         async_task(task, ids, term=term, actor=actor, reason=reason, group="mem:batches")

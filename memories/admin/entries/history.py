@@ -16,7 +16,7 @@ from memories.admin.history import FieldChange, HistoryStep, RevertForm, display
 from memories.choices import Operation
 from memories.entries import versions
 from memories.entries.fields import SLOT_FIELD
-from memories.entries.history import Step, history_of
+from memories.entries.history import Revision, history_of
 from memories.exceptions import PlatformError
 from memories.models import Batch, Entry
 
@@ -79,7 +79,7 @@ def wording_in(entry: Entry, version: int) -> str:
     return str(was.get("content", entry.content))
 
 
-def _history_step(step: Step, entry: Entry, batches: dict[int, Batch], may_change: bool) -> HistoryStep:
+def _history_step(step: Revision, entry: Entry, batches: dict[int, Batch], may_change: bool) -> HistoryStep:
     lines = [
         field_change(Entry, name, *values)
         for name, values in step.columns.items()
@@ -104,7 +104,7 @@ def _history_step(step: Step, entry: Entry, batches: dict[int, Batch], may_chang
     )
 
 
-def _headline(step: Step) -> str:
+def _headline(step: Revision) -> str:
     if step.operation == Operation.INSERT:
         return gettext("Remembered")
     if "expired_at" in step.columns:

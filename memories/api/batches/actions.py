@@ -75,7 +75,7 @@ class ApproveView(Call):
         if BatchVerb.PURGE in found.counts:
             raise PermissionDenied(_("What has no undo is approved by a person, in the admin."))
         batches.approve(found, actor=caller_of(request).actor, now=now)
-        return shown(request, uid, status=200 if tasks.begin(found, now=now) else 202)
+        return shown(request, uid, status=200 if tasks.apply_or_queue(found, now=now) else 202)
 
 
 class RefuseView(Call):
@@ -108,7 +108,7 @@ class UndoView(Call):
         asked.is_valid(raise_exception=True)
         found, now = batch_for(caller_of(request), uid), now_of(request)
         undo = batches.plan_undo(found, actor=caller_of(request).actor, now=now, **asked.validated_data)
-        return shown(request, undo.uid, status=201 if tasks.begin(undo, now=now) else 202)
+        return shown(request, undo.uid, status=201 if tasks.apply_or_queue(undo, now=now) else 202)
 
 
 class RowView(Call):

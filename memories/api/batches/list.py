@@ -128,7 +128,7 @@ class BatchesView(Call):
             scope, chosen, _action(scope, data), now=now, actor=caller_of(request).actor, reason=data["reason"]
         )
         if not data["dry_run"]:
-            tasks.begin(plan, now=now)  # as many as may be chosen are carried out at once
+            tasks.apply_or_queue(plan, now=now)  # as many as may be chosen are carried out at once
         return shown(request, plan.uid, status=201)
 
 

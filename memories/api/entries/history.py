@@ -49,7 +49,7 @@ class HistoryView(Call):
         return pagination.page_answer(request, _shown(page, caller_of(request)), str(begin) if begin else None)
 
 
-def _shown(steps: list[history.Step], caller: Caller) -> list[dict[str, Any]]:
+def _shown(steps: list[history.Revision], caller: Caller) -> list[dict[str, Any]]:
     workspace_id = caller.workspace_id
     batches = dict(
         Batch.objects.filter(
@@ -70,7 +70,7 @@ def _shown(steps: list[history.Step], caller: Caller) -> list[dict[str, Any]]:
 
 
 def _column(
-    name: str, old: Any, new: Any, step: history.Step, successors: dict[int, str], caller: Caller
+    name: str, old: Any, new: Any, step: history.Revision, successors: dict[int, str], caller: Caller
 ) -> dict[str, Any]:
     if name == "superseded_by":
         old, new = (value and successors.get(value) for value in (old, new))
@@ -80,7 +80,7 @@ def _column(
     return ColumnChange.of(column=name, old=old, new=new, **words)
 
 
-def _successors(steps: list[history.Step], workspace_id: int) -> dict[int, str]:
+def _successors(steps: list[history.Revision], workspace_id: int) -> dict[int, str]:
     """The ids clients know of the entries that took the place of this one."""
     named = {pk for step in steps for pk in step.columns.get("superseded_by", ()) if pk}
     if not named:

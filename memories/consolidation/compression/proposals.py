@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memories import batches
-from memories.choices import Held
+from memories.choices import HoldReason
 from memories.consolidation.compression import drafts
 from memories.consolidation.compression.facts import proposed_in
 from memories.models import Entry, Scope
@@ -32,7 +32,7 @@ def propose(scope: Scope, doubts: Proposals, *, name: str, run: str, actor: str,
         return 0
     plan = batches.plan(scope, steps, name=name, run=batches.run_part(run, "doubts"), actor=actor, now=now, judged=True)
     if merges:
-        batches.require_approval(plan, Held.REWORDED, merges=len(merges))
+        batches.require_approval(plan, HoldReason.REWORDED, merges=len(merges))
     if drops:
-        batches.require_approval(plan, Held.DOUBTFUL, rows=len(drops))
+        batches.require_approval(plan, HoldReason.DOUBTFUL, rows=len(drops))
     return len(merges)

@@ -11,8 +11,8 @@ from django.db import transaction
 
 from memories import batches
 from memories.batches import PlanRow
-from memories.batches.steps import CreateStep, Successor, SupersedeStep, TellStep
-from memories.choices import BatchState, BatchVerb, ChangeState, Held
+from memories.batches.steps import CreateStep, EventStep, Successor, SupersedeStep
+from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason
 from memories.conf import conf
 from memories.consolidation.extraction.contradictions import Contradiction
 from memories.consolidation.extraction.findings import ExtractionResult, Finding
@@ -84,7 +84,7 @@ def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], days: Sequence
     for n, one in certain:
         yield _supersede_step(one.fact.pk, one.fact.version, Successor(position=n))
     for day in days:
-        yield PlanRow(step=TellStep.of(day))
+        yield PlanRow(step=EventStep.of(day))
 
 
 def _supersede_step(entry: int, version: int, into: Successor) -> PlanRow:
@@ -96,7 +96,7 @@ def _propose(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run
     steps = list(_proposals(scope, doubtful, facts))
     if steps:
         plan = batches.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
-        batches.require_approval(plan, Held.CONTRADICTED, rows=len(steps))
+        batches.require_approval(plan, HoldReason.CONTRADICTED, rows=len(steps))
     return len(steps)
 
 

@@ -152,7 +152,7 @@ def test_a_frozen_scope_is_told_and_left(alice: Client, held: Batch) -> None:
 
 
 def test_what_is_large_is_left_to_the_worker(alice: Client, held: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "AT_ONCE", 1)
+    monkeypatch.setattr(tasks, "INLINE_ROWS", 1)
     shown = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
     assert "the worker carries it out" in shown and "It is being applied" in shown
 

@@ -249,7 +249,7 @@ def test_what_is_large_is_left_to_the_worker(
     held: Batch, api: Api, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(tasks, "AT_ONCE", 1)
+    monkeypatch.setattr(tasks, "INLINE_ROWS", 1)
     monkeypatch.setattr(tasks, "async_task", lambda *what, **_group: asked.append(what))
     with django_capture_on_commit_callbacks(execute=True):
         answer = api.post(f"batches/{held.uid}/approve")

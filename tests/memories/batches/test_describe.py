@@ -102,13 +102,13 @@ def test_a_small_batch_is_carried_out_at_once_and_a_large_one_by_the_worker(
 ) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(tasks, "async_task", lambda *what, **_group: asked.append(what))
-    monkeypatch.setattr(tasks, "AT_ONCE", 2)
+    monkeypatch.setattr(tasks, "INLINE_ROWS", 2)
     entries = remember(scope, *SUBJECTS[:5])
     with django_capture_on_commit_callbacks(execute=True):
         small = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries[:2]], "small")
-        assert tasks.begin(small, now=LATER)
+        assert tasks.apply_or_queue(small, now=LATER)
         large = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries[2:]], "large")
-        assert not tasks.begin(large, now=LATER)
+        assert not tasks.apply_or_queue(large, now=LATER)
     assert asked == [("memories.tasks.carry_out", large.pk)]
     large.refresh_from_db()
     assert (large.state, len(live(scope))) == (BatchState.APPLYING, 3)
@@ -123,7 +123,7 @@ def test_the_worker_applies_nothing_the_safety_limit_holds(scope: Scope) -> None
     Entry.objects.filter(pk=entries[0].pk).update(pinned=True)
     plan = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries], judged=True)
     assert plan.held_because
-    tasks.begin(plan, now=LATER)
+    tasks.apply_or_queue(plan, now=LATER)
     tasks.carry_out(plan.pk)
     plan.refresh_from_db()
     assert (plan.state, len(live(scope))) == (BatchState.PROPOSED, len(SUBJECTS))

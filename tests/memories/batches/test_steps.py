@@ -7,7 +7,7 @@ from django.db import connection
 
 from memories import batches
 from memories.batches import steps
-from memories.batches.steps import CreateStep, EditStep, ErasedStep, MergeStep, RestoreStep, TellStep, UndoStep
+from memories.batches.steps import CreateStep, EditStep, ErasedStep, EventStep, MergeStep, RestoreStep, UndoStep
 from memories.choices import BatchVerb, ChangeState
 from memories.entries import daily_events
 from memories.models import BatchChange, DailyEvent, Entry, Scope
@@ -93,7 +93,7 @@ def test_what_is_read_is_what_was_planned(scope: Scope) -> None:
         step(BatchVerb.MERGE, one, into={"position": 1}),
         step(BatchVerb.CHANGE, one, columns={"pinned": True}, slots={"env": None}),
         step(BatchVerb.RESTORE, one, term_seconds=60),
-        batches.PlanRow(step=TellStep.of(day)),
+        batches.PlanRow(step=EventStep.of(day)),
     ]
     plan = planned(scope, rows)
     read = [steps.step_of(change) for change in plan.changes.order_by("position")]
@@ -104,7 +104,7 @@ def test_what_is_read_is_what_was_planned(scope: Scope) -> None:
     assert isinstance(merged, MergeStep) and merged.into.position == 1
     assert isinstance(edited, EditStep) and edited.values == {"pinned": True}
     assert isinstance(restored, RestoreStep) and restored.term is not None
-    assert isinstance(told, TellStep) and told.event(scope) == day
+    assert isinstance(told, EventStep) and told.event(scope) == day
     assert not isinstance(read[0], UndoStep)
 
 

@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.choices import RETELLINGS, EntryType, ScopeKind
+from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.recall.ranking import Candidate
 from memories.recall.scoring import Ranked, serve
 
 DEFAULTS = Policies([])
-EXPIRED = RETELLINGS[0]
+EXPIRED = SUMMARY_SUBTYPES[0]
 
 
 def turn(*events: int, kind: str = ScopeKind.USER) -> tuple[str, str, str, list[int]]:
@@ -78,7 +78,10 @@ EVENTS = st.lists(st.integers(0, 5), min_size=1, max_size=3)
 ANY = st.one_of(
     st.builds(lambda events, kind: turn(*events, kind=kind), EVENTS, KIND),
     st.builds(
-        lambda events, kind, sub: closed(*events, kind=kind, subtype=sub), EVENTS, KIND, st.sampled_from(RETELLINGS)
+        lambda events, kind, sub: closed(*events, kind=kind, subtype=sub),
+        EVENTS,
+        KIND,
+        st.sampled_from(SUMMARY_SUBTYPES),
     ),
 )
 
