@@ -15,7 +15,7 @@ from memories.models import Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall
 from memories.recall.answer import NONE, attributed, event_line, memory_line, one_line
-from memories.recall.core_context import CoreFact, Note, notes_of, profile_of
+from memories.recall.core_context import Note, ProfileFact, notes_of, profile_of
 from memories.recall.gate.decision import GateDecision
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
@@ -40,13 +40,13 @@ class Context:
 
     recall: Recall
     session: Session | None  # None: the next message begins a conversation
-    profile: list[CoreFact] = field(default_factory=list)
+    profile: list[ProfileFact] = field(default_factory=list)
     memories: list[Ranked] = field(default_factory=list)
     events: list[RecalledEvent] = field(default_factory=list)
     recent_chat: list[SessionEvent] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     history: list[HistoryMessage] = field(default_factory=list)
-    directives: list[budget.Directive] = field(default_factory=list)
+    directives: list[budget.BotDirective] = field(default_factory=list)
     text: str = ""
     tokens: int = 0
     max_tokens: int | None = None  # of the history, where the request says so
@@ -123,7 +123,7 @@ class _Conversation:
 def _of_a_reset(session: Session | None, language: str) -> Context:
     """What there is to do about /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
     reply = reset.reset_reply(language)
-    directive = budget.Directive("reset", in_language(RESET_INSTRUCTION, language).format(reply=reply))
+    directive = budget.BotDirective("reset", in_language(RESET_INSTRUCTION, language).format(reply=reply))
     return Context(Recall(GateDecision(False, "reset")), session, directives=[directive], reply=reply)
 
 
@@ -149,7 +149,7 @@ def _add_directives(given: Context, page: SystemText, query: Query, language: st
     if is_about_past(query.message):
         found = in_language(EVIDENCE[verdict or _verdict(given)], language)
         instruction = in_language(PAST_INSTRUCTION, language) + found
-        given.directives.append(budget.Directive("answer_from_memory", instruction))
+        given.directives.append(budget.BotDirective("answer_from_memory", instruction))
     if not verdict:
         given.directives += [directive for directive in before if directive.kind == "flush_required"]
     elif given.session and budget.is_flush_due(given.session, given.max_tokens):
@@ -166,7 +166,7 @@ def _verdict(given: Context) -> str:
     return "none_beyond" if none and given.session else given.recall.answerability.verdict
 
 
-def _add_profile(given: Context, page: SystemText, query: Query, core: list[CoreFact]) -> None:
+def _add_profile(given: Context, page: SystemText, query: Query, core: list[ProfileFact]) -> None:
     scopes = {scope.pk: scope for scope in query.scopes}
     lines = [f"- {attributed(one.content, sender_of(one, scopes[one.scope_id], query.asker))}" for one in core]
     count = page.fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))

@@ -31,7 +31,7 @@ class TurnResult:
 
     session: Session
     written: list[WriteResult] = field(default_factory=list)
-    directives: list[budget.Directive] = field(default_factory=list)
+    directives: list[budget.BotDirective] = field(default_factory=list)
     reply: str | None = None  # to be given to the user in place of an answer
 
 

@@ -17,7 +17,7 @@ from memories.index import scope_statistics
 from memories.language import summary, text
 from memories.llm import prompts
 from memories.llm.run import ModelRun
-from memories.llm.schemas import Summary
+from memories.llm.schemas import SummaryOutput
 from memories.models import BufferedTurn, DailyEvent, Scope, Workspace
 
 log = structlog.get_logger(__name__)
@@ -91,7 +91,7 @@ def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> str | None:
     """The model's note of these events; None when there is none to be had."""
     data = {"notes": [{"at": event.created_at, "said": event.content} for event in events]}
     question = prompts.prompt("day_note", model.workspace.language, data, max_tokens=NOTE_TOKENS)
-    answer = model.ask(question, Summary, max_tokens=NOTE_TOKENS * 4)
+    answer = model.ask(question, SummaryOutput, max_tokens=NOTE_TOKENS * 4)
     return answer.summary if answer else None
 
 

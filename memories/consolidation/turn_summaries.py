@@ -17,7 +17,7 @@ from memories.entries import Edit
 from memories.exceptions import EntryNotFound, PlatformError, ScopeFrozen, VersionConflict
 from memories.language import text
 from memories.llm import prompts
-from memories.llm.schemas import TurnSummary
+from memories.llm.schemas import TurnSummaryOutput
 from memories.models import Entry, Workspace
 from memories.verification import summaries
 
@@ -45,7 +45,9 @@ def shorten(
     turn = summaries.StoredTurn(**said, stored=stored, instructions=told.instructions)
     judge = partial(_problem, turn)
     try:
-        answer = llm.ask(workspace, PURPOSE, told, TurnSummary, now=now, judge=judge, model=conf.LLM_SUMMARY_MODEL)
+        answer = llm.ask(
+            workspace, PURPOSE, told, TurnSummaryOutput, now=now, judge=judge, model=conf.LLM_SUMMARY_MODEL
+        )
     except PlatformError as problem:  # off, failing, spent, unusable
         log.info("shortening.left", workspace=workspace.pk, problem=type(problem).__name__)
         return 0
@@ -57,7 +59,7 @@ def _unchanged(workspace: Workspace, entry_ids: Sequence[int], stored: str) -> l
     return list(live.select_related("scope").order_by("pk"))
 
 
-def _problem(turn: summaries.StoredTurn, answer: TurnSummary) -> str | None:
+def _problem(turn: summaries.StoredTurn, answer: TurnSummaryOutput) -> str | None:
     """What speaks against a summary; one that saves no room holds at least what had to be cut."""
     is_shorter = text.count_tokens(answer.summary) < text.count_tokens(turn.stored)
     if not is_shorter and text.ELLIPSIS not in turn.stored:

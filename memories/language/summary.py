@@ -38,7 +38,7 @@ class Utterance:
 
 
 @dataclass(frozen=True)
-class Summary:
+class ExtractiveSummary:
     """What was told, and the messages it was taken from."""
 
     content: str = ""
@@ -54,7 +54,7 @@ class _Sentence:
     share: float
 
 
-def summarise(lines: Sequence[Utterance], weigh: Weigh, *, limit: int) -> Summary:
+def summarise(lines: Sequence[Utterance], weigh: Weigh, *, limit: int) -> ExtractiveSummary:
     """The sentences that tell most, in the order they were said, in at most `limit` characters.
 
     `weigh` says how much a term tells. Each sentence counts for what those chosen before it have not said yet.
@@ -74,7 +74,7 @@ def summarise(lines: Sequence[Utterance], weigh: Weigh, *, limit: int) -> Summar
             chosen.append(best)
             told |= best.terms
     chosen.sort(key=lambda sentence: sentence.place)
-    return Summary(_written(chosen), tuple(dict.fromkeys(sentence.line.origin for sentence in chosen)))
+    return ExtractiveSummary(_written(chosen), tuple(dict.fromkeys(sentence.line.origin for sentence in chosen)))
 
 
 def _sentences(lines: Sequence[Utterance]) -> list[_Sentence]:

@@ -117,7 +117,7 @@ def ask(
         model=model or settings.MEMORY_LLM_MODEL,
         messages=prompt.messages(),
         language=prompt.language,
-        name=schema.__name__.lower(),
+        name=schema.__name__.removesuffix("Output").lower(),
         schema=parsing.wire_schema(schema, given or Given()),
         max_tokens=max_tokens or conf.LLM_MAX_TOKENS,
         temperature=conf.LLM_TEMPERATURE,

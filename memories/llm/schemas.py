@@ -123,13 +123,13 @@ KnownPosition = Annotated[int, BeforeValidator(_position), Field(json_schema_ext
 Sentence = Annotated[str, AfterValidator(_sentence)]
 
 
-class _Answer(BaseModel):
+class _Output(BaseModel):
     """Fields nobody asked for are passed over: nothing reads them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Fact(_Answer):
+class Fact(_Output):
     """One sentence somebody stated, and the messages it rests on."""
 
     content: Sentence
@@ -150,14 +150,14 @@ class Fact(_Answer):
         return self
 
 
-class Extraction(_Answer):
+class ExtractionOutput(_Output):
     """What a conversation leaves behind (D5)."""
 
     facts: list[Fact] = Field(max_length=MAX_FACTS)
     summary: Annotated[str, AfterValidator(_summary)]
 
 
-class DayFact(_Answer):
+class DayFact(_Output):
     """One sentence that some days leave behind."""
 
     content: Sentence
@@ -168,13 +168,13 @@ class DayFact(_Answer):
     days: list[SourceId] = Field(min_length=1)
 
 
-class DayFacts(_Answer):
+class DayFactsOutput(_Output):
     """What days leave behind (D6)."""
 
     facts: list[DayFact] = Field(max_length=MAX_FACTS)
 
 
-class Merge(_Answer):
+class Merge(_Output):
     """Several facts that become one text."""
 
     ids: list[KnownId] = Field(min_length=2)
@@ -187,7 +187,7 @@ class Merge(_Answer):
         return self
 
 
-class Compression(_Answer):
+class CompressionOutput(_Output):
     """What becomes of the facts of a partition (D6); what it does not name is kept."""
 
     keep: list[KnownId]
@@ -202,7 +202,7 @@ class Compression(_Answer):
         return self
 
 
-class Line(_Answer):
+class ProfileLine(_Output):
     """A line of the profile and the facts and lines it rests on; lines named here are replaced by it."""
 
     ids: list[KnownId] = Field(min_length=1)
@@ -210,11 +210,11 @@ class Line(_Answer):
     category: Category
 
 
-class Profile(_Answer):
+class ProfileOutput(_Output):
     """What becomes of the lines of a profile (D6), as a difference; facts are named, and never dropped."""
 
     keep: list[KnownId]
-    write: list[Line] = Field(max_length=MAX_LINES)
+    write: list[ProfileLine] = Field(max_length=MAX_LINES)
     drop: list[GoingId]
 
     @model_validator(mode="after")
@@ -226,13 +226,13 @@ class Profile(_Answer):
         return self
 
 
-class Summary(_Answer):
+class SummaryOutput(_Output):
     """What an over-long conversation goes on with (B3)."""
 
     summary: Annotated[str, AfterValidator(_paragraphs)]
 
 
-class Candidate(_Answer):
+class CandidateFact(_Output):
     """One sentence that was stated in a conversation, and the positions of the messages it rests on."""
 
     content: Sentence
@@ -243,13 +243,13 @@ class Candidate(_Answer):
     rests_on: list[KnownPosition] = Field(min_length=1)
 
 
-class Flush(_Answer):
+class FlushOutput(_Output):
     """What must not be lost when a conversation is shortened, in the form in which bots report it (C7, E4)."""
 
     version: Literal[1]
     reply: Literal["", "NO_REPLY"] = ""
     goes_on_with: Annotated[str, AfterValidator(_paragraphs_if_any)] = Field(default="", alias="continue")
-    candidates: list[Candidate] = Field(default=[], max_length=MAX_FACTS)
+    candidates: list[CandidateFact] = Field(default=[], max_length=MAX_FACTS)
 
     @model_validator(mode="after")
     def _is_something_or_nothing(self) -> Self:
@@ -260,7 +260,7 @@ class Flush(_Answer):
         return self
 
 
-class TurnSummary(_Answer):
+class TurnSummaryOutput(_Output):
     """What is kept of a long turn (A11)."""
 
     summary: Annotated[str, AfterValidator(_turn)]

@@ -19,7 +19,7 @@ from memories.recall.filters import credential_guard, scope_filter, servable_fil
 from memories.recall.query import Query
 
 
-class CoreFact(NamedTuple):
+class ProfileFact(NamedTuple):
     """What is told of a core fact."""
 
     pk: int
@@ -51,7 +51,7 @@ ORDER BY e.importance DESC, e.stated_at DESC, e.id DESC LIMIT %(most)s
 """
 
 
-def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[CoreFact]:
+def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[ProfileFact]:
     """Who is spoken with: the core facts, the most important first, PROFILE_MAX at most.
 
     In a group a person's only where it may hear everything of them (A3). Passwords never: they are recalled when
@@ -63,7 +63,7 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[CoreF
     parameters |= scope_filter(query)[1] | {"secret": [category.value for category in SECRET], "most": conf.PROFILE_MAX}
     with connection.cursor() as cursor:
         cursor.execute(_PROFILE.replace("{servable}", " AND ".join(conditions)), parameters)
-        return [CoreFact(*row) for row in cursor.fetchall()]
+        return [ProfileFact(*row) for row in cursor.fetchall()]
 
 
 def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -> list[Note]:

@@ -13,7 +13,7 @@ from memories.language.sentences import cut_at_sentence
 from sessions_app.choices import EventKind
 from sessions_app.compaction import flush as flushing
 from sessions_app.compaction import summary as summaries
-from sessions_app.compaction.model import Model
+from sessions_app.compaction.model import ConversationModel
 from sessions_app.history import redaction
 from sessions_app.lifecycle import budget, close, locks
 from sessions_app.models import Flush, Session, SessionEvent
@@ -40,7 +40,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CompactionPlan:
     """Up to where a summary stands in for what was said, that summary, and who made it."""
 
     cut: int
@@ -61,7 +61,7 @@ def compact(
     3. Hold the session, see that it still is where it was and nothing was taken out, and append the summary.
     """
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
-    model = Model(session.workspace, now=now)
+    model = ConversationModel(session.workspace, now=now)
     for left in reversed(range(_PLANS)):
         if not _is_at(session, conversation, cycle) or close.is_stale(session, now=now):
             return False
@@ -105,11 +105,11 @@ def segment_of(session: Session, *, kept: int) -> Segment | None:
     return Segment(cut, older, summary.content if summary else "", out) if cut else None
 
 
-def _reveals_nothing(session: Session, plan: Plan) -> bool:
+def _reveals_nothing(session: Session, plan: CompactionPlan) -> bool:
     return not redaction.reveals(redaction.redacted_events(session), plan.cut, plan.left_out)
 
 
-def plan_of(session: Session, segment: Segment, max_tokens: int, model: Model) -> Plan:
+def plan_of(session: Session, segment: Segment, max_tokens: int, model: ConversationModel) -> CompactionPlan:
     """The summary of a segment: what the flush says the session goes on with, and what was said after that.
 
     In the words of the model, where it gives an answer; else in those of the conversation.
@@ -120,12 +120,12 @@ def plan_of(session: Session, segment: Segment, max_tokens: int, model: Model) -
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
     later = [event for event in segment.older if event.position > known]
     if flush and not later:
-        return Plan(segment.cut, cut_at_sentence(before, limit), flush.actor, flush.model, _known(flush))
+        return CompactionPlan(segment.cut, cut_at_sentence(before, limit), flush.actor, flush.model, _known(flush))
     if written := model.summarise(session, later, limit, before=before):
-        return Plan(segment.cut, written.text, close.ACTOR, written.model, _known(flush))
+        return CompactionPlan(segment.cut, written.text, close.ACTOR, written.model, _known(flush))
     turns = summaries.turns_of(later)
     summary = summaries.summarise(turns, limit, before=before, names=session.is_group)
-    return Plan(segment.cut, summary, flush.actor if flush and known else close.ACTOR, flush=_known(flush))
+    return CompactionPlan(segment.cut, summary, flush.actor if flush and known else close.ACTOR, flush=_known(flush))
 
 
 def _known(flush: Flush | None) -> tuple[int, int]:
@@ -146,7 +146,7 @@ def _cut(spoken: list[SessionEvent], kept: int) -> int:
     return 0
 
 
-def _apply(session: Session, plan: Plan, now: datetime) -> bool:
+def _apply(session: Session, plan: CompactionPlan, now: datetime) -> bool:
     summary = SessionEvent.objects.create(
         workspace_id=session.workspace_id,
         session=session,

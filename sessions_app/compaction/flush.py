@@ -22,7 +22,7 @@ from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app.compaction import closing_summary
 from sessions_app.compaction.candidates import FlushCandidate, store_candidates
-from sessions_app.compaction.model import EMPTY_EXTRACTION, Extraction, Model, parts_of
+from sessions_app.compaction.model import EMPTY_EXTRACTION, ConversationModel, FlushExtraction, parts_of
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close, locks
 from sessions_app.models import Flush, Session, SessionEvent
@@ -66,7 +66,7 @@ def flush_by_bot(
 
 
 def flush_by_platform(
-    session: Session, *, now: datetime, actor: str = close.ACTOR, model: Model | None = None
+    session: Session, *, now: datetime, actor: str = close.ACTOR, model: ConversationModel | None = None
 ) -> Flush | None:
     """Flush what was said since the last flush, where no bot does it; None: there was nothing.
 
@@ -97,10 +97,13 @@ def flush_queued(session_id: int, conversation: int, cycle: int, actor: str, *, 
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
     if _cycle_of(session) != (conversation, cycle) or close.is_stale(session, now=now):
         return False
-    return flush_by_platform(session, now=now, actor=actor, model=Model(session.workspace, now=now)) is not None
+    return (
+        flush_by_platform(session, now=now, actor=actor, model=ConversationModel(session.workspace, now=now))
+        is not None
+    )
 
 
-def _flush_by_model(session: Session, model: Model, end: int, now: datetime, actor: str) -> Flush | None:
+def _flush_by_model(session: Session, model: ConversationModel, end: int, now: datetime, actor: str) -> Flush | None:
     """Piece by piece, each stored before the next is asked for: whoever goes on after a crash asks for no piece again.
 
     Stops where there is no answer, and before what was said meanwhile. It is shown nothing that people took out (A15),
@@ -152,7 +155,7 @@ def has_continuation(flush: Flush, out: Mapping[int, int]) -> bool:
     return bool(flush.goes_on_with) and not redaction.reveals(out, flush.goes_on_to)
 
 
-def _store_extraction(session: Session, extraction: Extraction, up_to: int, *, now: datetime, actor: str) -> Flush:
+def _store_extraction(session: Session, extraction: FlushExtraction, up_to: int, *, now: datetime, actor: str) -> Flush:
     """Store what a model took out; a memory that takes nothing in is no reason to stop."""
     candidates = [
         FlushCandidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in extraction.candidates

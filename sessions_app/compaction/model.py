@@ -47,18 +47,18 @@ class ModelSummary:
 
 
 @dataclass(frozen=True)
-class Extraction:
+class FlushExtraction:
     """What a model took out of a conversation; candidates nobody had said are only counted."""
 
     goes_on_with: str
     no_reply: bool
-    candidates: tuple[schemas.Candidate, ...]
+    candidates: tuple[schemas.CandidateFact, ...]
     unfounded: int
     model: str
 
 
 #: Of a stretch of which nothing is shown.
-EMPTY_EXTRACTION = Extraction(goes_on_with="", no_reply=False, candidates=(), unfounded=0, model="")
+EMPTY_EXTRACTION = FlushExtraction(goes_on_with="", no_reply=False, candidates=(), unfounded=0, model="")
 
 
 def is_on() -> bool:
@@ -66,7 +66,7 @@ def is_on() -> bool:
     return llm.is_on() and conf.LLM_DAILY_TOKENS > 0
 
 
-class Model:
+class ConversationModel:
     """The workspace's model, for one piece of work: asked until it fails, or the time of one question is up."""
 
     def __init__(self, workspace: Workspace, *, now: datetime) -> None:
@@ -86,20 +86,20 @@ class Model:
             shown = _messages(session, part)
             first = [{"role": EventKind.SUMMARY, "content": told}] if told else []
             prompt = self._prompt("summary", {"messages": [*first, *shown]}, max_tokens=max_tokens)
-            answer = self._ask(SUMMARY, prompt, schemas.Summary, schemas.Given(), max_tokens * _ROOM)
+            answer = self._ask(SUMMARY, prompt, schemas.SummaryOutput, schemas.Given(), max_tokens * _ROOM)
             if answer is None or not (said := _standing(answer.summary, shown, told)):
                 return None
             told, model = summary.in_paragraphs(said, max_tokens), self._run.model
         return ModelSummary(told, model) if model else None
 
-    def extract(self, session: Session, events: Sequence[SessionEvent], *, before: str) -> Extraction | None:
+    def extract(self, session: Session, events: Sequence[SessionEvent], *, before: str) -> FlushExtraction | None:
         """What the session goes on with, and candidates that rest on these messages: as a bot would report them."""
         limit = conf.HISTORY_SUMMARY_MAX_TOKENS
         shown = _messages(session, events)
         values: dict[str, int | str] = {"categories": ", ".join(FLUSHED), "max_candidates": MAX_CANDIDATES}
         prompt = self._prompt("flush", {"before": before, "messages": shown}, max_tokens=limit, **values)
         given = schemas.Given(frozenset(str(event.position) for event in events))
-        answer = self._ask(FLUSH, prompt, schemas.Flush, given, conf.LLM_MAX_TOKENS)
+        answer = self._ask(FLUSH, prompt, schemas.FlushOutput, given, conf.LLM_MAX_TOKENS)
         if answer is None:
             return None
         goes_on_with = _standing(answer.goes_on_with, shown, before)
@@ -108,7 +108,7 @@ class Model:
         by_position = {message["position"]: message for message in shown}
         said = answer.candidates[:MAX_CANDIDATES]
         kept = [one for one in said if _is_said(one.content, [by_position[n] for n in one.rests_on])]
-        return Extraction(
+        return FlushExtraction(
             goes_on_with=summary.in_paragraphs(goes_on_with, limit),
             no_reply=bool(answer.reply),
             candidates=tuple(kept),

@@ -17,14 +17,14 @@ TASK = "sessions_app.tasks.compact"
 
 
 @dataclass(frozen=True)
-class Directive:
+class BotDirective:
     """What the bot is asked to do next."""
 
     kind: str
     instruction: str
 
 
-def directives(session: Session, *, language: str, now: datetime, max_tokens: int | None = None) -> list[Directive]:
+def directives(session: Session, *, language: str, now: datetime, max_tokens: int | None = None) -> list[BotDirective]:
     """What an answer asks for after messages were added. Needs the session's lock; queues compaction as well."""
     limit = max_tokens or session.max_tokens()
     if session.tokens >= limit * conf.SESSION_COMPACT_SHARE:
@@ -45,9 +45,9 @@ def is_flush_due(session: Session, max_tokens: int | None = None) -> bool:
     return not Flush.objects.filter(**here).exists()
 
 
-def flush_directive(session: Session, language: str) -> Directive:
+def flush_directive(session: Session, language: str) -> BotDirective:
     """The request to flush a conversation, in the language of its workspace."""
-    return Directive("flush_required", in_language(FLUSH_INSTRUCTION, language).format(id=session.uid))
+    return BotDirective("flush_required", in_language(FLUSH_INSTRUCTION, language).format(id=session.uid))
 
 
 def ask_for_compaction(session: Session, max_tokens: int, *, now: datetime, is_asked: bool = False) -> None:

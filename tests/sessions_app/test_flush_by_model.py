@@ -9,7 +9,7 @@ from django_q.models import OrmQ
 from memories.batches import bulk_actions
 from memories.models import Batch, Entry, Scope, Slot, Spend, Workspace
 from sessions_app.compaction import flush as flushing
-from sessions_app.compaction.model import Model
+from sessions_app.compaction.model import ConversationModel
 from sessions_app.lifecycle import close
 from sessions_app.models import Flush, Session
 from tests.conftest import GROUP, NOW
@@ -39,7 +39,7 @@ def group(talk: Talk) -> Session:
 def flush(session: Session) -> Flush | None:
     """By the platform, with its model."""
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session.pk)
-    return flushing.flush_by_platform(session, now=NOW, model=Model(session.workspace, now=NOW))
+    return flushing.flush_by_platform(session, now=NOW, model=ConversationModel(session.workspace, now=NOW))
 
 
 def facts() -> list[tuple[str, str]]:
@@ -197,13 +197,13 @@ def test_it_goes_piece_by_piece_and_asks_for_none_again(
     class Killed(BaseException):
         pass
 
-    def once(self: Model) -> bool:
+    def once(self: ConversationModel) -> bool:
         if model.calls:
             raise Killed
         return True
 
     with monkeypatch.context() as patched:
-        patched.setattr(Model, "may_ask", once)
+        patched.setattr(ConversationModel, "may_ask", once)
         with pytest.raises(Killed):
             flush(direct)
     assert len(facts()) == 1

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from memories.models import Entry, Workspace
 from sessions_app.compaction import flush
-from sessions_app.compaction.model import Model
+from sessions_app.compaction.model import ConversationModel
 from sessions_app.history import redaction
 from sessions_app.history.replay import replay_messages
 from sessions_app.lifecycle import close
@@ -177,7 +177,7 @@ def test_what_a_bot_said_the_session_goes_on_with_is_no_summary_once_it_tells_of
 
 def _by_model(session: Session) -> None:
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session.pk)
-    flush.flush_by_platform(session, now=NOW, model=Model(session.workspace, now=NOW))
+    flush.flush_by_platform(session, now=NOW, model=ConversationModel(session.workspace, now=NOW))
 
 
 def test_the_model_is_not_shown_it(secret: Secret, model: FakeModel) -> None:

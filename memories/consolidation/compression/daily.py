@@ -20,7 +20,7 @@ from memories.language import names
 from memories.language.text import count_tokens
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
-from memories.llm.schemas import MAX_FACTS, DayFact, DayFacts, Given
+from memories.llm.schemas import MAX_FACTS, DayFact, DayFactsOutput, Given
 from memories.models import DailyEvent, Entry, Scope, Workspace
 from memories.verification import grounding
 
@@ -88,7 +88,7 @@ def _compress(scope: Scope, events: list[DailyEvent], asker: ModelRun, clock: Cl
     """One question; an answer nobody could read is asked for again of half as many days."""
     unreadable = asker.counts["unreadable"]
     named = {f"d{n}": event for n, event in enumerate(events, start=1)}
-    answer = asker.ask(_question(scope, asker.workspace, named), DayFacts, Given(frozenset(named)))
+    answer = asker.ask(_question(scope, asker.workspace, named), DayFactsOutput, Given(frozenset(named)))
     if answer is not None:
         return _store(scope, events, named, answer, clock(), run, asker)
     if asker.counts["unreadable"] == unreadable or len(events) == 1:
@@ -116,7 +116,7 @@ def _store(
     scope: Scope,
     events: Sequence[DailyEvent],
     named: dict[str, DailyEvent],
-    answer: DayFacts,
+    answer: DayFactsOutput,
     now: datetime,
     run: str,
     asker: ModelRun,

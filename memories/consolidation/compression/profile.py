@@ -18,7 +18,7 @@ from memories.consolidation.compression.proposals import Proposals, propose
 from memories.kinds import category_rule
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun
-from memories.llm.schemas import Given, Line, Profile, is_one_sentence
+from memories.llm.schemas import Given, ProfileLine, ProfileOutput, is_one_sentence
 from memories.models import Batch, Entry, Scope
 from memories.verification import rewording, verbatim
 
@@ -52,7 +52,7 @@ def refresh(scope: Scope, asker: ModelRun, clock: Clock, run: str) -> dict[str, 
     own = {pk for pk in named if pk.startswith("p")}
     settled = decided_by_people(scope)
     free = frozenset(pk for pk in own if not is_fixed(named[pk]) and named[pk].pk not in settled)
-    answer = asker.ask(_question(named, asker), Profile, Given(frozenset(named), free))
+    answer = asker.ask(_question(named, asker), ProfileOutput, Given(frozenset(named), free))
     if answer is None:
         return {}
     refreshed = _read(answer, named, free, room=conf.PROFILE_LINES - len(lines), now=clock())
@@ -82,7 +82,9 @@ def _question(named: dict[str, Entry], asker: ModelRun) -> prompts.Prompt:
     return prompts.prompt("profile", asker.workspace.language, data, **values)
 
 
-def _read(answer: Profile, named: dict[str, Entry], free: frozenset[str], *, room: int, now: datetime) -> _ProfilePlan:
+def _read(
+    answer: ProfileOutput, named: dict[str, Entry], free: frozenset[str], *, room: int, now: datetime
+) -> _ProfilePlan:
     """What is not named is kept, and a line people wrote stays whatever is said of it."""
     refreshed = _ProfilePlan(room=room + len(set(answer.drop)))
     for line in answer.write:
@@ -97,7 +99,7 @@ def _read(answer: Profile, named: dict[str, Entry], free: frozenset[str], *, roo
     return refreshed
 
 
-def _write(line: Line, sources: list[Entry], free: Sequence[Entry], refreshed: _ProfilePlan) -> None:
+def _write(line: ProfileLine, sources: list[Entry], free: Sequence[Entry], refreshed: _ProfilePlan) -> None:
     """One new line, in words of its sources; it takes the place of the lines it repeats or corrects, and no others."""
     named = [source for source in sources if source in free]
     said = _quote_sources(line.content, sources, named)

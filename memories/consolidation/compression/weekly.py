@@ -25,7 +25,7 @@ from memories.consolidation.compression.proposals import Proposals, propose
 from memories.exceptions import ScopeFrozen
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
-from memories.llm.schemas import Compression, Given
+from memories.llm.schemas import CompressionOutput, Given
 from memories.models import Batch, Entry, Scope, Workspace
 
 JOB = "compress"
@@ -121,7 +121,7 @@ def _judge(partition: Partition, judged: ScopePlan, asker: ModelRun, now: dateti
         named = {f"f{n}": fact for n, fact in enumerate(chunk, start=1)}
         data = {"project": partition.project, "topic": partition.topic, "facts": as_data(named)}
         question = prompts.prompt("compression", asker.workspace.language, data)
-        answer = asker.ask(question, Compression, Given(frozenset(named)))
+        answer = asker.ask(question, CompressionOutput, Given(frozenset(named)))
         if answer is None:
             judged.reached[partition.key] = number if asker.stopped else number + 1
             break
@@ -132,7 +132,9 @@ def _judge(partition: Partition, judged: ScopePlan, asker: ModelRun, now: dateti
     return not asker.stopped
 
 
-def _take(answer: Compression, named: dict[str, Entry], partition: Partition, judged: ScopePlan, now: datetime) -> None:
+def _take(
+    answer: CompressionOutput, named: dict[str, Entry], partition: Partition, judged: ScopePlan, now: datetime
+) -> None:
     """What is not named is kept."""
     for one in answer.merge:
         judged.merge([named[pk] for pk in dict.fromkeys(one.ids)], one.content)

@@ -15,7 +15,7 @@ from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages, find_owner
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft
-from memories.llm.schemas import Extraction, Fact
+from memories.llm.schemas import ExtractionOutput, Fact
 
 TIER = 2
 
@@ -39,7 +39,7 @@ class ExtractionResult:
 
 
 def build_result(
-    answer: Extraction, question: ExtractionQuestion, scopes: Sequence[ScopeMessages], zone: ZoneInfo
+    answer: ExtractionOutput, question: ExtractionQuestion, scopes: Sequence[ScopeMessages], zone: ZoneInfo
 ) -> ExtractionResult:
     """The facts and events of an answer; facts no scope may hold, and facts nobody stated, are only counted."""
     counts: Counter[str] = Counter()

@@ -63,4 +63,4 @@ def extract(workspace: Workspace, now: datetime, language: str = "zh-hans", **kw
     """Ask what a conversation leaves behind."""
     asked = prompts.prompt("extraction", language, kwargs.pop("data", MESSAGES), **EXTRACTION)
     purpose = kwargs.pop("purpose", "extraction")
-    return llm.ask(workspace, purpose, asked, schemas.Extraction, now=now, given=GIVEN, **kwargs)
+    return llm.ask(workspace, purpose, asked, schemas.ExtractionOutput, now=now, given=GIVEN, **kwargs)

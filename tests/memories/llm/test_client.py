@@ -252,10 +252,10 @@ def test_every_prompt_gets_an_answer_of_its_schema(model: FakeModel, workspace: 
     facts = [{"id": "f1", "content": "Mia moved to Lyon"}]
     given = schemas.Given(frozenset({"p1", "f1"}))
     for name, schema, data, values in (
-        ("compression", schemas.Compression, {"facts": facts}, {}),
-        ("profile", schemas.Profile, {"profile": lines, "facts": facts}, {"categories": "x", "max_lines": 100}),
-        ("summary", schemas.Summary, {"said": "hello"}, {"max_tokens": 600}),
-        ("turn_summary", schemas.TurnSummary, {"user": "hello", "assistant": "hi"}, {}),
+        ("compression", schemas.CompressionOutput, {"facts": facts}, {}),
+        ("profile", schemas.ProfileOutput, {"profile": lines, "facts": facts}, {"categories": "x", "max_lines": 100}),
+        ("summary", schemas.SummaryOutput, {"said": "hello"}, {"max_tokens": 600}),
+        ("turn_summary", schemas.TurnSummaryOutput, {"user": "hello", "assistant": "hi"}, {}),
     ):
         asked = prompts.prompt(name, "en", data, **values)
         assert llm.ask(workspace, name, asked, schema, now=now, given=given).calls == 1

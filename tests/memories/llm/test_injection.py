@@ -114,9 +114,9 @@ NOTHING: dict[str, Any] = {"keep": [], "merge": [], "drop": []}
 GIVEN = schemas.Given(frozenset({"f1", "f2"}))
 
 
-def compress(workspace: Workspace, now: datetime) -> schemas.Compression:
+def compress(workspace: Workspace, now: datetime) -> schemas.CompressionOutput:
     asked = prompts.prompt("compression", "zh-hans", FACTS)
-    return llm.ask(workspace, "compression", asked, schemas.Compression, now=now, given=GIVEN).value
+    return llm.ask(workspace, "compression", asked, schemas.CompressionOutput, now=now, given=GIVEN).value
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_the_worst_it_can_do_is_to_drop_what_it_was_shown(
     """Which is a plan: the safety limit of the batch holds it (F4)."""
     model.otherwise = NOTHING | {"drop": ["f1", "f2"], "delete_all": True}
     value = compress(workspace, now)
-    assert value == schemas.Compression.model_construct(keep=[], merge=[], drop=["f1", "f2"])
+    assert value == schemas.CompressionOutput.model_construct(keep=[], merge=[], drop=["f1", "f2"])
 
 
 @pytest.mark.parametrize(
@@ -172,16 +172,16 @@ def test_a_profile_loses_only_lines_it_may_lose(
     asked = prompts.prompt("profile", "en", FACTS, categories="config", max_lines=100)
     model.otherwise = {"keep": [], "write": [], "drop": []} | answer
     if is_taken:
-        llm.ask(workspace, "profile", asked, schemas.Profile, now=now, given=given)
+        llm.ask(workspace, "profile", asked, schemas.ProfileOutput, now=now, given=given)
         return
     with pytest.raises(AnswerInvalid):
-        llm.ask(workspace, "profile", asked, schemas.Profile, now=now, given=given)
+        llm.ask(workspace, "profile", asked, schemas.ProfileOutput, now=now, given=given)
 
 
 def test_without_a_word_of_what_was_given_nothing_was(model: FakeModel, workspace: Workspace, now: datetime) -> None:
     asked = prompts.prompt("extraction", "en", poisoned(ORDERS[0], "content"), **EXTRACTION)
     with pytest.raises(AnswerInvalid, match="not in the data"):
-        llm.ask(workspace, "extraction", asked, schemas.Extraction, now=now)
+        llm.ask(workspace, "extraction", asked, schemas.ExtractionOutput, now=now)
 
 
 @pytest.mark.parametrize("order", ORDERS)

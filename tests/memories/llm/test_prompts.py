@@ -14,14 +14,14 @@ from memories.llm.prompts import LANGUAGES, PromptBroken
 NAMES = {path.name.split(".")[0] for path in prompts.FOLDER.glob("*.txt")}
 #: The prompts that ask a question, with the answer they ask for.
 ASKED: dict[str, type[BaseModel]] = {
-    "extraction": schemas.Extraction,
-    "compression": schemas.Compression,
-    "profile": schemas.Profile,
-    "days": schemas.DayFacts,
-    "day_note": schemas.Summary,
-    "flush": schemas.Flush,
-    "summary": schemas.Summary,
-    "turn_summary": schemas.TurnSummary,
+    "extraction": schemas.ExtractionOutput,
+    "compression": schemas.CompressionOutput,
+    "profile": schemas.ProfileOutput,
+    "days": schemas.DayFactsOutput,
+    "day_note": schemas.SummaryOutput,
+    "flush": schemas.FlushOutput,
+    "summary": schemas.SummaryOutput,
+    "turn_summary": schemas.TurnSummaryOutput,
 }
 
 
@@ -135,16 +135,16 @@ def test_a_schema_goes_over_the_wire_without_what_servers_refuse(schema: type[Ba
 
 def test_a_server_is_told_which_ids_there_are() -> None:
     given = schemas.Given(frozenset({"m1", "m2", "m10", "f1"}), frozenset({"f1"}))
-    fact = parsing.wire_schema(schemas.Extraction, given)["$defs"]["Fact"]["properties"]
+    fact = parsing.wire_schema(schemas.ExtractionOutput, given)["$defs"]["Fact"]["properties"]
     assert fact["messages"]["items"] == {"type": "string", "enum": ["m1", "m2", "m10"]}
     assert fact["replaces"]["items"] == {"type": "string", "enum": ["f1"]}
-    positions = parsing.wire_schema(schemas.Flush, schemas.Given(frozenset({"7", "11"})))
+    positions = parsing.wire_schema(schemas.FlushOutput, schemas.Given(frozenset({"7", "11"})))
     assert positions["$defs"]["Candidate"]["properties"]["rests_on"]["items"] == {"type": "integer", "enum": [7, 11]}
 
 
 def test_what_nothing_can_be_named_in_is_not_asked_for_and_too_many_ids_are_not_listed() -> None:
     none = schemas.Given(frozenset({"m1"}), frozenset())
-    assert "replaces" not in parsing.wire_schema(schemas.Extraction, none)["$defs"]["Fact"]["properties"]
+    assert "replaces" not in parsing.wire_schema(schemas.ExtractionOutput, none)["$defs"]["Fact"]["properties"]
     many = schemas.Given(frozenset(map(str, range(100))))
-    kept = parsing.wire_schema(schemas.Compression, many)["properties"]["keep"]
+    kept = parsing.wire_schema(schemas.CompressionOutput, many)["properties"]["keep"]
     assert kept == {"type": "array", "items": {"type": "string"}}
