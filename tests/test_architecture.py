@@ -20,7 +20,7 @@ PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom
 #: Verbs are strangers to one another.
 LAYERS = {
     "words": "exceptions kinds choices conf metrics language verification",
-    "tables": "tenancy models",
+    "tables": "tenancy models visibility",
     "providers": "secrets endpoint embeddings llm",
     "doors": "index entries batches",
     "verbs": "recall consolidation lifecycle",

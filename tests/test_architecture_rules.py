@@ -33,7 +33,7 @@ BROKEN: list[tuple[Rule, str, str]] = [
     (broken_layers, "memories.entries.write", "from ..retrieval import recall"),
     (broken_layers, "memories.consolidation.capture", "from memories import recall"),
     (broken_layers, "memories.recall.query", "from memories.consolidation.capture import Turn"),
-    (broken_layers, "memories.recall", "from memories.api.scopes import scope_for"),
+    (broken_layers, "memories.recall", "from memories.api.calls import Call"),
     (broken_layers, "memories.index.search_rows", "from memories.entries import remember"),
     (broken_layers, "memories.newcomer", "x = 1"),
     (broken_layers, "memories.api.entries.list", "from memories import newcomer"),

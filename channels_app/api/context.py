@@ -27,9 +27,9 @@ from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolved
 from sessions_app.api.answers import Directive
 from sessions_app.api.serializers import ROLES, TOKENS
-from sessions_app.api.visibility import visible_sessions
 from sessions_app.lifecycle import conversations
 from sessions_app.models import Session, SessionEvent
+from sessions_app.visibility import visible_sessions
 
 
 def _budget() -> int:

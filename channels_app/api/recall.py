@@ -19,7 +19,6 @@ from memories.api.calls import Call
 from memories.api.clock import now_of
 from memories.api.entries.answers import slots_of
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
-from memories.api.scopes import scope_for
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Policy
@@ -28,6 +27,7 @@ from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import ScopeRef
+from memories.visibility import scope_for
 
 MODES = tuple(mode.value for mode in Mode)
 #: What a request says of a query as it is.

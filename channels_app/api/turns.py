@@ -15,7 +15,7 @@ from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
 from memories.api.idempotency import repeatable
-from memories.api.recall_traces.detail import USED_MAX, trace_for
+from memories.api.recall_traces.detail import USED_MAX
 from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
 from memories.entries import TAKEN_OUT
@@ -23,6 +23,7 @@ from memories.language.redaction import ToolCall
 from memories.models import RecallTrace
 from memories.recall import feedback
 from memories.tenancy.access import Caller
+from memories.visibility import trace_for
 from sessions_app.api.answers import Directive
 from sessions_app.api.serializers import TOKENS
 

@@ -14,11 +14,11 @@ from memories.api import fields, pagination
 from memories.api.answers import Answer, Page
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
-from memories.api.scopes import reached, scope_for, visible_scopes
 from memories.choices import Permission, Source
 from memories.entries import daily_events
 from memories.models import DailyEvent
 from memories.tenancy.access import Caller
+from memories.visibility import reached_chats, visible_daily_events
 
 #: The number of a day and an id, in hexadecimal; a day of the year 9999 has six digits.
 _CURSOR = re.compile("([0-9a-f]{1,6})-([0-9a-f]{1,15})")
@@ -84,7 +84,7 @@ class EventsView(Call):
     def get(self, request: Request) -> Response:
         limit = self.asked["limit"]
         caller = caller_of(request)
-        events = _narrowed(visible_events(caller, self.asked.get("scope")), self.asked)
+        events = _narrowed(visible_daily_events(caller, self.asked.get("scope")), self.asked)
         found = list(events.order_by("-local_date", "-id")[: limit + 1])
         page = found[:limit]
         return pagination.page_answer(
@@ -92,14 +92,6 @@ class EventsView(Call):
             [event_answer(event, caller) for event in daily_events.without_repeats(page)],
             _after(page) if found[limit:] else None,
         )
-
-
-def visible_events(caller: Caller, scope_key: str | None) -> QuerySet[DailyEvent]:
-    """Events in use that a key may see: of one scope, or of all it reaches."""
-    events = DailyEvent.objects.in_use().filter(workspace_id=caller.workspace_id).select_related("scope")
-    if scope_key is not None:
-        return events.filter(scope=scope_for(caller, scope_key))
-    return events.filter(scope__in=visible_scopes(caller)) if caller.scope_patterns else events
 
 
 def _narrowed(events: Any, asked: dict[str, Any]) -> QuerySet[DailyEvent]:
@@ -120,4 +112,4 @@ def _after(page: list[DailyEvent]) -> str:
 
 def event_answer(event: DailyEvent, caller: Caller) -> dict[str, Any]:
     """An event as the holder of a key sees it."""
-    return EventAnswer.of(event, chats=reached(caller, event.chats))
+    return EventAnswer.of(event, chats=reached_chats(caller, event.chats))

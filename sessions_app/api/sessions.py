@@ -11,18 +11,18 @@ from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.clock import check_past, now_of
 from memories.api.idempotency import repeatable
-from memories.api.scopes import scope_for
 from memories.choices import Permission
 from memories.models.change import acting
+from memories.visibility import scope_for
 from sessions_app.api import answers, serializers
 from sessions_app.api.answers import event_json, message_json, session_json
-from sessions_app.api.visibility import check_reach_of_speakers, session_for, visible_sessions
 from sessions_app.choices import EventKind
 from sessions_app.history import client_diff
 from sessions_app.history.client_diff import ClientMessage
 from sessions_app.history.replay import replay_history
 from sessions_app.lifecycle import budget, close, conversations, locks
 from sessions_app.models import Session
+from sessions_app.visibility import check_reach_of_speakers, session_for, visible_sessions
 
 
 class SessionsView(Call):

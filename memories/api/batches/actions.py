@@ -15,11 +15,12 @@ from memories.api import fields
 from memories.api.authentication import caller_of
 from memories.api.batches import answers
 from memories.api.batches.answers import change_answer
-from memories.api.batches.list import batch_for, shown
+from memories.api.batches.list import shown
 from memories.api.calls import Call
 from memories.api.clock import now_of
 from memories.api.idempotency import repeatable
 from memories.choices import BatchVerb, Permission
+from memories.visibility import batch_for
 
 POSITIONS_MAX = 10_000
 _HANDED_OVER = "Too large to wait for: the worker carries it out."

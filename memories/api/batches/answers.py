@@ -6,12 +6,12 @@ from rest_framework import serializers
 
 from memories import batches
 from memories.api.answers import Answer, ColumnChange, Page, SlotChange, slot_changes
-from memories.api.scopes import reached
 from memories.batches import Description
 from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
 from memories.entries import history
 from memories.models import Batch
 from memories.tenancy.access import Caller
+from memories.visibility import reached_chats
 
 #: Why a row was left alone, or what became of what it creates.
 ROW_NOTES = (*SkipReason.values, Outcome.MERGED.value, Outcome.SKIPPED.value, "note")
@@ -141,7 +141,7 @@ def _draft(row: Description, caller: Caller | None) -> dict[str, Any] | None:
     if row.change.verb not in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL):
         return None
     draft = row.step.as_json()
-    return draft | {"chats": reached(caller, draft["chats"])} if caller and draft.get("chats") else draft
+    return draft | {"chats": reached_chats(caller, draft["chats"])} if caller and draft.get("chats") else draft
 
 
 def _diff(row: Description) -> list[tuple[str, str]] | None:

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -20,13 +19,12 @@ from memories.api.batches.answers import batch_answer, change_answer
 from memories.api.calls import Call
 from memories.api.clock import check_ahead, now_of
 from memories.api.idempotency import repeatable
-from memories.api.scopes import scope_for, visible_scopes
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import MOST, BulkAction
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Permission
-from memories.exceptions import BatchNotFound, EntryNotFound
-from memories.models import Batch, BatchChange, Entry, Scope
-from memories.tenancy.access import Caller
+from memories.exceptions import EntryNotFound
+from memories.models import BatchChange, Entry, Scope
+from memories.visibility import batch_for, scope_for, visible_batches
 
 VERBS = [BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.RESTORE, BatchVerb.MERGE, BatchVerb.CHANGE]
 _DAYS_MAX = 36_500
@@ -108,9 +106,7 @@ class BatchesView(Call):
 
     @extend_schema(operation_id="list_batches", parameters=[BatchQuery], responses=answers.BatchPage)
     def get(self, request: Request) -> Response:
-        batches = visible_batches(caller_of(request))
-        if "scope" in self.asked:
-            batches = batches.filter(scope=scope_for(caller_of(request), self.asked["scope"]))
+        batches = visible_batches(caller_of(request), self.asked.get("scope"))
         if "state" in self.asked:
             batches = batches.filter(state=self.asked["state"])
         return pagination.paginated(batches, request, self.asked, batch_answer)
@@ -141,20 +137,6 @@ class BatchView(Call):
     @extend_schema(operation_id="read_batch", parameters=[ChangesQuery], responses=answers.BatchWithChanges)
     def get(self, request: Request, uid: UUID) -> Response:
         return shown(request, uid, **self.asked)
-
-
-def visible_batches(caller: Caller) -> QuerySet[Batch]:
-    """The batches a key may see; one of no scope in particular is seen only by keys that reach every scope."""
-    batches = Batch.objects.filter(workspace_id=caller.workspace_id).select_related("scope", "undoes")
-    return batches.filter(scope__in=visible_scopes(caller)) if caller.scope_patterns else batches
-
-
-def batch_for(caller: Caller, uid: UUID) -> Batch:
-    """The batch with this id. Unknown, another workspace's and out of the key's reach are the same: BatchNotFound."""
-    found = visible_batches(caller).filter(uid=uid).first()
-    if found is None:
-        raise BatchNotFound
-    return found
 
 
 def shown(

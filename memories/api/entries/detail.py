@@ -28,10 +28,9 @@ from memories.api.entries.answers import (
 from memories.api.idempotency import repeatable
 from memories.api.preconditions import etag, expected_version
 from memories.choices import Category, LinkKind, Permission
-from memories.exceptions import EntryNotFound
 from memories.models import Entry, EntryAccess, Link, Policy
 from memories.models.state import state_of
-from memories.tenancy.access import Caller
+from memories.visibility import entry_for
 
 #: Relatives told of, newest first; more than these no batch names.
 MOST = 200
@@ -174,14 +173,6 @@ class RevertView(Call):
         entry = entry_for(caller_of(request), uid)
         wanted = asked.validated_data
         return shown(request, entries.revert(entry, wanted["version"], only=wanted.get("only"), **_by(request)))
-
-
-def entry_for(caller: Caller, uid: UUID) -> Entry:
-    """The entry with this id. Unknown, another workspace's and out of the key's reach are the same: EntryNotFound."""
-    entry = Entry.objects.filter(workspace_id=caller.workspace_id, uid=uid).select_related("scope").first()
-    if entry is None or not caller.may_reach(entry.scope.key):
-        raise EntryNotFound
-    return entry
 
 
 def shown(request: Request, entry: Entry, kind: type[EntryAnswer] = EntryAnswer, **more: Any) -> Response:

@@ -13,12 +13,11 @@ from memories.api.answers import ColumnChange, slot_changes
 from memories.api.authentication import caller_of
 from memories.api.calls import Call
 from memories.api.entries import answers
-from memories.api.entries.detail import entry_for
-from memories.api.scopes import reached
 from memories.choices import Operation, Permission
 from memories.entries import history
 from memories.models import Batch, Entry
 from memories.tenancy.access import Caller
+from memories.visibility import entry_for, reached_chats
 
 _OPERATIONS = {Operation.INSERT: "created", Operation.UPDATE: "changed"}
 
@@ -75,7 +74,7 @@ def _column(
     if name == "superseded_by":
         old, new = (value and successors.get(value) for value in (old, new))
     elif name == "chats":
-        old, new = (value and reached(caller, value) for value in (old, new))
+        old, new = (value and reached_chats(caller, value) for value in (old, new))
     words = {"diff": step.wording} if name == "content" and step.wording else {}
     return ColumnChange.of(column=name, old=old, new=new, **words)
 

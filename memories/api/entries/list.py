@@ -18,7 +18,6 @@ from memories.api.entries import answers
 from memories.api.idempotency import repeatable
 from memories.api.pagination import PageQuery, paginated
 from memories.api.preconditions import etag
-from memories.api.scopes import scope_for, scope_to_write, visible_scopes
 from memories.choices import Category, Due, EntryType, Outcome, Permission, Source
 from memories.entries.draft import Draft
 from memories.entries.fields import COLUMN_SLOTS
@@ -26,6 +25,7 @@ from memories.lifecycle import expiry
 from memories.models import Entry, Policy, Scope
 from memories.models.policy import Policies
 from memories.models.state import State, in_state
+from memories.visibility import scope_to_write, visible_entries
 
 #: The tier of a fact nobody says belongs into the profile.
 KNOWLEDGE = 2
@@ -128,14 +128,7 @@ class EntriesView(Call):
 
 
 def _listed(request: Request, asked: dict[str, Any], policies: Policies, now: datetime) -> QuerySet[Entry]:
-    caller = caller_of(request)
-    entries: QuerySet[Entry]
-    if "scope" in asked:
-        entries = Entry.objects.in_scope(scope_for(caller, asked["scope"]))
-    else:
-        entries = Entry.objects.filter(workspace_id=caller.workspace_id)
-        if caller.scope_patterns:
-            entries = entries.filter(scope__in=visible_scopes(caller))
+    entries = visible_entries(caller_of(request), asked.get("scope"))
     if "type" in asked:
         entries = entries.filter(type=asked["type"])
     if "state" in asked:

@@ -19,11 +19,11 @@ from memories.api.idempotency import repeatable
 from memories.api.recall_traces import answers
 from memories.choices import Permission
 from memories.entries.versions import ServedVersion, served_versions, suppressed_entries
-from memories.models import Bot, Entry, RecallTrace, Scope
+from memories.models import Bot, Entry, RecallTrace
 from memories.recall import explanation, feedback, traces
 from memories.recall.explanation import CandidateRecord
 from memories.recall.speakers import sender_of
-from memories.tenancy.access import Caller
+from memories.visibility import scope_keys_of, trace_for
 
 USED_MAX = 50
 
@@ -49,7 +49,7 @@ def _recall_answer(trace: RecallTrace) -> dict[str, Any]:
     return answers.RecallTold.of(
         trace,
         bot=bot and bot.name,
-        scopes=_scopes(trace),
+        scopes=scope_keys_of(trace),
         mode=trace.query.get("mode", "hybrid"),
         asked={name: value for name, value in trace.query.items() if name not in ("mode", "heard", "asker")},
         cached_from=evidence.pop("cached_from", None),
@@ -138,11 +138,6 @@ def _entries(trace: RecallTrace, candidates: Sequence[int]) -> dict[int, Entry]:
     return here.select_related("scope").prefetch_related("slots").in_bulk(named)
 
 
-def _scopes(trace: RecallTrace) -> list[str]:
-    scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
-    return [scopes[pk].key for pk in trace.scopes if pk in scopes]
-
-
 def _uids(named: Sequence[int] | None, entries: dict[int, Entry]) -> list[UUID] | None:
     return None if named is None else [entries[pk].uid for pk in named if pk in entries]
 
@@ -170,16 +165,3 @@ class FeedbackView(Call):
         used = list(dict.fromkeys(asked.validated_data["used"]))
         feedback.record_feedback(trace, used, asked.validated_data["note"])
         return Response(answers.FeedbackAnswer.of(trace, used=used))
-
-
-def trace_for(caller: Caller, uid: UUID) -> RecallTrace | None:
-    """The trace of a recall whose every scope the key reaches; None when there is none, or no more.
-
-    One that does not name all of its scopes is for keys that reach every scope.
-    """
-    trace = RecallTrace.objects.filter(workspace_id=caller.workspace_id, uid=uid).first()
-    if trace is None or caller.reaches_everything:
-        return trace
-    scopes = trace.scope_keys or _scopes(trace)
-    is_whole = bool(scopes) and len(scopes) >= len(trace.scopes)
-    return trace if is_whole and all(map(caller.may_reach, scopes)) else None
