@@ -28,7 +28,7 @@ PGVECTOR = (0, 8)
 _SECRET_CHARS = 32
 #: Settings that are no numbers of memories.conf: they name providers and switches of the deployment.
 OTHERS = {"ENABLED", "RETRIEVERS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
-_FAMILIES = ("EMBEDDING_", "LLM_")
+_FAMILIES = ("EMBEDDING_", "LLM_", *(f"EMBEDDING{number}_" for number in range(2, 10)))
 _Apps = Sequence[AppConfig] | None
 
 
@@ -64,7 +64,7 @@ def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
     for setting in ("MEMORY_EMBEDDERS", "MEMORY_RETRIEVERS", "MEMORY_EVENT_TELLERS", "MEMORY_EMBEDDER_WORK"):
         for dotted in getattr(settings, setting):
             try:
-                import_string(dotted)
+                import_string(embeddings.SHORT_NAMES.get(dotted, dotted))
             except ImportError as problem:
                 hint = _("Name what can be imported, as %(path)s; the reason: %(reason)s") % {
                     "path": "package.module.name",

@@ -14,6 +14,11 @@ _LANGUAGES = ("en", "zh-hans")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 
+#: Embedders that need no dotted path (memories.embeddings), and the endpoints they ask.
+_SHORT_NAME = re.compile("bundled|endpoint[2-9]?")
+_ENDPOINTS = [f"MEMORY_EMBEDDING{number}" for number in ("", *range(2, 10))]
+
+
 class Misconfigured(Exception):
     """The message has one whole sentence for each variable that cannot be used."""
 
@@ -26,7 +31,11 @@ def require(environment: Mapping[str, str] = os.environ) -> None:
 
 def given(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables without those set to nothing, which leave the default, except where nothing is a choice."""
-    return {name: value for name, value in environment.items() if value or name not in CHECKS or CHECKS[name] is _paths}
+    return {
+        name: value
+        for name, value in environment.items()
+        if value or name not in CHECKS or CHECKS[name] in (_paths, _embedders)
+    }
 
 
 def problems(environment: Mapping[str, str]) -> list[str]:
@@ -124,6 +133,12 @@ def _readable(text: str) -> str | None:
     return None if Path(text).is_file() and os.access(text, os.R_OK) else "the path of a file that can be read"
 
 
+def _embedders(text: str) -> str | None:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    is_usable = all(_SHORT_NAME.fullmatch(name) or _DOTTED.fullmatch(name) for name in names)
+    return None if is_usable else "any of bundled, endpoint, endpoint2 … or dotted paths of Python, with commas"
+
+
 def _paths(text: str) -> str | None:
     names = [part.strip() for part in text.split(",") if part.strip()]
     return None if all(_DOTTED.fullmatch(name) for name in names) else "dotted paths of Python, with commas"
@@ -152,13 +167,13 @@ CHECKS: dict[str, Callable[[str], str | None]] = {
     "LANGUAGE_CODE": _one_of(*_LANGUAGES),
     "LOG_FORMAT": _one_of("plain", "json"),
     "LOG_LEVEL": _one_of(*_LEVELS),
-    "MEMORY_EMBEDDERS": _paths,
+    "MEMORY_EMBEDDERS": _embedders,
     "MEMORY_RETRIEVERS": _paths,
     "MEMORY_EVENT_TELLERS": _paths,
     "MEMORY_EMBEDDER_WORK": _paths,
-    "MEMORY_EMBEDDING_BASE_URL": _web,
-    "MEMORY_EMBEDDING_DIMENSION": _whole,
-    "MEMORY_EMBEDDING_FLOOR": _share,
+    **{f"{endpoint}_BASE_URL": _web for endpoint in _ENDPOINTS},
+    **{f"{endpoint}_DIMENSION": _whole for endpoint in _ENDPOINTS},
+    **{f"{endpoint}_FLOOR": _share for endpoint in _ENDPOINTS},
     "MEMORY_LLM_API_KEY_FILE": _readable,
     "MEMORY_LLM_BASE_URL": _web,
     "MEMORY_LLM_PROXY": _web,
@@ -168,5 +183,5 @@ CHECKS: dict[str, Callable[[str], str | None]] = {
 _SECRET = {name for name, check in CHECKS.items() if check is _database} | {
     "MEMORY_LLM_PROXY",
     "MEMORY_LLM_BASE_URL",
-    "MEMORY_EMBEDDING_BASE_URL",
+    *(f"{endpoint}_BASE_URL" for endpoint in _ENDPOINTS),
 }

