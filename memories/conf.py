@@ -97,6 +97,9 @@ class MemorySettings:
     RECENCY_FADES: timedelta = timedelta(days=7)  # what is left of that falls to 1/e in this time
     EVIDENCE_WEAK: float = 0.45  # strength of the evidence below which there is none (C3)
     EVIDENCE_FOUND: float = 0.60  # and from which it is called found
+    RERANK_SECONDS: float = 0.5  # the whole answer of the owner's reranker; then the ranking's own order holds
+    RERANK_CANDIDATES: int = 50  # the best so many are shown to it
+    RERANK_TEXT_TOKENS: int = 256  # of each; most rerankers read 512, the question included
     CONTEXT_TOKENS: int = 1_000
     CONTEXT_BUDGET: int = 4_000  # tokens of everything POST /context hands out, where a request names none
     CONTEXT_PROFILE_SHARE: float = 0.25  # of it at most for the profile; what a part leaves goes to the history

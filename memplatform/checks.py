@@ -17,7 +17,7 @@ from django.db import connections
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from memories import embeddings
+from memories import embeddings, reranker
 from memories.conf import MemorySettings, SettingMistyped, kinds, typed
 from memplatform.database import checks
 from memplatform.database.state import has_pending_migrations
@@ -28,6 +28,7 @@ PGVECTOR = (0, 8)
 _SECRET_CHARS = 32
 #: Settings that are no numbers of memories.conf: they name providers and switches of the deployment.
 OTHERS = {"ENABLED", "RETRIEVERS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
+OTHERS |= {"RERANK_BASE_URL", "RERANK_API_KEY", "RERANK_MODEL", "RERANK_FORM"}
 _FAMILIES = ("EMBEDDING_", "LLM_", *(f"EMBEDDING{number}_" for number in range(2, 10)))
 _Apps = Sequence[AppConfig] | None
 
@@ -140,6 +141,28 @@ def model_is_whole(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
     return found
 
 
+def reranker_is_whole(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+    """A reranker that cannot be asked, or settings of one that is off."""
+    address = settings.MEMORY_RERANK_BASE_URL
+    found: list[CheckMessage] = []
+    for setting in ("MEMORY_RERANK_API_KEY", "MEMORY_RERANK_MODEL"):
+        if getattr(settings, setting) and not address:
+            hint = _("Set MEMORY_RERANK_BASE_URL, or take it away.")
+            found.append(Warning(_("The reranker is off, and %s is set.") % setting, hint, id="memplatform.W006"))
+    if address and not address.startswith(("http://", "https://")):
+        hint = _("Give it as http://127.0.0.1:9000, or with https://.")
+        found.append(Error(_("MEMORY_RERANK_BASE_URL is no address of the web."), hint, id="memplatform.E013"))
+    if settings.MEMORY_RERANK_FORM not in reranker.FORMS:
+        hint = _("Set MEMORY_RERANK_FORM to one of %s.") % ", ".join(reranker.FORMS)
+        found.append(Error(_("MEMORY_RERANK_FORM names no form of a reranker."), hint, id="memplatform.E014"))
+    key = settings.MEMORY_RERANK_API_KEY.strip()
+    if not (key.isascii() and key.isprintable()):
+        hint = _("Give it as one line of letters, digits and signs.")
+        message = _("MEMORY_RERANK_API_KEY holds characters no header can carry.")
+        found.append(Error(message, hint, id="memplatform.E015"))
+    return found
+
+
 def database_is_able(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> list[CheckMessage]:
     """A PostgreSQL that is too old, or without pgvector."""
     return [found for alias in databases or () if (found := _lacking(alias))]
@@ -188,6 +211,7 @@ CHECKS: dict[Any, tuple[str, ...]] = {
     data_can_be_written: (),
     embedder_is_there: (),
     model_is_whole: (),
+    reranker_is_whole: (),
     database_is_able: (Tags.database,),
     database_has_roles: (Tags.database,),
 }

@@ -177,11 +177,14 @@ CHECKS: dict[str, Callable[[str], str | None]] = {
     "MEMORY_LLM_API_KEY_FILE": _readable,
     "MEMORY_LLM_BASE_URL": _web,
     "MEMORY_LLM_PROXY": _web,
+    "MEMORY_RERANK_BASE_URL": _web,
+    "MEMORY_RERANK_FORM": _one_of("auto", "jina", "tei"),
     "OMP_NUM_THREADS": _whole,
 }
 #: Values that may hold a password are not repeated in a message.
 _SECRET = {name for name, check in CHECKS.items() if check is _database} | {
     "MEMORY_LLM_PROXY",
     "MEMORY_LLM_BASE_URL",
+    "MEMORY_RERANK_BASE_URL",
     *(f"{endpoint}_BASE_URL" for endpoint in _ENDPOINTS),
 }

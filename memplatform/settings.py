@@ -280,6 +280,12 @@ MEMORY_EMBEDDING_DIMENSION = env.int("MEMORY_EMBEDDING_DIMENSION", default=0)
 #: Cosine of unrelated texts by that model; measure it, a wrong one only shifts the floor of similarity.
 MEMORY_EMBEDDING_FLOOR = env.float("MEMORY_EMBEDDING_FLOOR", default=0.0)
 
+#: The owner's reranker (memories.reranker): off until an address is named. Its form: auto, jina or tei.
+MEMORY_RERANK_BASE_URL = env("MEMORY_RERANK_BASE_URL", default="")
+MEMORY_RERANK_API_KEY = env("MEMORY_RERANK_API_KEY", default="")
+MEMORY_RERANK_MODEL = env("MEMORY_RERANK_MODEL", default="")
+MEMORY_RERANK_FORM = env("MEMORY_RERANK_FORM", default="auto").lower()
+
 #: The machine's own model (memories.llm): off until an address and a model are named.
 MEMORY_LLM_BASE_URL = env("MEMORY_LLM_BASE_URL", default="")
 MEMORY_LLM_MODEL = env("MEMORY_LLM_MODEL", default="")

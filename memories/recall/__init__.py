@@ -1,6 +1,7 @@
 """From a message to the memories that help to answer it: the one ranking of the platform.
 
-gate → words, vector and dates → one statement → scores and floor → quotas → answerability → context → events → trace
+gate → words, vector and dates → one statement → scores and floor → reranker → quotas → answerability → context → events
+→ trace
 """
 
 import time
@@ -33,6 +34,7 @@ from memories.recall.query import (
     words_of,
 )
 from memories.recall.ranking import eligible_candidates, ranking_weights
+from memories.recall.rerank import rerank
 from memories.recall.scoring import Ranked, best_first, mark_repeated, score, serve
 from memories.recall.similarity import CentredQuery, centre_query, centroid_of, is_cjk, pending_wait
 from memories.recall.speakers import is_about_asker
@@ -153,6 +155,7 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
         "search", lambda: eligible_candidates(query, parsed, weights, policies, now, more=len(repeated))
     )
     result.ranked = result.timed("rank", lambda: score(matches, query, parsed, weights, now))
+    rerank(query, result)
     in_history = mark_repeated(result.ranked, history, repeated)
     result.served = result.timed(
         "quotas", lambda: serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)

@@ -15,7 +15,7 @@ from memories.models.state import MARKS, State, state_of
 from memories.recall.filters import Condition, all_of, audience_filter, eligible_filter, request_filter, scope_filter
 from memories.recall.query import ParsedQuery, Query
 from memories.recall.ranking import search
-from memories.recall.scoring import Ranked, score
+from memories.recall.scoring import Ranked, Reranked, score
 
 _OUT_OF_USE = tuple(state.value for state in MARKS)
 
@@ -55,6 +55,7 @@ class CandidateRecord:
     recency: float | None = None
     speaker_factor: float | None = None
     score: float | None = None
+    rerank: Reranked | None = None
     in_context: bool | None = None
     reason: str = "served"
 
@@ -83,6 +84,7 @@ def record_of(item: Ranked) -> CandidateRecord:
         recency=_short(item.recency),
         speaker_factor=_short(item.speaker_factor),
         score=_short(item.score),
+        rerank=item.reranked,
         in_context=item.in_context,
         reason=item.reason,
     )
@@ -126,6 +128,7 @@ def why(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, Any]:
         "decay": line.decay,
         "recency": line.recency,
         "whose": line.speaker_factor,
+        "rerank": line.rerank and line.rerank._asdict(),
         "in_context": line.in_context,
     }
 
@@ -140,9 +143,11 @@ def boosts(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, flo
 
 def _read(names: Sequence[str], row: Sequence[Any]) -> CandidateRecord:
     told = {_FIELD_OF[name]: value for name, value in zip(names, row, strict=True) if name in _FIELD_OF}
-    in_context = told.get("in_context")
-    yes_or_no = {"named": bool(told.get("named")), "in_context": None if in_context is None else bool(in_context)}
-    return CandidateRecord(**told | yes_or_no)
+    in_context, rerank = told.get("in_context"), told.get("rerank")
+    told["named"] = bool(told.get("named"))
+    told["in_context"] = None if in_context is None else bool(in_context)
+    told["rerank"] = Reranked(*rerank) if rerank else None
+    return CandidateRecord(**told)
 
 
 def _short(value: float | None) -> float | None:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind
 from memories.conf import conf
@@ -19,6 +20,14 @@ from memories.recall.speakers import OTHERS_FACTOR, Authorship, Sender, sender_o
 
 #: Decided before quotas: too far from the question, or said by the messages the client has already.
 _DECIDED = ("floor", "history")
+
+
+class Reranked(NamedTuple):
+    """A candidate's place before the reranker and after it, among those it was asked about, and its score."""
+
+    rank_before: int
+    rank_after: int
+    score: float
 
 
 @dataclass
@@ -37,12 +46,17 @@ class Ranked:
     ranks: dict[str, int] = field(default_factory=dict)  # in each retriever that found it, among what was looked at
     in_context: bool = False
     sender: Sender = field(default_factory=Sender)
+    reranked: Reranked | None = None  # the owner's reranker was asked about it
     speaker_factor: float = 1.0  # less where somebody asks about themselves, and this is what another said
 
 
 def best_first(items: Sequence[Ranked]) -> list[Ranked]:
-    """By score; of equal ones the newer entry first."""
-    return sorted(items, key=lambda item: (-item.score, -item.entry.pk))
+    """In the reranker's order, then by score; of equal ones the newer entry first."""
+    return sorted(items, key=lambda item: (_rank_after(item), -item.score, -item.entry.pk))
+
+
+def _rank_after(item: Ranked) -> float:
+    return item.reranked.rank_after if item.reranked else math.inf
 
 
 def score(

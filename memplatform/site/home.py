@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 from django_q.models import Failure
 
 from channels_app.models import Channel
-from memories import embeddings
+from memories import embeddings, reranker
 from memories.admin import spend
 from memories.admin.access import workspaces_of
 from memories.admin.batches.list import EMPTY
@@ -131,7 +131,10 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         degraded = share(asked.degraded, asked.count)
         text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}
         address = reverse("admin:memories_recalltrace_changelist") + "?answer=degraded"
-        yield Item(text, _("The embedder did not answer in time; keywords answered alone."), address)
+        hint = _("The embedder did not answer in time; keywords answered alone.")
+        if reranker.is_configured():
+            hint = _("The embedder or the reranker did not answer in time; the list says which.")
+        yield Item(text, hint, address)
     if failed := mine(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
         text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", failed) % {"n": failed}
         yield Item(text, "", reverse("admin:memories_jobrun_changelist") + "?state__exact=failed", is_grave=True)

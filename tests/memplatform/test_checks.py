@@ -141,6 +141,33 @@ def test_a_model_that_is_half_configured_is_told(
     assert told(checks.model_is_whole) == says
 
 
+@pytest.mark.parametrize(
+    ("address", "key", "model", "form", "says"),
+    [
+        ("", "", "", "auto", {}),
+        ("http://127.0.0.1:9000", "k", "small", "tei", {}),
+        ("", "k", "", "auto", {"memplatform.W006": "The reranker is off, and MEMORY_RERANK_API_KEY is set."}),
+        ("", "", "small", "auto", {"memplatform.W006": "The reranker is off, and MEMORY_RERANK_MODEL is set."}),
+        ("127.0.0.1:9000", "", "", "jina", {"memplatform.E013": "MEMORY_RERANK_BASE_URL is no address of the web."}),
+        ("http://r", "", "", "cohere", {"memplatform.E014": "MEMORY_RERANK_FORM names no form of a reranker."}),
+        (
+            "http://r",
+            "k\nk",
+            "",
+            "auto",
+            {"memplatform.E015": "MEMORY_RERANK_API_KEY holds characters no header can carry."},
+        ),
+    ],
+)
+def test_a_reranker_that_cannot_be_asked_is_told(
+    settings: Any, address: str, key: str, model: str, form: str, says: dict[str, str]
+) -> None:
+    settings.MEMORY_RERANK_BASE_URL, settings.MEMORY_RERANK_API_KEY = address, key
+    settings.MEMORY_RERANK_MODEL, settings.MEMORY_RERANK_FORM = model, form
+    assert told(checks.reranker_is_whole) == says
+    assert told(checks.settings_are_typed) == {}
+
+
 @pytest.mark.django_db
 def test_this_database_will_do() -> None:
     assert told(checks.database_is_able, databases=["default"]) == {}

@@ -40,6 +40,8 @@ UNUSABLE = [
     ("MEMORY_LLM_API_KEY_FILE", "/not/there"),
     ("MEMORY_LLM_BASE_URL", "127.0.0.1:9000"),
     ("MEMORY_LLM_PROXY", "http://:0"),
+    ("MEMORY_RERANK_BASE_URL", "127.0.0.1:9000"),
+    ("MEMORY_RERANK_FORM", "cohere"),
     ("OMP_NUM_THREADS", "two"),
 ]
 USABLE = [
@@ -57,6 +59,7 @@ USABLE = [
     ("MEMORY_EMBEDDERS", ""),
     ("MEMORY_EMBEDDING_FLOOR", "0.75"),
     ("MEMORY_LLM_BASE_URL", "http://127.0.0.1:9000/v1"),
+    ("MEMORY_RERANK_FORM", "TEI"),
 ]
 
 

@@ -22,6 +22,13 @@ _COLORS = Colors(
     | {_("No memory needed"): None}
 )
 
+#: What did not answer in time, the graver first, and what answered in its place.
+DEGRADED = {
+    "embedding": _("words alone"),
+    "embedding_pending": _("the newest by words alone"),
+    "rerank": _("not reranked"),
+}
+
 
 class AnswerFilter(DropdownFilter):
     """What kind of answer was given."""
@@ -82,10 +89,8 @@ class RecallTraceAdmin(RestrictedAdmin):
 
     @display(description=_("degraded"), label="warning")
     def without(self, trace: RecallTrace) -> Any:
-        """What did not answer in time; words answered alone."""
-        if "embedding" in trace.degraded:
-            return _("words alone")
-        return _("the newest by words alone") if trace.degraded else None
+        """What did not answer in time, the graver first."""
+        return next((label for part, label in DEGRADED.items() if part in trace.degraded), None)
 
     @display(description=_("ms"))
     def milliseconds(self, trace: RecallTrace) -> str:

@@ -13,6 +13,14 @@ class Boosts(Answer):
     date = serializers.FloatField()
 
 
+class Rerank(Answer):
+    """What the owner's reranker made of a memory."""
+
+    rank_before = serializers.IntegerField(help_text="Among those it was asked about, by `score`.")
+    rank_after = serializers.IntegerField(help_text="Among the same, by the reranker.")
+    score = serializers.FloatField(help_text="On the reranker's own scale.")
+
+
 class Why(Answer):
     """How a memory was ranked; what is not known is null."""
 
@@ -27,6 +35,7 @@ class Why(Answer):
     decay = serializers.FloatField(allow_null=True)
     recency = serializers.FloatField(allow_null=True)
     whose = serializers.FloatField(allow_null=True, help_text="0.25: another's, where one asks about oneself.")
+    rerank = Rerank(allow_null=True)
     in_context = serializers.BooleanField(allow_null=True, help_text="Whether the token budget had room for it.")
 
 

@@ -148,3 +148,16 @@ def test_no_page_of_the_admin_shows_the_codes_of_behaviours(alice: Client, mine:
     for page, pk in (("memories_entry", mine.entry.pk), ("sessions_app_session", mine.session.pk)):
         body = alice.get(reverse(f"admin:{page}_change", args=[pk])).content.decode()
         assert not re.search(r"\([A-F]\d{1,2}\)", body)
+
+
+def test_both_orders_are_shown_where_there_was_a_reranker(alice: Client, mine: House) -> None:
+    assert "reranker" not in page(alice, mine.trace).content.decode()
+    kept: Any = mine.trace.candidates
+    at = kept["columns"].index("rerank")
+    kept["rows"][0][at] = [7, 1, 0.9312]
+    RecallTrace.objects.filter(pk=mine.trace.pk).update(candidates=kept, degraded=["rerank"])
+    words = page(alice, mine.trace).content.decode()
+    assert "7. → 1." in words and "0.931" in words and "reranker" in words
+    address = reverse("admin:memories_recalltrace_change", args=[mine.trace.pk])
+    assert "重排模型" in alice.get(address, headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert "not reranked" in alice.get(reverse("admin:memories_recalltrace_changelist")).content.decode()
