@@ -26,6 +26,7 @@ from memories.admin.filters import ReachableFilter
 from memories.admin.history import RecordedHistory
 from memories.admin.return_link import return_url
 from memories.entries import daily_events
+from memories.entries.draft import check_content
 from memories.exceptions import InvalidDraft
 from memories.models import DailyEvent
 
@@ -53,7 +54,7 @@ class EventForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_content(self) -> str:
         content = str(self.cleaned_data["content"])
         try:
-            daily_events.check(content)
+            check_content(content)
         except InvalidDraft as refusal:
             raise forms.ValidationError(str(refusal)) from refusal
         return content

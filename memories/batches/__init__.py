@@ -20,33 +20,3 @@ from memories.batches.planning import plan, plan_all
 from memories.batches.safety_limit import approval_reasons
 from memories.batches.steps import PlanRow
 from memories.batches.undo import changed_since, events_changed_since, plan_undo, undo_blockers
-
-__all__ = [
-    "CHUNK",
-    "Description",
-    "PlanRow",
-    "apply_batch",
-    "approval_reasons",
-    "approve",
-    "blocking_batches",
-    "changed_since",
-    "describe",
-    "edit_step",
-    "events_changed_since",
-    "note_of",
-    "of_run",
-    "open_proposals",
-    "plan",
-    "plan_all",
-    "plan_undo",
-    "progress",
-    "refuse",
-    "remove_steps",
-    "require_approval",
-    "resume",
-    "run_part",
-    "start",
-    "supersede_proposals",
-    "undo_blockers",
-    "unfinished",
-]

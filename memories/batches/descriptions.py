@@ -181,7 +181,7 @@ def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent] = E
     """What a batch found in the columns it changed; what it made is out of use when it is taken back."""
     found = entries.rows_before(batch, model._meta.db_table, rows) if rows else {}
     gone = {"archived_at" if model is Entry else "expired_at": True}
-    return {pk: row.columns | (gone if row.made else {}) for pk, row in found.items()}
+    return {pk: row.columns | (gone if row.is_new else {}) for pk, row in found.items()}
 
 
 def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:

@@ -1,8 +1,6 @@
 """The one door: nothing but this package inserts or changes an Entry."""
 
-from memories.entries.contradictions import MARKED_SQL as CONTRADICTED_SQL
-from memories.entries.contradictions import SLOT as CONTRADICTED_BY
-from memories.entries.contradictions import contradiction_of
+from memories.entries.contradictions import CONTRADICTED_BY, CONTRADICTED_SQL, contradiction_of
 from memories.entries.copies import (
     copies_of,
     copies_to_expire,
@@ -28,42 +26,3 @@ from memories.entries.transitions import (
 )
 from memories.entries.versions import PriorRow, changed_since, differences, rows_before
 from memories.entries.write import TAKEN_OUT, WriteResult, remember, remember_many
-
-__all__ = [
-    "CONTRADICTED_BY",
-    "CONTRADICTED_SQL",
-    "BULK_EDITABLE",
-    "FORM_FIELDS",
-    "TAKEN_OUT",
-    "PriorRow",
-    "BulkOutcome",
-    "Edit",
-    "WriteResult",
-    "is_own_statement",
-    "rows_before",
-    "restore_many",
-    "update_many",
-    "changed_since",
-    "copies_to_restore",
-    "contradiction_of",
-    "copies_of",
-    "differences",
-    "update",
-    "expire",
-    "expire_with_copies",
-    "copies_to_expire",
-    "lock_scopes",
-    "merge",
-    "link_sources",
-    "purge",
-    "rollback",
-    "read_columns",
-    "remember",
-    "remember_many",
-    "restore",
-    "restore_with_copies",
-    "revert",
-    "needed_replacements",
-    "supersede",
-    "expire_many",
-]

@@ -1,4 +1,4 @@
-"""The copies of one statement: the speaker's, the chat's, and what was drawn from them, go and come together (A15)."""
+"""Copies of one statement, in the speaker's scope and the chat's: they are expired and restored together (A15)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -15,14 +15,14 @@ Reach = Callable[[str], bool]
 
 
 def anywhere(scope_key: str) -> bool:
-    """The reach of whoever sees the whole workspace."""
+    """The reach of a caller that sees the whole workspace."""
     return True
 
 
 def copies_of(entries: Iterable[Entry], reach: Reach = anywhere) -> list[Entry]:
-    """Other entries that rest on the same messages, in the scopes their words were written to, in order of their ids.
+    """Other entries that rest on the same messages, in order of their ids.
 
-    These are the scopes of the entries, the chats they came from, and the own memories of those who spoke there.
+    They are looked for in the scopes of the entries, of the chats they came from, and of the speakers there.
     """
     by_workspace: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -45,21 +45,21 @@ def _copies_in_workspace(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _scope_keys_written(entries: Sequence[Entry]) -> set[str]:
-    """The keys of the scopes a statement in a group was written to beside the one of the entry itself."""
+    """The keys of the other scopes that statements in a group were written to."""
     keys = {chat for entry in entries for chat in entry.chats if entry.chats != [entry.scope.key]}
     spoken = (entry for entry in entries if entry.scope.kind == ScopeKind.CHAT and entry.sender_id)
     return keys | {key_of_speaker(entry.channel, entry.sender_id) for entry in spoken}
 
 
 def is_own_statement(entry: Entry) -> bool:
-    """Whether an entry holds what one person said, so that its copies go with it unless told otherwise."""
+    """Whether an entry is a statement of one person, so that by default its copies are expired with it."""
     return entry.scope.kind == ScopeKind.USER or bool(entry.sender_id)
 
 
 def copies_to_expire(entries: Sequence[Entry], reach: Reach = anywhere) -> list[Entry]:
-    """The copies of other scopes that go when these entries are taken out: the same statement, or drawn from it alone.
+    """Copies in other scopes that are expired with these entries: the same statement, or derived from it alone.
 
-    What rests on their messages in a scope of theirs is kept out by their suppression.
+    In the entries' own scopes their suppression covers what rests on the same messages.
     """
     return [copy for copy in copies_of(entries, reach) if any(_expires_with(entry, copy) for entry in entries)]
 
@@ -71,7 +71,7 @@ def _expires_with(entry: Entry, copy: Entry) -> bool:
 
 
 def copies_to_restore(entries: Sequence[Entry], reach: Reach = anywhere) -> list[Entry]:
-    """The copies that were taken out together with these entries: by the same person or bot, at the same moment."""
+    """The copies that were expired together with these entries: by the same actor, at the same moment."""
     copies = [copy for copy in copies_of(entries, reach) if copy.expired_at]
     rows = Suppression.objects.filter(
         workspace_id__in={entry.workspace_id for entry in entries}, entry__in=[*entries, *copies]
@@ -88,18 +88,18 @@ def copies_to_restore(entries: Sequence[Entry], reach: Reach = anywhere) -> list
 def expire_with_copies(
     entry: Entry, *, along: bool, reach: Reach, now: datetime, actor: str, expected_version: int | None = None
 ) -> tuple[Entry, list[Entry]]:
-    """Take an entry out of use, with its copies if wanted; the copies that were in use before, as they are now.
+    """Expire an entry, `along` with its copies; returns it, and the copies in use before, as they are now.
 
     Raises VersionConflict, EntryNotFound, or ScopeFrozen when one of the scopes is.
     """
     with acting(actor):
-        known = [copy for copy in copies_of([entry], reach) if copy.is_live()]
-        going = [copy for copy in known if along and _expires_with(entry, copy)]
-        lock_scopes([entry.scope, *(copy.scope for copy in going)])
-        gone = transitions.expire(entry, now=now, actor=actor, expected_version=expected_version)
-        for copy in going:
+        live = [copy for copy in copies_of([entry], reach) if copy.is_live()]
+        copies = [copy for copy in live if along and _expires_with(entry, copy)]
+        lock_scopes([entry.scope, *(copy.scope for copy in copies)])
+        expired = transitions.expire(entry, now=now, actor=actor, expected_version=expected_version)
+        for copy in copies:
             transitions.expire(copy, now=now, actor=actor)
-        return gone, _reload(known)
+        return expired, _reload(live)
 
 
 def restore_with_copies(
@@ -112,21 +112,21 @@ def restore_with_copies(
     term: timedelta | None = None,
     expected_version: int | None = None,
 ) -> tuple[Entry, list[Entry]]:
-    """Bring an entry back into use, with what went with it if wanted; the copies that were out before, as they are now.
+    """Restore an entry, `along` with the copies expired with it; returns it, and the copies out of use before.
 
     Raises VersionConflict, EntryNotFound, or ScopeFrozen when one of the scopes is.
     """
     with acting(actor):
-        known = [copy for copy in copies_of([entry], reach) if not copy.is_live()]
-        coming = copies_to_restore([entry], reach) if along else []
-        lock_scopes([entry.scope, *(copy.scope for copy in coming)])
-        back = transitions.restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
-        for copy in coming:
+        expired = [copy for copy in copies_of([entry], reach) if not copy.is_live()]
+        copies = copies_to_restore([entry], reach) if along else []
+        lock_scopes([entry.scope, *(copy.scope for copy in copies)])
+        restored = transitions.restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
+        for copy in copies:
             transitions.restore(copy, now=now, actor=actor, term=term)
-        return back, _reload(known)
+        return restored, _reload(expired)
 
 
 def _reload(entries: Sequence[Entry]) -> list[Entry]:
-    found = Entry.objects.filter(workspace_id__in={entry.workspace_id for entry in entries})
-    are = found.select_related("scope").in_bulk([entry.pk for entry in entries])
-    return [are[entry.pk] for entry in entries if entry.pk in are]
+    rows = Entry.objects.filter(workspace_id__in={entry.workspace_id for entry in entries})
+    current = rows.select_related("scope").in_bulk([entry.pk for entry in entries])
+    return [current[entry.pk] for entry in entries if entry.pk in current]

@@ -1,4 +1,4 @@
-"""What is known of a memory before it is stored, and the checks every writer's draft goes through."""
+"""Drafts: memories before they are stored, and the checks each of them passes."""
 
 import math
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ _FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100}
 
 @dataclass(frozen=True, kw_only=True)
 class UnscopedDraft:
-    """What is known of a memory before it is stored, beside the scope it goes to."""
+    """A memory before it is stored, without its scope."""
 
     type: str
     content: str
     source: str
-    at: datetime  # when it was said
+    at: datetime  # when it was stated
     subtype: str = ""
     tier: int | None = None
     category: str = ""
@@ -63,7 +63,7 @@ class UnscopedDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft(UnscopedDraft):
-    """A memory on its way to the door."""
+    """A memory before it is stored."""
 
     scope: Scope
 
@@ -96,9 +96,9 @@ def _check_words(draft: Draft) -> None:
         ("category", draft.category, ["", *Category.values]),
     ):
         if value not in known:
-            said = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")
+            message = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")
             words = {"value": value, "name": name, "known": ", ".join(filter(None, known))}
-            raise InvalidDraft(said % words, field=name)
+            raise InvalidDraft(message % words, field=name)
     if (draft.type == EntryType.FACT) != (draft.tier in (1, 2)):
         raise InvalidDraft(_("A fact has tier 1 or 2; other entries have none."), field="tier")
     if not (math.isfinite(draft.weight) and 0 <= draft.weight <= 1):
@@ -106,7 +106,7 @@ def _check_words(draft: Draft) -> None:
 
 
 def check_content(content: str) -> None:
-    """Raise InvalidDraft unless these can be the words of a memory."""
+    """Raise InvalidDraft unless this can be the content of a memory."""
     if not content.strip():
         raise InvalidDraft(_("An empty memory says nothing."), field="content")
     if len(content) > conf.CONTENT_MAX_CHARS:
@@ -133,21 +133,21 @@ def _check_characters(name: str, value: str) -> None:
 
 
 def _check_slots(draft: Draft) -> None:
-    chosen = [name for name in draft.slots if name not in COLUMN_SLOTS]  # where it was said is no choice
+    chosen = [name for name in draft.slots if name not in COLUMN_SLOTS]  # those of the address are no choice
     if len(chosen) > conf.SLOT_LIMIT:
-        said = _("{count} slots; at most {limit} fit.").format(count=len(chosen), limit=conf.SLOT_LIMIT)
-        raise InvalidDraft(said, field="slots")
+        message = _("{count} slots; at most {limit} fit.").format(count=len(chosen), limit=conf.SLOT_LIMIT)
+        raise InvalidDraft(message, field="slots")
     for name, value in draft.slots.items():
         if not name or len(name) > conf.SLOT_NAME_CHARS:
-            said = _("A slot's name has 1 to {limit} characters.").format(limit=conf.SLOT_NAME_CHARS)
-            raise InvalidDraft(said, field=f"slots.{name[:64]}")
+            message = _("A slot's name has 1 to {limit} characters.").format(limit=conf.SLOT_NAME_CHARS)
+            raise InvalidDraft(message, field=f"slots.{name[:64]}")
         _check_characters(f"slots.{name}", name + value)
         if len(value) > (_COLUMN_CHARS.get(name) or (200 if name in COLUMN_SLOTS else conf.SLOT_VALUE_CHARS)):
             raise InvalidDraft(_("This value is too long."), field=f"slots.{name}")
     expected = {"type": draft.type, "scope": draft.scope.kind, "source": draft.source}
     for name, value in expected.items():
         if draft.slots.get(name, value) != value:
-            said = _("This slot says “%(slot)s”, the entry “%(entry)s”.")
-            raise InvalidDraft(said % {"slot": draft.slots[name], "entry": value}, field=f"slots.{name}")
+            message = _("This slot says “%(slot)s”, the entry “%(entry)s”.")
+            raise InvalidDraft(message % {"slot": draft.slots[name], "entry": value}, field=f"slots.{name}")
     if draft.scope.kind == ScopeKind.USER and draft.type == EntryType.CHAT_TURN and not draft.column("sender_id"):
         raise InvalidDraft(_("A turn in a user's scope needs its sender."), field="slots.sender_id")

@@ -15,6 +15,7 @@ from memories.choices import EntryType
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.kinds import type_rule
+from memories.language import text
 from memories.language.similarity import Likeness, compare
 from memories.models import Entry
 from memories.models.policy import Policies
@@ -25,14 +26,40 @@ TERM_SLACK = 0.25
 
 
 @dataclass(kw_only=True, eq=False)
-class PendingWrite:
-    """A draft with what its write needs: its terms and fingerprint, and the entry it becomes."""
+class DuplicateCandidate:
+    """An entry that may say the same as a draft."""
+
+    content: str
+    fingerprint: str
+    terms: frozenset[int]
+    stated_at: datetime
+    pinned: bool = False
+    entry_id: int = 0  # 0: it is not stored yet
+
+
+@dataclass(kw_only=True, eq=False)
+class PendingWrite(DuplicateCandidate):
+    """A draft on its way to becoming an entry, and a candidate for the drafts after it."""
 
     draft: Draft
     counts: Counter[int]
-    fingerprint: str
-    probe: list[int] = field(default_factory=list)
+    probe: list[int] = field(default_factory=list)  # terms to find candidates by
+    resembling: list[DuplicateCandidate] = field(default_factory=list)  # kept beside it, not merged with it
+    ends_suppression: bool = False
     entry: Entry | None = None
+
+    @classmethod
+    def of(cls, draft: Draft) -> "PendingWrite":
+        counts = text.terms(draft.content)
+        return cls(
+            content=draft.content,
+            fingerprint=text.fingerprint(draft.content),
+            terms=frozenset(counts),
+            stated_at=draft.at,
+            pinned=draft.pinned,
+            draft=draft,
+            counts=counts,
+        )
 
     @property
     def written(self) -> Entry:
@@ -43,26 +70,13 @@ class PendingWrite:
 
     @cached_property
     def place(self) -> tuple[object, ...]:
-        """What duplicates have in common: scope, type, chat, sender; of facts the subject too."""
+        """What duplicates have in common: scope, type, chat, sender; facts also their project and topic."""
         draft = self.draft
-        partition = (draft.project, draft.topic) if draft.type == EntryType.FACT else ()
-        return (draft.scope.pk, draft.type, draft.column("chat_id"), _who(draft), *partition)
+        subject = (draft.project, draft.topic) if draft.type == EntryType.FACT else ()
+        return (draft.scope.pk, draft.type, draft.column("chat_id"), *_sender(draft), *subject)
 
 
-@dataclass(kw_only=True, eq=False)
-class DuplicateCandidate:
-    """An entry, stored or pending, that may say the same as a draft."""
-
-    content: str
-    fingerprint: str
-    terms: frozenset[int]
-    stated_at: datetime
-    pinned: bool = False
-    entry_id: int | None = None
-    pending: PendingWrite | None = None
-
-
-def _who(draft: Draft) -> tuple[str, str]:
+def _sender(draft: Draft) -> tuple[str, str]:
     return draft.column("sender_id"), draft.column("speaker")
 
 
@@ -103,7 +117,7 @@ _CANDIDATES = f"""
 def stored_candidates(
     writes: Sequence[PendingWrite], policies: Policies, now: datetime
 ) -> dict[int, list[DuplicateCandidate]]:
-    """Live entries that may say the same, by the position of the write."""
+    """Entries in use that may say the same, by the position of the write; one statement."""
     wanted = [_probe_row(n, write) for n, write in enumerate(writes) if type_rule(write.draft.type).is_merged]
     found: dict[int, list[DuplicateCandidate]] = defaultdict(list)
     if not wanted:
@@ -129,7 +143,7 @@ def stored_candidates(
 
 def _probe_row(n: int, write: PendingWrite) -> dict[str, object]:
     draft = write.draft
-    sender, speaker = _who(draft)
+    sender, speaker = _sender(draft)
     return {
         "n": n,
         "scope": draft.scope.pk,
@@ -152,20 +166,12 @@ class PendingIndex:
         self._by_term: dict[tuple[object, ...], list[DuplicateCandidate]] = defaultdict(list)
 
     def add(self, write: PendingWrite) -> None:
-        candidate = DuplicateCandidate(
-            content=write.draft.content,
-            fingerprint=write.fingerprint,
-            terms=frozenset(write.counts),
-            stated_at=write.draft.at,
-            pinned=write.draft.pinned,
-            pending=write,
-        )
-        self._by_fingerprint[*write.place, write.fingerprint] = candidate
+        self._by_fingerprint[*write.place, write.fingerprint] = write
         for term in write.counts:
-            self._by_term[*write.place, term].append(candidate)
+            self._by_term[*write.place, term].append(write)
 
     def like(self, write: PendingWrite) -> list[DuplicateCandidate]:
-        """Those that share the rarest terms, the latest of each first, no more than are looked for among the stored."""
+        """Those that share the rarest terms, latest first, at most as many as are looked for among stored entries."""
         sharing = (reversed(self._by_term.get((*write.place, term), [])) for term in write.probe)
         near = (candidate for candidates in sharing for candidate in candidates)
         found = dict.fromkeys(islice(near, conf.DEDUPE_CANDIDATES))

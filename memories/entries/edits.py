@@ -1,4 +1,4 @@
-"""Changing what entries say: update and revert; each change is in the history (F2)."""
+"""Changing the words, columns and slots of entries: update and revert; each change is in the history (F2)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from memories.entries import versions
 from memories.entries.draft import Draft, check
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
-from memories.entries.locks import lock_scopes
-from memories.entries.transitions import BulkOutcome, Expected, match_expected, raise_skipped, rows_of
+from memories.entries.transitions import BulkOutcome, Expected, lock_entries, raise_skipped, rows_of
 from memories.exceptions import InvalidDraft
 from memories.index import scope_statistics, search_rows
 from memories.language import text
@@ -23,7 +22,7 @@ from memories.models.change import acting
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """What is to change: columns by name, and slots by name (None takes the slot away)."""
+    """New values of columns and slots, by name; None removes a slot."""
 
     columns: Mapping[str, Any] = field(default_factory=dict)
     slots: Mapping[str, str | None] = field(default_factory=dict)
@@ -31,27 +30,26 @@ class Edit:
 
 def update_many(scope: Scope, columns: Mapping[str, Any], expected: Expected, *, now: datetime) -> BulkOutcome:
     """Give many entries the same values in columns that neither words nor slots follow from."""
-    locked = lock_scopes([scope])[scope.pk]
-    outcome, _entries = match_expected(locked, expected)
+    locked, outcome, _entries = lock_entries(scope, expected)
     if outcome.applied:
         rows_of(locked, outcome.applied).update(**columns, updated_at=now)
         scope_statistics.raise_version(locked)
     return outcome
 
 
-def update(entry: Entry, wanted: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
-    """Change an entry as a person or bot wants it.
+def update(entry: Entry, edit: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
+    """Change an entry on behalf of a person or bot.
 
     Raises InvalidDraft, VersionConflict, ScopeFrozen or EntryNotFound.
     """
     with _locked(entry, actor, expected_version) as (stored, scope):
-        _check_edit(stored, wanted)
-        for name, value in wanted.columns.items():
+        _check_edit(stored, edit)
+        for name, value in edit.columns.items():
             setattr(stored, name, value)
         for name in COLUMN_SLOTS:
-            if name in wanted.slots:
-                setattr(stored, name, wanted.slots[name] or "")
-        _write_with_slots(stored, scope, now, [*wanted.columns, *(set(wanted.slots) & set(COLUMN_SLOTS))], wanted.slots)
+            if name in edit.slots:
+                setattr(stored, name, edit.slots[name] or "")
+        _save(stored, scope, now, [*edit.columns, *(set(edit.slots) & set(COLUMN_SLOTS))], edit.slots)
     stored.refresh_from_db(fields=["version"])
     return stored
 
@@ -72,90 +70,80 @@ def revert(
     with _locked(entry, actor, expected_version) as (stored, scope):
         columns, slots = versions.columns_and_slots(stored, version)
         if only is not None:
-            _check_fields(only, slots)
+            unknown = set(only) - set(REVERTIBLE) - {f"{SLOT_FIELD}{name}" for name in slots}
+            if unknown:
+                message = _("“%(name)s” is nothing a version brings back.")
+                raise InvalidDraft(message % {"name": sorted(unknown)[0]}, field="only")
             columns = {name: value for name, value in columns.items() if name in only}
             slots = {name: value for name, value in slots.items() if f"{SLOT_FIELD}{name}" in only}
         for name, value in columns.items():
             setattr(stored, name, value)
-        _write_with_slots(stored, scope, now, list(columns), slots)
+        _save(stored, scope, now, list(columns), slots)
     stored.refresh_from_db()
     return stored
 
 
-def _check_fields(fields: Collection[str], slots: Mapping[str, Any]) -> None:
-    unknown = set(fields) - set(REVERTIBLE) - {f"{SLOT_FIELD}{name}" for name in slots}
-    if unknown:
-        message = _("“%(name)s” is nothing a version brings back.")
-        raise InvalidDraft(message % {"name": sorted(unknown)[0]}, field="only")
-
-
 @contextmanager
 def _locked(entry: Entry, actor: str, expected_version: int | None) -> Iterator[tuple[Entry, Scope]]:
-    """The entry as it is now, with its scope locked against other writers until the change is made."""
+    """The entry as it is now and its scope, locked until the change is made, which raises the scope's version."""
     with acting(actor):
-        scope = lock_scopes([entry.scope])[entry.scope_id]
-        outcome, found = match_expected(scope, {entry.pk: expected_version})
+        scope, outcome, entries = lock_entries(entry.scope, {entry.pk: expected_version})
         raise_skipped(entry, outcome)
-        stored = found[entry.pk]
+        stored = entries[entry.pk]
         stored.scope = scope
         yield stored, scope
         scope_statistics.raise_version(scope)
 
 
-def _check_edit(stored: Entry, wanted: Edit) -> None:
-    """Raise InvalidDraft unless the entry as it is wanted passes the checks of a draft."""
+def _check_edit(stored: Entry, edit: Edit) -> None:
+    """Raise InvalidDraft unless the edited entry passes the checks of a draft."""
     free = {slot.name: slot.value for slot in stored.slots.all()}
     slots = {name: getattr(stored, name) for name in COLUMN_SLOTS if getattr(stored, name)} | free
-    changed = {name: value for name, value in {**slots, **wanted.slots}.items() if value is not None}
+    changed = {name: value for name, value in {**slots, **edit.slots}.items() if value is not None}
     columns = {name: getattr(stored, name) for name in (*DRAFTED, "importance")}
-    known = {name: value for name, value in wanted.columns.items() if name in columns}
+    known = {name: value for name, value in edit.columns.items() if name in columns}
     check(Draft(scope=stored.scope, at=stored.created_at, slots=changed, **{**columns, **known}))
 
 
-def _write(stored: Entry, scope: Scope, now: datetime, columns: list[str]) -> None:
-    """Save these columns and what follows from them; mark the search rows around it stale."""
-    if "content" in columns:
-        _reword(stored, scope)
-        columns = [*columns, "terms", "length", "fingerprint"]
-    if not {"project", "content", "speaker"}.isdisjoint(columns):
-        scope_statistics.learn_names(scope, [stored])
-    stored.updated_at = now
-    stored.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))
-    search_rows.enqueue([stored.pk])
-
-
-def _reword(stored: Entry, scope: Scope) -> None:
-    """Compute anew what search knows of the words, so that it is found by them when this returns."""
-    before = Counter(dict.fromkeys(stored.terms, -1))
-    counts = text.terms(stored.content)
-    stored.terms, stored.length = sorted(counts), counts.total()
-    stored.fingerprint = text.fingerprint(stored.content)
-    before.update(dict.fromkeys(stored.terms, 1))
-    scope_statistics.count_terms(stored.workspace_id, {stored.scope_id: before})
-    search_rows.write_keywords(
-        [(stored.pk, stored.workspace_id, stored.scope_id, counts)], {scope.pk: scope.index_length}
-    )
-
-
-def _write_with_slots(
-    stored: Entry, scope: Scope, now: datetime, columns: list[str], slots: Mapping[str, str | None]
-) -> None:
-    """Save columns and slots as one change: whoever holds the version before it can tell that something is new."""
+def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots: Mapping[str, str | None]) -> None:
+    """Save columns, what is derived from them, and slots as one change; changed slots raise the version, too."""
     had = {slot.name: slot.value for slot in stored.slots.all()}
     free = {name: value or None for name, value in slots.items() if name not in (*COLUMN_SLOTS, *RESERVED_SLOTS)}
     differing = {name: value for name, value in free.items() if had.get(name) != value}
     if differing:
         stored.version += 1
         columns = [*columns, "version"]
-    _write(stored, scope, now, columns)
-    _write_slots(stored, differing)
+    if "content" in columns:  # it is found by the new words when this returns
+        keywords = reword(stored, stored.content, text.terms(stored.content))
+        search_rows.write_keywords([keywords], {scope.pk: scope.index_length})
+        columns = [*columns, "terms", "length", "fingerprint"]
+    if not {"project", "content", "speaker"}.isdisjoint(columns):
+        scope_statistics.learn_names(scope, [stored])
+    stored.updated_at = now
+    stored.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))
+    search_rows.enqueue([stored.pk])
+    write_slots(stored, differing)
 
 
-def _write_slots(stored: Entry, slots: Mapping[str, str | None]) -> None:
-    gone = [name for name, value in slots.items() if value is None]
-    Slot.objects.filter(workspace_id=stored.workspace_id, entry=stored, name__in=gone).delete()
+def reword(entry: Entry, content: str, counts: Counter[int]) -> search_rows.KeywordRow:
+    """Give an entry, not saved yet, other words and what is derived from them; `counts` are their terms.
+
+    Term counts of the scope are updated; the row of keywords is for the caller to write.
+    """
+    difference = Counter(dict.fromkeys(entry.terms, -1))
+    entry.content, entry.fingerprint = content, text.fingerprint(content)
+    entry.terms, entry.length = sorted(counts), counts.total()
+    difference.update(entry.terms)
+    scope_statistics.count_terms(entry.workspace_id, {entry.scope_id: difference})
+    return (entry.pk, entry.workspace_id, entry.scope_id, counts)
+
+
+def write_slots(entry: Entry, slots: Mapping[str, str | None]) -> None:
+    """Set slots that are rows of their own; None removes one."""
+    here = Slot.objects.filter(workspace_id=entry.workspace_id, entry=entry)
+    here.filter(name__in=[name for name, value in slots.items() if value is None]).delete()
     for name, value in slots.items():
         if value is not None:
             Slot.objects.update_or_create(
-                workspace_id=stored.workspace_id, entry=stored, name=name, defaults={"value": value}
+                workspace_id=entry.workspace_id, entry=entry, name=name, defaults={"value": value}
             )

@@ -1,4 +1,4 @@
-"""Who writes to a scope writes alone."""
+"""Locks on scopes: one writer at a time."""
 
 from collections.abc import Iterable
 
@@ -12,15 +12,15 @@ SCOPE_LOCK = 1 << 56
 
 
 def lock_scopes(scopes: Iterable[Scope]) -> dict[int, Scope]:
-    """Hold these scopes until the transaction ends, in ascending order so that no two writers wait for each other.
+    """These scopes as they are now, by id, locked until the transaction ends. Raises ScopeFrozen.
 
-    Returns them as they are now, by id. Raises ScopeFrozen.
+    They are locked in ascending order, so that no two writers wait for each other.
     """
     wanted = sorted({scope.pk for scope in scopes})
     with connection.cursor() as cursor:
         for scope_id in wanted:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCOPE_LOCK + scope_id])
-    held = Scope.objects.in_bulk(wanted)
-    if any(scope.frozen for scope in held.values()):
+    locked = Scope.objects.in_bulk(wanted)
+    if any(scope.frozen for scope in locked.values()):
         raise ScopeFrozen
-    return held
+    return locked

@@ -1,4 +1,4 @@
-"""What people took out stays out (A15)."""
+"""Suppressions: what people took out of use, no machine writes again (A15)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,18 +12,18 @@ from memories.index import search_rows
 from memories.models import Change, Entry, Scope, Suppression
 from memories.models.entry import EntryQuerySet
 
-#: Sources by which somebody says on purpose: keep this.
+#: Sources by which somebody saves a memory on purpose.
 EXPLICIT_SOURCES = frozenset({Source.TOOL, Source.MANUAL})
-#: Sources that write a message down as it was said; of one said again nothing else is drawn either.
+#: Sources that store a message word for word; when it is repeated, its suppression covers the new message too.
 REPLAYED_SOURCES = frozenset({Source.CONVERSATION_CAPTURE, Source.MEMORY_CAPTURE})
-#: Messages one suppression names; what is said again more often than that is only kept out itself.
+#: Messages one suppression names at most; drafts from further ones are suppressed by their words alone.
 ORIGINS_MOST = 500
-#: The place of a suppression whose messages were said in several conversations.
+#: `conversation` of a suppression whose messages come from several conversations.
 SEVERAL = "*"
 
 
 class Suppressions:
-    """The suppressions that may concern some drafts, read once."""
+    """The suppressions that may concern some drafts, read in one query."""
 
     def __init__(self, scope_ids: Iterable[int], writes: Sequence[PendingWrite]) -> None:
         origins = sorted({origin for write in writes for origin in write.draft.origins})
@@ -34,7 +34,7 @@ class Suppressions:
         self._rows = list(Suppression.objects.filter(about, scope__in=list(scope_ids)).select_related("entry"))
 
     def against(self, write: PendingWrite) -> Entry | None:
-        """The entry people took out that a machine is about to write again; None when nothing speaks against it."""
+        """The suppressed entry that a machine is about to write again; None when the write may go on."""
         if write.draft.source not in MACHINE_SOURCES:
             return None
         row = next((row for row in self._rows if _matches(row, write)), None)
@@ -45,67 +45,60 @@ class Suppressions:
         return row.entry
 
     def lift(self, write: PendingWrite) -> bool:
-        """Whether saying this on purpose brought something back that people had taken out."""
+        """Whether saving these words on purpose ended a suppression of them."""
         if write.draft.source not in EXPLICIT_SOURCES:
             return False
-        lifted = [row for row in self._rows if _same_words(row, write)]
+        lifted = [row for row in self._rows if _has_same_words(row, write)]
         for row in lifted:
             self._rows.remove(row)
-            release(row.entry, row.entry.updated_at)
+            release(row.entry.scope, [row.entry], now=row.entry.updated_at)
         return bool(lifted)
 
 
-def _same_words(row: Suppression, write: PendingWrite) -> bool:
+def _has_same_words(row: Suppression, write: PendingWrite) -> bool:
     return row.scope_id == write.draft.scope.pk and write.fingerprint in (row.fingerprint, *row.wordings)
 
 
+def _matches(row: Suppression, write: PendingWrite) -> bool:
+    """Whether a write has the suppressed words, or rests on suppressed messages alone."""
+    origins = set(write.draft.origins)
+    rests_on = row.scope_id == write.draft.scope.pk and bool(origins) and origins <= set(row.origins)
+    return rests_on or _has_same_words(row, write)
+
+
 def _add_origins(row: Suppression, origins: Iterable[str]) -> None:
-    """Leave out the messages in which it was said again, too."""
+    """Cover the messages in which the words were repeated, too."""
     added = [origin for origin in origins if origin not in row.origins]
     if added and len(row.origins) < ORIGINS_MOST:
         row.origins = [*row.origins, *added]
-        places = {origin.rpartition("/")[0] for origin in row.origins}
-        row.conversation = places.pop() if len(places) == 1 else SEVERAL
+        conversations = {origin.rpartition("/")[0] for origin in row.origins}
+        row.conversation = conversations.pop() if len(conversations) == 1 else SEVERAL
         row.save(update_fields=["origins", "conversation"])
 
 
-def _matches(row: Suppression, write: PendingWrite) -> bool:
-    """Whether it says the same, or rests on nothing but what was taken out."""
-    origins = set(write.draft.origins)
-    rests_on = row.scope_id == write.draft.scope.pk and bool(origins) and origins <= set(row.origins)
-    return _same_words(row, write) or rests_on
-
-
-def suppress(entry: Entry, *, now: datetime, actor: str) -> None:
-    """Keep an entry out, and leave out what rests on the same messages in its scope."""
-    suppress_many(entry.scope, [entry], now=now, actor=actor)
-
-
-def suppress_many(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: str) -> None:
-    """Keep entries of a scope out, and leave out what rests on the same messages there."""
+def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: str) -> None:
+    """Suppress entries of a scope, and mark what else rests on their messages there."""
     resting = list(_sharing_origins(scope, entries))
     wordings = _wordings(scope, entries, resting)
-    Suppression.objects.bulk_create(
-        (
-            Suppression(
-                workspace_id=entry.workspace_id,
-                scope=scope,
-                entry=entry,
-                fingerprint=entry.fingerprint,
-                wordings=wordings[entry.pk],
-                origins=entry.origins,
-                actor=actor,
-                created_at=now,
-            )
-            for entry in entries
-        ),
-        ignore_conflicts=True,
-    )
+    rows = [
+        Suppression(
+            workspace_id=entry.workspace_id,
+            scope=scope,
+            entry=entry,
+            fingerprint=entry.fingerprint,
+            wordings=wordings[entry.pk],
+            origins=entry.origins,
+            actor=actor,
+            created_at=now,
+        )
+        for entry in entries
+    ]
+    Suppression.objects.bulk_create(rows, ignore_conflicts=True)
     _mark([one.pk for one in resting if one.suppressed_at is None], suppressed_at=now, now=now)
 
 
 def _wordings(scope: Scope, entries: Sequence[Entry], resting: Sequence[Entry]) -> dict[int, list[str]]:
-    """By entry, the fingerprints of what it said before, and of what else rests on its messages."""
+    """By entry, the fingerprints of its earlier words, and of what else rests on its messages."""
     earlier: defaultdict[int, set[str]] = defaultdict(set)
     changed = Change.objects.filter(
         workspace_id=scope.workspace_id,
@@ -127,24 +120,19 @@ def _wordings(scope: Scope, entries: Sequence[Entry], resting: Sequence[Entry]) 
     }
 
 
-def release(entry: Entry, now: datetime) -> None:
-    """Let an entry's words and messages be remembered again."""
-    release_many(entry.scope, [entry], now=now)
-
-
-def release_many(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
-    """Let the words and messages of entries of a scope be remembered again."""
+def release(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
+    """End the suppression of entries of a scope."""
     Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope, entry__in=entries).delete()
     reconcile(scope, entries, now=now)
 
 
 def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
-    """Let what rests on the same messages as these entries be used again, unless it is kept out by another."""
+    """Unmark what rests on the same messages as these entries, unless another suppression covers it."""
     here = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope)
-    still_out = {origin for origins in here.values_list("origins", flat=True) for origin in origins}
+    suppressed = {origin for origins in here.values_list("origins", flat=True) for origin in origins}
     freed = _sharing_origins(scope, entries).filter(suppressed_at__isnull=False)
-    if still_out:
-        freed = freed.exclude(origins__overlap=sorted(still_out))
+    if suppressed:
+        freed = freed.exclude(origins__overlap=sorted(suppressed))
     _mark(list(freed.values_list("pk", flat=True)), suppressed_at=None, now=now)
 
 

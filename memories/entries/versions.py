@@ -1,8 +1,8 @@
-"""What rows were: in a version, at a time, before a batch, and in a recall; read from the history (F2, F3, F5)."""
+"""Reading past versions of rows from the history: of a version, a time, before a batch, of a recall (F2, F3, F5)."""
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from memories.entries.fields import REVERTIBLE, SLOT_FIELD, read_columns
 from memories.exceptions import VersionNotFound
 from memories.models import Change, DailyEvent, Entry, RecallTrace, Slot, Suppression
 
-#: The first change of the content after a version holds what it was; without one it is what it was.
+#: The content of a version stands in the first change of it after that version; without one it is today's.
 _CONTENT = """
 SELECT v.version, (
     SELECT c.old ->> 'content' FROM memories_change c
@@ -37,7 +37,7 @@ ORDER BY a.n
 
 @dataclass(frozen=True)
 class PointInHistory:
-    """A row at a version; where that is not known, at a time."""
+    """A row at a version or, where that is unknown, at a time."""
 
     row_id: int
     version: int | None
@@ -47,10 +47,10 @@ class PointInHistory:
 def contents_at(
     model: type[Entry] | type[DailyEvent], workspace_id: int, moments: Sequence[PointInHistory]
 ) -> list[tuple[int, str | None]]:
-    """Of each moment the version and the content then, in one query; None: it is what the row says now."""
+    """The version and content at each of these points, in one query; None: the content of today."""
     if not moments:
         return []
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "table": model._meta.db_table,
         "workspace": workspace_id,
         "rows": [moment.row_id for moment in moments],
@@ -58,7 +58,7 @@ def contents_at(
         "times": [moment.at for moment in moments],
     }
     with connection.cursor() as cursor:
-        cursor.execute(_CONTENT, asked)
+        cursor.execute(_CONTENT, parameters)
         return [(version, content) for version, content in cursor.fetchall()]
 
 
@@ -66,10 +66,10 @@ def as_of_version(entry: Entry, version: int) -> dict[str, Any]:
     """The columns of an entry that differ from today's, as they were in a version. Raises VersionNotFound."""
     if not 1 <= version <= entry.version:
         raise VersionNotFound
-    was: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for change in changes_of(entry).filter(version__gt=version).order_by("-version", "-id"):
-        was.update(change.old)
-    return was
+        columns.update(change.old)
+    return columns
 
 
 def slots_as_of_version(entry: Entry, version: int) -> dict[str, str]:
@@ -118,7 +118,7 @@ def changes_of(entry: Entry) -> QuerySet[Change]:
 
 
 def slot_changes_of(entry: Entry) -> QuerySet[Change]:
-    """The changes of an entry's slots, of those also that are gone: they left their whole row behind."""
+    """The changes of an entry's slots, also of removed ones, whose whole row the history keeps."""
     table = Slot._meta.db_table
     gone = Change.objects.filter(
         workspace_id=entry.workspace_id, table_name=table, op=Operation.DELETE, old__entry_id=entry.pk
@@ -131,41 +131,45 @@ def _slots(entry: Entry) -> QuerySet[Slot]:
     return Slot.objects.filter(workspace_id=entry.workspace_id, entry=entry)
 
 
-#: What batches name in their rows, and the column they name it in.
-_NAMED = {Entry._meta.db_table: "entry_id", DailyEvent._meta.db_table: "event_id"}
+#: The column of a batch's rows that refers to a table.
+_REFERENCE = {Entry._meta.db_table: "entry_id", DailyEvent._meta.db_table: "event_id"}
 
 
 @dataclass
 class PriorRow:
-    """What a row was before the batch."""
+    """A row as it was before a batch."""
 
-    made: bool = False  # by the batch
-    columns: dict[str, Any] = field(default_factory=dict)  # of those it changed; all of them when it removed the row
-    last: int = 0  # its last change by the batch
+    is_new: bool = False  # made by the batch
+    columns: dict[str, Any] = field(default_factory=dict)  # the changed ones; all of them when it removed the row
+    last_change: int = 0  # the batch's last change of the row
+
+    @property
+    def restorable(self) -> dict[str, Any]:
+        """The columns an undo puts back: not names, nor what rises with every change."""
+        return {name: value for name, value in self.columns.items() if name not in _KEPT}
+
+
+_KEPT = frozenset({"id", "uid", "workspace_id", "scope_id", "version", "updated_at"})
 
 
 def rows_before(batch: int, table: str, rows: Collection[int]) -> dict[int, PriorRow]:
-    """What a batch found: the earliest value of every column it changed of these rows of a table."""
-    found: defaultdict[int, PriorRow] = defaultdict(PriorRow)
-    for row_id, change_id, op, old in _changes(batch, table, rows):
-        row = found[row_id]
-        row.made = row.made or (op == Operation.INSERT and not row.last)
-        row.columns = {**old, **row.columns}
-        row.last = change_id
-    return dict(found)
-
-
-def _changes(batch: int, table: str, rows: Collection[int]) -> Iterable[tuple[int, int, str, dict[str, Any]]]:
+    """These rows of a table as a batch found them: the earliest value of every column it changed."""
+    prior: defaultdict[int, PriorRow] = defaultdict(PriorRow)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT row_id, id, op, old::text FROM memories_change"
             " WHERE batch_id = %s AND table_name = %s AND row_id = ANY(%s) ORDER BY id",
             [batch, table, list(rows)],
         )
-        return [(row, change, op, json.loads(old)) for row, change, op, old in cursor.fetchall()]
+        for row_id, change_id, op, old in cursor.fetchall():
+            row = prior[row_id]
+            row.is_new = row.is_new or (op == Operation.INSERT and not row.last_change)
+            row.columns = {**json.loads(old), **row.columns}
+            row.last_change = change_id
+    return dict(prior)
 
 
-#: A change that was taken back, and the one that took it back, are none: both came after what is asked about.
+#: Neither a change that was undone nor its undo counts, when both came after the change named.
 _SINCE = """
     SELECT DISTINCT c.row_id FROM unnest(%(rows)s::bigint[], %(lasts)s::bigint[]) AS put (row_id, last)
     JOIN memories_change c ON c.table_name = %(table)s AND c.row_id = put.row_id AND c.id > put.last
@@ -187,13 +191,13 @@ _SINCE = """
 def changed_since(
     lasts: Mapping[int, int], *, by: int = 0, table: str = Entry._meta.db_table, columns: Collection[str] = ()
 ) -> set[int]:
-    """Rows that anything but batch `by` has changed after their change `lasts` names, and not taken back since.
+    """Rows changed after the change `lasts` names, by anything but batch `by`, where that was not undone since.
 
     With `columns`, only changes of one of these count.
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            _SINCE.format(named=_NAMED[table]),
+            _SINCE.format(named=_REFERENCE[table]),
             {
                 "rows": list(lasts),
                 "lasts": list(lasts.values()),
@@ -207,53 +211,49 @@ def changed_since(
 
 @dataclass(frozen=True)
 class ServedVersion:
-    """The version of an entry a trace tells of."""
+    """The version of an entry that a recall served."""
 
     version: int
     words: str
-    is_reworded: bool  # it says something else now
+    is_reworded: bool  # since then
 
 
 def served_versions(
     trace: RecallTrace, entries: Mapping[int, Entry], versions: Mapping[int, int] | None = None
 ) -> dict[int, ServedVersion]:
-    """The words of these entries at the time of a recall. `versions` are those of candidates that were not served."""
-    known = dict(versions or {})
-    found = served_versions_by_trace([trace], entries, known)
+    """The versions of these entries at the time of a recall; `versions` names those of candidates not served."""
+    found = served_versions_by_trace([trace], entries, versions or {})
     return {entry: served for (_trace, entry), served in found.items()}
 
 
 def served_versions_by_trace(
     traces: Sequence[RecallTrace], entries: Mapping[int, Entry], candidates: Mapping[int, int] | None = None
 ) -> dict[tuple[int, int], ServedVersion]:
-    """By trace and entry, in one query at most. A trace that kept no versions goes by its time."""
-    asked = [
-        (trace.pk, PointInHistory(entry, version, trace.created_at))
-        for trace in traces
-        for entry, version in _versions(trace, candidates, entries).items()
-    ]
-    changed = [(pk, moment) for pk, moment in asked if entries[moment.row_id].version != moment.version]
+    """By trace and entry, in one query at most; where a trace kept no versions, the version at its time.
+
+    With `candidates`, versions of candidates that were not served, all entries are looked up instead of the served
+    ones.
+    """
+    points = {}
+    for trace in traces:
+        kept = dict(zip(trace.served, trace.versions, strict=False))
+        for pk in entries if candidates is not None else trace.served:
+            if pk in entries:
+                version = kept.get(pk, (candidates or {}).get(pk))
+                points[trace.pk, pk] = PointInHistory(pk, version, trace.created_at)
+    changed = [key for key, point in points.items() if entries[point.row_id].version != point.version]
     workspace = traces[0].workspace_id if traces else 0
-    past = dict(zip(changed, contents_at(Entry, workspace, [moment for _pk, moment in changed]), strict=True))
-    told = {}
-    for pk, moment in asked:
-        now = entries[moment.row_id]
-        version, words = past.get((pk, moment), (now.version, None))
+    past = dict(zip(changed, contents_at(Entry, workspace, [points[key] for key in changed]), strict=True))
+    served = {}
+    for key in points:
+        now = entries[key[1]]
+        version, words = past.get(key, (now.version, None))
         words = now.content if words is None else words
-        told[pk, moment.row_id] = ServedVersion(version, words, words != now.content)
-    return told
-
-
-def _versions(
-    trace: RecallTrace, candidates: Mapping[int, int] | None, entries: Mapping[int, Entry]
-) -> dict[int, int | None]:
-    """Of the entries that are still there: the version that was served, as far as it was kept."""
-    kept = dict(zip(trace.served, trace.versions, strict=False))
-    named: Iterable[int] = entries if candidates is not None else trace.served
-    return {pk: kept.get(pk, (candidates or {}).get(pk)) for pk in named if pk in entries}
+        served[key] = ServedVersion(version, words, words != now.content)
+    return served
 
 
 def suppressed_entries(entries: Mapping[int, Entry]) -> set[int]:
-    """Those of these entries that people took out of use: their words are told to no bot (A15)."""
+    """The suppressed ones of these entries: no bot is given their words (A15)."""
     out = Suppression.objects.filter(entry__in=list(entries)).values_list("entry_id", flat=True)
     return {*out, *(pk for pk, entry in entries.items() if entry.suppressed_at)}

@@ -58,7 +58,7 @@ def split_by_scope(turns: Iterable[BufferedTurn]) -> list[ScopeMessages]:
     suppressed = SuppressedContent(scope for scope, _messages in found.values())
     return [
         ScopeMessages(
-            scope, tuple(one for one in messages if not suppressed.holds(scope, one.message.content, [one.message.id]))
+            scope, tuple(one for one in messages if not suppressed.covers(scope, one.message.content, [one.message.id]))
         )
         for scope, messages in found.values()
     ]
