@@ -119,7 +119,8 @@ def batches(scope: Any, entries: int) -> None:
     from memories.models import Entry
 
     before = fingerprint()
-    plan = batch.plan_all(scope, Entry.objects.live(), ExpireStep(), name="bench", run="one", actor="b", now=NOW)
+    every = batch.StepForAll(ExpireStep(), Entry.objects.live())
+    plan = batch.plan(scope, every, name="bench", run="one", actor="b", now=NOW)
     sql("ANALYZE memories_batchchange")
     print(f"{entries:,} memories: applied in {timed(lambda: batch.apply_batch(plan, now=NOW)):.1f} s", end=", ")
     sql("ANALYZE")
@@ -142,7 +143,7 @@ def killed(scope: Any, entries: int, kills: int) -> None:
     before = fingerprint()
     first = Entry.objects.in_scope(scope).order_by("pk")[0].pk
     chosen = Entry.objects.live().filter(pk__lt=first + entries)
-    plan = batch.plan_all(scope, chosen, ArchiveStep(), name="bench", run="killed", actor="b", now=NOW)
+    plan = batch.plan(scope, batch.StepForAll(ArchiveStep(), chosen), name="bench", run="killed", actor="b", now=NOW)
     print(f"{entries:,} memories, while applied:", end=" ")
     kill_and_resume(plan, kills, "archived_at IS NOT NULL", entries)
     undo = batch.plan_undo(plan, actor="b", now=NOW)

@@ -1,3 +1,5 @@
+"""The platform's own Django app, and the admin site it puts in place of Django's."""
+
 from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin_apps
 from django.core.checks import register

@@ -1,4 +1,4 @@
-"""What `manage.py check` says about this installation: one sentence a problem, and what to do about it.
+"""System checks of this installation (`manage.py check`): one sentence a problem, with what to do about it.
 
 `check --deploy` adds what matters when others can reach it; `check --database default` asks the database too.
 """

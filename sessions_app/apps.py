@@ -1,3 +1,5 @@
+"""The Django app of sessions and their events."""
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 

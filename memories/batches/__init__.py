@@ -1,6 +1,6 @@
 """Batches: changes made together by one run or one person, planned first, then applied, refused or undone (F3).
 
-plan → (safety limit) → proposed → applying → applied → undone, or refused. One batch a run and scope.
+plan → (safety limit) → proposed → applying → applied → undone, or refused. A run makes one batch a scope.
 """
 
 from memories.batches.apply import CHUNK, apply_batch, progress, resume, start, unfinished
@@ -16,7 +16,7 @@ from memories.batches.approval import (
     supersede_proposals,
 )
 from memories.batches.descriptions import Description, blocking_batches, describe, note_of
-from memories.batches.planning import plan, plan_all
+from memories.batches.planning import StepForAll, plan
 from memories.batches.safety_limit import approval_reasons
 from memories.batches.steps import PlanRow
-from memories.batches.undo import changed_since, events_changed_since, plan_undo, undo_blockers
+from memories.batches.undo import changed_since, plan_undo, undo_blockers

@@ -31,14 +31,14 @@ MOST = 500
 
 @dataclass(frozen=True, kw_only=True)
 class BulkAction:
-    """What is to become of chosen entries; of a merge also which one stays, and what it is to say then."""
+    """One step for chosen entries; for a merge also the entry that stays and its new content, if any."""
 
     step: PlannedStep
     into: Entry | None = None
     content: str | None = None
 
     def rows(self, entries: Sequence[Entry]) -> list[PlanRow]:
-        """Rows of a plan. Raises InvalidDraft when nothing is left to merge, or the content cannot be stored."""
+        """The rows of the plan. Raises InvalidDraft when nothing is left to merge or the content cannot be stored."""
         into = self.into
         if into is None:
             return [PlanRow.of(entry, self.step) for entry in entries]
@@ -67,27 +67,29 @@ def restore(term: timedelta | None = None) -> BulkAction:
 
 
 def merge(into: Entry, content: str | None = None) -> BulkAction:
-    """Keep one entry, which names the others as its sources."""
+    """Merge entries into one of them."""
     return BulkAction(step=MergeStep(into=Successor(entry=into.pk)), into=into, content=content)
 
 
 def edit(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = None) -> BulkAction:
-    """Give all of them the same values in ATTRIBUTES and in slots; each keeps its words."""
+    """Set the same values in ATTRIBUTES and in slots of all entries; their content stays."""
     known = {name: value for name, value in columns.items() if name in ATTRIBUTES}
     written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in known.items()}
     return BulkAction(step=EditStep(columns=written, slots=dict(slots or {})))
 
 
 def propose(
-    scope: Scope, entries: Sequence[Entry], action: BulkAction, *, now: datetime, actor: str, reason: str
+    scope: Scope,
+    entries: Sequence[Entry],
+    action: BulkAction,
+    *,
+    now: datetime,
+    actor: str,
+    reason: str,
+    run: str | None = None,
 ) -> Batch:
     """Plan an action for entries of one scope, without applying it. Raises ScopeFrozen or InvalidDraft."""
-    return _plan(scope, action.rows(entries), action, f"chosen:{uuid4()}", now, actor, reason)
-
-
-def _plan(
-    scope: Scope, rows: Sequence[PlanRow], action: BulkAction, run: str, now: datetime, actor: str, reason: str
-) -> Batch:
+    rows, run = action.rows(entries), run or f"chosen:{uuid4()}"
     return batches.plan(scope, rows, name=action.step.verb, run=run, actor=actor, now=now, reason=reason)
 
 
@@ -96,8 +98,8 @@ class BulkResult:
     """What became of the chosen entries."""
 
     changed: int = 0
-    skipped: int = 0  # were already as wanted, or changed meanwhile
-    refused: list[tuple[Scope, str]] = field(default_factory=list)  # scopes in which nothing was changed, and why
+    skipped: int = 0  # they needed no change, or were changed meanwhile
+    refused: list[tuple[Scope, str]] = field(default_factory=list)  # scopes left unchanged, with the reason
     batches: list[Batch] = field(default_factory=list)
 
 
@@ -108,7 +110,7 @@ def apply_action(entries: Sequence[Entry], action: BulkAction, *, now: datetime,
         planned = sum(plan.counts.values())
         try:
             done = sum(batches.apply_batch(plan, now=now).counts.values())
-        except PlatformError as refusal:  # frozen a moment ago: it is gone on with when the scope thaws
+        except PlatformError as refusal:  # frozen since: the batch is resumed when the scope thaws
             result.refused.append((plan.scope or entries[0].scope, str(refusal)))
         else:
             result.changed += done
@@ -123,7 +125,7 @@ def plan_for_each_scope(
     result, run = BulkResult(), f"operator:{uuid4()}"
     for scope, group in groupby(sorted(entries, key=lambda entry: entry.scope_id), key=lambda entry: entry.scope):
         try:
-            result.batches.append(_plan(scope, action.rows(list(group)), action, run, now, actor, reason))
+            result.batches.append(propose(scope, list(group), action, now=now, actor=actor, reason=reason, run=run))
         except PlatformError as refusal:
             result.refused.append((scope, str(refusal)))
     return result

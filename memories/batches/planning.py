@@ -1,7 +1,8 @@
-"""The plan of a batch: what is to happen to which entry, row by row, before anything happens."""
+"""Planning a batch: which step is applied to which entry, row by row, before anything is changed."""
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
@@ -18,37 +19,17 @@ from memories.models.entry import EntryQuerySet
 ROWS_AT_ONCE = 2_000
 
 
+@dataclass(frozen=True)
+class StepForAll:
+    """One step for all entries of a query, written to the plan by one statement: a job may choose a million."""
+
+    step: PlannedStep
+    entries: EntryQuerySet
+
+
 def plan(
     scope: Scope,
-    rows: Iterable[PlanRow],
-    *,
-    name: str,
-    run: str,
-    actor: str,
-    now: datetime,
-    reason: str = "",
-    judged: bool = False,
-    unreadable: str = "",
-) -> Batch:
-    """Store what a run is to do to a scope. A run that was killed finds the plan it had made.
-
-    `judged` plans rest on the judgement of a machine and pass the safety limit; `unreadable` says what was wrong with
-    the answer they rest on. Raises ScopeFrozen.
-    """
-    with transaction.atomic():
-        batch, made = _open(scope, name=name, run=run, actor=actor, now=now, reason=reason)
-        if made:
-            numbered = enumerate(rows, start=1)
-            while changes := [_change(batch, position, row) for position, row in islice(numbered, ROWS_AT_ONCE)]:
-                BatchChange.objects.bulk_create(changes)
-            _settle(batch, judged=judged, unreadable=unreadable)
-    return batch
-
-
-def plan_all(
-    scope: Scope,
-    chosen: EntryQuerySet,
-    step: PlannedStep,
+    rows: Iterable[PlanRow] | StepForAll,
     *,
     name: str,
     run: str,
@@ -57,34 +38,37 @@ def plan_all(
     reason: str = "",
     judged: bool = False,
     summed: bool = True,
+    unreadable: str = "",
 ) -> Batch:
-    """Plan one step for all entries of a query, in one statement: a job may choose a million. Raises ScopeFrozen.
+    """Store what a run is to do to a scope; a run that was killed finds its plan again. Raises ScopeFrozen.
 
-    What is judged by a rule that ends by itself is not `summed` over the weeks.
+    A `judged` plan rests on the judgement of a machine and passes the safety limit; unless it is `summed`, as one by a
+    rule that ends by itself, it does not count towards the limit of a month. `unreadable` is what was wrong with the
+    answer it rests on.
     """
     with transaction.atomic():
-        batch, made = _open(scope, name=name, run=run, actor=actor, now=now, reason=reason)
-        if made:
-            _write_all(batch, chosen.filter(scope=scope, workspace_id=scope.workspace_id), step)
-            _settle(batch, judged=judged, summed=summed)
+        if Scope.objects.filter(pk=scope.pk, frozen=True).exists():
+            raise ScopeFrozen
+        columns = {"workspace_id": scope.workspace_id, "name": name, "actor": actor, "reason": reason}
+        batch, is_new = Batch.objects.get_or_create(
+            run=run, scope=scope, defaults=columns | {"state": BatchState.PROPOSED, "created_at": now}
+        )
+        if is_new:
+            _write_rows(batch, scope, rows)
+            batch.is_summed = judged and summed
+            batch.counts = counts_of(batch)
+            batch.held_because = safety_limit.violations(batch, unreadable=unreadable) if judged or unreadable else []
+            batch.save(update_fields=["counts", "held_because", "is_summed"])
     return batch
 
 
-def _open(scope: Scope, *, name: str, run: str, actor: str, now: datetime, reason: str) -> tuple[Batch, bool]:
-    if Scope.objects.filter(pk=scope.pk, frozen=True).exists():
-        raise ScopeFrozen
-    return Batch.objects.get_or_create(
-        run=run,
-        scope=scope,
-        defaults={
-            "workspace_id": scope.workspace_id,
-            "name": name,
-            "actor": actor,
-            "reason": reason,
-            "state": BatchState.PROPOSED,
-            "created_at": now,
-        },
-    )
+def _write_rows(batch: Batch, scope: Scope, rows: Iterable[PlanRow] | StepForAll) -> None:
+    if isinstance(rows, StepForAll):
+        _write_all(batch, rows.entries.filter(scope=scope, workspace_id=scope.workspace_id), rows.step)
+        return
+    numbered = enumerate(rows, start=1)
+    while changes := [_change(batch, position, row) for position, row in islice(numbered, ROWS_AT_ONCE)]:
+        BatchChange.objects.bulk_create(changes)
 
 
 def _change(batch: Batch, position: int, row: PlanRow) -> BatchChange:
@@ -112,14 +96,7 @@ def _write_all(batch: Batch, chosen: EntryQuerySet, step: PlannedStep) -> None:
         )
 
 
-def _settle(batch: Batch, *, judged: bool, summed: bool = True, unreadable: str = "") -> None:
-    batch.is_summed = judged and summed
-    batch.counts = counts_of(batch)
-    batch.held_because = safety_limit.violations(batch, unreadable=unreadable) if judged or unreadable else []
-    batch.save(update_fields=["counts", "held_because", "is_summed"])
-
-
 def counts_of(batch: Batch, **only: str) -> dict[str, int]:
-    """How many rows of each verb a batch holds."""
+    """The number of rows of a batch by verb."""
     changes = BatchChange.objects.filter(batch=batch, **only).order_by()
     return dict(changes.values_list("verb").annotate(rows=Count("*")))

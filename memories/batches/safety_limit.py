@@ -1,6 +1,5 @@
-"""The safety limit: a machine's judgement is not applied if it would retire too much, or touch what is pinned (F4)."""
+"""The safety limit: a machine's plan waits for a person if it retires too much, or changes what is pinned (F4)."""
 
-from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -10,9 +9,9 @@ from memories.conf import conf
 from memories.models import Batch, BatchChange, Entry
 from memories.models.entry import LIVE_SQL
 
-#: Verbs that take an entry out of use; what is merged lives on in what names it as its source.
+#: Verbs that retire an entry; a merged one lives on in the entry that has it as a source.
 RETIRING = (BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.SUPERSEDE)
-#: Of the entries of `gone`, those no live entry was made from, however many steps lie between.
+#: The number of entries of `gone` that no live entry was merged from, over any number of steps.
 _UNNAMED = f"""
     , up (origin, entry_id) AS (
         SELECT entry_id, entry_id FROM gone
@@ -26,7 +25,7 @@ _UNNAMED = f"""
         WHERE up.origin = gone.entry_id AND {LIVE_SQL} AND e.id NOT IN (SELECT entry_id FROM going)
     )
 """  # noqa: S608 (constants)
-#: What a plan takes out of use, and what lived on in that alone; what it merges lives on.
+#: What a plan retires, and what lived on in that alone; what it merges lives on.
 _PLANNED = f"""
     WITH RECURSIVE going AS (
         SELECT c.entry_id FROM memories_batchchange c JOIN memories_entry e ON e.id = c.entry_id
@@ -41,7 +40,7 @@ _PLANNED = f"""
         JOIN memories_entry e ON e.id = l.to_entry_id AND NOT ({LIVE_SQL})
     )
 """  # noqa: S608 (constants)
-#: What the batches of machines took out of use since a moment, of some types, and nobody brought back.
+#: What batches of machines retired since a moment, of some types, and nobody restored or decided on.
 _RECENT = f"""
     WITH RECURSIVE going (entry_id) AS (SELECT 0::bigint WHERE false), gone AS (
         SELECT DISTINCT c.entry_id FROM memories_batch b
@@ -58,7 +57,7 @@ _TYPES = """
 
 
 def violations(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
-    """Why a batch may not be applied without a person; empty when nothing speaks against it."""
+    """Why a batch needs the approval of a person, as codes with figures; empty when it needs none."""
     found: list[dict[str, Any]] = []
     if unreadable:
         found.append({"code": HoldReason.UNREADABLE, "problem": unreadable[:500]})
@@ -69,17 +68,18 @@ def violations(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
 
 
 def approval_reasons(batch: Batch) -> list[str]:
-    """The reasons in plain words, in the reader's language."""
+    """The reasons in words, in the reader's language."""
     return [str(HoldReason(reason["code"]).label) % reason for reason in batch.held_because]
 
 
 def _too_many(batch: Batch) -> list[dict[str, Any]]:
-    """Whether it retires too much of what the scope holds of these types: at once, or with what machines did lately."""
-    kinds = _retired_types(batch)
-    retired = count_planned(batch) if kinds else 0
+    """Whether a batch retires too large a share of its types in the scope: alone, or with recent ones of machines."""
+    types = _query(_TYPES, batch)
+    retired = int(_query(_PLANNED + _UNNAMED, batch)) if types else 0
     if not retired:
         return []
-    live = _live(batch, kinds)
+    entries = Entry.objects.live().filter(scope=batch.scope, workspace_id=batch.workspace_id)
+    live = entries.filter(type__in=types).count()
     if _is_above(retired, live, conf.SAFETY_LIMIT_SHARE):
         return [
             {
@@ -89,7 +89,9 @@ def _too_many(batch: Batch) -> list[dict[str, Any]]:
                 "percent": round(conf.SAFETY_LIMIT_SHARE * 100),
             }
         ]
-    before = count_recent(batch, kinds, batch.created_at - conf.SAFETY_LIMIT_WINDOW) if batch.is_summed else 0
+    verbs = [*RETIRING, BatchVerb.MERGE]  # what was merged is retired when what it became is
+    since = batch.created_at - conf.SAFETY_LIMIT_WINDOW
+    before = int(_query(_RECENT + _UNNAMED, batch, verbs=verbs, types=types, since=since)) if batch.is_summed else 0
     if not before or not _is_above(retired + before, live + before, conf.SAFETY_LIMIT_WINDOW_SHARE):
         return []
     figures = {
@@ -102,27 +104,6 @@ def _too_many(batch: Batch) -> list[dict[str, Any]]:
 
 def _is_above(retired: int, live: int, share: float) -> bool:
     return retired > conf.SAFETY_LIMIT_ROWS and retired > share * live
-
-
-def _live(batch: Batch, kinds: list[str]) -> int:
-    entries = Entry.objects.live().filter(scope=batch.scope, workspace_id=batch.workspace_id)
-    return entries.filter(type__in=kinds).count()
-
-
-def _retired_types(batch: Batch) -> list[str]:
-    """The types of the entries a plan takes out of use."""
-    return _query(_TYPES, batch) or []
-
-
-def count_planned(batch: Batch) -> int:
-    """Entries that would be out of use, with no live one made from them."""
-    return int(_query(_PLANNED + _UNNAMED, batch))
-
-
-def count_recent(batch: Batch, kinds: list[str], since: datetime) -> int:
-    """What machines have retired in the scope of a batch before it, that nobody decided on or brought back."""
-    verbs = [*RETIRING, BatchVerb.MERGE]  # what is merged is retired when what it became is
-    return int(_query(_RECENT + _UNNAMED, batch, verbs=verbs, types=kinds, since=since))
 
 
 def _query(query: str, batch: Batch, **more: Any) -> Any:

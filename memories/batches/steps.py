@@ -1,4 +1,4 @@
-"""The steps of a plan, a type for each verb: the only code that writes what a row of a plan holds, and reads it."""
+"""Steps of a plan, a type for each verb; nothing else writes or reads the JSON of a plan's rows."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from memories.models import BatchChange, Entry, Scope
 
 
 class _Step(BaseModel):
-    """What one row of a plan does; to which entry or event stands in the columns of the row."""
+    """What one row of a plan does to the entry or event its columns refer to."""
 
     model_config = ConfigDict(frozen=True)
 
     def as_json(self) -> dict[str, Any]:
-        """What the row stores beside its verb: the fields that were given."""
+        """The JSON stored beside the verb: the fields that were given."""
         return self.model_dump(mode="json", exclude={"verb"}, exclude_unset=True)
 
 
 class Successor(BaseModel):
-    """What takes the place of an entry: one that exists, or the one that another row of the plan creates."""
+    """What replaces an entry: a stored entry, or the one that another row of the plan creates."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -41,17 +41,17 @@ class Successor(BaseModel):
 
 
 class CreateStep(_Step):
-    """Create an entry, unless one of those it rests on is not live any more in the version given."""
+    """Create an entry, unless one it rests on is no longer live in the version given."""
 
     verb: Literal[BatchVerb.CREATE] = BatchVerb.CREATE
     draft: UnscopedDraft
     rests_on: Mapping[int, int] = {}  # entry → version
-    sources: tuple[int, ...] = ()  # entries it names as its sources, which stay
+    sources: tuple[int, ...] = ()  # entries to link as its sources, which stay in use
 
     @model_validator(mode="before")
     @classmethod
     def _read_flat(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """A row holds the fields of the draft beside the others."""
+        """Stored rows hold the fields of the draft beside the others."""
         return values if "draft" in values else {**values, "draft": values}
 
     def as_json(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class CreateStep(_Step):
 
 
 class EditStep(_Step):
-    """Give an entry other values in columns, by name as JSON holds them, and in slots; None takes a slot away."""
+    """Change columns, as JSON, and slots of an entry; None removes a slot."""
 
     verb: Literal[BatchVerb.CHANGE] = BatchVerb.CHANGE
     columns: Mapping[str, str | bool | int | float | None] = {}
@@ -68,7 +68,7 @@ class EditStep(_Step):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The columns as the model holds them."""
+        """The columns as Python values."""
         return entries.read_columns(self.columns)
 
 
@@ -86,7 +86,7 @@ class ArchiveStep(_Step):
 
 
 class RestoreStep(_Step):
-    """Bring an entry back into use, for so many seconds from then, or None: for as long as its policy says."""
+    """Bring an entry back into use, for so many seconds from then; None: for as long as its policy says."""
 
     verb: Literal[BatchVerb.RESTORE] = BatchVerb.RESTORE
     term_seconds: float | None = None
@@ -101,21 +101,21 @@ class RestoreStep(_Step):
 
 
 class MergeStep(_Step):
-    """Archive an entry that becomes part of its successor, which names it as a source."""
+    """Archive an entry that became part of its successor, and link it as a source of that."""
 
     verb: Literal[BatchVerb.MERGE] = BatchVerb.MERGE
     into: Successor
 
 
 class SupersedeStep(_Step):
-    """Let a successor take the place of an entry that no longer holds."""
+    """Replace an entry that no longer holds by a successor."""
 
     verb: Literal[BatchVerb.SUPERSEDE] = BatchVerb.SUPERSEDE
     into: Successor
 
 
 class EventStep(_Step):
-    """Write what happened on a local day of the scope."""
+    """Write a daily event of the scope."""
 
     verb: Literal[BatchVerb.TELL] = BatchVerb.TELL
     local_date: date = Field(alias="date")
@@ -126,30 +126,17 @@ class EventStep(_Step):
 
     @classmethod
     def of(cls, event: EventDraft) -> "EventStep":
-        return cls(
-            date=event.local_date,
-            content=event.content,
-            source=event.source,
-            chats=event.chats,
-            origins=event.origins,
-        )
+        return cls.model_validate(vars(event) | {"date": event.local_date})
 
     def event(self, scope: Scope) -> EventDraft:
-        return EventDraft(
-            scope=scope,
-            local_date=self.local_date,
-            content=self.content,
-            source=self.source,
-            chats=self.chats,
-            origins=self.origins,
-        )
+        return EventDraft(scope=scope, **self.model_dump(exclude={"verb"}))
 
     def as_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude={"verb"}, by_alias=True)
 
 
 class UndoStep(_Step):
-    """Give an entry or an event back what it was before a batch; forced, also when it was changed since."""
+    """Put an entry or event back as it was before a batch; forced, also when it was changed since."""
 
     verb: Literal[BatchVerb.UNDO] = BatchVerb.UNDO
     force: bool = False
@@ -162,7 +149,7 @@ class PurgeStep(_Step):
 
 
 class ErasedStep(_Step):
-    """What is left of a step once the entry of its row was removed for good."""
+    """The step of a row whose entry was purged."""
 
 
 PlannedStep = (
@@ -184,7 +171,7 @@ _STEP: TypeAdapter[PlannedStep] = TypeAdapter(Annotated[PlannedStep, Field(discr
 
 
 def step_of(change: BatchChange) -> Step:
-    """The step a stored row of a plan holds."""
+    """The step of a stored row."""
     if not change.draft and change.entry_id is None and change.event_id is None:
         return ErasedStep()
     return _STEP.validate_python({**change.draft, "verb": change.verb})
@@ -192,11 +179,11 @@ def step_of(change: BatchChange) -> Step:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRow:
-    """A row of a plan to be written: a step, and the entry with the version it was judged by, or the event."""
+    """A row of a plan to be stored: a step, and the entry with the version it was judged by, or the event."""
 
     step: PlannedStep
     entry_id: int | None = None
-    version: int | None = None  # None: whichever it has by then
+    version: int | None = None  # None: any
     event_id: int | None = None
 
     @classmethod

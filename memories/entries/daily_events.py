@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -128,7 +128,7 @@ def without_repeats(events: Sequence[DailyEvent]) -> list[DailyEvent]:
 
 
 def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str) -> bool:
-    """Mark events as made into facts; False, and none marked, when one was changed, expired or marked since it was read.
+    """Mark events as made into facts; False, and none marked, when one was changed or expired since it was read.
 
     Inside the transaction that stores the facts.
     """
@@ -165,7 +165,7 @@ def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bo
     outcome = BulkOutcome()
     outcome.skip(set(events) - found.keys(), SkipReason.GONE)
     if not force:
-        changed = changed_since({pk: row.last_change for pk, row in prior.items()}, by=by)
+        changed = versions.changed_since({pk: row.last_change for pk, row in prior.items()}, by=by, table=_TABLE)
         outcome.skip(changed & found.keys(), SkipReason.CHANGED)
     outcome.applied = sorted(found.keys() - outcome.skipped.keys())
     for pk in outcome.applied:
@@ -176,8 +176,3 @@ def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bo
         if columns:
             DailyEvent.objects.filter(pk=pk).update(**columns, updated_at=now)
     return outcome
-
-
-def changed_since(lasts: Mapping[int, int], *, by: int = 0) -> set[int]:
-    """Events changed after the change `lasts` names, by anything but batch `by`, where that was not undone since."""
-    return versions.changed_since(lasts, by=by, table=_TABLE)

@@ -96,9 +96,8 @@ def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, r
     begun = Batch.objects.filter(run=run, scope=scope).exists()
     if not begun and (batches.open_proposals(scope, name) or not chosen.exists()):
         return {}
-    plan = batches.plan_all(
-        scope, chosen, ArchiveStep(), name=name, run=run, actor=ACTOR, now=now, judged=True, summed=False
-    )  # what passes, passes every month; and no more of the rest than is too much
+    step = batches.StepForAll(ArchiveStep(), chosen)  # not summed: what passes, passes every month
+    plan = batches.plan(scope, step, name=name, run=run, actor=ACTOR, now=now, judged=True, summed=False)
     done = batches.apply_batch(plan, now=now)
     if done.state == BatchState.PROPOSED:
         return {"held": 1}
@@ -139,15 +138,8 @@ def _propose(scope: Scope, surplus: int, held: int, *, now: datetime, run: str) 
     if not chosen.exists():
         return {}
     with transaction.atomic():
-        plan = batches.plan_all(
-            scope,
-            chosen,
-            ArchiveStep(),
-            name=REST,
-            run=batches.run_part(run, REST),
-            actor=ACTOR,
-            now=now,
-            judged=True,
-        )
+        step = batches.StepForAll(ArchiveStep(), chosen)
+        part = batches.run_part(run, REST)
+        plan = batches.plan(scope, step, name=REST, run=part, actor=ACTOR, now=now, judged=True)
         batches.require_approval(plan, HoldReason.CROWDED, facts=held, most=conf.FACTS_MOST)
     return {"proposed": 1}

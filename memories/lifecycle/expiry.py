@@ -62,9 +62,10 @@ def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) 
     for pk in sorted(scopes.union(begun.values_list("scope_id", flat=True))):
         scope = Scope.objects.get(pk=pk)
         chosen = Entry.objects.live().filter(policies.over(now, scope_kind=scope.kind), pinned=False)
+        due = batch.StepForAll(ExpireStep(), chosen)
         reason = policies.describe_ttls(scope.kind)
         try:
-            yield batch.plan_all(scope, chosen, ExpireStep(), name=JOB, run=run, actor=actor, now=now, reason=reason)
+            yield batch.plan(scope, due, name=JOB, run=run, actor=actor, now=now, reason=reason)
         except ScopeFrozen:  # since it was chosen: nothing is taken from it
             continue
 
@@ -119,10 +120,8 @@ def plan_restore(
     for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk"):
         chosen = expired_by(by_scope[scope.pk])
         if chosen.exists():
-            yield batch.plan_all(
-                scope, chosen, RestoreStep.lasting(term), name=BatchVerb.RESTORE, run=run, actor=actor, now=now,
-                reason=reason,
-            )  # fmt: skip
+            step = batch.StepForAll(RestoreStep.lasting(term), chosen)
+            yield batch.plan(scope, step, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, reason=reason)
 
 
 def restore_all(

@@ -38,7 +38,8 @@ def _plans(workspace_id: int, now: datetime, run: str) -> Iterator[Batch]:
     scopes = entries.filter(scope__frozen=False).order_by("scope_id").values_list("scope_id", flat=True).distinct()
     for scope in Scope.objects.filter(pk__in=list(scopes)).order_by("pk"):
         with transaction.atomic():
-            planned = batches.plan_all(scope, entries, PurgeStep(), name=JOB, run=run, actor=ACTOR, now=now)
+            step = batches.StepForAll(PurgeStep(), entries)
+            planned = batches.plan(scope, step, name=JOB, run=run, actor=ACTOR, now=now)
             if not planned.held_because:
                 batches.supersede_proposals(scope, JOB, by=planned, actor=ACTOR, now=now)
                 batches.require_approval(planned, HoldReason.PURGE, purged=planned.counts.get(BatchVerb.PURGE, 0))

@@ -2,7 +2,6 @@
 
 from typing import Self
 
-from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -10,10 +9,10 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import BufferState, Source
 from memories.language import text
-from memories.models.change import Recorded, record_changes
+from memories.models.change import record_changes
+from memories.models.entry import Sourced, Suppression
 from memories.models.ids import uuid7
 from memories.models.lease import LeaseQuerySet
-from memories.models.reliability import Suppression
 from memories.models.scope import Scope
 from memories.models.tenancy import Workspace
 
@@ -128,33 +127,11 @@ class DailyEventQuerySet(models.QuerySet["DailyEvent"]):
         return found
 
 
-class DailyEvent(Recorded):
+class DailyEvent(Sourced):
     """Tier 3: what happened on one local day of a scope, found by date and by word (D1)."""
 
-    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
-    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     local_date = models.DateField(_("local date"))
-    content = models.TextField(_("content"))
-    terms = ArrayField(models.IntegerField(), default=list, editable=False, help_text=_("Own words, hashed."))
-    source = models.CharField(_("source"), max_length=30, choices=Source)
-    chats = ArrayField(
-        models.CharField(max_length=200),
-        default=list,
-        blank=True,
-        verbose_name=_("chats"),
-        help_text=_("Every chat any part of it came from."),
-    )
-    origins = ArrayField(
-        models.CharField(max_length=300),
-        default=list,
-        blank=True,
-        verbose_name=_("sources of origin"),
-        help_text=_("The messages it rests on."),
-    )
-    created_at = models.DateTimeField(_("created"))
-    updated_at = models.DateTimeField(_("updated"))
-    expired_at = models.DateTimeField(_("expired"), null=True, blank=True)
     compressed_at = models.DateTimeField(_("made into facts"), null=True, blank=True)
 
     objects = DailyEventQuerySet.as_manager()
@@ -178,6 +155,3 @@ class DailyEvent(Recorded):
             ),
             GinIndex(fields=["terms"], name="dailyevent_terms", fastupdate=False),
         ]
-
-    def __str__(self) -> str:
-        return self.content[:80]

@@ -45,9 +45,16 @@ RETURN NULL;
 """  # noqa: S608 (constants)
 
 
-def _seen(**tables: str) -> Any:
-    """What a statement's trigger sees of the rows before and after it."""
-    return pgtrigger.Referencing(**tables)  # type: ignore[no-untyped-call]
+def _recorder(name: str, operation: Any, func: str, **tables: str) -> pgtrigger.Trigger:
+    """A trigger after each statement; `tables` names the rows it reads, of before and after."""
+    return pgtrigger.Trigger(
+        name=f"record_{name}",
+        level=pgtrigger.Statement,
+        when=pgtrigger.After,
+        operation=operation,
+        referencing=pgtrigger.Referencing(**tables),  # type: ignore[no-untyped-call]
+        func=func,
+    )
 
 
 def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()) -> list[pgtrigger.Trigger]:
@@ -64,30 +71,15 @@ def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()
             condition=pgtrigger.AnyChange(exclude=["version", *ignored, *along]),
             func="NEW.version = OLD.version + 1; RETURN NEW;",
         ),
-        pgtrigger.Trigger(
-            name="record_insert",
-            level=pgtrigger.Statement,
-            when=pgtrigger.After,
-            operation=pgtrigger.Insert,
-            referencing=_seen(new="new_rows"),
-            func=_INSERTED,
+        _recorder("insert", pgtrigger.Insert, _INSERTED, new="new_rows"),
+        _recorder(
+            "update",
+            pgtrigger.Update,
+            _UPDATED.replace("{unrecorded}", unrecorded),
+            old="old_rows",
+            new="new_rows",
         ),
-        pgtrigger.Trigger(
-            name="record_update",
-            level=pgtrigger.Statement,
-            when=pgtrigger.After,
-            operation=pgtrigger.Update,
-            referencing=_seen(old="old_rows", new="new_rows"),
-            func=_UPDATED.replace("{unrecorded}", unrecorded),
-        ),
-        pgtrigger.Trigger(
-            name="record_delete",
-            level=pgtrigger.Statement,
-            when=pgtrigger.After,
-            operation=pgtrigger.Delete,
-            referencing=_seen(old="old_rows"),
-            func=_DELETED,
-        ),
+        _recorder("delete", pgtrigger.Delete, _DELETED, old="old_rows"),
     ]
 
 

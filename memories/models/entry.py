@@ -2,6 +2,7 @@
 
 from typing import Self
 
+import pgtrigger
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -33,41 +34,15 @@ class EntryQuerySet(models.QuerySet["Entry"]):
     def archived(self) -> Self:
         return self.filter(archived_at__isnull=False)
 
-    def neighbours_in(self, chat_id: str, session_id: str) -> Self:
-        """Live entries of one session of one chat, in the order they were said."""
-        return self.live().filter(chat_id=chat_id, session_id=session_id).order_by("created_at", "id")
 
-
-class Entry(Recorded):
-    """One memory.
-
-    An entry is written through memories.entries and by no other code. It is *live* until it is expired, archived,
-    superseded or suppressed, and served until its time to live is up; it is kept, unseen, until it is purged.
-    """
+class Sourced(Recorded):
+    """A text of a scope, with the messages it rests on."""
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="entries")
-    type = models.CharField(_("type"), max_length=20, choices=EntryType)
-    subtype = models.CharField(_("subtype"), max_length=40, blank=True, default="")
-    tier = models.PositiveSmallIntegerField(_("tier"), null=True, blank=True)
-    category = models.CharField(_("category"), max_length=20, choices=Category, blank=True, default="")
-    project = models.CharField(_("project"), max_length=100, blank=True, default="")
-    topic = models.CharField(_("topic"), max_length=100, blank=True, default="")
     content = models.TextField(_("content"))
     terms = ArrayField(models.IntegerField(), default=list, editable=False, help_text=_("Own words, hashed."))
-    length = models.PositiveIntegerField(default=0, editable=False, help_text=_("Own words, with repeats."))
-    fingerprint = models.CharField(max_length=32, editable=False, help_text=_("Hash of the normalised content."))
-    importance = models.FloatField(_("importance"), default=0.5)
     source = models.CharField(_("source"), max_length=30, choices=Source)
-
-    # where it was said: the slots that are hot enough to be columns
-    channel = models.CharField(_("channel"), max_length=40, blank=True, default="")
-    chat_id = models.CharField(_("chat"), max_length=200, blank=True, default="")
-    session_id = models.CharField(_("session"), max_length=200, blank=True, default="")
-    sender_id = models.CharField(_("sender"), max_length=200, blank=True, default="")
-    speaker = models.CharField(_("speaker"), max_length=200, blank=True, default="")
-    thread_id = models.CharField(_("thread"), max_length=200, blank=True, default="")
     chats = ArrayField(
         models.CharField(max_length=200),
         default=list,
@@ -82,17 +57,50 @@ class Entry(Recorded):
         verbose_name=_("sources of origin"),
         help_text=_("The messages it rests on."),
     )
-
     created_at = models.DateTimeField(_("created"))
+    updated_at = models.DateTimeField(_("updated"))
+    expired_at = models.DateTimeField(_("expired"), null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.content[:80]
+
+
+class Entry(Sourced):
+    """One memory.
+
+    An entry is written through memories.entries and by no other code. It is *live* until it is expired, archived,
+    superseded or suppressed, and served until its time to live is up; it is kept, unseen, until it is purged.
+    """
+
+    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="entries")
+    type = models.CharField(_("type"), max_length=20, choices=EntryType)
+    subtype = models.CharField(_("subtype"), max_length=40, blank=True, default="")
+    tier = models.PositiveSmallIntegerField(_("tier"), null=True, blank=True)
+    category = models.CharField(_("category"), max_length=20, choices=Category, blank=True, default="")
+    project = models.CharField(_("project"), max_length=100, blank=True, default="")
+    topic = models.CharField(_("topic"), max_length=100, blank=True, default="")
+    length = models.PositiveIntegerField(default=0, editable=False, help_text=_("Own words, with repeats."))
+    fingerprint = models.CharField(max_length=32, editable=False, help_text=_("Hash of the normalised content."))
+    importance = models.FloatField(_("importance"), default=0.5)
+
+    # where it was said: the slots that are hot enough to be columns
+    channel = models.CharField(_("channel"), max_length=40, blank=True, default="")
+    chat_id = models.CharField(_("chat"), max_length=200, blank=True, default="")
+    session_id = models.CharField(_("session"), max_length=200, blank=True, default="")
+    sender_id = models.CharField(_("sender"), max_length=200, blank=True, default="")
+    speaker = models.CharField(_("speaker"), max_length=200, blank=True, default="")
+    thread_id = models.CharField(_("thread"), max_length=200, blank=True, default="")
+
     stated_at = models.DateTimeField(
         _("last stated"), help_text=_("Created, merged or repeated; time to live runs from here.")
     )
-    updated_at = models.DateTimeField(_("updated"))
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True, help_text=_("Wins over the policy."))
     review_at = models.DateTimeField(
         _("review by"), null=True, blank=True, help_text=_("Stays in use; it is listed as due from then on.")
     )
-    expired_at = models.DateTimeField(_("expired"), null=True, blank=True)
     archived_at = models.DateTimeField(_("archived"), null=True, blank=True)
     superseded_by = models.ForeignKey(
         "self",
@@ -180,9 +188,6 @@ class Entry(Recorded):
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
         ]
 
-    def __str__(self) -> str:
-        return self.content[:80]
-
     def is_live(self) -> bool:
         """Whether nobody has taken it out of use; its time to live may be up all the same."""
         return mark_of(self) is None
@@ -251,3 +256,43 @@ class Link(Recorded):
 
     def __str__(self) -> str:
         return f"{self.from_entry_id} {self.kind} {self.to_entry_id}"
+
+
+#: A column of its own, because row-level security lets no index of arrays be used.
+_NAME_CONVERSATION = """
+SELECT CASE count(DISTINCT place) WHEN 0 THEN '' WHEN 1 THEN min(place) ELSE '*' END INTO NEW.conversation
+FROM (SELECT regexp_replace(origin, '/[^/]*$', '') AS place FROM unnest(NEW.origins) origin) named;
+RETURN NEW;
+"""
+
+
+class Suppression(Recorded):
+    """What a person or bot took out stays out: no machine writes it again until somebody brings it back (A15)."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, related_name="+")
+    fingerprint = models.CharField(max_length=32)
+    wordings = ArrayField(models.CharField(max_length=32), default=list)  # fingerprints of all else that said it
+    origins = ArrayField(models.CharField(max_length=300), default=list)
+    conversation = models.CharField(max_length=300, default="", editable=False)  # where these were said; *: in several
+    actor = models.CharField(_("by"), max_length=200)
+    created_at = models.DateTimeField(_("at"))
+
+    class Meta:
+        verbose_name = _("suppression")
+        verbose_name_plural = _("suppressions")
+        triggers = [
+            *record_changes(),
+            pgtrigger.Trigger(
+                name="name_conversation", when=pgtrigger.Before, operation=pgtrigger.Insert, func=_NAME_CONVERSATION
+            ),
+        ]
+        constraints = [models.UniqueConstraint(fields=["scope", "entry"], name="suppression_once_an_entry")]
+        indexes = [
+            models.Index(fields=["scope", "fingerprint"], name="suppression_by_words"),
+            models.Index(fields=["workspace", "conversation"], name="suppression_by_conversation"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id}"

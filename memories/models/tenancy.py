@@ -217,3 +217,60 @@ class BotKey(models.Model):
         """Remember that the key was used, unless that is already known closely enough."""
         if self.last_used_at is None or now - self.last_used_at > self.USE_RECORDED_EVERY:
             BotKey.objects.filter(pk=self.pk).update(last_used_at=now)
+
+
+class IdempotencyKey(models.Model):
+    """The answer to a write, kept so that the same call again gets the same answer and changes nothing (24 h)."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    bot = models.ForeignKey(Bot, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    key = models.CharField(max_length=200)
+    request_hash = models.CharField(max_length=64, help_text=_("Of method, path and body."))
+    status = models.PositiveSmallIntegerField(null=True)
+    response = models.JSONField(null=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("idempotency key")
+        verbose_name_plural = _("idempotency keys")
+        constraints = [models.UniqueConstraint(fields=["bot", "key"], name="idempotencykey_once_a_bot")]
+        indexes = [models.Index(fields=["created_at"], name="idempotencykey_by_age")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class KeyUsage(models.Model):
+    """Calls of a key in one minute, counted for all web processes together; may be lost in a crash."""
+
+    key = models.ForeignKey(BotKey, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    minute = models.DateTimeField()
+    calls = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("key usage")
+        verbose_name_plural = _("key usage")
+        constraints = [models.UniqueConstraint(fields=["key", "minute"], name="keyusage_once_a_minute")]
+
+    def __str__(self) -> str:
+        return f"{self.key_id}: {self.calls}"
+
+
+class Secret(models.Model):
+    """A value only the platform reads: encrypted, without history, never in a log or an answer."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, blank=True, related_name="secrets")
+    name = models.CharField(_("name"), max_length=100)
+    ciphertext = models.BinaryField()
+    updated_at = models.DateTimeField(_("updated"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("secret")
+        verbose_name_plural = _("secrets")
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], nulls_distinct=False, name="secret_name_once"),
+            models.CheckConstraint(condition=~Q(name=""), name="secret_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

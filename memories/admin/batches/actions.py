@@ -188,7 +188,7 @@ def _changed_since(batch: Batch, positions: Collection[int]) -> list[str]:
     said: list[str] = []
     for changed, model, column in (
         (batches.changed_since(batch), Entry, "entry_id"),
-        (batches.events_changed_since(batch), DailyEvent, "event_id"),
+        (batches.changed_since(batch, DailyEvent), DailyEvent, "event_id"),
     ):
         rows = set(changed)
         if positions:

@@ -101,9 +101,8 @@ def test_what_people_took_out_is_not_told_until_it_is_restored(api: Api, entry: 
 def test_of_what_was_removed_for_good_the_words_are_gone(api: Api, entry: Entry, recall: str) -> None:
     now = timezone.now() + timedelta(seconds=1)
     Entry.objects.filter(pk=entry.pk).update(expired_at=now)
-    plan = batches.plan_all(
-        entry.scope, Entry.objects.expired(), PurgeStep(), name="purge", run="r", actor="test", now=now
-    )
+    every = batches.StepForAll(PurgeStep(), Entry.objects.expired())
+    plan = batches.plan(entry.scope, every, name="purge", run="r", actor="test", now=now)
     batches.apply_batch(batches.approve(plan, actor="test", now=now), now=now)
     memory = told(api, recall)
     assert (memory["id"], memory["content"], memory["withheld"]) == (None, None, "gone")

@@ -107,7 +107,7 @@ def test_a_day_that_was_made_into_facts_or_corrected_is_named_and_left_or_taken(
         assert daily_events.mark_compressed([event], now=LATER, actor="job:compress-days")
     else:
         daily_events.update(event, "米娅买了一辆蓝色的自行车", now=LATER, actor="user:ann")
-    assert batches.events_changed_since(made) == [event.pk]
+    assert batches.changed_since(made, DailyEvent) == [event.pk]
     undo = undone(made)
     row = undo.changes.get(event=event)
     assert (row.state, row.note, live()) == ("left", "changed", set())

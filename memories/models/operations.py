@@ -1,0 +1,111 @@
+"""What the platform records of its own work: runs of jobs, processes, and the model's health and spend (D7)."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memories.choices import JobState
+from memories.models.lease import LeaseQuerySet
+from memories.models.tenancy import Workspace
+
+
+class JobRun(models.Model):
+    """One run of a job for one workspace and local date; the row is the claim, so that it runs once."""
+
+    job = models.CharField(_("job"), max_length=60)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, blank=True, related_name="job_runs")
+    local_date = models.DateField(_("local date"))
+    state = models.CharField(_("state"), max_length=10, choices=JobState, default=JobState.RUNNING)
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=1)
+    started_at = models.DateTimeField(_("started"))
+    taken_at = models.DateTimeField(
+        _("taken"), null=True, blank=True, help_text=_("When the process that works on it began, or went on with it.")
+    )
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+    counts = models.JSONField(_("counts"), default=dict, blank=True)
+    error = models.TextField(_("error"), blank=True, default="")
+    asked = models.CharField(
+        _("asked"), max_length=36, blank=True, default="", help_text=_("Of a run somebody asked for; empty: by itself.")
+    )
+    actor = models.CharField(_("by"), max_length=200, blank=True, default="")
+    is_dry = models.BooleanField(_("dry run"), default=False)
+
+    objects = LeaseQuerySet["JobRun"].as_manager()
+
+    class Meta:
+        verbose_name = _("job run")
+        verbose_name_plural = _("job runs")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "workspace", "local_date", "asked"],
+                nulls_distinct=False,
+                name="jobrun_once_a_local_date",
+            ),
+            models.CheckConstraint(condition=Q(state__in=JobState.values), name="jobrun_state_known"),
+        ]
+        indexes = [models.Index(fields=["-started_at"], name="jobrun_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.job} {self.local_date}"
+
+
+class Heartbeat(models.Model):
+    """A process that wrote its name here within the last seconds, or stopped doing so."""
+
+    name = models.CharField(_("process"), max_length=40)
+    pid = models.PositiveIntegerField(_("process id"))
+    started_at = models.DateTimeField(_("started"))
+    beat_at = models.DateTimeField(_("last sign of life"))
+
+    class Meta:
+        verbose_name = _("heartbeat")
+        verbose_name_plural = _("heartbeats")
+        constraints = [models.UniqueConstraint(fields=["name", "pid"], name="heartbeat_once_a_process")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.pid}"
+
+
+class ModelHealth(models.Model):
+    """What the last calls to a model came to; of the whole platform, for it asks one endpoint."""
+
+    model = models.CharField(_("model"), max_length=200, unique=True)
+    answered_at = models.DateTimeField(_("last answered"), null=True)
+    failed_at = models.DateTimeField(_("last failed"), null=True)
+    failures = models.PositiveIntegerField(_("failures in a row"), default=0)
+    error = models.CharField(_("error"), max_length=300, blank=True, default="")
+
+    class Meta:
+        verbose_name = _("model")
+        verbose_name_plural = _("models")
+
+    def __str__(self) -> str:
+        return self.model
+
+
+class Spend(models.Model):
+    """Calls and tokens of one purpose on one local day; what is reserved has been asked and not been answered yet."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    local_date = models.DateField(_("local date"))
+    purpose = models.CharField(_("purpose"), max_length=40)
+    model = models.CharField(_("model"), max_length=200)
+    calls = models.PositiveIntegerField(_("calls"), default=0)
+    failures = models.PositiveIntegerField(_("failures"), default=0)
+    prompt_tokens = models.PositiveBigIntegerField(_("tokens asked"), default=0)
+    completion_tokens = models.PositiveBigIntegerField(_("tokens answered"), default=0)
+    reserved_tokens = models.PositiveBigIntegerField(_("tokens reserved"), default=0)
+    refused = models.PositiveIntegerField(_("refused for the budget"), default=0)
+
+    class Meta:
+        verbose_name = _("spend")
+        verbose_name_plural = _("spend")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "local_date", "purpose", "model"], name="spend_once_a_day_and_purpose"
+            ),
+            models.CheckConstraint(condition=~Q(purpose=""), name="spend_has_a_purpose"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.local_date} {self.purpose}"
