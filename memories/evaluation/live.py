@@ -61,8 +61,13 @@ def ablate_live(rows: Sequence[JudgedQuestion], workspace: Workspace) -> Iterato
     """The judged answers without each ingredient."""
     for step in live_ingredients():
         with override_settings(step.off):
-            answers = [answer for _, answer in ask_again(rows, workspace)]
-        yield step.name, [answer for answer in answers if answer.question.category]
+            answers = judged_answers(rows, workspace)
+        yield step.name, answers
+
+
+def judged_answers(rows: Sequence[JudgedQuestion], workspace: Workspace) -> list[AnswerScore]:
+    """The answers to questions that were judged, by hand or by use."""
+    return [answer for _, answer in ask_again(rows, workspace) if answer.question.category]
 
 
 def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
@@ -120,6 +125,7 @@ def _answer(row: JudgedQuestion, result: Recall) -> AnswerScore:
         degraded=bool(result.degraded),
         evidence=result.answerability.verdict,
         strength=result.answerability.strength,
+        rerank_milliseconds=result.timings.get("rerank"),
     )
 
 

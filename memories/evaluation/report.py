@@ -1,5 +1,6 @@
 """The figures of an evaluation: recall, verdicts, and both as a table for people (C3)."""
 
+import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ class AnswerScore:
     degraded: bool
     evidence: str = ""
     strength: float | None = None
+    rerank_milliseconds: float | None = None  # None: the owner's reranker was not asked
 
 
 def figures(answers: Sequence[AnswerScore], dataset: str) -> dict[str, Any]:
@@ -68,8 +70,13 @@ def _mean_of(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def _measures(answer: AnswerScore) -> dict[str, float]:
     gold = answer.question.gold
     measured = {f"recall@{k}": len(gold & frozenset().union(*answer.found[:k])) / len(gold) for k in CUTS}
-    ranks = [rank for rank, docs in enumerate(answer.found, start=1) if docs & gold]
-    return {**measured, "mrr": 1 / ranks[0] if ranks else 0.0}
+    return {**measured, "mrr": 1 / first_right_rank(answer)}
+
+
+def first_right_rank(answer: AnswerScore) -> float:
+    """The place of the first entry that holds a right text; infinite when none was served."""
+    ranks = (rank for rank, docs in enumerate(answer.found, start=1) if docs & answer.question.gold)
+    return next(ranks, math.inf)
 
 
 def _group_means(answers: Sequence[AnswerScore]) -> dict[str, float]:
@@ -89,14 +96,15 @@ def _latency(answers: Sequence[AnswerScore]) -> dict[str, float]:
     total = sorted(answer.milliseconds for answer in answers)
     rest = sorted(answer.milliseconds - answer.embedding_milliseconds for answer in answers)
     return {
-        "p50": _percentile(total, 50),
-        "p95": _percentile(total, 95),
-        "p50_without_embedding": _percentile(rest, 50),
-        "p95_without_embedding": _percentile(rest, 95),
+        "p50": percentile(total, 50),
+        "p95": percentile(total, 95),
+        "p50_without_embedding": percentile(rest, 50),
+        "p95_without_embedding": percentile(rest, 95),
     }
 
 
-def _percentile(ascending: Sequence[float], percent: int) -> float:
+def percentile(ascending: Sequence[float], percent: int) -> float:
+    """The value below which so many percent of them lie; 0 of nothing."""
     if not ascending:
         return 0.0
     return round(ascending[min(len(ascending) - 1, len(ascending) * percent // 100)], 2)

@@ -85,6 +85,7 @@ def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> Ans
         degraded=bool(result.degraded),
         evidence=result.answerability.verdict,
         strength=result.answerability.strength,
+        rerank_milliseconds=result.timings.get("rerank"),
     )
 
 

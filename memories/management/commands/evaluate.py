@@ -3,7 +3,7 @@
 import json
 import logging
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from memories import embeddings
-from memories.evaluation import dataset, judgements, live
+from memories import embeddings, reranker
+from memories.evaluation import dataset, judgements, live, reranking
 from memories.evaluation.report import (
     AnswerScore,
     figures,
@@ -22,14 +22,16 @@ from memories.evaluation.report import (
     unasked,
     verdicts,
 )
-from memories.evaluation.run import ablate, ask_all, ask_elsewhere
+from memories.evaluation.run import ablate, ask_all, ask_elsewhere, override_settings
 from memories.evaluation.workspace import remove_kept, reuse_or_ingest, workspace_for
 from memories.exceptions import EmbedderFailed
 from memories.models import Workspace
 
+WARM_UP_SECONDS = 60.0
 OPTIONS = {
     "json": {"action": "store_true", "help": "print the figures as JSON"},
     "ablate": {"action": "store_true", "help": "also without each ingredient of the ranking"},
+    "rerank": {"action": "store_true", "help": "also with your reranker (MEMORY_RERANK_BASE_URL), side by side"},
     "elsewhere": {"action": "store_true", "help": "of a set: also ask each question where it has no answer"},
     "unrelated": {"type": Path, "metavar": "DIR", "help": "of a set: also ask here the questions of this other set"},
     "keep": {"metavar": "NAME", "help": "of a set: keep what was remembered, for the next run of this name"},
@@ -66,12 +68,16 @@ class Command(BaseCommand):
         try:
             if options["export"]:
                 self._export(_workspace(workspace), **options)
-            elif target is None:
+                return
+            if target is None:
                 raise CommandError("Evaluate what? A folder with a data set, or a file of judged questions.")
-            elif target.is_file():
-                self._live(target, _workspace(workspace), **options)
-            else:
-                self._set(target, **options)
+            if options["rerank"]:
+                _need_reranker(is_ablation=options["ablate"])
+            with override_settings({} if options["rerank"] else reranking.OFF):
+                if target.is_file():
+                    self._live(target, _workspace(workspace), **options)
+                else:
+                    self._set(target, **options)
         except (dataset.DatasetError, judgements.JudgementsError, EmbedderFailed) as error:
             raise CommandError(str(error)) from error
         except FileExistsError as error:
@@ -93,6 +99,9 @@ class Command(BaseCommand):
                 if options["ablate"]:
                     self._ablate(data.name, ablate(data, workspace, memories), as_json=options["json"])
                     return
+                if options["rerank"]:
+                    self._compare(lambda: ask_all(data, workspace, memories), data.name, as_json=options["json"])
+                    return
                 answers = ask_all(data, workspace, memories)
                 elsewhere = ask_elsewhere(strange, workspace, memories)
         finally:
@@ -112,11 +121,15 @@ class Command(BaseCommand):
         rows = judgements.read(path)
         _need_embedder()
         if options["pool"]:
-            judgements.write(options["pool"], live.pool(rows, workspace))
+            with override_settings(reranking.PATIENT):
+                judgements.write(options["pool"], live.pool(rows, workspace))
             self.stdout.write(f"{len(rows)} questions in {options['pool']}, with what is found today.")
             return
         if options["ablate"]:
             self._ablate(workspace.name, live.ablate_live(rows, workspace), as_json=options["json"])
+            return
+        if options["rerank"]:
+            self._compare(lambda: live.judged_answers(rows, workspace), workspace.name, as_json=options["json"])
             return
         self._tell(live.report(live.ask_again(rows, workspace), rows, workspace), as_json=options["json"])
 
@@ -137,10 +150,14 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps({"dataset": name, "ablation": report}))
 
+    def _compare(self, ask: Callable[[], list[AnswerScore]], name: str, *, as_json: bool) -> None:
+        report = reranking.compare(ask, name)
+        self.stdout.write(json.dumps(report) if as_json else reranking.format_comparison(report))
+        _refuse_degraded(report)
+
     def _tell(self, report: dict[str, Any], *, as_json: bool) -> None:
         self.stdout.write(json.dumps(report) if as_json else format_report(report))
-        if report["degraded"]:
-            raise CommandError(f"{report['degraded']} answers were degraded: these figures do not count.")
+        _refuse_degraded(report)
 
 
 def _workspace(name: str | None) -> Workspace:
@@ -156,6 +173,21 @@ def _day(text: str | None) -> datetime | None:
         return dataset.parse_time(text)
     except ValueError as error:
         raise CommandError(f"--since: {error}") from error
+
+
+def _refuse_degraded(report: Mapping[str, Any]) -> None:
+    if report["degraded"]:
+        raise CommandError(f"{report['degraded']} answers were degraded: these figures do not count.")
+
+
+def _need_reranker(*, is_ablation: bool) -> None:
+    """One that answers; asked once, it has loaded its model, too."""
+    if is_ablation:
+        raise CommandError("--ablate is about the ranking, without a reranker: give it or --rerank, not both.")
+    if not reranker.is_configured():
+        raise CommandError("There is no reranker to measure: set MEMORY_RERANK_BASE_URL.")
+    if reranker.scores("warm up", ["one text", "another"], seconds=WARM_UP_SECONDS) is None:
+        raise CommandError("The reranker gives no answer that can be used; the line above says why.")
 
 
 def _need_embedder() -> None:
