@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -18,13 +17,7 @@ from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from memories.admin.access import VIEW, RestrictedAdmin
-from memories.admin.confirmation import (
-    Confirmation,
-    confirmation_form,
-    confirmation_page,
-    is_confirmed,
-    selection_fields,
-)
+from memories.admin.confirmation import confirm
 from memplatform.jobs import pages
 from memplatform.jobs.registry import JOBS, PREFIX
 
@@ -107,52 +100,34 @@ class FailurePage(TaskPage):
 
     def _dismiss(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
         """Off the list without running them; the log of the worker keeps their errors."""
-        back = reverse("admin:django_q_failure_changelist")
-        if is_confirmed(request):
+
+        def dismiss() -> str:
             Failure.objects.filter(pk__in=[task.pk for task in tasks]).delete()
-            done = ngettext("%(n)d task is dismissed.", "%(n)d tasks are dismissed.", len(tasks))
-            messages.success(request, done % {"n": len(tasks)})
-            return HttpResponseRedirect(back)
+            return ngettext("%(n)d task is dismissed.", "%(n)d tasks are dismissed.", len(tasks)) % {"n": len(tasks)}
+
         title = ngettext("Dismiss %(n)d task", "Dismiss %(n)d tasks", len(tasks)) % {"n": len(tasks)}
-        question = Confirmation(
-            title=title,
-            text=gettext("They leave this list and are not run again. The worker's log keeps their errors."),
-            button=gettext("Dismiss"),
-            back=back,
-            rows=tasks,
-            count=len(tasks),
-            hidden=selection_fields(request),
-        )
-        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
+        text = gettext("They leave this list and are not run again. The worker's log keeps their errors.")
+        back = reverse("admin:django_q_failure_changelist")
+        return confirm(self, request, dismiss, back=back, title=title, text=text, button=gettext("Dismiss"), rows=tasks)
 
     def _run_again(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
-        """Into the queue and off the list, in one transaction."""
-        back = reverse("admin:django_q_failure_changelist")
-        if is_confirmed(request):
+        """Into the queue as they were called the first time and off the list, in one transaction."""
+
+        def run_again() -> str:
             with transaction.atomic():
                 for task in tasks:
-                    queue_again(task)
-            done = ngettext("%(n)d task is queued again.", "%(n)d tasks are queued again.", len(tasks))
-            messages.success(request, done % {"n": len(tasks)})
-            return HttpResponseRedirect(back)
+                    async_task(task.func, *(task.args or ()), hook=task.hook, group=task.group, **(task.kwargs or {}))
+                    task.delete()
+            return ngettext("%(n)d task is queued again.", "%(n)d tasks are queued again.", len(tasks)) % {
+                "n": len(tasks)
+            }
+
         title = ngettext("Run %(n)d task again", "Run %(n)d tasks again", len(tasks)) % {"n": len(tasks)}
         text = gettext("Tasks are made to be run more than once: what was done already is not done again.")
-        question = Confirmation(
-            title=title,
-            text=text,
-            button=gettext("Run again"),
-            back=back,
-            rows=tasks,
-            count=len(tasks),
-            hidden=selection_fields(request),
+        back = reverse("admin:django_q_failure_changelist")
+        return confirm(
+            self, request, run_again, back=back, title=title, text=text, button=gettext("Run again"), rows=tasks
         )
-        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
-
-
-def queue_again(task: Failure) -> None:
-    """As it was called the first time."""
-    async_task(task.func, *(task.args or ()), hook=task.hook, group=task.group, **(task.kwargs or {}))
-    task.delete()
 
 
 @admin.register(Schedule)
@@ -197,23 +172,25 @@ class SchedulePage(RestrictedAdmin):
     def switch(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A schedule repeated no more times is passed over; its row stays, and is not repaired while it is off."""
         schedule = self.reach(request, object_id, "view")
-        back = reverse("admin:django_q_schedule_changelist")
         was_on = schedule.repeats != 0
-        if is_confirmed(request):
+
+        def switch() -> str:
             Schedule.objects.filter(pk=schedule.pk).update(repeats=0 if was_on else -1)
             done = gettext("Switched off.") if was_on else gettext("Switched on.")
             self.log_change(request, schedule, done)
-            messages.success(request, done)
-            return HttpResponseRedirect(back)
+            return done
+
         title = gettext("Switch off %(name)s") if was_on else gettext("Switch on %(name)s")
-        question = Confirmation(
+        return confirm(
+            self,
+            request,
+            switch,
+            back=reverse("admin:django_q_schedule_changelist"),
             title=title % {"name": schedule.name},
             text=gettext("It does not run any more until somebody switches it on again.")
             if was_on
             else gettext("It runs again from its next time on."),
             button=gettext("Switch off") if was_on else gettext("Switch on"),
-            back=back,
             rows=[self.purpose(schedule)],
             is_grave=was_on,
         )
-        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))

@@ -6,7 +6,7 @@ not asked. The site takes no ModelAdmin that does not stand behind this wall.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib import admin as django_admin
 from django.contrib.admin.utils import unquote
@@ -21,11 +21,12 @@ from memories.admin.return_link import RETURN_PARAMETER, actions_with_return_url
 from memories.models import Member, Workspace
 from memories.models.change import acting
 
-Row = TypeVar("Row", bound=Model)
 #: What may be done to a row; «delete» is for settings only, memories are never destroyed from here.
 VIEW = frozenset({"view"})
 EDIT = frozenset({"view", "change"})
 MANAGE = frozenset({"view", "change", "add", "delete"})
+#: Rows an action on a list takes at a time.
+CHOSEN_MOST = 500
 
 
 def workspaces_of(request: HttpRequest) -> frozenset[int] | None:
@@ -42,9 +43,26 @@ def workspaces_of(request: HttpRequest) -> frozenset[int] | None:
     return known
 
 
-def _workspace_id_of(row: Any) -> int:
-    """Of an inline the row is its parent, which may be the workspace itself."""
-    return int(row.pk if isinstance(row, Workspace) else row.workspace_id)
+def in_workspaces(rows: Any, workspaces: frozenset[int] | None) -> Any:
+    """The rows of these workspaces; None: of all."""
+    return rows if workspaces is None else rows.filter(workspace_id__in=workspaces)
+
+
+def workspace_choice(request: HttpRequest) -> tuple[list[Workspace], Workspace | None]:
+    """The workspaces of this person by name, and the one that `?of=` names or the first.
+
+    The parameter is taken out of the request: lists take what they do not know for a lookup.
+    """
+    lookups = request.GET.copy()
+    asked = lookups.pop("of", [""])[-1]
+    request.GET = lookups  # type: ignore[assignment]
+    mine = list(visible_workspaces(request))
+    return mine, next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
+
+
+def visible_workspaces(request: HttpRequest) -> QuerySet[Workspace]:
+    workspaces, rows = workspaces_of(request), Workspace.objects.order_by("name")
+    return rows if workspaces is None else rows.filter(pk__in=workspaces)
 
 
 def actor_of(request: HttpRequest) -> str:
@@ -95,7 +113,10 @@ class WorkspaceRestriction:
             return what in self.members_may | self.superusers_may
         if self.workspace_field is None or what not in self.members_may:
             return False
-        return _workspace_id_of(obj) in workspaces if isinstance(obj, Model) else bool(workspaces)
+        if not isinstance(obj, Model):
+            return bool(workspaces)
+        parent: Any = obj  # of an inline, which may be the workspace itself
+        return (parent.pk if isinstance(parent, Workspace) else parent.workspace_id) in workspaces
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.admits(request, "view")
@@ -186,12 +207,12 @@ class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
             raise PermissionDenied
         return row
 
-
-def at_most(queryset: QuerySet[Row], limit: int) -> QuerySet[Row]:
-    """The first rows of a selection, as a query that can be locked and updated."""
-    return queryset.model._default_manager.filter(
-        pk__in=list(queryset.order_by("pk").values_list("pk", flat=True)[:limit])
-    )
+    def chosen(self, request: HttpRequest, chosen: Any, what: str = "change") -> QuerySet[Any]:
+        """The row of an id, or the first of those that were ticked, as a query that can be locked and updated."""
+        rows = self.model._default_manager
+        if isinstance(chosen, str):
+            return rows.filter(pk=self.reach(request, chosen, what).pk)
+        return rows.filter(pk__in=list(chosen.order_by("pk").values_list("pk", flat=True)[:CHOSEN_MOST]))
 
 
 class RestrictedInline(WorkspaceRestriction, TabularInline):

@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -24,7 +24,7 @@ from unfold.widgets import (
 )
 
 from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, RestrictedInline, workspaces_of
-from memories.admin.confirmation import Confirmation, confirmation_form, confirmation_page, is_confirmed
+from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.choices import Permission
 from memories.models import Bot, BotKey
 
@@ -60,10 +60,10 @@ class KeyForm(forms.Form):
     )
     expires = forms.ChoiceField(label=_("Expires"), choices=_TERMS, required=False, widget=UnfoldAdminSelectWidget)
 
-    def __init__(self, data: Any = None, *, held: Sequence[Permission] = tuple(Permission)) -> None:
+    def __init__(self, data: Any = None, *, grantable: Sequence[Permission]) -> None:
         super().__init__(data)
-        offered: Any = self.fields["permissions"]
-        offered.choices = [(one.value, one.label) for one in held]
+        permissions: Any = self.fields["permissions"]
+        permissions.choices = [(one.value, one.label) for one in grantable]
 
     def clean_scope_patterns(self) -> list[str]:
         return [line.strip() for line in self.cleaned_data["scope_patterns"].splitlines() if line.strip()]
@@ -145,55 +145,50 @@ class BotAdmin(RestrictedAdmin):
     def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
         bot = self.reach(request, object_id)
-        form = KeyForm(request.POST if is_confirmed(request) else None, held=grantable_permissions(request))
+        form = KeyForm(request.POST if is_confirmed(request) else None, grantable=grantable_permissions(request))
         back = reverse("admin:memories_bot_change", args=[bot.pk])
         if is_confirmed(request) and form.is_valid():
             key, token = form.issue(bot)
             self.log_change(request, bot, gettext("Issued the key %(key)s.") % {"key": key})
-            return self._show(request, bot, key, token, back)
-        question = Confirmation(
+            title = gettext("The new key of %(bot)s") % {"bot": bot}
+            context = {"opts": self.opts, "title": title, "key": key, "token": token, "back": back}
+            context = self.admin_site.each_context(request) | context
+            return TemplateResponse(request, "admin/memories/key.html", context)  # like every page here, never cached
+        return confirmation_page(
+            self,
+            request,
+            form,
             title=gettext("Issue a key for %(bot)s") % {"bot": bot},
             text=gettext("The key will be shown once, on the next page. Only its hash is kept."),
             button=gettext("Issue the key"),
             back=back,
         )
-        return confirmation_page(self, request, question, form)
-
-    def _show(self, request: HttpRequest, bot: Bot, key: BotKey, token: str, back: str) -> HttpResponse:
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": gettext("The new key of %(bot)s") % {"bot": bot},
-            "key": key,
-            "token": token,
-            "back": back,
-        }
-        return TemplateResponse(request, "admin/memories/key.html", context)  # like every page here, never cached
 
     @action(description=_("Disable or enable"), url_path="switch", icon="power_settings_new", permissions=["change"])
     def enable_or_disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A disabled bot's keys are all refused; nothing else of it changes."""
         bot = self.reach(request, object_id)
-        back = reverse("admin:memories_bot_change", args=[bot.pk])
-        form = confirmation_form(request, forms.Form)
-        if is_confirmed(request):
-            bot.disabled_at = None if bot.disabled_at else timezone.now()
-            bot.save(update_fields=["disabled_at"])
-            done = gettext("Disabled.") if bot.disabled_at else gettext("Enabled.")
-            self.log_change(request, bot, done)
-            messages.success(request, done)
-            return HttpResponseRedirect(back)
         is_on = bot.disabled_at is None
-        question = Confirmation(
-            title=gettext("Disable %(bot)s") % {"bot": bot} if is_on else gettext("Enable %(bot)s") % {"bot": bot},
+
+        def switch() -> str:
+            bot.disabled_at = timezone.now() if is_on else None
+            bot.save(update_fields=["disabled_at"])
+            done = gettext("Disabled.") if is_on else gettext("Enabled.")
+            self.log_change(request, bot, done)
+            return done
+
+        return confirm(
+            self,
+            request,
+            switch,
+            back=reverse("admin:memories_bot_change", args=[bot.pk]),
+            title=(gettext("Disable %(bot)s") if is_on else gettext("Enable %(bot)s")) % {"bot": bot},
             text=gettext("From now on every key of this bot is refused. What it remembered stays.")
             if is_on
             else gettext("Its usable keys are accepted again."),
             button=gettext("Disable") if is_on else gettext("Enable"),
-            back=back,
             is_grave=is_on,
         )
-        return confirmation_page(self, request, question, form)
 
 
 @admin.register(BotKey)
@@ -221,19 +216,21 @@ class BotKeyAdmin(RestrictedAdmin):
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """For good: a revoked key is never accepted again."""
         key = self.reach(request, object_id, "view")
-        back = reverse("admin:memories_bot_change", args=[key.bot_id])
-        if is_confirmed(request):
+
+        def revoke() -> str:
             BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
             done = gettext("The key %(key)s is revoked.") % {"key": key}
             self.log_change(request, key, done)
             self.log_change(request, key.bot, done)  # where its issuing stands, too
-            messages.success(request, done)
-            return HttpResponseRedirect(back)
-        question = Confirmation(
+            return done
+
+        return confirm(
+            self,
+            request,
+            revoke,
+            back=reverse("admin:memories_bot_change", args=[key.bot_id]),
             title=gettext("Revoke %(key)s") % {"key": key},
             text=gettext("Calls with this key are refused from now on. A revoked key cannot be brought back."),
             button=gettext("Revoke the key"),
-            back=back,
             is_grave=True,
         )
-        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))

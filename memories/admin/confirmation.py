@@ -1,22 +1,25 @@
 """Pages that ask before something is done: GET shows what would happen, only a confirmed POST does it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from django import forms
+from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
+
+from memories.exceptions import PlatformError
 
 ROWS_SHOWN = 10  # of the rows it is about
 F = TypeVar("F", bound=forms.Form)
 
 
 class ReasonForm(forms.Form):
-    """Why: the answer stands in the batch, for whoever asks later."""
+    """The reason, which is kept with the batch."""
 
     reason = forms.CharField(
         label=_("Reason"),
@@ -27,7 +30,7 @@ class ReasonForm(forms.Form):
 
 
 class TermForm(ReasonForm):
-    """Why, and for how long from now."""
+    """The reason, and for how long from now."""
 
     term = forms.ChoiceField(
         label=_("New term"),
@@ -43,9 +46,14 @@ class TermForm(ReasonForm):
     )
     field_order = ["term", "reason"]
 
+    def chosen_term(self) -> timedelta | None:
+        """The term that was chosen; None: as long as the policy says."""
+        days = self.cleaned_data["term"]
+        return timedelta(days=int(days)) if days else None
+
 
 class CopiesForm(ReasonForm):
-    """Why, and whether the copies go, too."""
+    """The reason, and whether the copies go, too."""
 
     copies = forms.BooleanField(
         label=_("With its copies"),
@@ -57,24 +65,10 @@ class CopiesForm(ReasonForm):
 
 
 class CopiesTermForm(TermForm):
-    """Why, for how long from now, and whether what went with it comes back, too."""
+    """The reason, for how long from now, and whether the copies come back, too."""
 
     copies = CopiesForm.base_fields["copies"]
     field_order = ["term", "copies", "reason"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Confirmation:
-    """What the page asks."""
-
-    title: str
-    text: str
-    button: str
-    back: str
-    rows: Sequence[Any] = ()
-    count: int = 1
-    is_grave: bool = False
-    hidden: list[tuple[str, str]] = field(default_factory=list)
 
 
 def confirmation_form(request: HttpRequest, kind: type[F], **initial: Any) -> F:
@@ -87,24 +81,57 @@ def is_confirmed(request: HttpRequest) -> bool:
 
 
 def confirmation_page(
-    model_admin: Any, request: HttpRequest, question: Confirmation, form: forms.Form
+    model_admin: Any,
+    request: HttpRequest,
+    form: forms.Form | None = None,
+    *,
+    title: str,
+    text: str,
+    button: str,
+    back: str,
+    rows: Iterable[Any] = (),
+    count: int | None = None,
+    is_grave: bool = False,
+    hidden: Sequence[tuple[str, Any]] = (),
 ) -> TemplateResponse:
-    """The page itself."""
+    """The page itself: what it asks, the first of the rows it is about, and the form beside the question.
+
+    `count` is how many rows there are, where `rows` are only the first.
+    """
+    rows = list(rows)
     context = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,
-        "title": question.title,
-        "question": question,
-        "rows": question.rows[:ROWS_SHOWN],
-        "more": max(question.count - ROWS_SHOWN, 0),
+        "title": title,
+        "text": text,
+        "button": button,
+        "back": back,
+        "rows": rows[:ROWS_SHOWN],
+        "more": max((len(rows) if count is None else count) - ROWS_SHOWN, 0),
+        "is_grave": is_grave,
+        "hidden": [*_selection_fields(request), *hidden],
         "form": form,
     }
     request.current_app = model_admin.admin_site.name
     return TemplateResponse(request, "admin/memories/confirm.html", context)
 
 
-def selection_fields(request: HttpRequest) -> list[tuple[str, str]]:
+def confirm(
+    model_admin: Any, request: HttpRequest, act: Callable[[], Any], *, back: str, **question: Any
+) -> HttpResponse:
+    """Ask first; once it is confirmed do it, and go back with the message `act` gives or the refusal it raises."""
+    if not is_confirmed(request):
+        return confirmation_page(model_admin, request, back=back, **question)
+    try:
+        messages.success(request, act())
+    except PlatformError as refusal:
+        messages.error(request, str(refusal))
+    return HttpResponseRedirect(back)
+
+
+def _selection_fields(request: HttpRequest) -> list[tuple[str, str]]:
     """The hidden fields that make an answer mean the rows that were ticked in the list."""
     ticked = [(ACTION_CHECKBOX_NAME, pk) for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)]
-    kept = [(name, request.POST[name]) for name in ("action", "select_across", "index") if name in request.POST]
-    return ticked + kept
+    return ticked + [
+        (name, request.POST[name]) for name in ("action", "select_across", "index") if name in request.POST
+    ]

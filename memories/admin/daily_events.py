@@ -1,28 +1,22 @@
-"""Daily events: what is told of each day, corrected, taken out of use and brought back (D1)."""
+"""Daily events: notes of each day, corrected, expired and restored (D1)."""
 
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, RangeDateFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of, at_most
-from memories.admin.confirmation import (
-    Confirmation,
-    confirmation_form,
-    confirmation_page,
-    is_confirmed,
-    selection_fields,
-)
-from memories.admin.filters import ReachableFilter
+from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of
+from memories.admin.confirmation import confirm
+from memories.admin.filters import ReachableFilter, condition_filter
 from memories.admin.history import RecordedHistory
 from memories.admin.return_link import return_url
 from memories.entries import daily_events
@@ -30,26 +24,18 @@ from memories.entries.draft import check_content
 from memories.exceptions import InvalidDraft
 from memories.models import DailyEvent
 
-MOST = 500  # events an action takes at a time
 _IN_USE, _OUT = _("In use"), _("Out of use")
 
 
-class UseFilter(DropdownFilter):
-    """Whether events are told."""
-
-    title = _("state")
-    parameter_name = "use"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("in", _IN_USE), ("out", _OUT)]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        is_out = {"in": True, "out": False}.get(str(self.value()))
-        return queryset if is_out is None else queryset.filter(expired_at__isnull=is_out)
+UseFilter = condition_filter(
+    _("state"),
+    "use",
+    {"in": (_IN_USE, Q(expired_at__isnull=True)), "out": (_OUT, Q(expired_at__isnull=False))},
+)
 
 
 class EventForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What may be said of a day: the door decides."""
+    """Refuses content that cannot be stored."""
 
     def clean_content(self) -> str:
         content = str(self.cleaned_data["content"])
@@ -62,7 +48,7 @@ class EventForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(DailyEvent)
 class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
-    """What machines told of days, for people to correct; nothing is removed from here."""
+    """What machines wrote of days, for people to correct; nothing is removed from here."""
 
     members_may = EDIT
     form = EventForm
@@ -121,54 +107,42 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
 
     @action(description=_("Expire"), url_path="expire", icon="timer_off", variant=ActionVariant.DANGER)
     def expire(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._expire(request, self._one(request, object_id))
+        return self._expire(request, object_id)
 
     @action(description=_("Restore"), url_path="restore", icon="restore", variant=ActionVariant.SUCCESS)
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._restore(request, self._one(request, object_id))
+        return self._restore(request, object_id)
 
     @admin.action(description=_("Expire the chosen events …"), permissions=["change"])
     def expire_chosen(self, request: HttpRequest, queryset: QuerySet[DailyEvent]) -> HttpResponse:
-        return self._expire(request, at_most(queryset, MOST))
+        return self._expire(request, queryset)
 
     @admin.action(description=_("Restore the chosen events …"), permissions=["change"])
     def restore_chosen(self, request: HttpRequest, queryset: QuerySet[DailyEvent]) -> HttpResponse:
-        return self._restore(request, at_most(queryset, MOST))
+        return self._restore(request, queryset)
 
-    def _one(self, request: HttpRequest, object_id: str) -> QuerySet[DailyEvent]:
-        return DailyEvent.objects.filter(pk=self.reach(request, object_id).pk)
-
-    def _expire(self, request: HttpRequest, events: QuerySet[DailyEvent]) -> HttpResponse:
-        if is_confirmed(request):
-            done = daily_events.expire(events, now=timezone.now(), actor=actor_of(request))
-            said = ngettext("%(n)d event is out of use.", "%(n)d events are out of use.", done)
-            return self._report(request, said % {"n": done})
+    def _expire(self, request: HttpRequest, chosen: Any) -> HttpResponse:
         text = gettext("It is not told any more. Nothing is deleted: you can restore it at any time.")
-        return self._ask(request, events, gettext("Expire"), text, is_grave=True)
+        done = ngettext_lazy("%(n)d event is out of use.", "%(n)d events are out of use.", "n")
+        return self._confirm(request, chosen, daily_events.expire, done, gettext("Expire"), text, is_grave=True)
 
-    def _restore(self, request: HttpRequest, events: QuerySet[DailyEvent]) -> HttpResponse:
-        if is_confirmed(request):
-            done = daily_events.restore(events, now=timezone.now(), actor=actor_of(request))
-            said = ngettext("%(n)d event is in use again.", "%(n)d events are in use again.", done)
-            return self._report(request, said % {"n": done})
-        return self._ask(request, events, gettext("Restore"), gettext("It is told again at once."))
+    def _restore(self, request: HttpRequest, chosen: Any) -> HttpResponse:
+        text = gettext("It is told again at once.")
+        done = ngettext_lazy("%(n)d event is in use again.", "%(n)d events are in use again.", "n")
+        return self._confirm(request, chosen, daily_events.restore, done, gettext("Restore"), text)
 
-    def _report(self, request: HttpRequest, said: str) -> HttpResponse:
-        messages.success(request, said)
-        return HttpResponseRedirect(return_url(request, reverse("admin:memories_dailyevent_changelist")))
-
-    def _ask(
-        self, request: HttpRequest, events: QuerySet[DailyEvent], word: str, text: str, *, is_grave: bool = False
+    def _confirm(
+        self, request: HttpRequest, chosen: Any, act: Any, done: Any, button: str, text: str, *, is_grave: bool = False
     ) -> HttpResponse:
-        rows = list(events)
-        question = Confirmation(
-            title=word,
-            text=text,
-            button=word,
+        events = self.chosen(request, chosen)
+        return confirm(
+            self,
+            request,
+            lambda: done % {"n": act(events, now=timezone.now(), actor=actor_of(request))},
             back=return_url(request, reverse("admin:memories_dailyevent_changelist")),
-            rows=rows,
-            count=len(rows),
+            title=button,
+            text=text,
+            button=button,
+            rows=events,
             is_grave=is_grave,
-            hidden=selection_fields(request),
         )
-        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))

@@ -1,13 +1,12 @@
-"""The buffer: what waits to be extracted, what is worked on, what was parked, and putting that right (D5)."""
+"""Extraction batches: those that wait, are worked on or were parked; extracted now, retried or dropped (D5)."""
 
 from collections.abc import Callable
 from typing import Any
 
-from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -18,21 +17,13 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline, at_most
-from memories.admin.confirmation import (
-    Confirmation,
-    confirmation_form,
-    confirmation_page,
-    is_confirmed,
-    selection_fields,
-)
+from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline
+from memories.admin.confirmation import confirm
 from memories.admin.filters import DaysFilter
 from memories.choices import BufferState
 from memories.consolidation import buffer
 from memories.models import BufferedTurn, ExtractionBatch
 
-MOST = 500  # extraction batches an action takes at a time
-_LIST = "admin:memories_extractionbatch_changelist"
 _COLORS = Colors(
     {BufferState.WAITING.label: "info", BufferState.CLAIMED.label: "success", BufferState.PARKED.label: "danger"}
 )
@@ -54,7 +45,7 @@ _OTHER = _("Something nobody foresaw went wrong. Look at the log, then try again
 
 
 class TurnInline(RestrictedInline):
-    """What was said, in full, a page at a time."""
+    """The turns of an extraction batch with their messages in full, a page at a time."""
 
     model = BufferedTurn
     members_may = VIEW
@@ -140,11 +131,11 @@ class ExtractionBatchAdmin(RestrictedAdmin):
 
     @action(description=_("Extract now"), url_path="extract", icon="bolt", permissions=["view"])
     def extract_now(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._extract(request, self._one(request, object_id))
+        return self._extract(request, object_id)
 
     @action(description=_("Try again"), url_path="retry", icon="replay", permissions=["view"])
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._retry(request, self._one(request, object_id))
+        return self._retry(request, object_id)
 
     @action(
         description=_("Take out"),
@@ -154,34 +145,33 @@ class ExtractionBatchAdmin(RestrictedAdmin):
         variant=ActionVariant.DANGER,
     )
     def drop(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._drop(request, self._one(request, object_id))
+        return self._drop(request, object_id)
 
     @admin.action(description=_("Extract the chosen turns now …"), permissions=["view"])
     def extract_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._extract(request, at_most(queryset, MOST))
+        return self._extract(request, queryset)
 
     @admin.action(description=_("Try the chosen turns again …"), permissions=["view"])
     def retry_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._retry(request, at_most(queryset, MOST))
+        return self._retry(request, queryset)
 
     @admin.action(description=_("Take the chosen turns out …"), permissions=["view"])
     def drop_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._drop(request, at_most(queryset, MOST))
+        return self._drop(request, queryset)
 
-    def _one(self, request: HttpRequest, object_id: str) -> QuerySet[ExtractionBatch]:
-        return ExtractionBatch.objects.filter(pk=self.reach(request, object_id, "view").pk)
-
-    def _extract(self, request: HttpRequest, batches: QuerySet[ExtractionBatch]) -> HttpResponse:
+    def _extract(self, request: HttpRequest, chosen: Any) -> HttpResponse:
         text = gettext("What waits is not waited for any longer: it is extracted within the next minute.")
-        title, button = gettext("Extract now"), gettext("Extract now")
-        return self._ask(request, batches, title, text, button, lambda rows: buffer.seal(rows, now=timezone.now()))
+        return self._confirm(
+            request, chosen, lambda rows: buffer.seal(rows, now=timezone.now()), text, gettext("Extract now")
+        )
 
-    def _retry(self, request: HttpRequest, batches: QuerySet[ExtractionBatch]) -> HttpResponse:
+    def _retry(self, request: HttpRequest, chosen: Any) -> HttpResponse:
         text = gettext("What was parked is tried again within the next minute, as if for the first time.")
-        title, button = gettext("Try again"), gettext("Try again")
-        return self._ask(request, batches, title, text, button, lambda rows: buffer.retry(rows, now=timezone.now()))
+        return self._confirm(
+            request, chosen, lambda rows: buffer.retry(rows, now=timezone.now()), text, gettext("Try again")
+        )
 
-    def _drop(self, request: HttpRequest, batches: QuerySet[ExtractionBatch]) -> HttpResponse:
+    def _drop(self, request: HttpRequest, chosen: Any) -> HttpResponse:
         text = gettext(
             "These turns are not extracted, and this cannot be undone. What was captured of them as entries, and the "
             "messages in their sessions, stay."
@@ -191,39 +181,26 @@ class ExtractionBatchAdmin(RestrictedAdmin):
             self.log_deletions(request, rows)
             return buffer.drop(rows)
 
-        return self._ask(request, batches, gettext("Take out unextracted"), text, gettext("Take out"), drop, grave=True)
+        title, button = gettext("Take out unextracted"), gettext("Take out")
+        return self._confirm(request, chosen, drop, text, button, title=title, is_grave=True)
 
-    def _ask(
-        self,
-        request: HttpRequest,
-        batches: QuerySet[ExtractionBatch],
-        title: str,
-        text: str,
-        button: str,
-        act: Act,
-        *,
-        grave: bool = False,
+    def _confirm(
+        self, request: HttpRequest, chosen: Any, act: Act, text: str, button: str, *, title: str = "", **look: Any
     ) -> HttpResponse:
-        if is_confirmed(request):
-            done = act(batches)
-            said = ngettext("%(n)d extraction batch: done.", "%(n)d extraction batches: done.", done)
-            messages.success(request, said % {"n": done})
-            return HttpResponseRedirect(reverse(_LIST))
-        rows = list(batches)
-        question = Confirmation(
-            title=title,
-            text=text,
-            button=button,
-            back=reverse(_LIST),
-            rows=[_first_words(row) for row in rows],
-            count=len(rows),
-            is_grave=grave,
-            hidden=selection_fields(request),
+        batches = self.chosen(request, chosen, "view")
+
+        def done() -> str:
+            count = act(batches)
+            text = ngettext("%(n)d extraction batch: done.", "%(n)d extraction batches: done.", count)
+            return text % {"n": count}
+
+        rows, back = map(_first_words, batches), reverse("admin:memories_extractionbatch_changelist")
+        return confirm(
+            self, request, done, back=back, title=title or button, text=text, button=button, rows=rows, **look
         )
-        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
 
 
 def _first_words(batch: ExtractionBatch) -> str:
-    """An extraction batch by what was said first in it."""
+    """An extraction batch by its first message."""
     first = batch.turns.order_by("said_at", "pk").first()
     return str(first)[:110] if first else str(batch)

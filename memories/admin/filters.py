@@ -1,10 +1,10 @@
 """Filters that neither Django nor unfold has."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -17,51 +17,58 @@ from memories.lifecycle import expiry
 from memories.models import Policy
 from memories.models.state import State, in_state
 
-
-class StateFilter(DropdownFilter):
-    """Where entries stand now."""
-
-    title = _("state")
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return list(State.choices)
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() not in State.values:
-            return queryset
-        return queryset.filter(in_state(str(self.value()), Policy.objects.over(timezone.now())))
+Condition = Q | Callable[[HttpRequest], Q]
 
 
-class DueFilter(DropdownFilter):
-    """What somebody should look at, and what the job took out last."""
+def condition_filter(name: Any, parameter: str, options: Mapping[str, tuple[Any, Condition]]) -> type[DropdownFilter]:
+    """A filter that offers conditions: by the value in the address, the label of each and the condition itself."""
 
-    title = _("due")
-    parameter_name = "due"
-    LAST_NIGHT = "last_night"
+    class ConditionFilter(DropdownFilter):
+        title = name
+        parameter_name = parameter
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [*Due.choices, (self.LAST_NIGHT, _("Expired last night"))]
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+            return [(value, label) for value, (label, _condition) in options.items()]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        now, asked = timezone.now(), str(self.value())
-        if asked == self.LAST_NIGHT:
-            return queryset.filter(pk__in=expiry.expired_by(expired_last_night(request, now)).values("pk"))
-        return queryset.filter(expiry.due(asked, now, Policy.objects.over)) if asked in Due.values else queryset
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            if self.value() not in options:
+                return queryset
+            _label, condition = options[self.value()]
+            return queryset.filter(condition if isinstance(condition, Q) else condition(request))
+
+    return ConditionFilter
 
 
-class TierFilter(DropdownFilter):
-    """Which layer of the memory; only facts have one."""
+def _in_state(state: State) -> Condition:
+    return lambda request: in_state(state, Policy.objects.over(timezone.now()))
 
-    title = _("tier")
-    parameter_name = "tier"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("1", _("1 · profile")), ("2", _("2 · knowledge")), ("none", _("None"))]
+def _due(due: Due) -> Condition:
+    return lambda request: expiry.due(due, timezone.now(), Policy.objects.over)
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        conditions: dict[Any, dict[str, Any]] = {"1": {"tier": 1}, "2": {"tier": 2}, "none": {"tier__isnull": True}}
-        return queryset.filter(**conditions.get(self.value(), {}))
+
+def _expired_last_night(request: HttpRequest) -> Q:
+    return Q(pk__in=expiry.expired_by(expired_last_night(request, timezone.now())).values("pk"))
+
+
+#: Where entries stand now.
+StateFilter = condition_filter(_("state"), "state", {state.value: (state.label, _in_state(state)) for state in State})
+#: What somebody should look at, and what the job took out last.
+DueFilter = condition_filter(
+    _("due"),
+    "due",
+    {due.value: (due.label, _due(due)) for due in Due} | {"last_night": (_("Expired last night"), _expired_last_night)},
+)
+#: Which layer of the memory; only facts have one.
+TierFilter = condition_filter(
+    _("tier"),
+    "tier",
+    {
+        "1": (_("1 · profile"), Q(tier=1)),
+        "2": (_("2 · knowledge"), Q(tier=2)),
+        "none": (_("None"), Q(tier__isnull=True)),
+    },
+)
 
 
 class ProjectFilter(TextFilter):

@@ -19,7 +19,7 @@ from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from memories.admin.confirmation import Confirmation, confirmation_page, is_confirmed
+from memories.admin.confirmation import confirmation_page, is_confirmed
 from memories.admin.labels import batch_name
 from memories.choices import Operation
 from memories.models import Batch, Change
@@ -204,14 +204,16 @@ class RevertibleHistory(RecordedHistory):
         if is_confirmed(request) and form.is_valid():
             self._save(request, row, {name: was[name] for name in form.cleaned_data["fields_back"]}, version)
             return HttpResponseRedirect(back)
-        question = Confirmation(
+        return confirmation_page(
+            self,
+            request,
+            form,
             title=gettext("Bring version %(version)d back") % {"version": version},
             text=f"{gettext('It holds from the next call on. What holds now stays in the history.')} "
             f"{self.consequence(row, was)}".strip(),
             button=gettext("Bring it back"),
             back=back,
         )
-        return confirmation_page(self, request, question, form)
 
     def consequence(self, row: Any, values: dict[str, Any]) -> str:
         """What the page that asks says of these values besides, if anything."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,8 +14,8 @@ from django.utils.translation import gettext
 from django_q.models import Schedule, Task
 
 from memories.admin import labels
-from memories.admin.access import actor_of, workspaces_of
-from memories.admin.confirmation import Confirmation, confirmation_form, confirmation_page, is_confirmed
+from memories.admin.access import actor_of, visible_workspaces, workspace_choice, workspaces_of
+from memories.admin.confirmation import confirmation_page, is_confirmed
 from memories.admin.job_runs import JobRunAdmin
 from memories.choices import JobState
 from memories.jobs import Job
@@ -64,12 +63,7 @@ class JobRunPage(JobRunAdmin):
         return [path("run/<slug:job>/", run, name="memories_jobrun_run"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        mine = self._workspaces(request)
-        asked = request.GET.get("of", "")
-        chosen = next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
-        lookups = request.GET.copy()
-        lookups.pop("of", None)  # ours, not a lookup of the list
-        request.GET = lookups  # type: ignore[assignment]
+        mine, chosen = workspace_choice(request)
         now = timezone.now()
         if chosen:  # one clock a page: its hours are those of the workspace
             timezone.activate(chosen.zone())
@@ -83,11 +77,6 @@ class JobRunPage(JobRunAdmin):
         answer: HttpResponse = super().changelist_view(request, more)
         return answer
 
-    def _workspaces(self, request: HttpRequest) -> list[Workspace]:
-        seen = workspaces_of(request)
-        rows = Workspace.objects.order_by("name")
-        return list(rows if seen is None else rows.filter(pk__in=seen))
-
     def run(self, request: HttpRequest, job: str) -> HttpResponse:
         """The page that asks, and queues a run when it is confirmed. 404 where the workspace is another's."""
         workspace, is_dry = self._workspace(request, job), "dry" in request.GET
@@ -97,9 +86,7 @@ class JobRunPage(JobRunAdmin):
             address = reverse("admin:memories_jobrun_change", args=[run.pk])
             messages.success(request, gettext("It is queued. This page tells how far it is; load it again to see."))
             return HttpResponseRedirect(address)
-        return confirmation_page(
-            self, request, self._question(job, workspace, is_dry, back), confirmation_form(request, forms.Form)
-        )
+        return confirmation_page(self, request, back=back, **self._question(job, workspace, is_dry))
 
     def _workspace(self, request: HttpRequest, job: str) -> Workspace | None:
         if job not in JOBS:
@@ -110,12 +97,12 @@ class JobRunPage(JobRunAdmin):
                 raise PermissionDenied
             return None
         asked = request.GET.get("of", "")
-        mine = (row for row in self._workspaces(request) if str(row.pk) == asked)
+        mine = (row for row in visible_workspaces(request) if str(row.pk) == asked)
         if (found := next(mine, None)) is None:
             raise Http404
         return found
 
-    def _question(self, job: str, workspace: Workspace | None, is_dry: bool, back: str) -> Confirmation:
+    def _question(self, job: str, workspace: Workspace | None, is_dry: bool) -> dict[str, Any]:
         where = workspace.name if workspace else gettext("the whole platform")
         title = gettext("Dry run of %(job)s: %(where)s") if is_dry else gettext("Run %(job)s now: %(where)s")
         text = (
@@ -123,11 +110,12 @@ class JobRunPage(JobRunAdmin):
             if is_dry
             else gettext("The worker begins at once, beside its usual runs; what is done already is not done again.")
         )
-        button = gettext("Dry run") if is_dry else gettext("Run now")
-        what = gettext(JOBS[job].label)
-        return Confirmation(
-            title=title % {"job": job, "where": where}, text=text, button=button, back=back, rows=[what]
-        )
+        return {
+            "title": title % {"job": job, "where": where},
+            "text": text,
+            "button": gettext("Dry run") if is_dry else gettext("Run now"),
+            "rows": [gettext(JOBS[job].label)],
+        }
 
 
 def nightly(workspace: Workspace, now: datetime) -> Iterator[JobRow]:

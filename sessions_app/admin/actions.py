@@ -4,9 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from django import forms
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -15,8 +13,7 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from memories.admin.access import actor_of
-from memories.admin.confirmation import Confirmation, confirmation_form, confirmation_page, is_confirmed
-from memories.exceptions import PlatformError
+from memories.admin.confirmation import confirm
 from memories.models.change import acting
 from sessions_app.compaction import flush as flushing
 from sessions_app.compaction import model
@@ -42,8 +39,9 @@ class SessionActions:
             "What must not be lost of what was said since the last flush is kept as memories. The conversation goes on "
             "as it is."
         )
-        by_hand = partial(_flush, actor=actor_of(request))
-        return self._do(request, object_id, gettext("Flush this conversation"), gettext("Flush"), text, by_hand)
+        act = partial(_flush, actor=actor_of(request))
+        title = gettext("Flush this conversation")
+        return self._confirm(request, object_id, act, title=title, text=text, button=gettext("Flush"))
 
     @action(description=_("Close conversation"), url_path="close", icon="door_front", permissions=["view"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -51,9 +49,8 @@ class SessionActions:
             "Its last turns are kept as a memory, and the next message begins a new conversation. What was said can "
             "still be read here."
         )
-        return self._do(
-            request, object_id, gettext("Close this conversation"), gettext("Close conversation"), text, _close
-        )
+        title, button = gettext("Close this conversation"), gettext("Close conversation")
+        return self._confirm(request, object_id, _close, title=title, text=text, button=button)
 
     @action(
         description=_("Reset"),
@@ -68,48 +65,33 @@ class SessionActions:
             "forgotten. What was said can still be read here."
         )
         title = gettext("Reset this conversation")
-        return self._do(request, object_id, title, gettext("Reset"), text, _reset, is_grave=True)
+        return self._confirm(request, object_id, _reset, title=title, text=text, button=gettext("Reset"), is_grave=True)
 
-    def _do(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        title: str,
-        button: str,
-        text: str,
-        act: Callable[[Session], str],
-        *,
-        is_grave: bool = False,
+    def _confirm(
+        self, request: HttpRequest, object_id: str, act: Callable[[Session], str], **question: Any
     ) -> HttpResponse:
         session = self.reach(request, object_id, "view")
+
+        def attributed() -> str:
+            with acting(actor_of(request)):
+                return act(session)
+
         back = reverse("admin:sessions_app_session_change", args=[session.pk])
-        if is_confirmed(request):
-            try:
-                with acting(actor_of(request)):
-                    said = act(session)
-            except PlatformError as refusal:
-                messages.error(request, str(refusal))
-            else:
-                messages.success(request, said)
-            return HttpResponseRedirect(back)
-        question = Confirmation(
-            title=title, text=text, button=button, back=back, rows=[_named(session)], is_grave=is_grave
-        )
-        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
+        return confirm(self, request, attributed, back=back, rows=[_session_name(session)], **question)
 
 
-def _named(session: Session) -> str:
+def _session_name(session: Session) -> str:
     place = " · ".join(filter(None, [session.platform, session.account, session.peer or session.chat_id]))
     return gettext("%(place)s, conversation %(n)d") % {"place": place or session.key, "n": session.conversation}
 
 
 def _flush(session: Session, *, actor: str) -> str:
     if model.is_on():
-        is_new, said = flushing.queue_flush(session, actor=actor), gettext("The model flushes it in a moment.")
+        is_new, message = flushing.queue_flush(session, actor=actor), gettext("The model flushes it in a moment.")
     else:
         flush = flushing.flush_by_platform(session, now=timezone.now(), actor=actor)
-        is_new, said = flush is not None, gettext("The conversation is flushed.")
-    return said if is_new else gettext("Nothing new was said since the last flush.")
+        is_new, message = flush is not None, gettext("The conversation is flushed.")
+    return message if is_new else gettext("Nothing new was said since the last flush.")
 
 
 def _close(session: Session) -> str:

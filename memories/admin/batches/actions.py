@@ -14,8 +14,8 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memories import batches, tasks
 from memories.admin.access import actor_of
-from memories.admin.batches.detail import batch_url, counts_by_verb, held_reasons, is_irreversible
-from memories.admin.confirmation import Confirmation, ReasonForm, confirmation_form, confirmation_page, is_confirmed
+from memories.admin.batches.detail import batch_url, counts_by_verb, is_irreversible
+from memories.admin.confirmation import ReasonForm, confirm, confirmation_form, confirmation_page, is_confirmed
 from memories.admin.labels import batch_name
 from memories.choices import BatchState, ChangeState
 from memories.exceptions import PlatformError
@@ -28,7 +28,7 @@ LEAVE, TAKE = "leave", "take"
 
 
 class UndoForm(ReasonForm):
-    """Why, and what of those that were changed since."""
+    """The reason, and whether what was changed since is undone too."""
 
     changed = forms.ChoiceField(
         label=_("Those that were changed since"),
@@ -52,44 +52,54 @@ class BatchDecisions:
         batch = self.reach(request, object_id, "view")
         if is_confirmed(request):
             return _attempt(request, batch, lambda: _approve(request, batch))
-        texts = [
-            *held_reasons(batch),
-            gettext("It does this: %(what)s.") % {"what": counts_by_verb(batch)},
+        last = (
             gettext("It is removed for good, with its history. There is no undo.")
             if is_irreversible(batch)
-            else gettext("You can undo it afterwards, in whole or in part."),
-        ]
-        return self._ask(
+            else gettext("You can undo it afterwards, in whole or in part.")
+        )
+        what = gettext("It does this: %(what)s.") % {"what": counts_by_verb(batch)}
+        return confirmation_page(
+            self,
             request,
-            batch,
-            gettext("Apply this batch"),
-            " ".join(texts),
-            gettext("Approve"),
+            title=f"{gettext('Apply this batch')}: {batch_name(batch)}",
+            text=" ".join([*batches.approval_reasons(batch), what, last]),
+            button=gettext("Approve"),
+            back=batch_url(batch),
             is_grave=is_irreversible(batch),
         )
 
     def refuse(self, request: HttpRequest, object_id: str) -> HttpResponse:
         batch = self.reach(request, object_id, "view")
-        if is_confirmed(request):
-            return _attempt(request, batch, lambda: _refuse(request, batch))
-        text = gettext("Nothing of it is applied, now or later. The job that made it may propose the same again.")
-        return self._ask(request, batch, gettext("Refuse this batch"), text, gettext("Refuse"), is_grave=True)
+
+        def refuse() -> str:
+            batches.refuse(batch, actor=actor_of(request), now=timezone.now())
+            return gettext("Refused: nothing was changed.")
+
+        return confirm(
+            self,
+            request,
+            refuse,
+            back=batch_url(batch),
+            title=f"{gettext('Refuse this batch')}: {batch_name(batch)}",
+            text=gettext("Nothing of it is applied, now or later. The job that made it may propose the same again."),
+            button=gettext("Refuse"),
+            is_grave=True,
+        )
 
     def plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Take rows out of the plan, or give one other words."""
         batch = self.reach(request, object_id, "view")
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        return _attempt(request, batch, lambda: _replan(request, batch))
+        return _attempt(request, batch, lambda: _edit_plan(request, batch))
 
     def undo(self, request: HttpRequest, object_id: str) -> HttpResponse:
         batch = self.reach(request, object_id, "view")
         positions = _positions(request)
         form = confirmation_form(request, UndoForm)
         if is_confirmed(request) and form.is_valid():
-            force = form.cleaned_data["changed"] == TAKE
-            reason = form.cleaned_data["reason"]
-            return _attempt(request, batch, lambda: _undo(request, batch, positions, reason, force))
+            answer = form.cleaned_data
+            return _attempt(request, batch, lambda: _undo(request, batch, positions, answer))
         is_open = batch.state == BatchState.APPLIED
         changed = _changed_since(batch, positions) if is_open else []
         if not changed:
@@ -97,28 +107,21 @@ class BatchDecisions:
         title = gettext("Undo this batch")
         if positions:
             title = ngettext("Undo %(n)d row", "Undo %(n)d rows", len(positions)) % {"n": len(positions)}
-        question = Confirmation(
+        return confirmation_page(
+            self,
+            request,
+            form,
             title=title,
             text=" ".join(filter(None, [_undo_text(len(changed)), is_open and _blockers_text(batch)])),
             button=gettext("Undo"),
             back=batch_url(batch),
             rows=changed,
-            count=len(changed),
-            hidden=[("position", str(position)) for position in positions],
+            hidden=[("position", position) for position in positions],
         )
-        return confirmation_page(self, request, question, form)
-
-    def _ask(
-        self, request: HttpRequest, batch: Batch, title: str, text: str, button: str, *, is_grave: bool = False
-    ) -> HttpResponse:
-        question = Confirmation(
-            title=f"{title}: {batch_name(batch)}", text=text, button=button, back=batch_url(batch), is_grave=is_grave
-        )
-        return confirmation_page(self, request, question, confirmation_form(request, forms.Form))
 
 
 def _attempt(request: HttpRequest, batch: Batch, act: Any) -> HttpResponse:
-    """What came of it, as a message; what is refused stays as it is."""
+    """Go to the page `act` gives; a refusal becomes a message on the page of the batch."""
     try:
         address: str = act()
     except PlatformError as refusal:
@@ -128,49 +131,42 @@ def _attempt(request: HttpRequest, batch: Batch, act: Any) -> HttpResponse:
 
 
 def _approve(request: HttpRequest, batch: Batch) -> str:
-    now = timezone.now()
-    batches.approve(batch, actor=actor_of(request), now=now)
-    _carry_out(request, batch, gettext("Applied: %(what)s."))
+    batches.approve(batch, actor=actor_of(request), now=timezone.now())
+    _apply(request, batch, gettext("Applied: %(what)s."))
     return batch_url(batch)
 
 
-def _refuse(request: HttpRequest, batch: Batch) -> str:
-    batches.refuse(batch, actor=actor_of(request), now=timezone.now())
-    messages.success(request, gettext("Refused: nothing was changed."))
-    return batch_url(batch)
-
-
-def _replan(request: HttpRequest, batch: Batch) -> str:
+def _edit_plan(request: HttpRequest, batch: Batch) -> str:
     positions = _positions(request)
     if "content" in request.POST and len(positions) == 1:
         batches.edit_step(batch, positions[0], request.POST["content"].replace("\r\n", "\n"))
         messages.success(request, gettext("This row has other words now."))
         return f"{batch_url(batch)}#row{positions[0]}"
     removed = batches.remove_steps(batch, positions)
-    said = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
-    messages.success(request, said % {"n": removed})
+    done = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
+    messages.success(request, done % {"n": removed})
     return batch_url(batch)
 
 
-def _undo(request: HttpRequest, batch: Batch, positions: Collection[int], reason: str, force: bool) -> str:
+def _undo(request: HttpRequest, batch: Batch, positions: Collection[int], answer: dict[str, Any]) -> str:
     undo = batches.plan_undo(
         batch,
         actor=actor_of(request),
         now=timezone.now(),
-        reason=reason,
+        reason=answer["reason"],
         positions=positions or None,
-        force=force,
+        force=answer["changed"] == TAKE,
     )
-    _carry_out(request, undo, gettext("Undone: %(what)s."))
+    _apply(request, undo, gettext("Undone: %(what)s."))
     return batch_url(undo)
 
 
-def _carry_out(request: HttpRequest, batch: Batch, said: str) -> None:
+def _apply(request: HttpRequest, batch: Batch, done: str) -> None:
     if not tasks.apply_or_queue(batch, now=timezone.now()):
         messages.info(request, gettext("It is large: the worker carries it out. This page shows how far it is."))
         return
     batch.refresh_from_db()
-    messages.success(request, said % {"what": counts_by_verb(batch) or gettext("nothing")})
+    messages.success(request, done % {"what": counts_by_verb(batch) or gettext("nothing")})
     if left := batch.changes.filter(state=ChangeState.LEFT).count():
         text = ngettext("%(n)d row was left alone", "%(n)d rows were left alone", left) % {"n": left}
         link = '<a class="mp-link" href="{}?state=left">{}</a>'
@@ -179,13 +175,13 @@ def _carry_out(request: HttpRequest, batch: Batch, said: str) -> None:
 
 def _positions(request: HttpRequest) -> list[int]:
     """The ticked rows; what is no position is nothing."""
-    told = (text for text in request.POST.getlist("position") if text.isascii() and text.isdecimal())
-    return sorted({int(text) for text in told if len(text) < POSITION_DIGITS})
+    numbers = (text for text in request.POST.getlist("position") if text.isascii() and text.isdecimal())
+    return sorted({int(text) for text in numbers if len(text) < POSITION_DIGITS})
 
 
 def _changed_since(batch: Batch, positions: Collection[int]) -> list[str]:
-    """What an undo leaves alone unless it is told otherwise, by what it says now."""
-    said: list[str] = []
+    """The contents of what was changed since: an undo leaves these alone unless it is forced."""
+    contents: list[str] = []
     for changed, model, column in (
         (batches.changed_since(batch), Entry, "entry_id"),
         (batches.changed_since(batch, DailyEvent), DailyEvent, "event_id"),
@@ -194,24 +190,24 @@ def _changed_since(batch: Batch, positions: Collection[int]) -> list[str]:
         if positions:
             rows &= set(batch.changes.filter(position__in=positions).values_list(column, flat=True))
         found = model.objects.filter(workspace_id=batch.workspace_id, pk__in=rows).order_by("pk")
-        known = list(found.values_list("content", flat=True)[:NAMED])
-        said += [content[:160] for content in known] + [""] * (len(rows) - len(known))
-    return said
+        named = list(found.values_list("content", flat=True)[:NAMED])
+        contents += [content[:160] for content in named] + [""] * (len(rows) - len(named))
+    return contents
 
 
 def _blockers_text(batch: Batch) -> str:
     """What an undo leaves in any case, and what to undo first."""
-    standing = batches.undo_blockers(batch)
-    if not standing:
+    blockers = batches.undo_blockers(batch)
+    if not blockers:
         return ""
     text = ngettext(
         "%(n)d memory stays in any case: it has taken the place of others since. First undo what had it do so: "
         "%(batches)s.",
         "%(n)d memories stay in any case: they have taken the place of others since. First undo what had them do so: "
         "%(batches)s.",
-        len(standing),
+        len(blockers),
     )
-    return text % {"n": len(standing), "batches": ", ".join(sorted(set(standing.values())))}
+    return text % {"n": len(blockers), "batches": ", ".join(sorted(set(blockers.values())))}
 
 
 def _undo_text(changed: int) -> str:

@@ -100,8 +100,8 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "batch": batch,
         "state": BatchState(batch.state),
         "state_color": STATE_COLORS[BatchState(batch.state)],
-        "held": held_reasons(batch) if batch.state == BatchState.PROPOSED else [],
-        "was_held": held_reasons(batch) if batch.state != BatchState.PROPOSED else [],
+        "held": batches.approval_reasons(batch) if batch.state == BatchState.PROPOSED else [],
+        "was_held": batches.approval_reasons(batch) if batch.state != BatchState.PROPOSED else [],
         "cost": [FieldChange(str(COSTS[name]), "", _cost(batch.cost[name])) for name in COSTS if batch.cost.get(name)],
         "undone_by": batch.undone_by.order_by("pk"),
         "row_states": rows_by_state(changes),
@@ -131,11 +131,6 @@ def is_expiry(batch: Batch) -> bool:
 def is_irreversible(batch: Batch) -> bool:
     """Whether what it removes is gone for good: the one kind of batch without undo."""
     return BatchVerb.PURGE in batch.counts
-
-
-def held_reasons(batch: Batch) -> list[str]:
-    """Why the safety limit holds it, in plain words."""
-    return batches.approval_reasons(batch)
 
 
 def counts_by_verb(batch: Batch) -> str:

@@ -16,6 +16,7 @@ from memories.admin.batches.actions import BatchDecisions
 from memories.admin.batches.restore import ExpiredRestoration
 from memories.admin.filters import DaysFilter
 from memories.admin.labels import batch_name
+from memories.batches import approval_reasons
 from memories.choices import BatchState
 from memories.models import Batch
 
@@ -97,5 +98,5 @@ class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
     def why(self, batch: Batch) -> str:
         """Why it waits, or why it was made."""
         if batch.state == BatchState.PROPOSED and batch.held_because:
-            return " ".join(detail.held_reasons(batch))
+            return " ".join(approval_reasons(batch))
         return batch.reason or "—"

@@ -11,16 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django_q.tasks import async_task
 
-from memories.admin.access import actor_of, workspaces_of
+from memories.admin.access import actor_of, in_workspaces, workspaces_of
 from memories.admin.batches.detail import batch_url, is_expiry
-from memories.admin.confirmation import (
-    ROWS_SHOWN,
-    Confirmation,
-    TermForm,
-    confirmation_form,
-    confirmation_page,
-    is_confirmed,
-)
+from memories.admin.confirmation import ROWS_SHOWN, TermForm, confirmation_form, confirmation_page, is_confirmed
 from memories.lifecycle import expiry
 from memories.models import Batch
 from memories.tasks import INLINE_ROWS
@@ -28,8 +21,8 @@ from memories.tasks import INLINE_ROWS
 
 def expired_last_night(request: HttpRequest, now: datetime) -> QuerySet[Batch]:
     """What the job did in the last day, in the workspaces of this person."""
-    batches, seen = expiry.expiry_batches(since=now - expiry.NIGHT), workspaces_of(request)
-    return batches if seen is None else batches.filter(workspace_id__in=seen)
+    batches: QuerySet[Batch] = in_workspaces(expiry.expiry_batches(since=now - expiry.NIGHT), workspaces_of(request))
+    return batches
 
 
 class ExpiredRestoration:
@@ -54,28 +47,31 @@ class ExpiredRestoration:
             messages.info(request, gettext("Everything the job took out is in use again, or people took it out since."))
             return HttpResponseRedirect(back)
         if is_confirmed(request) and form.is_valid():
-            days = form.cleaned_data["term"]
-            term = timedelta(days=int(days)) if days else None
-            _bring_back(request, batches, count, term, form.cleaned_data["reason"])
+            _restore(request, batches, count, form.chosen_term(), form.cleaned_data["reason"])
             return HttpResponseRedirect(back)
-        title = ngettext("Restore %(n)s memory", "Restore %(n)s memories", count) % {"n": f"{count:,}"}
-        text = gettext("They can be recalled again at once, and their time begins anew. Nothing else is changed.")
-        rows = list(found.order_by("-created_at", "-pk")[:ROWS_SHOWN])
-        question = Confirmation(title=title, text=text, button=gettext("Restore"), back=back, rows=rows, count=count)
-        return confirmation_page(self, request, question, form)
+        return confirmation_page(
+            self,
+            request,
+            form,
+            title=ngettext("Restore %(n)s memory", "Restore %(n)s memories", count) % {"n": f"{count:,}"},
+            text=gettext("They can be recalled again at once, and their time begins anew. Nothing else is changed."),
+            button=gettext("Restore"),
+            back=back,
+            rows=found.order_by("-created_at", "-pk")[:ROWS_SHOWN],
+            count=count,
+        )
 
 
-def _bring_back(request: HttpRequest, batches: list[Batch], count: int, term: timedelta | None, reason: str) -> None:
+def _restore(request: HttpRequest, batches: list[Batch], count: int, term: timedelta | None, reason: str) -> None:
     actor = actor_of(request)
     if count > INLINE_ROWS:
         ids = [batch.pk for batch in batches]
-        task = "memories.tasks.restore_expired"
-        async_task(task, ids, term=term, actor=actor, reason=reason, group="mem:batches")
+        async_task("memories.tasks.restore_expired", ids, term=term, actor=actor, reason=reason, group="mem:batches")
         text = gettext("These are many: the worker brings them back. The list of batches shows how far it is.")
         messages.info(request, text)
         return
     done = expiry.restore_all(batches, term=term, now=timezone.now(), actor=actor, reason=reason)
-    said = ngettext("%(n)d memory is in use again.", "%(n)d memories are in use again.", done["entries"])
-    messages.success(request, said % {"n": done["entries"]})
+    text = ngettext("%(n)d memory is in use again.", "%(n)d memories are in use again.", done["entries"])
+    messages.success(request, text % {"n": done["entries"]})
     if done["entries"] < count:
         messages.warning(request, gettext("Those in frozen scopes, and those changed meanwhile, stayed as they are."))

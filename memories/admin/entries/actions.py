@@ -1,44 +1,47 @@
-"""Taking entries out of use and bringing them back: a page that asks, a POST that acts, a batch that remembers."""
+"""The actions on entries: expire, restore, merge, pin, set attributes; confirmed first, applied as a batch."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from memories import entries as store
 from memories.admin.access import actor_of
+from memories.admin.batches.detail import batch_url
 from memories.admin.confirmation import (
-    Confirmation,
     CopiesForm,
     CopiesTermForm,
     ReasonForm,
     TermForm,
+    confirm,
     confirmation_form,
     confirmation_page,
     is_confirmed,
-    selection_fields,
 )
-from memories.admin.entries.bulk_actions import BulkActions, report
+from memories.admin.entries.forms import BulkActionForm, MergeForm, SetAttributesForm
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import bulk_actions
+from memories.batches.bulk_actions import BulkAction, BulkResult
 from memories.models import Entry, Policy
 from memories.models.state import State, state_of
 
-Act = Callable[[HttpRequest, list[Entry]], HttpResponse]
+#: Entries merged at a time: more than people can read.
+MERGED_MOST = 50
+LINKS_SHOWN = 5
 
 
-class ExpireRestoreActions(BulkActions):
-    """The actions «expire» and «restore» of the admin of entries."""
+class EntryActions:
+    """The actions of the admin of entries."""
 
     actions = ["expire_chosen", "restore_chosen", "merge_chosen", "file_chosen", "pin_chosen", "unpin_chosen"]
     actions_detail = ["still_true", "expire", "restore"]
@@ -66,20 +69,24 @@ class ExpireRestoreActions(BulkActions):
     def still_true(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The line is handed out again beside what contradicts it, until something newer does."""
         entry = self.reach(request, object_id)
-        question = Confirmation(
+
+        def verify() -> str:
+            now, actor = timezone.now(), actor_of(request)
+            verified = {"verified_at": now, "verified_by": actor}
+            edit = store.Edit(columns=verified, slots={store.CONTRADICTED_BY: None})
+            store.update(entry, edit, now=now, actor=actor)
+            return gettext("It is handed out again.")
+
+        return confirm(
+            self,
+            request,
+            verify,
+            back=_back(request, [entry]),
             title=gettext("Still true"),
             text=gettext("It is handed out again, and you stand as the one who checked it."),
             button=gettext("Still true"),
-            back=self._back(request, [entry]),
             rows=[entry],
         )
-        if not is_confirmed(request):
-            return confirmation_page(self, request, question, forms.Form())
-        now, actor = timezone.now(), actor_of(request)
-        checked = {"verified_at": now, "verified_by": actor}
-        store.update(entry, store.Edit(columns=checked, slots={store.CONTRADICTED_BY: None}), now=now, actor=actor)
-        messages.success(request, gettext("It is handed out again."))
-        return HttpResponseRedirect(question.back)
 
     @action(description=_("Restore"), url_path="restore", icon="restore", variant=ActionVariant.SUCCESS)
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -93,82 +100,138 @@ class ExpireRestoreActions(BulkActions):
     def restore_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
         return self._of_many(request, queryset, self._restore)
 
-    def _of_many(self, request: HttpRequest, queryset: QuerySet[Entry], act: Act) -> HttpResponse | None:
+    @admin.action(description=_("Merge the chosen entries into one …"), permissions=["change"])
+    def merge_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        return self._of_many(request, queryset, self._merge)
+
+    @admin.action(description=_("Pin the chosen entries …"), permissions=["change"])
+    def pin_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        text = gettext("No machine expires, merges, rewrites or archives what is pinned, and it does not run out.")
+        return self._of_many(request, queryset, self._edit, BulkActionForm, {"pinned": True}, gettext("Pin"), text)
+
+    @admin.action(description=_("Unpin the chosen entries …"), permissions=["change"])
+    def unpin_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        text = gettext("From now on they run out as their policy says, and machines may tidy them up.")
+        return self._of_many(request, queryset, self._edit, BulkActionForm, {"pinned": False}, gettext("Unpin"), text)
+
+    @admin.action(description=_("Set category or project of the chosen entries …"), permissions=["change"])
+    def file_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
+        text = gettext("The category says how fast a memory fades, the project when it is preferred.")
+        return self._of_many(request, queryset, self._edit, SetAttributesForm, {}, gettext("Set"), text)
+
+    def _of_many(
+        self, request: HttpRequest, queryset: QuerySet[Entry], act: Callable[..., HttpResponse], *more: Any
+    ) -> HttpResponse | None:
         entries = list(queryset.select_related("scope")[: bulk_actions.MOST + 1])
         if len(entries) > bulk_actions.MOST:
-            messages.error(
-                request, gettext("More than %(most)d entries: narrow the list first.") % {"most": bulk_actions.MOST}
-            )
+            text = gettext("More than %(most)d entries: narrow the list first.")
+            messages.error(request, text % {"most": bulk_actions.MOST})
             return None
-        return act(request, entries)
+        return act(request, entries, *more)
 
     def _expire(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
         copies = store.copies_to_expire(entries)
         is_own = all(map(store.is_own_statement, entries))
-        form = confirmation_form(request, CopiesForm if copies else ReasonForm, copies=is_own)
-        if is_confirmed(request) and form.is_valid():
-            reason, going = form.cleaned_data["reason"], [*entries, *_along(form, copies)]
-            done = bulk_actions.apply_action(
-                going, bulk_actions.expire(), now=timezone.now(), actor=actor_of(request), reason=reason
-            )
-            said = ngettext("%(n)d entry is out of use.", "%(n)d entries are out of use.", done.changed)
-            return self._report(request, done, said, entries)
-        title = ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)}
         text = gettext(
             "It will not be recalled any more, and no machine will write it again. Nothing is deleted: you can restore "
             "it at any time."
         )
-        question = self._question(request, entries, title, _and_copies(text, copies), gettext("Expire"))
-        return confirmation_page(self, request, question, form)
+        return self._confirm(
+            request,
+            entries,
+            confirmation_form(request, CopiesForm if copies else ReasonForm, copies=is_own),
+            lambda form: bulk_actions.expire(),
+            ngettext_lazy("%(n)d entry is out of use.", "%(n)d entries are out of use.", "n"),
+            copies=copies,
+            title=ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)},
+            text=_and_copies(text, copies),
+            button=gettext("Expire"),
+            rows=entries,
+            is_grave=True,
+        )
 
     def _restore(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
         copies = store.copies_to_restore(entries)
-        form = confirmation_form(request, CopiesTermForm if copies else TermForm, copies=True)
-        if is_confirmed(request) and form.is_valid():
-            days = form.cleaned_data["term"]
-            done = bulk_actions.apply_action(
-                [*entries, *_along(form, copies)],
-                bulk_actions.restore(timedelta(days=int(days)) if days else None),
-                now=timezone.now(),
-                actor=actor_of(request),
-                reason=form.cleaned_data["reason"],
-            )
-            said = ngettext("%(n)d entry is in use again.", "%(n)d entries are in use again.", done.changed)
-            return self._report(request, done, said, entries)
-        title = ngettext("Restore %(n)d entry", "Restore %(n)d entries", len(entries)) % {"n": len(entries)}
         text = gettext("It can be recalled again at once, and its time begins anew.")
-        question = self._question(request, entries, title, _and_copies(text, copies), gettext("Restore"))
-        return confirmation_page(self, request, question, form)
-
-    def _question(self, request: HttpRequest, entries: list[Entry], title: str, text: str, button: str) -> Confirmation:
-        return Confirmation(
-            title=title,
-            text=text,
-            button=button,
-            back=self._back(request, entries),
+        return self._confirm(
+            request,
+            entries,
+            confirmation_form(request, CopiesTermForm if copies else TermForm, copies=True),
+            lambda form: bulk_actions.restore(form.chosen_term()),
+            ngettext_lazy("%(n)d entry is in use again.", "%(n)d entries are in use again.", "n"),
+            copies=copies,
+            title=ngettext("Restore %(n)d entry", "Restore %(n)d entries", len(entries)) % {"n": len(entries)},
+            text=_and_copies(text, copies),
+            button=gettext("Restore"),
             rows=entries,
-            count=len(entries),
-            is_grave=button == gettext("Expire"),
-            hidden=selection_fields(request),
         )
 
-    def _report(
-        self, request: HttpRequest, done: bulk_actions.BulkResult, said: str, entries: list[Entry]
+    def _merge(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
+        if problem := _unmergeable(entries):
+            messages.error(request, problem)
+            return HttpResponseRedirect(_back(request, entries))
+        form = MergeForm(request.POST if is_confirmed(request) else None, entries=entries)
+        text = gettext("The others are archived, and the one that stays names them as its sources.")
+
+        def action(form: Any) -> BulkAction:
+            into = next(entry for entry in entries if str(entry.pk) == form.cleaned_data["stays"])
+            return bulk_actions.merge(into, form.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
+
+        return self._change(request, entries, form, action, gettext("Merge"), text, rows=[])  # they are its choices
+
+    def _edit(
+        self,
+        request: HttpRequest,
+        entries: list[Entry],
+        kind: type[BulkActionForm],
+        columns: dict[str, Any],
+        button: str,
+        text: str,
     ) -> HttpResponse:
-        report(request, done, said)
-        return HttpResponseRedirect(self._back(request, entries))
+        def action(form: Any) -> BulkAction:
+            return bulk_actions.edit(form.columns() if isinstance(form, SetAttributesForm) else columns)
 
-    def _back(self, request: HttpRequest, entries: list[Entry]) -> str:
-        """To the page of the entry this was chosen on, or to the list as it was narrowed."""
-        listed = reverse("admin:memories_entry_changelist")
-        if request.path == listed:
-            return return_url(request, listed)
-        return with_return_url(request, reverse("admin:memories_entry_change", args=[entries[0].pk]))
+        return self._change(request, entries, confirmation_form(request, kind), action, button, text, rows=entries)
+
+    def _change(
+        self, request: HttpRequest, entries: list[Entry], form: Any, act: Any, button: str, text: str, rows: list[Entry]
+    ) -> HttpResponse:
+        count = ngettext("%(n)d entry", "%(n)d entries", len(entries)) % {"n": len(entries)}
+        done = ngettext_lazy("%(n)d entry was changed.", "%(n)d entries were changed.", "n")
+        title = f"{button}: {count}"
+        return self._confirm(request, entries, form, act, done, title=title, text=text, button=button, rows=rows)
+
+    def _confirm(
+        self,
+        request: HttpRequest,
+        entries: list[Entry],
+        form: Form,
+        action: Callable[[Any], BulkAction],
+        done: Any,
+        *,
+        copies: list[Entry] | None = None,
+        **question: Any,
+    ) -> HttpResponse:
+        """Ask; once it is confirmed, plan or apply the action a valid form makes, to the copies too if it says so."""
+        back = _back(request, entries)
+        if not (is_confirmed(request) and form.is_valid()):
+            return confirmation_page(self, request, form, back=back, **question)
+        if copies and form.cleaned_data["copies"]:
+            entries = [*entries, *copies]
+        who = {"now": timezone.now(), "actor": actor_of(request), "reason": form.cleaned_data["reason"]}
+        if form.cleaned_data.get("plan_only"):
+            planned = bulk_actions.plan_for_each_scope(entries, action(form), **who)
+            return HttpResponseRedirect(_plans_url(request, planned) or back)
+        _report(request, bulk_actions.apply_action(entries, action(form), **who), done)
+        return HttpResponseRedirect(back)
 
 
-def _along(form: ReasonForm, copies: list[Entry]) -> list[Entry]:
-    """The copies, if the operator wants them to share the fate of what was chosen."""
-    return copies if form.cleaned_data.get("copies") else []
+def _back(request: HttpRequest, entries: list[Entry]) -> str:
+    """To the page of the entry this was chosen on, or to the list as it was narrowed."""
+    listed = reverse("admin:memories_entry_changelist")
+    if request.path == listed:
+        return return_url(request, listed)
+    return with_return_url(request, reverse("admin:memories_entry_change", args=[entries[0].pk]))
 
 
 def _and_copies(text: str, copies: list[Entry]) -> str:
@@ -176,5 +239,48 @@ def _and_copies(text: str, copies: list[Entry]) -> str:
     if not copies:
         return text
     scopes = ", ".join(sorted({str(copy.scope) for copy in copies}))
-    said = ngettext("%(n)d copy is in %(scopes)s.", "%(n)d copies are in %(scopes)s.", len(copies))
-    return f"{text} {said % {'n': len(copies), 'scopes': scopes}}"
+    holders = ngettext("%(n)d copy is in %(scopes)s.", "%(n)d copies are in %(scopes)s.", len(copies))
+    return f"{text} {holders % {'n': len(copies), 'scopes': scopes}}"
+
+
+def _unmergeable(entries: list[Entry]) -> str:
+    if len(entries) < 2:
+        return gettext("Choose at least two entries to merge.")
+    if len(entries) > MERGED_MOST:
+        return gettext("More than %(most)d entries: narrow the list first.") % {"most": MERGED_MOST}
+    if len({entry.scope_id for entry in entries}) > 1:
+        return gettext("These entries belong to several scopes, and memories never cross from one to another.")
+    if not all(entry.is_live() for entry in entries):
+        return gettext("Only entries that are in use can be merged.")
+    return ""
+
+
+def _plans_url(request: HttpRequest, planned: BulkResult) -> str:
+    """The page of the only plan, or the list of those that wait; empty: there is none."""
+    _report_refused(request, planned)
+    if len(planned.batches) == 1:
+        return batch_url(planned.batches[0])
+    return f"{reverse('admin:memories_batch_changelist')}?state__exact=proposed" if planned.batches else ""
+
+
+def _report(request: HttpRequest, result: BulkResult, done: Any) -> None:
+    """The result as messages, with links to its batches: undo is two clicks away."""
+    if result.changed:
+        label = gettext("Look at it or undo it")
+        shown = result.batches[:LINKS_SHOWN]
+        rows = [(batch_url(row), label if len(result.batches) == 1 else f"{label}: {row.scope}") for row in shown]
+        links = format_html_join(" · ", '<a class="mp-link underline" href="{}">{}</a>', rows)
+        messages.success(request, format_html("{} {}", done % {"n": result.changed}, links))
+    if result.skipped:
+        skipped = ngettext(
+            "%(n)d was so already, or was changed meanwhile.",
+            "%(n)d were so already, or were changed meanwhile.",
+            result.skipped,
+        )
+        messages.info(request, skipped % {"n": result.skipped})
+    _report_refused(request, result)
+
+
+def _report_refused(request: HttpRequest, result: BulkResult) -> None:
+    for scope, why in result.refused:
+        messages.error(request, f"{scope}: {why}")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories import entries
 from memories.admin.access import actor_of
-from memories.admin.confirmation import Confirmation, confirmation_page, is_confirmed
+from memories.admin.confirmation import confirmation_page, is_confirmed
 from memories.admin.history import FieldChange, HistoryStep, RevertForm, display_value, field_change, history_page
 from memories.choices import Operation
 from memories.entries import versions
@@ -51,7 +51,10 @@ def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: in
         else:
             messages.success(request, gettext("Version %(version)d is back.") % {"version": version})
         return HttpResponseRedirect(back)
-    question = Confirmation(
+    return confirmation_page(
+        model_admin,
+        request,
+        form,
         title=gettext("Bring version %(version)d back") % {"version": version},
         text=gettext(
             "The entry gets back what is ticked. What it says now stays in the history. "
@@ -61,7 +64,6 @@ def bring_back(model_admin: Any, request: HttpRequest, entry: Entry, version: in
         back=back,
         rows=[wording_in(entry, version)],
     )
-    return confirmation_page(model_admin, request, question, form)
 
 
 def _line(name: str, was: Any, present: Any) -> FieldChange:

@@ -19,7 +19,7 @@ from unfold.decorators import display
 
 from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of, workspaces_of
 from memories.admin.entries import history
-from memories.admin.entries.actions import ExpireRestoreActions
+from memories.admin.entries.actions import EntryActions
 from memories.admin.entries.detail import entry_context
 from memories.admin.entries.filters import search
 from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
@@ -65,7 +65,7 @@ class EntryList(BoundedChangeList):
 
 
 @admin.register(Entry)
-class EntryAdmin(ExpireRestoreActions, RestrictedAdmin):
+class EntryAdmin(EntryActions, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     members_may = EDIT
