@@ -14,6 +14,7 @@ from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
 from sessions_app.lifecycle import conversations, locks
 from sessions_app.models import Session
+from sessions_app.visibility import visible_sessions
 
 
 def resolve_address(caller: Caller, address: Address) -> Resolved:
@@ -54,6 +55,13 @@ def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Se
     scopes = scopes_to_write(caller, resolved)
     ensure_channel(caller.workspace_id, resolved.address)
     return conversations.get_or_create(caller.workspace_id, resolved, scopes, now=now), resolved, scopes
+
+
+def visible_session(caller: Caller, resolved: Resolved) -> Session | None:
+    """The session of an address, as far as the caller may see it; never that of a chat with somebody else."""
+    place = {"platform": resolved.session_platform, "account": resolved.session_account}
+    session = visible_sessions(caller).filter(**place, key=resolved.session_key).first()
+    return session if session and conversations.matches(session, resolved) else None
 
 
 def scopes_to_write(caller: Caller, resolved: Resolved) -> dict[str, Scope]:

@@ -7,11 +7,13 @@ what is left
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
+from channels_app import addresses
 from channels_app.history import HistoryMessage, handed_out, within_budget, without_repeats
 from channels_app.system_text import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, SystemText
+from memories.choices import NeedMode
 from memories.conf import conf
 from memories.language import text
-from memories.models import Scope
+from memories.models import Policy, Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall
 from memories.recall.answer import NONE, attributed, event_line, memory_line, one_line
@@ -22,7 +24,7 @@ from memories.recall.scoring import Ranked
 from memories.recall.speakers import sender_of, sender_with_id
 from memories.recall.temporal import is_about_past
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Resolved
+from memories.tenancy.resolver import Address, Resolved
 from sessions_app.history.replay import replay_messages
 from sessions_app.lifecycle import budget, close, conversations, reset
 from sessions_app.messages import in_language
@@ -38,8 +40,12 @@ RECENT_CHARS = 300
 class Context:
     """What a bot is given."""
 
+    query: Query
+    resolved: Resolved
+    latest_session: Session | None  # of the address, as far as the caller may see it
+    session: Session | None  # the same while its conversation goes on; None: the next message begins one
     recall: Recall
-    session: Session | None  # None: the next message begins a conversation
+    max_tokens: int | None = None  # of the history, where the request says so
     profile: list[ProfileFact] = field(default_factory=list)
     memories: list[Ranked] = field(default_factory=list)
     events: list[RecalledEvent] = field(default_factory=list)
@@ -49,7 +55,6 @@ class Context:
     directives: list[budget.BotDirective] = field(default_factory=list)
     text: str = ""
     tokens: int = 0
-    max_tokens: int | None = None  # of the history, where the request says so
     reply: str | None = None  # to be given to the user in place of an answer
 
     @property
@@ -59,144 +64,167 @@ class Context:
 
 def context_for(
     caller: Caller,
-    query: Query,
-    resolved: Resolved,
-    session: Session | None,
-    policies: Policies,
+    address: Address,
+    message: str,
     *,
-    now: datetime,
+    token_budget: int,
+    limit: int | None = None,
+    need: str = NeedMode.AUTO,
+    include_session_events: bool = True,
     max_tokens: int | None = None,
+    now: datetime,
 ) -> Context:
     """What a bot is given before it answers a message; it changes nothing, and asks no model but the embedder.
 
-    `query` asks memory; its token_budget is that of everything. `session` is the one the address means, as far as
-    there is one the caller may see; the policies are those of its workspace. `max_tokens` is the budget of the history,
-    if it is not the channel's.
+    `token_budget` is that of everything, `max_tokens` that of the history, if it is not the channel's. Raises
+    InvalidAddress, ScopeNotFound.
     """
-    language, zone = caller.language, caller.zone
-    going_on = session if session and goes_on(session, resolved, now=now) else None
-    if reset.is_reset_command(query.message):
-        return _of_a_reset(going_on, language)
+    resolved = addresses.resolve_address(caller, address)
+    policies = Policy.objects.of(caller.workspace_id)
+    query = addresses.recall_query(
+        caller,
+        resolved,
+        message=message,
+        limit=limit or int(policies.weight("MAX_RECALLS")),
+        need=need,
+        token_budget=token_budget,
+        include_session_events=include_session_events,
+        cache=True,
+    )
+    session = addresses.visible_session(caller, resolved)
+    current = session if session and _goes_on(session, resolved, now=now) else None
+    context = Context(query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens)
+    if reset.is_reset_command(message):
+        return _of_reset(context, caller.language)
+    return _filled(context, caller, policies, now)
+
+
+def _filled(context: Context, caller: Caller, policies: Policies, now: datetime) -> Context:
+    query, zone, language = context.query, caller.zone, caller.language
     page = SystemText(query.token_budget, language)
-    given = Context(Recall(GateDecision(False, "")), going_on, max_tokens=max_tokens)
-    _add_directives(given, page, query, language, LONGEST)
-    _add_profile(given, page, query, profile_of(query, policies, now=now))
-    _add_recent_chat(given, page, caller, query, resolved)
+    _add_directives(context, page, language, LONGEST)
+    _add_profile(context, page, profile_of(query, policies, now=now))
+    _add_recent_chat(context, page, caller)
     share = page.share(conf.CONTEXT_MEMORIES_SHARE)
-    conversation = _Conversation(given, query.token_budget, page.left - share)
-    query = replace(query, token_budget=page.room("memories", share), client_history=conversation.client_history)
-    given.recall = recall(query, now=now, zone=zone, policies=policies)
-    _add_directives(given, page, query, language)
-    _add_found(given, page, share, zone)
-    _add_notes(given, page, query, policies, resolved.chat_scope or resolved.user_scope, now=now, zone=zone)
-    given.history = conversation.within(page.left)
-    given.text = str(page)
-    given.tokens = page.used + sum(said.tokens for said in given.history)
-    return given
+    conversation = _Conversation(context, page.left - share)
+    asked = replace(query, token_budget=page.room("memories", share), client_history=conversation.client_history)
+    context.recall = recall(asked, now=now, zone=zone, policies=policies)
+    _add_directives(context, page, language)
+    _add_memories(context, page, share, zone)
+    _add_notes(context, page, policies, now=now, zone=zone)
+    context.history = conversation.within(page.left)
+    context.text = str(page)
+    context.tokens = page.used + sum(message.tokens for message in context.history)
+    return context
 
 
 class _Conversation:
     """The open conversation of a context: what of it is sure to be handed out is known before memory is asked."""
 
-    def __init__(self, given: Context, budget: int, sure: int) -> None:
-        self._given = given
-        self._events = replay_messages(given.session, budget) if given.session else []
+    def __init__(self, context: Context, sure: int) -> None:
+        self._context, session = context, context.session
+        self._events = replay_messages(session, context.query.token_budget) if session else []
         self._sure = self._fitting(sure)
-        self.client_history = handed_out(given.session, self._sure) if given.session else None
+        self.client_history = handed_out(session, self._sure) if session else None
 
     def _fitting(self, limit: int) -> list[HistoryMessage]:
-        session = self._given.session
-        return (
-            within_budget(self._events, min(limit, self._given.max_tokens or session.max_tokens())) if session else []
-        )
+        session = self._context.session
+        if not session:
+            return []
+        return within_budget(self._events, min(limit, self._context.max_tokens or session.max_tokens()))
 
     def within(self, limit: int) -> list[HistoryMessage]:
-        """As much of it as there is room for, as far back as nothing is said twice."""
-        given = self._given
-        if not given.session:
+        """As much of it as there is room for, as far back as it repeats nothing."""
+        context = self._context
+        if not context.session:
             return []
-        told = {origin for item in given.memories for origin in item.entry.origins}
-        told |= {event.path for event in given.events}
-        return without_repeats(given.session, self._fitting(limit), self._sure, told)
+        paths = {origin for item in context.memories for origin in item.entry.origins}
+        paths |= {event.path for event in context.events}
+        return without_repeats(context.session, self._fitting(limit), self._sure, paths)
 
 
-def _of_a_reset(session: Session | None, language: str) -> Context:
+def _of_reset(context: Context, language: str) -> Context:
     """What there is to do about /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
-    reply = reset.reset_reply(language)
-    directive = budget.BotDirective("reset", in_language(RESET_INSTRUCTION, language).format(reply=reply))
-    return Context(Recall(GateDecision(False, "reset")), session, directives=[directive], reply=reply)
+    context.reply = reset.reset_reply(language)
+    instruction = in_language(RESET_INSTRUCTION, language).format(reply=context.reply)
+    context.recall = Recall(GateDecision(False, "reset"))
+    context.directives = [budget.BotDirective("reset", instruction)]
+    return context
 
 
-def goes_on(session: Session, resolved: Resolved, *, now: datetime) -> bool:
+def _goes_on(session: Session, resolved: Resolved, *, now: datetime) -> bool:
     """Whether the next message of this address goes on with the open conversation of its session.
 
-    One that was idle for too long ends, and so does one that was said for another memory.
+    A conversation that was idle for too long ends, and so does one that belongs to another memory.
     """
     if session.is_group != resolved.address.is_group:
         return False
-    for held, meant in ((session.user_scope, resolved.user_scope), (session.chat_scope, resolved.chat_scope)):
-        if held is not None and held.key != meant:
+    for scope, key in ((session.user_scope, resolved.user_scope), (session.chat_scope, resolved.chat_scope)):
+        if scope is not None and scope.key != key:
             return False
     return not close.is_stale(session, now=now)
 
 
-def _add_directives(given: Context, page: SystemText, query: Query, language: str, verdict: str = "") -> None:
+def _add_directives(context: Context, page: SystemText, language: str, verdict: str = "") -> None:
     """What the bot has to do comes first. What the text has no room for is asked beside it all the same.
 
-    Before memory was asked they keep the place of those that will come.
+    With a `verdict`, before memory is asked, they keep the place of those that will come.
     """
-    before, given.directives = given.directives, []
-    if is_about_past(query.message):
-        found = in_language(EVIDENCE[verdict or _verdict(given)], language)
-        instruction = in_language(PAST_INSTRUCTION, language) + found
-        given.directives.append(budget.BotDirective("answer_from_memory", instruction))
+    before, context.directives = context.directives, []
+    if is_about_past(context.query.message):
+        evidence = in_language(EVIDENCE[verdict or _verdict(context)], language)
+        instruction = in_language(PAST_INSTRUCTION, language) + evidence
+        context.directives.append(budget.BotDirective("answer_from_memory", instruction))
     if not verdict:
-        given.directives += [directive for directive in before if directive.kind == "flush_required"]
-    elif given.session and budget.is_flush_due(given.session, given.max_tokens):
-        given.directives.append(budget.flush_directive(given.session, language))
-    lines = [directive.instruction for directive in given.directives]
-    page.put("directives", lines[: page.fitting("directives", lines, page.left)])
+        context.directives += [directive for directive in before if directive.kind == "flush_required"]
+    elif context.session and budget.is_flush_due(context.session, context.max_tokens):
+        context.directives.append(budget.flush_directive(context.session, language))
+    page.put_fitting("directives", [directive.instruction for directive in context.directives], page.left)
 
 
-def _verdict(given: Context) -> str:
-    """What was found, and whether it stands in the conversation itself: a name in EVIDENCE."""
-    if given.recall.in_history:
+def _verdict(context: Context) -> str:
+    """How well what was recalled answers, and whether that is in the conversation itself: a name in EVIDENCE."""
+    if context.recall.in_history:
         return "in_history"
-    none = given.recall.answerability.verdict == NONE
-    return "none_beyond" if none and given.session else given.recall.answerability.verdict
+    verdict = context.recall.answerability.verdict
+    return "none_beyond" if verdict == NONE and context.session else verdict
 
 
-def _add_profile(given: Context, page: SystemText, query: Query, core: list[ProfileFact]) -> None:
-    scopes = {scope.pk: scope for scope in query.scopes}
-    lines = [f"- {attributed(one.content, sender_of(one, scopes[one.scope_id], query.asker))}" for one in core]
-    count = page.fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
-    page.put("profile", lines[:count])
-    given.profile = core[:count]
+def _add_profile(context: Context, page: SystemText, facts: list[ProfileFact]) -> None:
+    scopes = {scope.pk: scope for scope in context.query.scopes}
+    asker = context.query.asker
+    lines = [f"- {attributed(fact.content, sender_of(fact, scopes[fact.scope_id], asker))}" for fact in facts]
+    count = page.put_fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
+    context.profile = facts[:count]
 
 
-def _add_found(given: Context, page: SystemText, limit: int, zone: tzinfo) -> None:
-    """Memories and what was said, within one share; nothing that the profile or a memory says already."""
-    before = page.used
-    core = {entry.pk for entry in given.profile}
-    memories = [item for item in given.recall.served if item.in_context and item.entry.pk not in core]
-    proof = {event.memory: f" [{event.path}]" for event in reversed(given.recall.events)}
+def _add_memories(context: Context, page: SystemText, limit: int, zone: tzinfo) -> None:
+    """Memories and events within one share; nothing that the profile or a memory says already."""
+    before, events = page.used, context.recall.events
+    profile = {fact.pk for fact in context.profile}
+    memories = [item for item in context.recall.served if item.in_context and item.entry.pk not in profile]
+    proof = {event.memory: f" [{event.path}]" for event in reversed(events)}
     lines = [memory_line(item, zone) + proof.get(str(item.entry.uid), "") for item in memories]
-    count = page.fitting("memories", lines, limit)
-    page.put("memories", lines[:count])
-    given.memories = memories[:count]
-    given.events = given.recall.events
-    told = {str(item.entry.uid) for item in given.memories}
-    new = [event for event in given.events if event.memory not in told]
+    context.memories = memories[: page.put_fitting("memories", lines, limit)]
+    context.events = events
+    known = {str(item.entry.uid) for item in context.memories}
+    new = [event for event in events if event.memory not in known]
     count = page.fitting("events", [event_line(event, zone) for event in new], limit - (page.used - before))
     in_order = sorted(new[:count], key=lambda event: (event.at, event.path))
     page.put("events", [event_line(event, zone) for event in in_order])
 
 
-def _add_recent_chat(given: Context, page: SystemText, caller: Caller, query: Query, resolved: Resolved) -> None:
+def _scope_of(context: Context, key: str | None) -> Scope | None:
+    """The scope with this key, if it is among those that are asked."""
+    return next((place.scope for place in context.query.places if place.ref.key == key), None)
+
+
+def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None:
     """The newest talk of a group that was not meant for the bot, in order; whichever member's session it is in."""
+    resolved = context.resolved
     if not (resolved.chat_scope and caller.may_reach(resolved.chat_scope)):
         return
-    group = given.session or Session(
+    group = context.session or Session(
         workspace_id=caller.workspace_id,
         platform=resolved.session_platform,
         account=resolved.session_account,
@@ -204,36 +232,25 @@ def _add_recent_chat(given: Context, page: SystemText, caller: Caller, query: Qu
         is_group=True,
     )
     newest = conversations.recent_chat(group)[::-1]
-    scope = next((place.scope for place in query.places if place.ref.key == resolved.chat_scope), None)
-    lines = [f"- {_name(said, scope)}: {_short(said.content)}" for said in newest]
+    scope = _scope_of(context, resolved.chat_scope)
+    lines = [
+        f"- {_name(event.sender_id, scope)}: {text.smart_truncate(one_line(event.content), RECENT_CHARS)}"
+        for event in newest
+    ]
     count = page.fitting("recent_chat", lines, page.share(conf.CONTEXT_CHAT_SHARE))
     page.put("recent_chat", lines[:count][::-1])
-    given.recent_chat = newest[:count][::-1]
+    context.recent_chat = newest[:count][::-1]
 
 
-def _name(said: SessionEvent, scope: Scope | None) -> str:
-    """As people call the sender of a message in a chat; by the id where nobody does."""
-    known = sender_with_id(said.sender_id, scope, "").label if scope else said.sender_id
-    return known or "?"
+def _name(sender: str, scope: Scope | None) -> str:
+    """What people call a sender in a chat; the id where nobody has a name for them."""
+    return (sender_with_id(sender, scope, "").label if scope else sender) or "?"
 
 
-def _short(content: str) -> str:
-    return text.smart_truncate(one_line(content), RECENT_CHARS)
-
-
-def _add_notes(
-    given: Context,
-    page: SystemText,
-    query: Query,
-    policies: Policies,
-    own_key: str | None,
-    *,
-    now: datetime,
-    zone: tzinfo,
-) -> None:
+def _add_notes(context: Context, page: SystemText, policies: Policies, *, now: datetime, zone: tzinfo) -> None:
     """At the first turn there is no history yet: the notes of the conversation's own scope may have its room (C9)."""
-    own = next((place.scope for place in query.places if place.ref.key == own_key), None)
-    if own is None or not given.is_first_turn:
+    own = _scope_of(context, context.resolved.chat_scope or context.resolved.user_scope)
+    if own is None or not context.is_first_turn:
         return
     lines: list[str] = []
     for note in notes_of(own, policies, now=now, zone=zone):
@@ -243,5 +260,5 @@ def _add_notes(
         if room <= text.count_tokens(head) + 2 or not content:
             break
         lines.append(head + content)
-        given.notes.append(replace(note, content=content, is_cut=note.is_cut or content != note.content))
+        context.notes.append(replace(note, content=content, is_cut=note.is_cut or content != note.content))
     page.put("notes", lines)

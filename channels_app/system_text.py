@@ -89,6 +89,12 @@ class SystemText:
         """How many of these lines, from the first on, fit under the heading of a part."""
         return len(fit(lines, self.room(part, min(limit, self.left)))[0])
 
+    def put_fitting(self, part: str, lines: Sequence[str], limit: int) -> int:
+        """Add as many of these lines, from the first on, as fit under the heading of a part; how many."""
+        count = self.fitting(part, lines, limit)
+        self.put(part, lines[:count])
+        return count
+
     def put(self, part: str, lines: Sequence[str]) -> None:
         """Add a part, or put it in the place of what it was; without lines it has no heading either."""
         if before := self._parts.pop(part, None):

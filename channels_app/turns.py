@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django_q.tasks import async_task
@@ -16,8 +17,10 @@ from memories.entries import WriteResult
 from memories.language.redaction import redact
 from memories.models import Scope
 from memories.models.change import acting
+from memories.recall import feedback
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolved
+from memories.visibility import trace_for
 from sessions_app.choices import EventKind
 from sessions_app.lifecycle import budget, conversations, reset
 from sessions_app.models import Session, SessionEvent
@@ -33,6 +36,23 @@ class TurnResult:
     written: list[WriteResult] = field(default_factory=list)
     directives: list[budget.BotDirective] = field(default_factory=list)
     reply: str | None = None  # to be given to the user in place of an answer
+
+
+def report_turn(caller: Caller, turn: Turn, *, used: Sequence[UUID] | None, now: datetime) -> TurnResult:
+    """Take a turn, and record of the recall it names what its answer used: what the bot says, and what the words tell.
+
+    What a bot says was used is checked before anything is stored. A trace may be gone by then, after a crash or after
+    its time: that is no reason to lose a turn. Raises NotServed, and whatever take_turn raises.
+    """
+    trace = trace_for(caller, UUID(turn.recall_id)) if turn.recall_id else None
+    if trace is not None and used:
+        feedback.served_ids(trace, used)
+    result = take_turn(caller, turn, now=now)
+    if trace is not None:
+        if used is not None:
+            feedback.record_feedback(trace, list(dict.fromkeys(used)))
+        feedback.record_answer(trace, question=turn.user, answer=turn.assistant)
+    return result
 
 
 def take_turn(caller: Caller, turn: Turn, *, now: datetime) -> TurnResult:

@@ -1,17 +1,18 @@
 """What a caller may see and write to: every door begins here. Whatever it may not see does not exist for it."""
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from memories.exceptions import BatchNotFound, EntryNotFound, ScopeNotFound
 from memories.models import Batch, DailyEvent, Entry, RecallTrace, Scope
+from memories.models.buffer import DailyEventQuerySet
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import kind_of_key
 
-M = TypeVar("M", bound=Model)
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
 def visible_scopes(caller: Caller) -> QuerySet[Scope]:
@@ -57,7 +58,7 @@ def entry_for(caller: Caller, uid: UUID) -> Entry:
     return entry
 
 
-def visible_daily_events(caller: Caller, scope_key: str | None = None) -> QuerySet[DailyEvent]:
+def visible_daily_events(caller: Caller, scope_key: str | None = None) -> DailyEventQuerySet:
     """The daily events in use of one scope, or of every scope the caller reaches. Raises ScopeNotFound."""
     return _within_reach(DailyEvent.objects.in_use(), caller, scope_key).select_related("scope")
 
@@ -97,7 +98,7 @@ def scope_keys_of(trace: RecallTrace) -> list[str]:
     return [scopes[pk].key for pk in trace.scopes if pk in scopes]
 
 
-def _within_reach(rows: QuerySet[M], caller: Caller, scope_key: str | None) -> QuerySet[M]:
+def _within_reach(rows: Rows, caller: Caller, scope_key: str | None) -> Rows:
     rows = rows.filter(workspace_id=caller.workspace_id)
     if scope_key is not None:
         return rows.filter(scope=scope_for(caller, scope_key))

@@ -208,9 +208,9 @@ Q_CLUSTER = {
 }
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["memories.api.authentication.BotKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["memories.api.permissions.KeyPermits"],
-    "DEFAULT_THROTTLE_CLASSES": ["memories.api.throttling.KeyThrottle"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["memories.api.access.BotKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["memories.api.access.KeyPermits"],
+    "DEFAULT_THROTTLE_CLASSES": ["memories.api.access.KeyThrottle"],
     "DEFAULT_SCHEMA_CLASS": "memories.api.schema.CallSchema",
     "URL_FORMAT_OVERRIDE": None,  # «format» is no parameter of any call
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -226,10 +226,10 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [
-        "memories.api.authentication.BotKeyAuthentication",
+        "memories.api.access.BotKeyAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "SERVE_PERMISSIONS": ["memories.api.permissions.StaffOrKey"],
+    "SERVE_PERMISSIONS": ["memories.api.access.StaffOrKey"],
     "SWAGGER_UI_DIST": "SIDECAR",  # everything from here: no page of ours asks another host
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": True,
@@ -237,7 +237,7 @@ SPECTACULAR_SETTINGS = {
         "EntryType": "memories.choices.EntryType",
         "EntryState": "memories.models.state.State",
         "MessageRole": "sessions_app.api.serializers.ROLES",
-        "ReadRole": "sessions_app.api.session_events.READ_ROLES",
+        "ReadRole": "sessions_app.api.answers.READ_ROLES",
         "BatchState": "memories.choices.BatchState",
         "ChangeState": "memories.choices.ChangeState",
         "ErrorType": "memories.api.schema.ERROR_TYPES",

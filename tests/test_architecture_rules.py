@@ -95,7 +95,7 @@ KEPT: list[tuple[Rule, str, str]] = [
     (broken_layers, "memories.recall.traces", "from memories.recall.query import Query"),
     (broken_layers, "memories.evaluation.run", "from memories.index import worker\nfrom memories.recall import recall"),
     (broken_layers, "memories", "x = 1"),
-    (read_clocks, "memories.api.clock", "timezone.now()"),
+    (read_clocks, "memories.api.headers", "timezone.now()"),
     (read_clocks, "channels_app.api.recall", "timezone.now()"),
     (read_clocks, "memplatform.health", "timezone.now()"),
     (read_clocks, "memories.recall", "time.perf_counter()\ntime.monotonic()\ndatetime.fromtimestamp(0, UTC)"),

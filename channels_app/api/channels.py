@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,32 +11,19 @@ from rest_framework.response import Response
 from channels_app.channels import find_channel, set_rules
 from channels_app.models import Channel
 from memories.api import fields
-from memories.api.authentication import caller_of
-from memories.api.calls import Call
-from memories.api.idempotency import repeatable
-from memories.api.preconditions import etag, expected_version
+from memories.api.access import method_of
+from memories.api.answers import Answer
+from memories.api.calls import Call, Endpoint
+from memories.api.headers import etag, expected_version
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, Permission, ScopeKind, SessionMode
 from memories.exceptions import ChannelNotFound, InvalidAddress
 from memories.tenancy.resolver import escape, kind_of_key
-
-RULES = (
-    "label",
-    "dm_scope",
-    "session_mode",
-    "session_prefix",
-    "max_tokens",
-    "group_sessions",
-    "group_prefix",
-    "capture_group_memory",
-    "group_user_recall",
-    "need",
-)
 
 PLATFORM = OpenApiParameter("platform", {"type": "string", "minLength": 1, "maxLength": 40}, OpenApiParameter.PATH)
 ACCOUNT = OpenApiParameter("account", {"type": "string", "minLength": 1, "maxLength": 200}, OpenApiParameter.PATH)
 
 
-class Place(fields.StrictSerializer):
+class ChannelPlace(fields.StrictSerializer):
     """Which channel, as its address says."""
 
     platform = fields.Name(max_length=40)
@@ -67,10 +54,10 @@ class NewRules(fields.StrictSerializer):
         return prefix
 
 
-class ChannelAnswer(serializers.Serializer[Any]):
+class ChannelAnswer(Answer):
     """A channel with its rules."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(source="uid")
     platform = serializers.CharField()
     account = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
@@ -87,87 +74,78 @@ class ChannelAnswer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
-class ChannelView(Call):
+class ChannelCall(Call):
+    """What calls about a channel have in common; no channel exists for a key bound to scopes."""
+
+    place: tuple[str, str]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if method_of(request) not in self.endpoints:
+            return
+        if not self.caller.reaches_everything:
+            raise ChannelNotFound
+        place = ChannelPlace(data={"account": "", **kwargs})
+        place.is_valid(raise_exception=True)
+        self.place = place.validated_data["platform"], place.validated_data["account"]
+
+    def read(self) -> Response:
+        try:
+            _name, channel = find_channel(self.caller.workspace_id, *self.place, may_be_new=True, inside="")
+        except InvalidAddress as error:
+            raise ChannelNotFound(str(error), field=error.field) from error
+        if channel is None:
+            raise ChannelNotFound
+        return _answer(channel)
+
+    def write(self) -> Response:
+        version = expected_version(self.request)
+        channel, is_new = set_rules(
+            self.caller.workspace_id, self.place, self.body, actor=self.caller.actor, expected_version=version
+        )
+        return _answer(channel, status=201 if is_new else 200)
+
+
+class ChannelView(ChannelCall):
     """The rules of one account of a platform."""
 
-    required = {"GET": Permission.READ, "PUT": Permission.ADMIN}
-    versioned = ("PUT",)
-    tagged = ("GET", "PUT")
+    @Endpoint("read_channel", Permission.READ, ChannelAnswer, parameters=(PLATFORM, ACCOUNT), tagged=True)
+    def get(self, platform: str, account: str) -> Response:
+        return self.read()
 
-    @extend_schema(operation_id="read_channel", parameters=[PLATFORM, ACCOUNT], responses=ChannelAnswer)
-    def get(self, request: Request, platform: str, account: str) -> Response:
-        return _shown(_channel(request, platform, account))
-
-    @extend_schema(
-        operation_id="set_channel_rules",
-        parameters=[PLATFORM, ACCOUNT],
+    @Endpoint(
+        "set_channel_rules",
+        Permission.ADMIN,
+        {200: ChannelAnswer, 201: ChannelAnswer},
+        body=NewRules,
+        parameters=(PLATFORM, ACCOUNT),
         description="Set rules of a channel; it begins here if nobody has spoken from it yet.",
-        request=NewRules,
-        responses={200: ChannelAnswer, 201: ChannelAnswer},
+        tagged=True,
+        versioned=True,
     )
-    @repeatable
-    def put(self, request: Request, platform: str, account: str) -> Response:
-        return _set_rules(request, platform, account)
+    def put(self, platform: str, account: str) -> Response:
+        return self.write()
 
 
-class PlatformView(Call):
+class PlatformView(ChannelCall):
     """The rules of a platform's messages that name no account."""
 
-    required = ChannelView.required
-    versioned = ChannelView.versioned
-    tagged = ChannelView.tagged
+    @Endpoint("read_channel_without_account", Permission.READ, ChannelAnswer, parameters=(PLATFORM,), tagged=True)
+    def get(self, platform: str) -> Response:
+        return self.read()
 
-    @extend_schema(operation_id="read_channel_without_account", parameters=[PLATFORM], responses=ChannelAnswer)
-    def get(self, request: Request, platform: str) -> Response:
-        return _shown(_channel(request, platform))
-
-    @extend_schema(
-        operation_id="set_rules_without_account",
-        parameters=[PLATFORM],
-        request=NewRules,
-        responses={200: ChannelAnswer, 201: ChannelAnswer},
+    @Endpoint(
+        "set_rules_without_account",
+        Permission.ADMIN,
+        {200: ChannelAnswer, 201: ChannelAnswer},
+        body=NewRules,
+        parameters=(PLATFORM,),
+        tagged=True,
+        versioned=True,
     )
-    @repeatable
-    def put(self, request: Request, platform: str) -> Response:
-        return _set_rules(request, platform)
+    def put(self, platform: str) -> Response:
+        return self.write()
 
 
-def _set_rules(request: Request, platform: str, account: str = "") -> Response:
-    caller, place = caller_of(request), _place(request, platform, account)
-    asked = NewRules(data=request.data)
-    asked.is_valid(raise_exception=True)
-    channel, is_new = set_rules(
-        caller.workspace_id,
-        place,
-        asked.validated_data,
-        actor=caller.actor,
-        expected_version=expected_version(request),
-    )
-    return _shown(channel, status=201 if is_new else 200)
-
-
-def _place(request: Request, platform: str, account: str) -> tuple[str, str]:
-    """Platform and account, in order. Raises ChannelNotFound: no channel is known to a key bound to scopes."""
-    if caller_of(request).scope_patterns:
-        raise ChannelNotFound
-    named = Place(data={"platform": platform, "account": account})
-    named.is_valid(raise_exception=True)
-    return named.validated_data["platform"], named.validated_data["account"]
-
-
-def _channel(request: Request, platform: str, account: str = "") -> Channel:
-    place = _place(request, platform, account)
-    try:
-        _name, channel = find_channel(caller_of(request).workspace_id, *place, may_be_new=True, inside="")
-    except InvalidAddress as error:
-        raise ChannelNotFound(str(error), field=error.field) from error
-    if channel is None:
-        raise ChannelNotFound
-    return channel
-
-
-def _shown(channel: Channel, *, status: int = 200) -> Response:
-    told = {"id": str(channel.uid), "platform": channel.platform, "account": channel.account}
-    told |= {name: getattr(channel, name) for name in RULES}
-    body = told | {"version": channel.version, "created_at": channel.created_at}
-    return Response(body, status=status, headers=etag(channel))
+def _answer(channel: Channel, *, status: int = 200) -> Response:
+    return Response(ChannelAnswer.of(channel), status=status, headers=etag(channel))

@@ -1,27 +1,23 @@
-"""POST /entries with an address: a memory saved on purpose, with the place it was said at (A3)."""
+"""POST /entries: a memory saved on purpose, into a scope or from an address (A3)."""
 
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
-from rest_framework.request import Request
+from rest_framework.response import Response
 
-from channels_app import addresses
-from channels_app.api.fields import AddressField
-from channels_app.channels import check_scope_key, ensure_channel
+from channels_app.api.addresses import AddressField
+from channels_app.entries import save
 from memories.api import fields
-from memories.api.authentication import caller_of
-from memories.api.entries import answers
-from memories.api.entries import list as listing
-from memories.choices import Permission, ScopeKind
-from memories.consolidation.capture import source_slots
-from memories.exceptions import InvalidAddress
-from memories.models import Scope
-from memories.tenancy.resolver import Resolved
+from memories.api.calls import Endpoint
+from memories.api.entries.answers import SavedEntry, entry_answer
+from memories.api.entries.list import EntryListView, NewAttributes
+from memories.api.headers import etag
+from memories.choices import EntryType, Permission, ScopeKind, Source
+from memories.models import Entry, Policy
 
 
-class NewEntry(listing.NewEntry):
+class NewEntry(NewAttributes):
     """A memory a bot saves on purpose: into a scope, or from where somebody asked for it."""
 
     scope = fields.Text(required=False, max_length=255)
@@ -32,6 +28,16 @@ class NewEntry(listing.NewEntry):
         default=None,
         help_text="With `address`: the speaker's memory (`user`, the default) or the group's (`chat`).",
     )
+    type = fields.Word(choices=EntryType.choices, default=EntryType.USER_EXPLICIT)
+    content = fields.Text(max_length=8_000)
+    slots = fields.Slots(default=dict)
+    tier = fields.Whole(
+        min_value=1, max_value=2, allow_null=True, default=None, help_text="Of facts: 1, the profile, or 2."
+    )
+    source = fields.Word(choices=Source.choices, default=Source.TOOL)  # type: ignore[assignment]
+    pinned = fields.YesNo(default=False)
+    expires_at = fields.Moment(allow_null=True, default=None)
+    at = fields.Moment(allow_null=True, default=None)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("address" in attrs) == ("scope" in attrs):
@@ -43,38 +49,25 @@ class NewEntry(listing.NewEntry):
         return attrs
 
 
-@extend_schema_view(
-    post=extend_schema(operation_id="save_entry", request=NewEntry, responses={201: answers.SavedEntry})
-)
-class EntriesView(listing.EntriesView):
+class EntriesView(EntryListView):
     """Save a memory on purpose; list what is remembered."""
 
-    required = {"GET": Permission.READ, "POST": Permission.WRITE}
-    new_entry = NewEntry
-
-    def where(self, request: Request, data: dict[str, Any]) -> Scope:
-        """As a turn from there would be kept: with its place in the slots, and of a person's memory with the chat."""
-        kind = data.pop("scope_kind")
-        if "address" not in data:
-            check_scope_key(caller_of(request).workspace_id, data["scope"])
-            return super().where(request, data)
-        caller = caller_of(request)
-        resolved = addresses.resolve_address(caller, data.pop("address"))
-        wanted = _scope_key(resolved, kind)
-        scope = addresses.scope_to_write(caller, resolved, wanted)
-        ensure_channel(caller.workspace_id, resolved.address)
-        place = source_slots(resolved)
-        data["slots"] = data["slots"] | {name: value for name, value in place.items() if value}
-        data["chats"] = (resolved.chat,) if scope.kind == ScopeKind.USER else ()
-        return scope
-
-
-def _scope_key(resolved: Resolved, kind: str | None) -> str:
-    """Whose memory it becomes; of a group in which nobody is named the group's. Raises InvalidAddress."""
-    kind = kind or (ScopeKind.USER if resolved.user_scope else ScopeKind.CHAT)
-    key = resolved.user_scope if kind == ScopeKind.USER else resolved.chat_scope
-    if key is None and kind == ScopeKind.USER:
-        raise InvalidAddress("Nobody is named here whose memory it could become: the address needs a peer.")
-    if key is None:
-        raise InvalidAddress("A direct chat has no memory of its own: it is its peer's.", field="scope_kind")
-    return key
+    @Endpoint("save_entry", Permission.WRITE, {201: SavedEntry}, body=NewEntry, tagged=True)
+    def post(self) -> Response:
+        data, now = dict(self.body), self.now
+        fields.check_past("at", data["at"], now)
+        fields.check_ahead("expires_at", data["expires_at"], now)
+        to = data.pop("address") if "address" in data else data.pop("scope")
+        at, kind = data.pop("at") or now, data.pop("scope_kind")
+        result = save(self.caller, to, kind=kind, now=now, at=at, **data)
+        answer = entry_answer(
+            result.entry,
+            Policy.objects.of(self.caller.workspace_id),
+            now,
+            SavedEntry,
+            outcome=result.outcome,
+            reason=result.reason,
+            linked=list(Entry.objects.filter(pk__in=result.linked).values_list("uid", flat=True)),
+            brought_back=result.brought_back,
+        )
+        return Response(answer, status=201, headers=etag(result.entry))

@@ -1,22 +1,19 @@
 """POST /recall: the memories that bear on a message."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema, extend_schema_serializer
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from channels_app import addresses
-from channels_app.api.fields import AddressField, session_events_by_default
+from channels_app.api.addresses import AddressField
 from memories.api import fields
-from memories.api.authentication import caller_of
-from memories.api.calls import Call
-from memories.api.clock import now_of
+from memories.api.answers import Answer
+from memories.api.calls import Call, Endpoint
 from memories.api.entries.answers import slots_of
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
@@ -37,9 +34,12 @@ OPTIONS = (
 )
 
 
-def _context_tokens() -> int:
-    """The budget of the context text when a bot names none."""
+def context_tokens_by_default() -> int:
     return conf.CONTEXT_TOKENS
+
+
+def session_events_by_default() -> bool:
+    return conf.INCLUDE_SESSION_EVENTS
 
 
 class RecallRequest(fields.StrictSerializer):
@@ -61,7 +61,7 @@ class RecallRequest(fields.StrictSerializer):
     as_of = fields.Moment(allow_null=True, default=None)
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     quotas = fields.YesNo(default=True)
-    token_budget = fields.Whole(min_value=0, max_value=100_000, default=_context_tokens)
+    token_budget = fields.Whole(min_value=0, max_value=100_000, default=context_tokens_by_default)
     include_session_events = fields.YesNo(default=session_events_by_default)
     explain = fields.YesNo(default=False)
     cache = fields.YesNo(default=True)
@@ -76,7 +76,7 @@ class RecallRequest(fields.StrictSerializer):
         return attrs
 
 
-class NeedAnswer(serializers.Serializer[Any]):
+class NeedAnswer(Answer):
     """Whether the message needed memory, and by which rule."""
 
     retrieve = serializers.BooleanField()
@@ -84,17 +84,17 @@ class NeedAnswer(serializers.Serializer[Any]):
 
 
 @extend_schema_serializer(component_name="RecalledEvent")
-class RecalledEventAnswer(serializers.Serializer[Any]):
+class RecalledEventAnswer(Answer):
     """A message that was said, or what is told of a day, with the path that proves it."""
 
     kind = serializers.ChoiceField(choices=["session_event", "daily_event"])
     path = serializers.CharField(help_text="session_events/<session>/<conversation>/event-<id>, or daily_events/<id>")
     scope = serializers.CharField()
     role = serializers.ChoiceField(choices=["user", "assistant", "summary"])
-    sender = serializers.CharField()
+    sender = serializers.CharField(source="sender_id")
     sender_name = serializers.CharField(allow_null=True, help_text="What people call the sender.")
     content = serializers.CharField(help_text="Shortened when it is long.")
-    cut = serializers.BooleanField()
+    cut = serializers.BooleanField(source="is_cut")
     at = serializers.DateTimeField()
     score = serializers.FloatField(help_text="By words, meaning and days; 0.1: said then.")
     words = serializers.FloatField(help_text="Share of the question's telling words it holds.")
@@ -102,7 +102,7 @@ class RecalledEventAnswer(serializers.Serializer[Any]):
     memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
 
 
-class RecallAnswer(serializers.Serializer[Any]):
+class RecallAnswer(Answer):
     """The memories that bear on a message."""
 
     recall_id = serializers.UUIDField(allow_null=True)
@@ -120,16 +120,10 @@ class RecallAnswer(serializers.Serializer[Any]):
 class RecallView(Call):
     """The memories that bear on a message."""
 
-    required = {"POST": Permission.READ}
-
-    @extend_schema(operation_id="recall", request=RecallRequest, responses=RecallAnswer)
-    def post(self, request: Request) -> Response:
-        asked = RecallRequest(data=request.data)
-        asked.is_valid(raise_exception=True)
-        caller = caller_of(request)
-        query = _query(caller, asked.validated_data)
-        result = recall(query, now=now_of(request), zone=caller.zone)
-        return Response(_answer(result, explain=query.explain))
+    @Endpoint("recall", Permission.READ, RecallAnswer, body=RecallRequest)
+    def post(self) -> Response:
+        query = _query(self.caller, self.body)
+        return Response(_answer(recall(query, now=self.now, zone=self.caller.zone), explain=query.explain))
 
 
 def _query(caller: Caller, asked: dict[str, Any]) -> Query:
@@ -143,71 +137,57 @@ def _query(caller: Caller, asked: dict[str, Any]) -> Query:
 
 
 def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
-    trace = result.trace
-    body: dict[str, Any] = {
-        "recall_id": str(trace.uid) if trace else None,
-        "need": {"retrieve": result.need.retrieve, "rule": result.need.rule},
-        "evidence": result.answerability.verdict,
-        "memories": memories_json(result.served, result.weights),
-        "events": [event_json(event) for event in result.events],
-        "context": result.context,
-        "tokens": result.tokens,
-        "degraded": result.degraded,
-        "cached": result.cached_from is not None,
-    }
+    excluded = {}
     if explain:
-        left_out = [*(item for item in result.ranked if item.reason != "served"), *result.excluded]
-        prefetch_related_objects([item.entry for item in left_out], "slots")
-        body["left_out"] = [_left_out(item, result.weights) for item in left_out]
-    return body
+        items = [*(item for item in result.ranked if item.reason != "served"), *result.excluded]
+        prefetch_related_objects([item.entry for item in items], "slots")
+        excluded["left_out"] = [_excluded_answer(item, result.weights) for item in items]
+    return RecallAnswer.of(
+        result,
+        recall_id=result.trace.uid if result.trace else None,
+        need=NeedAnswer.of(result.need),
+        evidence=result.answerability.verdict,
+        memories=memory_answers(result.served, result.weights),
+        events=list(map(event_answer, result.events)),
+        cached=result.cached_from is not None,
+        **excluded,
+    )
 
 
-def memories_json(items: Sequence[Ranked], weights: Mapping[str, float]) -> list[dict[str, Any]]:
+def memory_answers(items: Sequence[Ranked], weights: Mapping[str, float]) -> list[dict[str, Any]]:
     """Memories as clients see them, their slots read at once."""
     prefetch_related_objects([item.entry for item in items], "slots")
-    return [memory_json(item, weights) for item in items]
+    return [RecalledMemory.of(**_memory(item, weights)) for item in items]
 
 
-def memory_json(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
+def _excluded_answer(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
+    """A candidate that was not served, and why; of what may not be served without its words."""
+    answer = LeftOutMemory.of(**_memory(item, weights), reason=item.reason)
+    return answer | dict.fromkeys(explanation.WITHHELD.get(item.reason, ()))
+
+
+def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
     entry = item.entry
     return {
-        "id": str(entry.uid),
+        "id": entry.uid,
         "type": entry.type,
         "scope": entry.scope.key,
         "content": entry.content,
         "sender": item.sender.id or None,
         "sender_name": item.sender.name or None,
         "slots": slots_of(entry),
-        "created_at": _iso(entry.created_at),
+        "created_at": entry.created_at,
         "score": round(item.score, 4),
         "why": explanation.why(explanation.record_of(item), weights),
     }
 
 
-def event_json(event: RecalledEvent) -> dict[str, Any]:
-    """A message that was said, as clients see it."""
-    return {
-        "kind": event.kind,
-        "path": event.path,
-        "scope": event.scope,
-        "role": event.role,
-        "sender": event.sender_id,
-        "sender_name": event.sender.name or None,
-        "content": event.content,
-        "cut": event.is_cut,
-        "at": _iso(event.at),
-        "score": round(event.score, 4),
-        "words": round(event.covered, 4),
-        "similarity": None if event.similarity is None else round(event.similarity, 4),
-        "memory": event.memory,
-    }
-
-
-def _left_out(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
-    """What was not served, and why; of what may not be served without its words."""
-    told = memory_json(item, weights) | {"reason": item.reason}
-    return told | dict.fromkeys(explanation.WITHHELD.get(item.reason, ()))
-
-
-def _iso(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
+def event_answer(event: RecalledEvent) -> dict[str, Any]:
+    """A message, or an event of a day, as clients see it."""
+    return RecalledEventAnswer.of(
+        event,
+        sender_name=event.sender.name or None,
+        score=round(event.score, 4),
+        words=round(event.covered, 4),
+        similarity=None if event.similarity is None else round(event.similarity, 4),
+    )

@@ -3,28 +3,20 @@
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from channels_app.api.fields import AddressField
-from channels_app.turns import take_turn
+from channels_app.api.addresses import AddressField
+from channels_app.turns import report_turn
 from memories.api import fields
-from memories.api.authentication import caller_of
-from memories.api.calls import Call
-from memories.api.clock import check_past, now_of
-from memories.api.idempotency import repeatable
+from memories.api.answers import Answer
+from memories.api.calls import Call, Endpoint
 from memories.api.recall_traces.detail import USED_MAX
 from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
 from memories.entries import TAKEN_OUT
 from memories.language.redaction import ToolCall
-from memories.models import RecallTrace
-from memories.recall import feedback
-from memories.tenancy.access import Caller
-from memories.visibility import trace_for
-from sessions_app.api.answers import Directive
+from sessions_app.api.answers import DirectiveAnswer
 from sessions_app.api.serializers import TOKENS
 
 
@@ -65,21 +57,21 @@ class NewTurn(fields.StrictSerializer):
         return attrs
 
 
-class SessionAnswer(serializers.Serializer[Any]):
+class TurnSession(Answer):
     """The session a turn went to."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(source="uid")
     key = serializers.CharField()
     conversation = serializers.IntegerField()
     tokens = serializers.IntegerField(help_text="Of the open conversation, as it is handed out.")
 
 
-class CapturedEntry(serializers.Serializer[Any]):
+class CapturedEntry(Answer):
     """What became of a turn in one scope."""
 
-    id = serializers.UUIDField()
-    type = serializers.ChoiceField(choices=EntryType.choices)
-    scope = serializers.CharField()
+    id = serializers.UUIDField(source="entry.uid")
+    type = serializers.ChoiceField(choices=EntryType.choices, source="entry.type")
+    scope = serializers.CharField(source="entry.scope.key")
     outcome = serializers.ChoiceField(choices=Outcome.choices)
     reason = serializers.ChoiceField(
         choices=[TAKEN_OUT],
@@ -88,12 +80,12 @@ class CapturedEntry(serializers.Serializer[Any]):
     )
 
 
-class TurnAnswer(serializers.Serializer[Any]):
+class TurnAnswer(Answer):
     """A turn taken in."""
 
-    session = SessionAnswer()
+    session = TurnSession()
     entries = CapturedEntry(many=True)
-    directives = Directive(many=True)
+    directives = DirectiveAnswer(many=True)
     reply = serializers.CharField(allow_null=True, help_text="To be given to the user: the turn was a command.")
     degraded = serializers.ListField(child=serializers.CharField())
 
@@ -101,22 +93,15 @@ class TurnAnswer(serializers.Serializer[Any]):
 class TurnsView(Call):
     """A bot reports a finished turn; it is remembered when this returns."""
 
-    required = {"POST": Permission.WRITE}
-
-    @extend_schema(operation_id="take_turn", request=NewTurn, responses={201: TurnAnswer})
-    @repeatable
-    def post(self, request: Request) -> Response:
-        asked = NewTurn(data=request.data)
-        asked.is_valid(raise_exception=True)
-        data = asked.validated_data
-        now = now_of(request)
-        check_past("at", data["at"], now)
-        trace = _trace(caller_of(request), data)
+    @Endpoint("take_turn", Permission.WRITE, {201: TurnAnswer}, body=NewTurn)
+    def post(self) -> Response:
+        data = self.body
+        fields.check_past("at", data["at"], self.now)
         turn = Turn(
             address=data["address"],
             user=data["user"],
             assistant=data["assistant"],
-            at=data["at"] or now,
+            at=data["at"] or self.now,
             slots=data["slots"],
             sender_name=data["sender_name"],
             tool_calls=tuple(ToolCall(**call) for call in data["tool_calls"] or ()),
@@ -124,48 +109,12 @@ class TurnsView(Call):
             recall_id=str(data["recall_id"] or ""),
             max_tokens=data["max_tokens"],
         )
-        result = take_turn(caller_of(request), turn, now=now)
-        if trace is not None:
-            _record_feedback(trace, data)
-        session = result.session
-        return Response(
-            {
-                "session": {
-                    "id": str(session.uid),
-                    "key": session.key,
-                    "conversation": session.conversation,
-                    "tokens": session.tokens,
-                },
-                "entries": [
-                    {
-                        "id": str(one.entry.uid),
-                        "type": one.entry.type,
-                        "scope": one.entry.scope.key,
-                        "outcome": one.outcome,
-                        "reason": one.reason,
-                    }
-                    for one in result.written
-                ],
-                "directives": [vars(directive) for directive in result.directives],
-                "reply": result.reply,
-                "degraded": [],
-            },
-            status=201,
+        result = report_turn(self.caller, turn, used=data["used"], now=self.now)
+        answer = TurnAnswer.of(
+            result,
+            session=TurnSession.of(result.session),
+            entries=[CapturedEntry.of(one) for one in result.written],
+            directives=[DirectiveAnswer.of(directive) for directive in result.directives],
+            degraded=[],
         )
-
-
-def _trace(caller: Caller, data: dict[str, Any]) -> RecallTrace | None:
-    """The recall a turn answers, with what it claims to have used checked before anything is stored.
-
-    A trace may be gone by then (after a crash, after its time): that is no reason to lose a turn.
-    """
-    trace = trace_for(caller, data["recall_id"]) if data["recall_id"] else None
-    if trace is not None and data["used"]:
-        feedback.served_ids(trace, data["used"])
-    return trace
-
-
-def _record_feedback(trace: RecallTrace, data: dict[str, Any]) -> None:
-    if data["used"] is not None:
-        feedback.record_feedback(trace, list(dict.fromkeys(data["used"])))
-    feedback.record_answer(trace, question=data["user"], answer=data["assistant"])
+        return Response(answer, status=201)

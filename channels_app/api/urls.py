@@ -2,12 +2,11 @@
 
 from django.urls import path
 
+from channels_app.api.addresses import ResolveView, SessionsView
 from channels_app.api.channels import ChannelView, PlatformView
 from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
 from channels_app.api.recall import RecallView
-from channels_app.api.scopes import ResolveView
-from channels_app.api.sessions import SessionsView
 from channels_app.api.turns import TurnsView
 
 urlpatterns = [

@@ -1,6 +1,10 @@
-"""What all calls have in common: who may make them, what their query string may hold, and how often."""
+"""What all calls have in common: each method is declared once, for those who read a request and for its description."""
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, wraps
+from typing import Any, ClassVar, cast
 
 from django.utils.translation import gettext_lazy as _
 from rest_framework import status
@@ -9,8 +13,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories.api import fields
+from memories.api.access import caller_of, method_of
+from memories.api.fields import StrictSerializer
+from memories.api.headers import now_of
+from memories.api.idempotency import repeatable
 from memories.choices import Permission
+from memories.tenancy.access import Caller
+
+Handler = Callable[..., Response]
 
 
 class LengthRequired(APIException):
@@ -19,39 +29,79 @@ class LengthRequired(APIException):
     default_code = "length_required"
 
 
-class Call(APIView):
-    """A call of the API.
+@dataclass(frozen=True)
+class Endpoint:
+    """A method of a call: decorates its handler, which is given only what the path holds.
 
-    `required` names the permission each method needs, `queried` what its query string may hold: nothing, unless named.
+    An endpoint that needs more than READ may be sent again under its Idempotency-Key.
     """
 
-    required: ClassVar[dict[str, Permission]] = {}
-    queried: ClassVar[dict[str, type[fields.StrictSerializer]]] = {}
-    #: The query string of this request, as read.
-    asked: dict[str, Any]
+    name: str
+    needs: Permission
+    answers: Any  # the shape of an answer, or shapes by status
+    query: type[StrictSerializer] = StrictSerializer
+    body: type[StrictSerializer] | None = None
+    description: str | None = None  # None: the docstring of the call
+    parameters: tuple[Any, ...] = ()  # described in place of those of `query`
+    tagged: bool = False  # the answer has an ETag
+    versioned: bool = False  # If-Match is read
+
+    def __call__(self, handler: Handler) -> Handler:
+        @wraps(handler)
+        def read(call: "Call", request: Request, **path: Any) -> Response:
+            if self.body is not None:
+                call.body = _validated(self.body, request.data)
+            return handler(call, **path)
+
+        method: Any = read if self.needs == Permission.READ else repeatable(read)
+        method.endpoint = self
+        return cast(Handler, method)
+
+
+class Call(APIView):
+    """A call of the API; its methods are endpoints."""
+
+    endpoints: ClassVar[dict[str, Endpoint]] = {}
+    #: The query string and the body of this request, as read.
+    query: dict[str, Any]
+    body: dict[str, Any]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        handlers = {name.upper(): getattr(cls, name, None) for name in cls.http_method_names}
+        declared = {name: getattr(handler, "endpoint", None) for name, handler in handlers.items()}
+        cls.endpoints = {name: endpoint for name, endpoint in declared.items() if endpoint}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if "Transfer-Encoding" in request.headers:  # such a body would be taken for an empty one
             raise LengthRequired
-        query = self.queried.get(method_of(request), fields.StrictSerializer)(data=_told_once(request))
-        query.is_valid(raise_exception=True)
-        self.asked = query.validated_data
+        endpoint = self.endpoints.get(method_of(request))
+        self.query = _validated(endpoint.query if endpoint else StrictSerializer, _single_values(request))
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]
         return Response(status=204)  # the Allow header says it all
 
+    @cached_property
+    def caller(self) -> Caller:
+        return caller_of(self.request)
 
-def method_of(request: Request) -> str:
-    """The method a request stands for: HEAD asks for what GET would answer."""
-    return "GET" if request.method == "HEAD" else str(request.method)
+    @cached_property
+    def now(self) -> datetime:
+        return now_of(self.request)
 
 
-def _told_once(request: Request) -> dict[str, str]:
-    """The query string, in which nothing may be said twice."""
-    told = dict(request.query_params.lists())
-    twice = [name for name, values in told.items() if len(values) > 1]
-    if twice:
+def _validated(kind: type[StrictSerializer], data: Any) -> dict[str, Any]:
+    serializer = kind(data=data)
+    serializer.is_valid(raise_exception=True)
+    validated: dict[str, Any] = serializer.validated_data
+    return validated
+
+
+def _single_values(request: Request) -> dict[str, str]:
+    """The query string, in which no name may be given twice."""
+    lists = dict(request.query_params.lists())
+    if twice := [name for name, values in lists.items() if len(values) > 1]:
         detail = ErrorDetail(str(_("This is given twice.")), code="twice")
         raise ValidationError({name: [detail] for name in twice})
-    return {name: values[0] for name, values in told.items()}
+    return {name: values[0] for name, values in lists.items()}

@@ -4,16 +4,13 @@ import re
 from datetime import date
 from typing import Any
 
-from django.db.models import Q, QuerySet
-from drf_spectacular.utils import extend_schema
+from django.db.models import Q
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api import fields, pagination
 from memories.api.answers import Answer, Page
-from memories.api.authentication import caller_of
-from memories.api.calls import Call
+from memories.api.calls import Call, Endpoint
+from memories.api.pagination import NO_CURSOR, LimitQuery, first_rows, page_answer
 from memories.choices import Permission, Source
 from memories.entries import daily_events
 from memories.models import DailyEvent
@@ -24,15 +21,12 @@ from memories.visibility import reached_chats, visible_daily_events
 _CURSOR = re.compile("([0-9a-f]{1,6})-([0-9a-f]{1,15})")
 
 
-class EventQuery(fields.StrictSerializer):
+class DailyEventQuery(LimitQuery):
     """Which days, of which scope, holding which words."""
 
     scope = serializers.CharField(required=False, max_length=255)
     q = serializers.CharField(required=False, max_length=500)
     cursor = serializers.CharField(required=False, max_length=40)
-    limit = serializers.IntegerField(
-        required=False, min_value=1, max_value=pagination.PAGE_SIZE_MAX, default=pagination.PAGE_SIZE
-    )
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """`from` is a word of Python's."""
@@ -45,11 +39,11 @@ class EventQuery(fields.StrictSerializer):
     def validate_cursor(self, value: str) -> tuple[date, int]:
         read = _CURSOR.fullmatch(value)
         if read is None or not 0 < int(read[1], 16) <= date.max.toordinal():
-            raise serializers.ValidationError(pagination.NO_CURSOR)
+            raise serializers.ValidationError(NO_CURSOR)
         return date.fromordinal(int(read[1], 16)), int(read[2], 16)
 
 
-class EventAnswer(Answer):
+class DailyEventAnswer(Answer):
     """What happened on one local day, as far as one conversation tells."""
 
     id = serializers.UUIDField(source="uid")
@@ -63,53 +57,37 @@ class EventAnswer(Answer):
     updated_at = serializers.DateTimeField()
 
 
-class EventPage(Page):
+class DailyEventPage(Page):
     """Events, the latest day first."""
 
-    results = EventAnswer(many=True)
+    results = DailyEventAnswer(many=True)
 
 
-class EventsView(Call):
+class DailyEventsView(Call):
     """What happened, the latest day first."""
 
-    required = {"GET": Permission.READ}
-    queried = {"GET": EventQuery}
-
-    @extend_schema(
-        operation_id="list_events",
+    @Endpoint(
+        "list_events",
+        Permission.READ,
+        DailyEventPage,
+        query=DailyEventQuery,
         description="What happened on which local day, the latest first.",
-        parameters=[EventQuery],
-        responses=EventPage,
     )
-    def get(self, request: Request) -> Response:
-        limit = self.asked["limit"]
-        caller = caller_of(request)
-        events = _narrowed(visible_daily_events(caller, self.asked.get("scope")), self.asked)
-        found = list(events.order_by("-local_date", "-id")[: limit + 1])
-        page = found[:limit]
-        return pagination.page_answer(
-            request,
-            [event_answer(event, caller) for event in daily_events.without_repeats(page)],
-            _after(page) if found[limit:] else None,
-        )
+    def get(self) -> Response:
+        events = visible_daily_events(self.caller, self.query.get("scope")).containing(self.query.get("q", ""))
+        if "first" in self.query:
+            events = events.filter(local_date__gte=self.query["first"])
+        if "last" in self.query:
+            events = events.filter(local_date__lte=self.query["last"])
+        if "cursor" in self.query:
+            day, row = self.query["cursor"]
+            events = events.filter(Q(local_date__lt=day) | Q(local_date=day, pk__lt=row), local_date__lte=day)
+        page, has_more = first_rows(events.order_by("-local_date", "-id"), self.query["limit"])
+        answers = [daily_event_answer(event, self.caller) for event in daily_events.without_repeats(page)]
+        following = f"{page[-1].local_date.toordinal():x}-{page[-1].pk:x}" if has_more else None
+        return Response(page_answer(self, answers, following))
 
 
-def _narrowed(events: Any, asked: dict[str, Any]) -> QuerySet[DailyEvent]:
-    if "first" in asked:
-        events = events.filter(local_date__gte=asked["first"])
-    if "last" in asked:
-        events = events.filter(local_date__lte=asked["last"])
-    if "cursor" in asked:
-        day, row = asked["cursor"]
-        events = events.filter(Q(local_date__lt=day) | Q(local_date=day, pk__lt=row), local_date__lte=day)
-    found: QuerySet[DailyEvent] = events.containing(asked.get("q", ""))
-    return found
-
-
-def _after(page: list[DailyEvent]) -> str:
-    return f"{page[-1].local_date.toordinal():x}-{page[-1].pk:x}"
-
-
-def event_answer(event: DailyEvent, caller: Caller) -> dict[str, Any]:
-    """An event as the holder of a key sees it."""
-    return EventAnswer.of(event, chats=reached_chats(caller, event.chats))
+def daily_event_answer(event: DailyEvent, caller: Caller) -> dict[str, Any]:
+    """An event as the caller sees it."""
+    return DailyEventAnswer.of(event, chats=reached_chats(caller, event.chats))

@@ -13,55 +13,27 @@ from psycopg_pool import PoolTimeout
 from rest_framework import exceptions as drf
 from rest_framework import status
 
-from memories.exceptions import (
-    AnswerInvalid,
-    BatchBusy,
-    BatchNotFound,
-    BatchSettled,
-    BudgetSpent,
-    ChannelNotFound,
-    EmbedderFailed,
-    EntryNotFound,
-    HistoryDiffers,
-    InvalidAddress,
-    InvalidDraft,
-    ModelFailed,
-    ModelOff,
-    NothingToUndo,
-    NotServed,
-    PlatformError,
-    ScopeFrozen,
-    ScopeNotFound,
-    SessionAmbiguous,
-    SessionBusy,
-    SessionNotFound,
-    VersionConflict,
-    VersionNotFound,
-)
+from memories import exceptions as own
+from memories.exceptions import HistoryDiffers, PlatformError
 
 STATUSES: dict[type[PlatformError], int] = {
-    InvalidDraft: status.HTTP_400_BAD_REQUEST,
-    InvalidAddress: status.HTTP_400_BAD_REQUEST,
-    ChannelNotFound: status.HTTP_404_NOT_FOUND,
-    ScopeNotFound: status.HTTP_404_NOT_FOUND,
-    ScopeFrozen: status.HTTP_409_CONFLICT,
-    EntryNotFound: status.HTTP_404_NOT_FOUND,
-    VersionConflict: status.HTTP_412_PRECONDITION_FAILED,
-    VersionNotFound: status.HTTP_400_BAD_REQUEST,
-    NotServed: status.HTTP_400_BAD_REQUEST,
-    BatchNotFound: status.HTTP_404_NOT_FOUND,
-    BatchSettled: status.HTTP_409_CONFLICT,
-    NothingToUndo: status.HTTP_409_CONFLICT,
-    BatchBusy: status.HTTP_409_CONFLICT,
-    EmbedderFailed: status.HTTP_503_SERVICE_UNAVAILABLE,
-    SessionNotFound: status.HTTP_404_NOT_FOUND,
-    SessionAmbiguous: status.HTTP_400_BAD_REQUEST,
-    SessionBusy: status.HTTP_409_CONFLICT,
-    HistoryDiffers: status.HTTP_409_CONFLICT,
-    ModelOff: status.HTTP_409_CONFLICT,
-    ModelFailed: status.HTTP_503_SERVICE_UNAVAILABLE,
-    BudgetSpent: status.HTTP_503_SERVICE_UNAVAILABLE,
-    AnswerInvalid: status.HTTP_502_BAD_GATEWAY,
+    error: code
+    for code, errors in {
+        status.HTTP_400_BAD_REQUEST: (
+            *(own.InvalidDraft, own.InvalidAddress, own.VersionNotFound, own.NotServed, own.SessionAmbiguous),
+        ),
+        status.HTTP_404_NOT_FOUND: (
+            *(own.ChannelNotFound, own.ScopeNotFound, own.EntryNotFound, own.BatchNotFound, own.SessionNotFound),
+        ),
+        status.HTTP_409_CONFLICT: (
+            *(own.ScopeFrozen, own.BatchSettled, own.NothingToUndo, own.BatchBusy, own.SessionBusy, HistoryDiffers),
+            own.ModelOff,
+        ),
+        status.HTTP_412_PRECONDITION_FAILED: (own.VersionConflict,),
+        status.HTTP_502_BAD_GATEWAY: (own.AnswerInvalid,),
+        status.HTTP_503_SERVICE_UNAVAILABLE: (own.EmbedderFailed, own.ModelFailed, own.BudgetSpent),
+    }.items()
+    for error in errors
 }
 
 

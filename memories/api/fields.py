@@ -12,6 +12,8 @@ from memories.conf import conf
 from memories.entries.fields import COLUMN_SLOTS
 
 YEARS = range(1970, 2200)
+#: How far the clock of a bot may be ahead of ours.
+SKEW = timedelta(minutes=5)
 #: Slots that say where something was said.
 PLACE_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "thread_id", "source_session_id")
 
@@ -185,3 +187,19 @@ class SlotChanges(Slots):
     """Slots as they are to be; null takes one away."""
 
     child = Text(max_length=500, allow_blank=True, allow_null=True)
+
+
+def check_past(name: str, moment: datetime | None, now: datetime) -> None:
+    """What was said was said before now, but for a clock that is a little fast. Raises ValidationError."""
+    if moment is not None and moment > now + SKEW:
+        raise serializers.ValidationError(
+            {name: [serializers.ErrorDetail(str(_("This lies in the future.")), code="future")]}
+        )
+
+
+def check_ahead(name: str, moment: datetime | None, now: datetime) -> None:
+    """What ends, ends after now. Raises ValidationError."""
+    if moment is not None and moment <= now:
+        raise serializers.ValidationError(
+            {name: [serializers.ErrorDetail(str(_("This is past already.")), code="past")]}
+        )

@@ -17,8 +17,8 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.authentication import caller_of
-from memories.api.clock import now_of
+from memories.api.access import caller_of
+from memories.api.headers import now_of
 from memories.conf import conf
 from memories.models import IdempotencyKey
 

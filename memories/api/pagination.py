@@ -1,18 +1,18 @@
 """Pages of a list, newest first, that neither shift nor repeat while rows arrive."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from memories.api import fields
+from memories.api.calls import Call
 
 PAGE_SIZE = 50
 PAGE_SIZE_MAX = 200
@@ -22,11 +22,16 @@ _CURSOR = re.compile("([0-9a-f]{1,14})-([0-9a-f]{1,15})")
 NO_CURSOR = _("This is not a cursor of this list.")
 
 
-class PageQuery(fields.StrictSerializer):
+class LimitQuery(fields.StrictSerializer):
+    """How long a page of a list may be."""
+
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_SIZE_MAX, default=PAGE_SIZE)
+
+
+class PageQuery(LimitQuery):
     """Which page of a list is wanted; a cursor is the time and id of the row before it."""
 
     cursor = serializers.CharField(required=False, max_length=40)
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_SIZE_MAX, default=PAGE_SIZE)
 
     def validate_cursor(self, value: str) -> tuple[datetime, int]:
         read = _CURSOR.fullmatch(value)
@@ -35,31 +40,35 @@ class PageQuery(fields.StrictSerializer):
         return _EPOCH + timedelta(microseconds=int(read[1], 16)), int(read[2], 16)
 
 
-def paginated(
-    rows: QuerySet[Any],
-    request: Request,
-    asked: dict[str, Any],
-    shown: Callable[[Any], dict[str, Any]],
-    *,
-    by: str = "created_at",
-) -> Response:
-    """One page of rows by time and id; `next` is the address of the following page, `cursor` what to ask it with.
+class PositionCursor(serializers.IntegerField):
+    """A cursor of a numbered list: the number of the row before the page."""
 
-    Rows of a bulk write share their time, so that the id decides between them.
-    """
-    if "cursor" in asked:
-        moment, row = asked["cursor"]
+    default_error_messages = {"invalid": NO_CURSOR}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, min_value=0, max_value=2**31 - 1, **kwargs)
+
+
+def paginated(call: Call, rows: QuerySet[Any], answer: Callable[[Any], Any], *, by: str = "created_at") -> Response:
+    """One page of rows by time and id; rows of a bulk write share their time, so that the id decides between them."""
+    if "cursor" in call.query:
+        moment, row = call.query["cursor"]
         earlier = Q(**{f"{by}__lt": moment}) | Q(**{by: moment}, pk__lt=row)
         rows = rows.filter(earlier, **{f"{by}__lte": moment})
-    found = list(rows.order_by(f"-{by}", "-id")[: asked["limit"] + 1])
-    page = found[: asked["limit"]]
-    return page_answer(request, [shown(row) for row in page], _after(page[-1], by) if len(found) > len(page) else None)
+    page, has_more = first_rows(rows.order_by(f"-{by}", "-id"), call.query["limit"])
+    return Response(page_answer(call, map(answer, page), _after(page[-1], by) if has_more else None))
 
 
-def page_answer(request: Request, results: list[dict[str, Any]], cursor: str | None) -> Response:
-    """A page as every list gives it."""
-    following = cursor and replace_query_param(request.build_absolute_uri(), "cursor", cursor)
-    return Response({"results": results, "next": following, "cursor": cursor})
+def first_rows(rows: QuerySet[Any], limit: int) -> tuple[list[Any], bool]:
+    """So many rows, and whether there are more."""
+    read = list(rows[: limit + 1])
+    return read[:limit], len(read) > limit
+
+
+def page_answer(call: Call, results: Iterable[Any], cursor: str | None) -> dict[str, Any]:
+    """A page as every list gives it: `next` is the address of the following page, `cursor` what to ask it with."""
+    following = cursor and replace_query_param(call.request.build_absolute_uri(), "cursor", cursor)
+    return {"results": list(results), "next": following, "cursor": cursor}
 
 
 def _after(row: Model, by: str) -> str:

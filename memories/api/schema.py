@@ -1,39 +1,34 @@
-"""The API described by itself: what every call shares is added here, so that no call can forget it."""
+"""The API described by itself: every endpoint as it is declared, with the headers and errors that all of them share."""
 
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
-_KEY = OpenApiParameter(
+from memories.api.calls import Call, Endpoint
+from memories.api.fields import StrictSerializer
+from memories.choices import Permission
+
+
+def _header(name: str, kind: type, description: str, response: list[str] | bool = False) -> OpenApiParameter:
+    return OpenApiParameter(name, kind, OpenApiParameter.HEADER, description=description, response=response)
+
+
+_KEY = _header(
     "Idempotency-Key",
     str,
-    OpenApiParameter.HEADER,
-    description="The same key within 24 hours gets the same answer and changes nothing; 1 to 200 printable characters.",
+    "The same key within 24 hours gets the same answer and changes nothing; 1 to 200 printable characters.",
 )
-_VERSION = OpenApiParameter(
+_VERSION = _header(
     "If-Match",
     str,
-    OpenApiParameter.HEADER,
-    description="The version (ETag) that was read; when it is no longer the current one: 412. Absent: last write wins.",
+    "The version (ETag) that was read; when it is no longer the current one: 412. Absent: last write wins.",
 )
+_WAIT = _header("Retry-After", int, "After so many seconds it may go better.", ["429", "503"])
+_TAG = _header("ETag", str, "The version of the row, for If-Match.", ["200", "201"])
 ERROR_TYPES = ("validation_error", "client_error", "server_error")
-_WAIT = OpenApiParameter(
-    "Retry-After",
-    int,
-    OpenApiParameter.HEADER,
-    response=["429", "503"],
-    description="After so many seconds it may go better.",
-)
-_TAG = OpenApiParameter(
-    "ETag",
-    str,
-    OpenApiParameter.HEADER,
-    response=["200", "201"],
-    description="The version of the row, for If-Match.",
-)
 READS = ("400", "401", "403", "404", "429", "503")
 WRITES = ("409", "411", "413", "415")
 
@@ -54,20 +49,39 @@ class ErrorAnswer(serializers.Serializer[Any]):
 
 
 class CallSchema(AutoSchema):
-    """A call with the headers it takes and the errors it may answer with."""
+    """A call by its endpoints, with the headers it takes and the errors it may answer with."""
+
+    @property
+    def _endpoint(self) -> Endpoint:
+        return cast(Call, self.view).endpoints[self.method]
+
+    def get_operation_id(self) -> str:
+        return self._endpoint.name
+
+    def get_description(self) -> Any:  # type: ignore[override]
+        return self._endpoint.description or super().get_description()
+
+    def get_request_serializer(self) -> Any:
+        body = self._endpoint.body
+        return None if body is StrictSerializer else body
+
+    def get_response_serializers(self) -> Any:
+        return self._endpoint.answers
 
     def get_override_parameters(self) -> list[Any]:
-        handler = getattr(self.view, self.method.lower(), None)
-        shared = [_KEY] if getattr(handler, "is_repeatable", False) else []
-        tagged = [_TAG] if self.method in getattr(self.view, "tagged", ()) else []
-        return [_WAIT, *shared, *tagged] + ([_VERSION] if self._takes_version() else [])
-
-    def _takes_version(self) -> bool:
-        return self.method in getattr(self.view, "versioned", ())
+        endpoint = self._endpoint
+        headers = [
+            (_WAIT, True),
+            (_KEY, endpoint.needs != Permission.READ),
+            (_TAG, endpoint.tagged),
+            (_VERSION, endpoint.versioned),
+        ]
+        query = endpoint.parameters or ([] if endpoint.query is StrictSerializer else [endpoint.query])
+        return [*(header for header, is_taken in headers if is_taken), *query]
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
-        codes = [*READS, *(WRITES if self.method != "GET" else ()), *(["412"] if self._takes_version() else [])]
+        codes = [*READS, *(WRITES if self.method != "GET" else ()), *(["412"] if self._endpoint.versioned else [])]
         for code in sorted(codes):
             shape = self._get_response_for_code(ErrorAnswer, code, direction=direction)  # type: ignore[no-untyped-call]
             bodies.setdefault(code, shape)
@@ -77,7 +91,7 @@ class CallSchema(AutoSchema):
 class BotKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """`Authorization: Bearer <key>`."""
 
-    target_class = "memories.api.authentication.BotKeyAuthentication"
+    target_class = "memories.api.access.BotKeyAuthentication"
     name = "botKey"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:

@@ -4,19 +4,19 @@ from django.urls import path
 
 from memories.api.batches.actions import ApproveView, RefuseView, RowView, UndoView
 from memories.api.batches.list import BatchesView, BatchView
-from memories.api.daily_events import EventsView
+from memories.api.daily_events import DailyEventsView
 from memories.api.entries.detail import EntryView, RestoreView, RevertView
-from memories.api.entries.history import HistoryView
-from memories.api.recall_traces.detail import FeedbackView, RecallView
+from memories.api.entries.history import EntryHistoryView
+from memories.api.recall_traces.detail import FeedbackView, RecallTraceView
 
 urlpatterns = [
     path("entries/<uuid:uid>", EntryView.as_view(), name="entry"),
-    path("entries/<uuid:uid>/history", HistoryView.as_view(), name="entry-history"),
+    path("entries/<uuid:uid>/history", EntryHistoryView.as_view(), name="entry-history"),
     path("entries/<uuid:uid>/restore", RestoreView.as_view(), name="entry-restore"),
     path("entries/<uuid:uid>/revert", RevertView.as_view(), name="entry-revert"),
-    path("recalls/<uuid:uid>", RecallView.as_view(), name="recall-told"),
+    path("recalls/<uuid:uid>", RecallTraceView.as_view(), name="recall-told"),
     path("recalls/<uuid:uid>/feedback", FeedbackView.as_view(), name="recall-feedback"),
-    path("events", EventsView.as_view(), name="events"),
+    path("events", DailyEventsView.as_view(), name="events"),
     path("batches", BatchesView.as_view(), name="batches"),
     path("batches/<uuid:uid>", BatchView.as_view(), name="batch"),
     path("batches/<uuid:uid>/approve", ApproveView.as_view(), name="batch-approve"),

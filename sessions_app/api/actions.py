@@ -1,123 +1,79 @@
 """POST /sessions/{key}/reset, /flush and /compact: what a bot may have done to a conversation."""
 
-from typing import Any
-
-from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.authentication import caller_of
-from memories.api.clock import now_of
-from memories.api.idempotency import repeatable
+from memories.api.calls import Endpoint
 from memories.choices import Permission
-from memories.entries import WriteResult
 from memories.models.change import acting
-from sessions_app.api import answers, serializers
-from sessions_app.api.answers import session_json
-from sessions_app.api.sessions import OneSession
-from sessions_app.compaction import compaction, model
+from sessions_app.api import answers
+from sessions_app.api.answers import candidate_answer, session_answer
+from sessions_app.api.serializers import NewFlush, SessionPlace
+from sessions_app.api.sessions import SessionCall
+from sessions_app.compaction import compaction
 from sessions_app.compaction import flush as flushing
 from sessions_app.compaction.candidates import FlushCandidate
 from sessions_app.lifecycle import locks, reset
-from sessions_app.models import Session
+from sessions_app.models import Flush
 
 
-class ResetView(OneSession):
+class ResetView(SessionCall):
     """Closes the conversation; the next message begins another, with no history. Long-term memory stays."""
 
-    required = {"POST": Permission.WRITE}
-    queried = {"POST": serializers.Place}
-
-    @extend_schema(
-        operation_id="reset_session", parameters=[serializers.Place], request=None, responses=answers.ResetAnswer
-    )
-    @repeatable
-    def post(self, request: Request, key: str) -> Response:
-        session = self.session(request, key)
-        with acting(caller_of(request).actor):
+    @Endpoint("reset_session", Permission.WRITE, answers.ResetAnswer, query=SessionPlace)
+    def post(self, key: str) -> Response:
+        session = self.session(key)
+        with acting(self.caller.actor):
             locks.lock_session(session)
-            reset.reset(session, now=now_of(request))
-        reply = reset.reset_reply(caller_of(request).language)
-        return Response({"session": session_json(session), "reply": reply})
+            reset.reset(session, now=self.now)
+        reply = reset.reset_reply(self.caller.language)
+        return Response(answers.ResetAnswer.of(session=session_answer(session), reply=reply))
 
 
-class FlushView(OneSession):
+class FlushView(SessionCall):
     """Takes in what must not be lost when a conversation is shortened."""
 
-    required = {"POST": Permission.WRITE}
-    queried = {"POST": serializers.Place}
-
-    @extend_schema(
-        operation_id="flush_session",
-        parameters=[serializers.Place],
-        request=serializers.NewFlush,
-        responses={200: answers.FlushAnswer, 202: answers.FlushAnswer},
+    @Endpoint(
+        "flush_session",
+        Permission.WRITE,
+        {200: answers.FlushAnswer, 202: answers.FlushAnswer},
+        query=SessionPlace,
+        body=NewFlush,
     )
-    @repeatable
-    def post(self, request: Request, key: str) -> Response:
-        asked = serializers.NewFlush(data=request.data)
-        asked.is_valid(raise_exception=True)
-        told = asked.validated_data
-        session, now = self.session(request, key), now_of(request)
-        if not (told["reply"] or told["continue"] or told["candidates"]):
-            return _flush_by_platform(session, request)
-        done = flushing.flush_by_bot(
-            session,
-            [FlushCandidate(**{**one, "rests_on": tuple(one["rests_on"])}) for one in told["candidates"]],
-            goes_on_with=told["continue"] or "",
-            no_reply=bool(told["reply"]),
-            may_reach=caller_of(request).may_reach,
-            now=now,
-            actor=caller_of(request).actor,
+    def post(self, key: str) -> Response:
+        session, data = self.session(key), self.body
+        flush: Flush | None
+        if data["reply"] or data["continue"] or data["candidates"]:
+            result = flushing.flush_by_bot(
+                session,
+                [FlushCandidate(**{**one, "rests_on": tuple(one["rests_on"])}) for one in data["candidates"]],
+                goes_on_with=data["continue"] or "",
+                no_reply=bool(data["reply"]),
+                may_reach=self.caller.may_reach,
+                now=self.now,
+                actor=self.caller.actor,
+            )
+            flush, queued = result.flush, False
+            candidates = list(map(candidate_answer, result.remembered, result.reasons))
+        else:
+            flush, queued = flushing.flush_or_queue(session, now=self.now, actor=self.caller.actor)
+            candidates = []
+        answer = answers.FlushAnswer.of(
+            session=session_answer(session),
+            id=flush.uid if flush else None,
+            up_to=flush.up_to if flush else session.flushed_to,
+            counts=flush.counts if flush else {},
+            candidates=candidates,
+            queued=queued,
         )
-        became = [_became(*pair) for pair in zip(done.remembered, done.reasons, strict=True)]
-        return Response(_recorded(session, done.flush, became))
+        return Response(answer, status=202 if queued else 200)
 
 
-def _flush_by_platform(session: Session, request: Request) -> Response:
-    """At once without a model; with one, soon."""
-    if model.is_on():
-        with acting(caller_of(request).actor):
-            queued = flushing.queue_flush(session, actor=caller_of(request).actor)
-        return Response({**_recorded(session, None, []), "queued": queued}, status=202 if queued else 200)
-    flush = flushing.flush_by_platform(session, now=now_of(request), actor=caller_of(request).actor)
-    return Response(_recorded(session, flush, []))
-
-
-def _recorded(session: Session, flush: Any, candidates: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "session": session_json(session),
-        "id": str(flush.uid) if flush else None,
-        "up_to": flush.up_to if flush else session.flushed_to,
-        "counts": flush.counts if flush else {},
-        "candidates": candidates,
-        "queued": False,
-    }
-
-
-def _became(remembered: WriteResult | None, reason: str) -> dict[str, Any]:
-    if remembered is None:
-        return {"id": None, "type": None, "scope": None, "outcome": None, "reason": reason}
-    entry = remembered.entry
-    shown = {"id": str(entry.uid), "type": entry.type, "scope": entry.scope.key}
-    return {**shown, "outcome": remembered.outcome, "reason": remembered.reason}
-
-
-class CompactView(OneSession):
+class CompactView(SessionCall):
     """Has the worker replace older turns by a summary, however full the history is."""
 
-    required = {"POST": Permission.WRITE}
-    queried = {"POST": serializers.Place}
-
-    @extend_schema(
-        operation_id="compact_session",
-        parameters=[serializers.Place],
-        request=None,
-        responses={202: answers.CompactAnswer},
-    )
-    @repeatable
-    def post(self, request: Request, key: str) -> Response:
-        session = self.session(request, key)
-        with acting(caller_of(request).actor):
-            queued = compaction.queue_compaction(session, now=now_of(request))
-        return Response({"session": session_json(session), "queued": queued}, status=202)
+    @Endpoint("compact_session", Permission.WRITE, {202: answers.CompactAnswer}, query=SessionPlace)
+    def post(self, key: str) -> Response:
+        session = self.session(key)
+        with acting(self.caller.actor):
+            queued = compaction.queue_compaction(session, now=self.now)
+        return Response(answers.CompactAnswer.of(session=session_answer(session), queued=queued), status=202)

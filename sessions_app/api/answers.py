@@ -1,24 +1,28 @@
-"""What calls about conversations answer, for the schema and for the wire."""
+"""Conversations as clients see them."""
 
 from typing import Any
 
 from rest_framework import serializers
 
-from memories.api.answers import Page
+from memories.api.answers import Answer, Page
 from memories.choices import EntryType, Outcome
+from memories.entries import WriteResult
 from sessions_app.api.serializers import ROLES
-from sessions_app.choices import EventKind
-from sessions_app.models import Session, SessionEvent
+from sessions_app.choices import SPOKEN, EventKind
+from sessions_app.models import Session
+
+#: Whose messages can be read by their path.
+READ_ROLES = [kind.value for kind in EventKind if kind in SPOKEN]
 
 
-class SessionShown(serializers.Serializer[Any]):
+class SessionAnswer(Answer):
     """A chat's running conversation."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(source="uid")
     key = serializers.CharField()
     platform = serializers.CharField()
     account = serializers.CharField()
-    chat = serializers.CharField()
+    chat = serializers.CharField(source="chat_id")
     peer = serializers.CharField()
     is_group = serializers.BooleanField()
     user_scope = serializers.CharField(allow_null=True)
@@ -29,130 +33,105 @@ class SessionShown(serializers.Serializer[Any]):
     max_tokens = serializers.IntegerField()
     cycle = serializers.IntegerField(help_text="Rises with each compaction.")
     flushed_to = serializers.IntegerField(help_text="A position.")
-    summarised_to = serializers.IntegerField(help_text="A position.")
+    summarised_to = serializers.IntegerField(source="compacted_to", help_text="A position.")
     last_position = serializers.IntegerField()
     started_at = serializers.DateTimeField()
     last_at = serializers.DateTimeField()
 
 
-def session_json(session: Session) -> dict[str, Any]:
-    return {
-        "id": str(session.uid),
-        "key": session.key,
-        "platform": session.platform,
-        "account": session.account,
-        "chat": session.chat_id,
-        "peer": session.peer,
-        "is_group": session.is_group,
-        "user_scope": session.user_scope.key if session.user_scope else None,
-        "chat_scope": session.chat_scope.key if session.chat_scope else None,
-        "conversation": session.conversation,
-        "is_empty": session.next_position == 1,
-        "tokens": session.tokens,
-        "max_tokens": session.max_tokens(),
-        "cycle": session.cycle,
-        "flushed_to": session.flushed_to,
-        "summarised_to": session.compacted_to,
-        "last_position": session.next_position - 1,
-        "started_at": session.started_at,
-        "last_at": session.last_at,
-    }
+def session_answer(session: Session) -> dict[str, Any]:
+    """A session as clients see it."""
+    return SessionAnswer.of(
+        session,
+        user_scope=session.user_scope.key if session.user_scope else None,
+        chat_scope=session.chat_scope.key if session.chat_scope else None,
+        is_empty=session.next_position == 1,
+        max_tokens=session.max_tokens(),
+        last_position=session.next_position - 1,
+    )
 
 
 class SessionPage(Page):
     """Sessions, those that heard something last first."""
 
-    results = SessionShown(many=True)
+    results = SessionAnswer(many=True)
 
 
-class SessionEventShown(serializers.Serializer[Any]):
+class SessionEventAnswer(Answer):
     """A message as it was said."""
 
-    id = serializers.IntegerField()
+    id = serializers.IntegerField(source="pk")
     conversation = serializers.IntegerField()
     position = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=EventKind.choices)
-    sender = serializers.CharField()
+    sender = serializers.CharField(source="sender_id")
     content = serializers.CharField()
     data = serializers.DictField()  # type: ignore[assignment]
     tokens = serializers.IntegerField()
     at = serializers.DateTimeField()
 
 
-def event_json(event: SessionEvent) -> dict[str, Any]:
-    return {
-        "id": event.pk,
-        "conversation": event.conversation,
-        "position": event.position,
-        "kind": event.kind,
-        "sender": event.sender_id,
-        "content": event.content,
-        "data": event.data,
-        "tokens": event.tokens,
-        "at": event.at,
-    }
-
-
 class SessionEventPage(Page):
     """Messages in the order in which they were said."""
 
-    results = SessionEventShown(many=True)
+    results = SessionEventAnswer(many=True)
 
 
-class Directive(serializers.Serializer[Any]):
+class ReadEventAnswer(Answer):
+    """One message, whole; without words when there is none that may be told."""
+
+    path = serializers.CharField()
+    found = serializers.BooleanField()
+    scope = serializers.CharField()
+    role = serializers.ChoiceField(choices=READ_ROLES, allow_null=True, help_text="null: not found.")
+    sender = serializers.CharField()
+    content = serializers.CharField(help_text="Empty when there is no such message.")
+    at = serializers.DateTimeField(allow_null=True)
+
+
+class DirectiveAnswer(Answer):
     """What the bot is asked to do next."""
 
     kind = serializers.CharField()
     instruction = serializers.CharField()
 
 
-class Appended(serializers.Serializer[Any]):
+class AppendedAnswer(Answer):
     """What was appended; what was there already is not among it."""
 
-    session = SessionShown()
-    events = SessionEventShown(many=True)
-    directives = Directive(many=True)
+    session = SessionAnswer()
+    events = SessionEventAnswer(many=True)
+    directives = DirectiveAnswer(many=True)
 
 
-class HistoryMessage(serializers.Serializer[Any]):
+class HistoryMessageAnswer(Answer):
     """One message of a history."""
 
     position = serializers.IntegerField()
-    role = serializers.ChoiceField(choices=ROLES)
-    sender = serializers.CharField()
+    role = serializers.ChoiceField(choices=ROLES, source="kind")
+    sender = serializers.CharField(source="sender_id")
     content = serializers.CharField()
     data = serializers.DictField()  # type: ignore[assignment]
     at = serializers.DateTimeField()
 
 
-class HistoryShown(serializers.Serializer[Any]):
+class SessionHistoryAnswer(Answer):
     """The open conversation as it goes to a model: a summary of older turns, if there is one, and the newest."""
 
-    session = SessionShown()
-    messages = HistoryMessage(many=True)
+    session = SessionAnswer()
+    messages = HistoryMessageAnswer(many=True)
     tokens = serializers.IntegerField()
     is_cut = serializers.BooleanField(help_text="Older messages did not fit, and no summary stands for them yet.")
 
 
-def message_json(event: SessionEvent) -> dict[str, Any]:
-    return {
-        "position": event.position,
-        "role": event.kind,
-        "sender": event.sender_id,
-        "content": event.content,
-        "data": event.data,
-        "at": event.at,
-    }
-
-
-class ResetAnswer(serializers.Serializer[Any]):
+class ResetAnswer(Answer):
     """A conversation that was closed."""
 
-    session = SessionShown()
+    session = SessionAnswer()
     reply = serializers.CharField(help_text="To be given to the user.")
 
 
-class CandidateAnswer(serializers.Serializer[Any]):
+class CandidateAnswer(Answer):
     """What became of a candidate; without an id it was left out, and `reason` says why."""
 
     id = serializers.UUIDField(allow_null=True)
@@ -162,10 +141,18 @@ class CandidateAnswer(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_null=True, help_text="no_scope, out_of_reach, taken_out")
 
 
-class FlushAnswer(serializers.Serializer[Any]):
+def candidate_answer(result: WriteResult | None, reason: str) -> dict[str, Any]:
+    """What became of a candidate; without a result it was skipped for this reason."""
+    if result is None:
+        return CandidateAnswer.of(id=None, type=None, scope=None, outcome=None, reason=reason)
+    entry = result.entry
+    return CandidateAnswer.of(result, id=entry.uid, type=entry.type, scope=entry.scope.key)
+
+
+class FlushAnswer(Answer):
     """A flush that is recorded."""
 
-    session = SessionShown()
+    session = SessionAnswer()
     id = serializers.UUIDField(
         allow_null=True, help_text="Null: there was nothing the platform could flush, or it is still to come."
     )
@@ -175,8 +162,8 @@ class FlushAnswer(serializers.Serializer[Any]):
     queued = serializers.BooleanField(help_text="The worker will flush, with the platform's model.")
 
 
-class CompactAnswer(serializers.Serializer[Any]):
+class CompactAnswer(Answer):
     """The worker will compact the conversation."""
 
-    session = SessionShown()
+    session = SessionAnswer()
     queued = serializers.BooleanField(help_text="False: there is nothing to compact.")

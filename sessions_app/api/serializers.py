@@ -6,8 +6,9 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from memories.api import fields
-from memories.api.pagination import PAGE_SIZE, PAGE_SIZE_MAX, PageQuery
-from memories.choices import Category, EntryType
+from memories.api.entries.list import NewAttributes
+from memories.api.pagination import LimitQuery, PageQuery
+from memories.choices import EntryType
 from sessions_app.choices import REPORTED, SPOKEN, EventKind
 from sessions_app.compaction.flush import NO_REPLY, VERSION
 
@@ -18,29 +19,28 @@ CANDIDATE_TYPES = [EntryType.FACT.value, EntryType.AUTO_CAPTURE.value]
 TOKENS: dict[str, Any] = {"min_value": 100, "max_value": 10_000_000}
 
 
-class Place(fields.StrictSerializer):
+class SessionPlace(fields.StrictSerializer):
     """Where a session is, when several have its key."""
 
     platform = serializers.CharField(required=False, allow_blank=True, max_length=40)
     account = serializers.CharField(required=False, allow_blank=True, max_length=200)
 
 
-class SessionQuery(PageQuery, Place):
+class SessionQuery(PageQuery, SessionPlace):
     """What a list of sessions may be narrowed by."""
 
     scope = serializers.CharField(required=False, max_length=255)
     open = serializers.BooleanField(required=False)
 
 
-class EventQuery(Place):
+class SessionEventQuery(LimitQuery, SessionPlace):
     """Which messages are wanted."""
 
     conversation = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     cursor = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1, help_text="A position.")
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_SIZE_MAX, default=PAGE_SIZE)
 
 
-class HistoryQuery(Place):
+class SessionHistoryQuery(SessionPlace):
     """How long a history may be."""
 
     max_tokens = serializers.IntegerField(required=False, **TOKENS)
@@ -81,15 +81,11 @@ class NewEvents(fields.StrictSerializer):
         return attrs
 
 
-class NewCandidate(fields.StrictSerializer):
+class NewCandidate(NewAttributes):
     """What is worth remembering, and the positions of the messages it rests on."""
 
     content = fields.Text(max_length=8_000)
     type = fields.Word(choices=CANDIDATE_TYPES, default=EntryType.FACT)
-    category = fields.Word(choices=Category.choices, allow_blank=True, default="")
-    importance = fields.Number(min_value=0, max_value=1, allow_null=True, default=None)
-    project = fields.Text(max_length=100, allow_blank=True, default="")
-    topic = fields.Text(max_length=100, allow_blank=True, default="")
     rests_on = serializers.ListField(child=fields.Whole(min_value=1, max_value=2**31 - 1), default=list, max_length=100)
     slots = fields.FreeSlots(default=dict)
 

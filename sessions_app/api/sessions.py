@@ -1,145 +1,138 @@
-"""GET /sessions, a session, its messages and its history."""
+"""GET /sessions, a session, its messages and its history; and one message by the path that proves it (C4)."""
 
-from typing import Any
+from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api import pagination
-from memories.api.authentication import caller_of
-from memories.api.calls import Call
-from memories.api.clock import check_past, now_of
-from memories.api.idempotency import repeatable
+from memories.api.calls import Call, Endpoint
+from memories.api.fields import check_past
+from memories.api.pagination import first_rows, page_answer, paginated
 from memories.choices import Permission
-from memories.models.change import acting
 from memories.visibility import scope_for
-from sessions_app.api import answers, serializers
-from sessions_app.api.answers import event_json, message_json, session_json
+from sessions_app.api import answers
+from sessions_app.api.answers import session_answer
+from sessions_app.api.serializers import (
+    NewEvents,
+    SessionEventQuery,
+    SessionHistoryQuery,
+    SessionPlace,
+    SessionQuery,
+)
 from sessions_app.choices import EventKind
-from sessions_app.history import client_diff
 from sessions_app.history.client_diff import ClientMessage
 from sessions_app.history.replay import replay_history
-from sessions_app.lifecycle import budget, close, conversations, locks
+from sessions_app.lifecycle.conversations import NewMessage
+from sessions_app.lifecycle.reports import append_report
 from sessions_app.models import Session
-from sessions_app.visibility import check_reach_of_speakers, session_for, visible_sessions
+from sessions_app.visibility import session_and_scope, session_for, visible_message, visible_sessions
 
 
-class SessionsView(Call):
+class SessionCall(Call):
+    """What calls about sessions have in common."""
+
+    def place(self) -> dict[str, str]:
+        """The platform and account that the query string names."""
+        return {name: self.query[name] for name in ("platform", "account") if name in self.query}
+
+    def session(self, key: str) -> Session:
+        return session_for(self.caller, key, self.place())
+
+
+class SessionListView(SessionCall):
     """The conversations a key may see."""
 
-    required = {"GET": Permission.READ}
-    queried = {"GET": serializers.SessionQuery}
-
-    @extend_schema(operation_id="list_sessions", parameters=[serializers.SessionQuery], responses=answers.SessionPage)
-    def get(self, request: Request) -> Response:
-        caller, asked = caller_of(request), self.asked
-        sessions = visible_sessions(caller)
-        if "scope" in asked:
-            scope = scope_for(caller, asked["scope"])
+    @Endpoint("list_sessions", Permission.READ, answers.SessionPage, query=SessionQuery)
+    def get(self) -> Response:
+        sessions = visible_sessions(self.caller).filter(**self.place())
+        if "scope" in self.query:
+            scope = scope_for(self.caller, self.query["scope"])
             sessions = sessions.filter(user_scope=scope) | sessions.filter(chat_scope=scope)
-        if "open" in asked:
-            sessions = sessions.filter(next_position__gt=1) if asked["open"] else sessions.filter(next_position=1)
-        place = {name: asked[name] for name in ("platform", "account") if name in asked}
-        return pagination.paginated(sessions.filter(**place), request, asked, session_json, by="last_at")
+        if "open" in self.query:
+            sessions = sessions.filter(next_position__gt=1) if self.query["open"] else sessions.filter(next_position=1)
+        return paginated(self, sessions, session_answer, by="last_at")
 
 
-class OneSession(Call):
-    """What calls about one session have in common."""
-
-    def session(self, request: Request, key: str) -> Session:
-        place: dict[str, str] = {name: self.asked[name] for name in ("platform", "account") if name in self.asked}
-        return session_for(caller_of(request), key, place)
-
-
-class SessionView(OneSession):
+class SessionView(SessionCall):
     """One session, as it stands."""
 
-    required = {"GET": Permission.READ}
-    queried = {"GET": serializers.Place}
-
-    @extend_schema(operation_id="read_session", parameters=[serializers.Place], responses=answers.SessionShown)
-    def get(self, request: Request, key: str) -> Response:
-        return Response(session_json(self.session(request, key)))
+    @Endpoint("read_session", Permission.READ, answers.SessionAnswer, query=SessionPlace)
+    def get(self, key: str) -> Response:
+        return Response(session_answer(self.session(key)))
 
 
-class EventsView(OneSession):
+class SessionEventsView(SessionCall):
     """The messages of a session: what was said is read, what is said now is appended."""
 
-    required = {"GET": Permission.READ, "POST": Permission.WRITE}
-    queried = {"GET": serializers.EventQuery, "POST": serializers.Place}
+    @Endpoint("list_session_events", Permission.READ, answers.SessionEventPage, query=SessionEventQuery)
+    def get(self, key: str) -> Response:
+        messages = self.session(key).messages(self.query.get("conversation"))
+        page, has_more = first_rows(messages.filter(position__gt=self.query.get("cursor", 0)), self.query["limit"])
+        events = map(answers.SessionEventAnswer.of, page)
+        return Response(page_answer(self, events, str(page[-1].position) if has_more else None))
 
-    @extend_schema(
-        operation_id="list_session_events", parameters=[serializers.EventQuery], responses=answers.SessionEventPage
+    @Endpoint(
+        "append_session_events",
+        Permission.WRITE,
+        {201: answers.AppendedAnswer},
+        query=SessionPlace,
+        body=NewEvents,
     )
-    def get(self, request: Request, key: str) -> Response:
-        session = self.session(request, key)
-        messages = session.messages(self.asked.get("conversation"))
-        found = list(messages.filter(position__gt=self.asked.get("cursor", 0))[: self.asked["limit"] + 1])
-        page = found[: self.asked["limit"]]
-        following = str(page[-1].position) if len(found) > len(page) else None
-        return pagination.page_answer(request, [event_json(event) for event in page], following)
-
-    @extend_schema(
-        operation_id="append_session_events",
-        parameters=[serializers.Place],
-        request=serializers.NewEvents,
-        responses={201: answers.Appended},
-    )
-    @repeatable
-    def post(self, request: Request, key: str) -> Response:
-        asked = serializers.NewEvents(data=request.data)
-        asked.is_valid(raise_exception=True)
-        session, now = self.session(request, key), now_of(request)
-        for n, told in enumerate(asked.validated_data["events"]):
-            check_past(f"events.{n}.at", told["at"], now)
-        messages = [_message(told, now) for told in asked.validated_data["events"]]
-        check_reach_of_speakers(caller_of(request), session, messages)
-        believed = asked.validated_data["history"]
-        with acting(caller_of(request).actor):
-            locks.lock_session(session)
-            conversations.check_speakers(session, messages)
-            close.close_if_stale(session, now=now)
-            if believed is not None:
-                messages = client_diff.missing_messages(
-                    session, [ClientMessage(**told) for told in believed], messages, now=now
-                )
-            events = conversations.append(session, messages, now=now)
-            todo = budget.directives(
-                session,
-                language=caller_of(request).language,
-                now=now,
-                max_tokens=asked.validated_data["max_tokens"],
+    def post(self, key: str) -> Response:
+        session, new, history = self.session(key), self.body["events"], self.body["history"]
+        for n, event in enumerate(new):
+            check_past(f"events.{n}.at", event["at"], self.now)
+        messages = [
+            NewMessage(
+                kind=EventKind(event["kind"]),
+                content=event["content"],
+                sender_id=event["sender"],
+                at=event["at"] or self.now,
+                data=event["data"],
             )
-        body = {"session": session_json(session), "events": [event_json(event) for event in events]}
-        return Response({**body, "directives": [vars(directive) for directive in todo]}, status=201)
+            for event in new
+        ]
+        events, directives = append_report(
+            self.caller,
+            session,
+            messages,
+            history=None if history is None else [ClientMessage(**message) for message in history],
+            max_tokens=self.body["max_tokens"],
+            now=self.now,
+        )
+        answer = answers.AppendedAnswer.of(
+            session=session_answer(session),
+            events=[answers.SessionEventAnswer.of(event) for event in events],
+            directives=[answers.DirectiveAnswer.of(directive) for directive in directives],
+        )
+        return Response(answer, status=201)
 
 
-def _message(told: dict[str, Any], now: Any) -> conversations.NewMessage:
-    return conversations.NewMessage(
-        kind=EventKind(told["kind"]),
-        content=told["content"],
-        sender_id=told["sender"],
-        at=told["at"] or now,
-        data=told["data"],
-    )
-
-
-class HistoryView(OneSession):
+class SessionHistoryView(SessionCall):
     """The open conversation as it goes to a model."""
 
-    required = {"GET": Permission.READ}
-    queried = {"GET": serializers.HistoryQuery}
+    @Endpoint("replay_session", Permission.READ, answers.SessionHistoryAnswer, query=SessionHistoryQuery)
+    def get(self, key: str) -> Response:
+        session = self.session(key)
+        history = replay_history(session, max_tokens=self.query.get("max_tokens"), now=self.now)
+        messages = [answers.HistoryMessageAnswer.of(event) for event in history.events]
+        return Response(answers.SessionHistoryAnswer.of(history, session=session_answer(session), messages=messages))
 
-    @extend_schema(operation_id="replay_session", parameters=[serializers.HistoryQuery], responses=answers.HistoryShown)
-    def get(self, request: Request, key: str) -> Response:
-        session = self.session(request, key)
-        history = replay_history(session, max_tokens=self.asked.get("max_tokens"), now=now_of(request))
+
+class MessageView(Call):
+    """The message behind a path that a recall handed out."""
+
+    @Endpoint("read_session_event", Permission.READ, answers.ReadEventAnswer)
+    def get(self, session: UUID, conversation: int, event: int) -> Response:
+        of, scope = session_and_scope(self.caller, session)
+        message = visible_message(of, scope, conversation, event, now=self.now)
         return Response(
-            {
-                "session": session_json(session),
-                "messages": [message_json(event) for event in history.events],
-                "tokens": history.tokens,
-                "is_cut": history.is_cut,
-            }
+            answers.ReadEventAnswer.of(
+                path=of.origin(conversation, event),
+                found=message is not None,
+                scope=scope.key,
+                role=message.kind if message else None,
+                sender=message.sender_id if message else "",
+                content=message.content if message else "",
+                at=message.at if message else None,
+            )
         )

@@ -3,18 +3,17 @@
 from django.urls import path
 
 from sessions_app.api.actions import CompactView, FlushView, ResetView
-from sessions_app.api.session_events import EventView
-from sessions_app.api.sessions import EventsView, HistoryView, SessionView
+from sessions_app.api.sessions import MessageView, SessionEventsView, SessionHistoryView, SessionView
 
 urlpatterns = [
     path(
         "session_events/<uuid:session>/<int:conversation>/event-<int:event>",
-        EventView.as_view(),
+        MessageView.as_view(),
         name="session-event",
     ),
     path("sessions/<str:key>", SessionView.as_view(), name="session"),
-    path("sessions/<str:key>/events", EventsView.as_view(), name="session-events"),
-    path("sessions/<str:key>/history", HistoryView.as_view(), name="session-history"),
+    path("sessions/<str:key>/events", SessionEventsView.as_view(), name="session-events"),
+    path("sessions/<str:key>/history", SessionHistoryView.as_view(), name="session-history"),
     path("sessions/<str:key>/reset", ResetView.as_view(), name="session-reset"),
     path("sessions/<str:key>/flush", FlushView.as_view(), name="session-flush"),
     path("sessions/<str:key>/compact", CompactView.as_view(), name="session-compact"),

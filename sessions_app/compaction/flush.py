@@ -23,6 +23,7 @@ from memories.models.change import acting
 from sessions_app.compaction import closing_summary
 from sessions_app.compaction.candidates import FlushCandidate, store_candidates
 from sessions_app.compaction.model import EMPTY_EXTRACTION, ConversationModel, FlushExtraction, parts_of
+from sessions_app.compaction.model import is_on as model_is_on
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close, locks
 from sessions_app.models import Flush, Session, SessionEvent
@@ -78,6 +79,14 @@ def flush_by_platform(
     if model and (_cycle_of(session) != life or not unflushed_events(session, before=end)):
         return flush  # all of it; or it has ended, or another process has compacted it
     return _flush_by_extraction(session, now, actor) or flush
+
+
+def flush_or_queue(session: Session, *, now: datetime, actor: str) -> tuple[Flush | None, bool]:
+    """Flush at once without a model; with one, queue it: the flush, if there was one, and whether it is queued."""
+    if not model_is_on():
+        return flush_by_platform(session, now=now, actor=actor), False
+    with acting(actor):
+        return None, queue_flush(session, actor=actor)
 
 
 def queue_flush(session: Session, *, actor: str) -> bool:

@@ -8,7 +8,7 @@ from channels_app.turns import take_turn
 from memories.choices import NeedMode
 from memories.consolidation.capture import Turn
 from memories.exceptions import ScopeNotFound
-from memories.models import Bot, Entry, Policy, Workspace
+from memories.models import Bot, Entry, Workspace
 from memories.recall import Query, recall
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address
@@ -37,15 +37,8 @@ def test_a_platform_reports_turns_recalls_and_gets_its_context(platform: Caller,
     found = recall(_query(platform, "where did I move to?"), now=NOW, zone=platform.zone)
     assert found.trace is not None and found.trace.bot_id is None
     assert any(FACT in item.entry.content for item in found.served)
-    resolved = addresses.resolve_address(platform, HERE)
-    given = context_for(
-        platform,
-        _query(platform, "where did I move to?", budget=4000),
-        resolved,
-        taken.session,
-        Policy.objects.of(platform.workspace_id),
-        now=NOW,
-    )
+    given = context_for(platform, HERE, "where did I move to?", token_budget=4000, limit=5, need=NeedMode.OFF, now=NOW)
+    assert given.session == taken.session
     assert [said.content for said in given.history] == [FACT, "Noted."]
 
 

@@ -117,7 +117,7 @@ class EntryWithCopies(EntryAnswer):
     copies = CopyAnswer(many=True)
 
 
-class StepAnswer(Answer):
+class RevisionAnswer(Answer):
     """What somebody changed at once."""
 
     version = serializers.IntegerField(help_text="The version that began with it, for /revert.")
@@ -130,7 +130,7 @@ class StepAnswer(Answer):
     slots = SlotChange(many=True)
 
 
-class HistoryPage(Page):
+class EntryHistoryPage(Page):
     """The steps of an entry's life, newest first."""
 
-    results = StepAnswer(many=True)
+    results = RevisionAnswer(many=True)

@@ -1,4 +1,4 @@
-"""One entry: read, change, take out, bring back, and its history (F2, A15)."""
+"""One entry: read, change, take out, bring back, revert (F2, A15)."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -7,16 +7,12 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories import entries
 from memories.api import fields
-from memories.api.authentication import caller_of
-from memories.api.calls import Call
-from memories.api.clock import check_ahead, now_of
+from memories.api.calls import Call, Endpoint
 from memories.api.entries.answers import (
     CopyAnswer,
     EntryAnswer,
@@ -25,32 +21,36 @@ from memories.api.entries.answers import (
     Relative,
     entry_answer,
 )
-from memories.api.idempotency import repeatable
-from memories.api.preconditions import etag, expected_version
+from memories.api.headers import etag, expected_version
 from memories.choices import Category, LinkKind, Permission
 from memories.models import Entry, EntryAccess, Link, Policy
 from memories.models.state import state_of
 from memories.visibility import entry_for
 
-#: Relatives told of, newest first; more than these no batch names.
+#: Relatives listed, newest first; more than these no batch names.
 MOST = 200
 #: Seen from the entry a link begins at: what the other one is.
 _FROM = {LinkKind.MERGED_FROM: "sources", LinkKind.SUPERSEDES: "sources", LinkKind.SOURCE_OF: "became"}
 _OTHER = {"sources": "became", "became": "sources"}
 COPIES = ("all", "none")
-_DAYS_MAX = 36_500
+DAYS_MAX = 36_500
 
 
-class EntryChange(fields.StrictSerializer):
-    """What is to change; what is not named stays. A slot is taken away by null."""
+class ChangedAttributes(fields.StrictSerializer):
+    """What many entries may be given at once."""
 
-    content = fields.Text(required=False, max_length=8_000)
     category = fields.Word(required=False, choices=Category.choices, allow_blank=True)
     project = fields.Text(required=False, max_length=100, allow_blank=True)
     topic = fields.Text(required=False, max_length=100, allow_blank=True)
     importance = fields.Number(required=False, min_value=0, max_value=1)
     pinned = fields.YesNo(required=False)
     expires_at = fields.Moment(required=False, allow_null=True)
+
+
+class EntryChange(ChangedAttributes):
+    """What is to change; what is not named stays. A slot is taken away by null."""
+
+    content = fields.Text(required=False, max_length=8_000)
     review_at = fields.Moment(required=False, allow_null=True)
     slots = fields.SlotChanges(required=False)
 
@@ -69,13 +69,13 @@ class CopiesChoice(fields.StrictSerializer):
 class Term(fields.StrictSerializer):
     """For how long an entry is brought back; null: for as long as its policy says."""
 
-    term_days = fields.Whole(min_value=1, max_value=_DAYS_MAX, allow_null=True, default=None)
+    term_days = fields.Whole(min_value=1, max_value=DAYS_MAX, allow_null=True, default=None)
     copies = fields.Word(
         choices=COPIES, default="all", help_text="Whether what was taken out together with it comes back, too."
     )
 
 
-class Wanted(fields.StrictSerializer):
+class RevertRequest(fields.StrictSerializer):
     """The version whose words, attributes and slots are to hold again."""
 
     version = fields.Whole(min_value=1, max_value=2**31 - 1)
@@ -89,105 +89,93 @@ class Wanted(fields.StrictSerializer):
     )
 
 
-class EntryView(Call):
+class EntryCall(Call):
+    """What calls about one entry have in common."""
+
+    def change(self) -> dict[str, Any]:
+        """Who changes it, when, and which version they have seen."""
+        return {"now": self.now, "actor": self.caller.actor, "expected_version": expected_version(self.request)}
+
+    def answer(self, entry: Entry, kind: type[EntryAnswer] = EntryAnswer, **more: Any) -> Response:
+        """An entry as an answer, with its version as ETag."""
+        policies = Policy.objects.of(entry.workspace_id)
+        return Response(entry_answer(entry, policies, self.now, kind, **more), headers=etag(entry))
+
+    def answer_with_copies(self, entry: Entry, copies: Sequence[Entry]) -> Response:
+        """An entry as an answer, with its copies by name."""
+        policies = Policy.objects.of(entry.workspace_id)
+        named = [CopyAnswer.of(copy, state=state_of(copy, policies.end_of(copy), self.now)) for copy in copies]
+        return Response(entry_answer(entry, policies, self.now, EntryWithCopies, copies=named), headers=etag(entry))
+
+
+class EntryView(EntryCall):
     """Read an entry, change it, or take it out of use."""
 
-    required = {"GET": Permission.READ, "PATCH": Permission.WRITE, "DELETE": Permission.WRITE}
-    versioned = ("PATCH", "DELETE")
-    tagged = ("GET", "PATCH", "DELETE")
-    queried = {"DELETE": CopiesChoice}
+    @Endpoint("read_entry", Permission.READ, EntryWithLineage, tagged=True)
+    def get(self, uid: UUID) -> Response:
+        entry = entry_for(self.caller, uid)
+        return self.answer(entry, EntryWithLineage, **_lineage(entry))
 
-    @extend_schema(operation_id="read_entry", responses=EntryWithLineage)
-    def get(self, request: Request, uid: UUID) -> Response:
-        entry = entry_for(caller_of(request), uid)
-        return shown(request, entry, EntryWithLineage, **_lineage(entry))
+    @Endpoint("change_entry", Permission.WRITE, EntryAnswer, body=EntryChange, tagged=True, versioned=True)
+    def patch(self, uid: UUID) -> Response:
+        fields.check_ahead("expires_at", self.body.get("expires_at"), self.now)
+        entry = entry_for(self.caller, uid)
+        columns = {name: self.body[name] for name in entries.FORM_FIELDS if name in self.body}
+        edit = entries.Edit(columns=columns, slots=self.body.get("slots", {}))
+        return self.answer(entries.update(entry, edit, **self.change()))
 
-    @extend_schema(operation_id="change_entry", request=EntryChange, responses=EntryAnswer)
-    @repeatable
-    def patch(self, request: Request, uid: UUID) -> Response:
-        asked = EntryChange(data=request.data)
-        asked.is_valid(raise_exception=True)
-        check_ahead("expires_at", asked.validated_data.get("expires_at"), now_of(request))
-        entry = entry_for(caller_of(request), uid)
-        columns = {name: asked.validated_data[name] for name in entries.FORM_FIELDS if name in asked.validated_data}
-        wanted = entries.Edit(columns=columns, slots=asked.validated_data.get("slots", {}))
-        return shown(request, entries.update(entry, wanted, **_by(request)))
-
-    @extend_schema(
-        operation_id="delete_entry",
+    @Endpoint(
+        "delete_entry",
+        Permission.WRITE,
+        {200: EntryWithCopies},
+        query=CopiesChoice,
+        body=CopiesChoice,
+        tagged=True,
+        versioned=True,
         description="Take an entry out of use, with its copies in the other memories its words were written to. It "
         "stays out until it is restored, and nothing but saving it on purpose writes it again.",
-        parameters=[CopiesChoice],
-        request=None,
-        responses={200: EntryWithCopies},
     )
-    @repeatable
-    def delete(self, request: Request, uid: UUID) -> Response:
-        told = CopiesChoice(data=request.data)
-        told.is_valid(raise_exception=True)
-        caller = caller_of(request)
-        entry = entry_for(caller, uid)
-        along = once(self.asked, told.validated_data).get("copies")
+    def delete(self, uid: UUID) -> Response:
+        entry = entry_for(self.caller, uid)
+        if twice := sorted(self.query.keys() & self.body.keys()):
+            raise serializers.ValidationError({name: [_("This is given twice.")] for name in twice})
+        along = (self.query | self.body).get("copies")
         gone, copies = entries.expire_with_copies(
             entry,
             along=entries.is_own_statement(entry) if along is None else along == "all",
-            reach=caller.may_reach,
-            **_by(request),
+            reach=self.caller.may_reach,
+            **self.change(),
         )
-        return _with_copies(request, gone, copies)
+        return self.answer_with_copies(gone, copies)
 
 
-class RestoreView(Call):
+class RestoreView(EntryCall):
     """Bring an entry back into use."""
 
-    required = {"POST": Permission.WRITE}
-    versioned = ("POST",)
-    tagged = ("POST",)
-
-    @extend_schema(operation_id="restore_entry", request=Term, responses=EntryWithCopies)
-    @repeatable
-    def post(self, request: Request, uid: UUID) -> Response:
-        asked = Term(data=request.data)
-        asked.is_valid(raise_exception=True)
-        days = asked.validated_data["term_days"]
-        term = None if days is None else timedelta(days=days)
-        caller, along = caller_of(request), asked.validated_data["copies"] == "all"
+    @Endpoint("restore_entry", Permission.WRITE, EntryWithCopies, body=Term, tagged=True, versioned=True)
+    def post(self, uid: UUID) -> Response:
+        days = self.body["term_days"]
         back, copies = entries.restore_with_copies(
-            entry_for(caller, uid), term=term, along=along, reach=caller.may_reach, **_by(request)
+            entry_for(self.caller, uid),
+            term=None if days is None else timedelta(days=days),
+            along=self.body["copies"] == "all",
+            reach=self.caller.may_reach,
+            **self.change(),
         )
-        return _with_copies(request, back, copies)
+        return self.answer_with_copies(back, copies)
 
 
-class RevertView(Call):
+class RevertView(EntryCall):
     """Give an entry back the words, attributes and slots of an earlier version."""
 
-    required = {"POST": Permission.WRITE}
-    versioned = ("POST",)
-    tagged = ("POST",)
-
-    @extend_schema(operation_id="revert_entry", request=Wanted, responses=EntryAnswer)
-    @repeatable
-    def post(self, request: Request, uid: UUID) -> Response:
-        asked = Wanted(data=request.data)
-        asked.is_valid(raise_exception=True)
-        entry = entry_for(caller_of(request), uid)
-        wanted = asked.validated_data
-        return shown(request, entries.revert(entry, wanted["version"], only=wanted.get("only"), **_by(request)))
-
-
-def shown(request: Request, entry: Entry, kind: type[EntryAnswer] = EntryAnswer, **more: Any) -> Response:
-    """An entry as an answer, with its version as ETag."""
-    policies = Policy.objects.of(entry.workspace_id)
-    return Response(entry_answer(entry, policies, now_of(request), kind, **more), headers=etag(entry))
-
-
-def _by(request: Request) -> dict[str, Any]:
-    """Who changes it, when, and which version they have seen."""
-    return {"now": now_of(request), "actor": caller_of(request).actor, "expected_version": expected_version(request)}
+    @Endpoint("revert_entry", Permission.WRITE, EntryAnswer, body=RevertRequest, tagged=True, versioned=True)
+    def post(self, uid: UUID) -> Response:
+        entry = entry_for(self.caller, uid)
+        return self.answer(entries.revert(entry, self.body["version"], only=self.body.get("only"), **self.change()))
 
 
 def _lineage(entry: Entry) -> dict[str, Any]:
-    """Sources and successors of its scope with their kinds and dates, its messages, and how often it was recalled."""
+    """Sources and successors of its scope with their kinds and dates, and how often it was recalled and repeated."""
     relatives: dict[str, list[Any]] = {"sources": [], "became": []}
     ends = Q(from_entry=entry) | Q(to_entry=entry)
     links = Link.objects.filter(ends, workspace_id=entry.workspace_id, kind__in=_FROM)
@@ -202,18 +190,3 @@ def _lineage(entry: Entry) -> dict[str, Any]:
         "last_recalled_at": access.last_accessed if access else None,
         "times_repeated": access.repeat_count if access else 0,
     }
-
-
-def _with_copies(request: Request, entry: Entry, copies: Sequence[Entry]) -> Response:
-    """An entry as an answer, with its copies by name."""
-    policies, now = Policy.objects.of(entry.workspace_id), now_of(request)
-    named = [CopyAnswer.of(copy, state=state_of(copy, policies.end_of(copy), now)) for copy in copies]
-    return Response(entry_answer(entry, policies, now, EntryWithCopies, copies=named), headers=etag(entry))
-
-
-def once(query: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
-    """What stands in the query string or in the body, never in both."""
-    twice = sorted(query.keys() & body.keys())
-    if twice:
-        raise serializers.ValidationError({name: [_("This is given twice.")] for name in twice})
-    return {**query, **body}

@@ -109,7 +109,7 @@ class EventOfTrace(Answer):
     version = serializers.IntegerField(allow_null=True, help_text="Of the event of a day, at the time.")
 
 
-class RecallTold(Answer):
+class RecallTraceAnswer(Answer):
     """A past recall: what was asked, what was served and left out, and why."""
 
     recall_id = serializers.UUIDField(source="uid")

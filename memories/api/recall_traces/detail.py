@@ -5,17 +5,13 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import fields
-from memories.api.authentication import caller_of
-from memories.api.calls import Call
+from memories.api.calls import Call, Endpoint
 from memories.api.entries.answers import slots_of
-from memories.api.idempotency import repeatable
 from memories.api.recall_traces import answers
 from memories.choices import Permission
 from memories.entries.versions import ServedVersion, served_versions, suppressed_entries
@@ -28,25 +24,43 @@ from memories.visibility import scope_keys_of, trace_for
 USED_MAX = 50
 
 
-class RecallView(Call):
+class Feedback(fields.StrictSerializer):
+    """The served entries an answer rested on; none of them: an empty list."""
+
+    used = serializers.ListField(child=serializers.UUIDField(), max_length=USED_MAX)
+    note = fields.Text(max_length=2_000, allow_blank=True, default="")
+
+
+class RecallTraceView(Call):
     """A past recall: what was asked, what was served, what was left out and why."""
 
-    required = {"GET": Permission.READ}
-
-    @extend_schema(operation_id="recall_told", responses=answers.RecallTold)
-    def get(self, request: Request, uid: UUID) -> Response:
-        trace = trace_for(caller_of(request), uid)
+    @Endpoint("recall_told", Permission.READ, answers.RecallTraceAnswer)
+    def get(self, uid: UUID) -> Response:
+        trace = trace_for(self.caller, uid)
         if trace is None:
             raise NotFound
-        return Response(_recall_answer(trace))
+        return Response(_trace_answer(trace))
 
 
-def _recall_answer(trace: RecallTrace) -> dict[str, Any]:
+class FeedbackView(Call):
+    """A bot tells which of the memories it was given its answer used; the last word counts."""
+
+    @Endpoint("recall_feedback", Permission.WRITE, answers.FeedbackAnswer, body=Feedback)
+    def post(self, uid: UUID) -> Response:
+        trace = trace_for(self.caller, uid)
+        if trace is None:
+            raise NotFound
+        used = list(dict.fromkeys(self.body["used"]))
+        feedback.record_feedback(trace, used, self.body["note"])
+        return Response(answers.FeedbackAnswer.of(trace, used=used))
+
+
+def _trace_answer(trace: RecallTrace) -> dict[str, Any]:
     lines = explanation.records_of(trace.candidates)
     entries = _entries(trace, [line.entry for line in lines])
     evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
     bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
-    return answers.RecallTold.of(
+    return answers.RecallTraceAnswer.of(
         trace,
         bot=bot and bot.name,
         scopes=scope_keys_of(trace),
@@ -140,28 +154,3 @@ def _entries(trace: RecallTrace, candidates: Sequence[int]) -> dict[int, Entry]:
 
 def _uids(named: Sequence[int] | None, entries: dict[int, Entry]) -> list[UUID] | None:
     return None if named is None else [entries[pk].uid for pk in named if pk in entries]
-
-
-class Feedback(fields.StrictSerializer):
-    """The served entries an answer rested on; none of them: an empty list."""
-
-    used = serializers.ListField(child=serializers.UUIDField(), max_length=USED_MAX)
-    note = fields.Text(max_length=2_000, allow_blank=True, default="")
-
-
-class FeedbackView(Call):
-    """A bot tells which of the memories it was given its answer used; the last word counts."""
-
-    required = {"POST": Permission.WRITE}
-
-    @extend_schema(operation_id="recall_feedback", request=Feedback, responses=answers.FeedbackAnswer)
-    @repeatable
-    def post(self, request: Request, uid: UUID) -> Response:
-        asked = Feedback(data=request.data)
-        asked.is_valid(raise_exception=True)
-        trace = trace_for(caller_of(request), uid)
-        if trace is None:
-            raise NotFound
-        used = list(dict.fromkeys(asked.validated_data["used"]))
-        feedback.record_feedback(trace, used, asked.validated_data["note"])
-        return Response(answers.FeedbackAnswer.of(trace, used=used))

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 from django.db import connections
 
-from memories.api.throttling import count_call
+from memories.api.access import count_call
 from memories.models import BotKey, KeyUsage, Workspace
 from tests.conftest import Api, make_key, make_scope
 

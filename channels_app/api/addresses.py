@@ -1,0 +1,72 @@
+"""The address of a message on the wire; POST /scopes/resolve, what it means; POST /sessions, its session."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from channels_app import addresses
+from memories.api import fields
+from memories.api.answers import Answer
+from memories.api.calls import Call, Endpoint
+from memories.choices import Permission
+from memories.models.change import acting
+from memories.tenancy.resolver import Address
+from sessions_app.api.answers import SessionAnswer, session_answer
+from sessions_app.api.sessions import SessionListView
+
+
+class AddressField(fields.StrictSerializer):
+    """Where a message comes from, as the bot's platform names it."""
+
+    platform = fields.Name(max_length=40)
+    account = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
+    peer = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
+    chat = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
+    is_group = fields.YesNo(default=False)
+    thread = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
+
+    def to_internal_value(self, data: Any) -> Address:
+        given: dict[str, Any] = {
+            name: value for name, value in super().to_internal_value(data).items() if value is not None
+        }
+        return Address(**given)
+
+
+class AddressRequest(fields.StrictSerializer):
+    """An address to be resolved."""
+
+    address = AddressField()
+
+
+class ResolvedAnswer(Answer):
+    """What an address means."""
+
+    session_key = serializers.CharField()
+    user_scope = serializers.CharField(allow_null=True)
+    chat_scope = serializers.CharField(allow_null=True)
+    recall = serializers.ListField(child=serializers.CharField(), help_text="Scopes, in the order they are asked.")
+
+
+class ResolveView(Call):
+    """What an address means: its session, its scopes, and what is recalled there."""
+
+    @Endpoint("resolve_address", Permission.READ, ResolvedAnswer, body=AddressRequest)
+    def post(self) -> Response:
+        resolved = addresses.resolve_address(self.caller, self.body["address"])
+        recall = addresses.keys_to_recall(self.caller, resolved)
+        own, chat = (
+            scope if scope and self.caller.may_reach(scope) else None
+            for scope in (resolved.user_scope, resolved.chat_scope)
+        )
+        return Response(ResolvedAnswer.of(resolved, user_scope=own, chat_scope=chat, recall=recall))
+
+
+class SessionsView(SessionListView):
+    """The conversations a key may see; and the one an address means, begun if need be."""
+
+    @Endpoint("meet_session", Permission.WRITE, SessionAnswer, body=AddressRequest)
+    def post(self) -> Response:
+        with acting(self.caller.actor):
+            session, _resolved, _scopes = addresses.open_session(self.caller, self.body["address"], now=self.now)
+        return Response(session_answer(session))

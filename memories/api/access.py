@@ -1,0 +1,105 @@
+"""Who is calling, what their key permits, and how often it may call."""
+
+import math
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed, MethodNotAllowed
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from memories.conf import conf
+from memories.models import BotKey
+from memories.tenancy.access import Caller
+
+MINUTE = timedelta(minutes=1)
+
+
+class BotKeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <key>`; an unknown, expired or revoked key is turned away in the same words."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, BotKey] | None:
+        scheme, _space, token = get_authorization_header(request).partition(b" ")
+        if scheme.lower() != b"bearer":
+            return None
+        now = timezone.now()  # keys run out by the real clock, also in tests of time
+        text = token.strip()
+        key = BotKey.objects.admit(text.decode(), now) if text.isascii() else None
+        if key is None:
+            raise AuthenticationFailed(_("This key is not known, or no longer valid."))
+        key.record_use(now)
+        return key.caller(), key
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+def caller_of(request: Request) -> Caller:
+    """Who makes an authenticated request. Raises AuthenticationFailed for anybody else."""
+    if not isinstance(request.user, Caller):
+        raise AuthenticationFailed
+    return request.user
+
+
+def method_of(request: Request) -> str:
+    """The method a request stands for: HEAD asks for what GET would answer."""
+    return "GET" if request.method == "HEAD" else str(request.method)
+
+
+class KeyPermits(BasePermission):
+    """Admits a key with the permission that the endpoint needs; a method that is no endpoint admits nobody."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        if not isinstance(request.auth, BotKey):
+            return False
+        if request.method == "OPTIONS":
+            return True
+        endpoint = view.endpoints.get(method_of(request))
+        if endpoint is None:
+            raise MethodNotAllowed(str(request.method))
+        return request.auth.permits(endpoint.needs)
+
+
+class StaffOrKey(BasePermission):
+    """Admits people who may open the admin, and any valid key."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        return isinstance(request.auth, BotKey) or bool(
+            request.user and request.user.is_active and request.user.is_staff
+        )
+
+
+class KeyThrottle(BaseThrottle):
+    """At most CALLS_PER_MINUTE calls of a key in a minute of the clock; then 429 until the next one begins."""
+
+    _wait: float
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        if not isinstance(request.auth, BotKey):
+            return True
+        now = timezone.now()  # calls are counted by the real clock, also in tests of time
+        minute = now.replace(second=0, microsecond=0)
+        self._wait = math.ceil((minute + MINUTE - now).total_seconds())
+        return count_call(request.auth, minute) <= conf.CALLS_PER_MINUTE
+
+    def wait(self) -> float:
+        return self._wait
+
+
+def count_call(key: BotKey, minute: datetime) -> int:
+    """Count one more call of a key, and return how many it has made in this minute, in all web processes together.
+
+    The table is unlogged: a transaction that writes nothing else does not wait for the disk.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_keyusage (key_id, minute, calls) VALUES (%s, %s, 1)"
+            " ON CONFLICT (key_id, minute) DO UPDATE SET calls = memories_keyusage.calls + 1 RETURNING calls",
+            [key.pk, minute],
+        )
+        return int(cursor.fetchone()[0])
