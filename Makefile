@@ -7,7 +7,7 @@ ARGS ?=
 help:
 	@echo "make run       start everything; Ctrl-C stops it"
 	@echo "make test      run every test"
-	@echo "make quick     the tests that start no process, while building"
+	@echo "make quick     most tests in under two minutes, while building"
 	@echo "make check     style, types, migrations, then every test"
 	@echo "make install   only install; tries again what could not be installed before"
 	@echo "make search    look at random for examples that break a property"

@@ -1,5 +1,6 @@
 """Who appears in the tests: Alice's workspace with its bot, and a stranger's beside it."""
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
+from django.test import Client, override_settings
 from django.test.client import ClientHandler
 from django.utils import translation
 from psycopg import sql
@@ -28,6 +29,13 @@ NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 LONGEST = ("tests/system", "tests/journeys", "tests/channels_app/groups", "tests/sessions_app", "tests/memories")
 
 
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not walk over it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((n for n, folder in enumerate(LONGEST) if item.nodeid.startswith(folder)), 9))
 
@@ -39,30 +47,31 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         connection.settings_dict["TEST"]["TEMPLATE"] = migrated.pattern(postgres_server.DATA)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_every_test() -> Iterator[None]:
+    """Set once: a setting that changes tells a dozen receivers, which costs more than many a test."""
+    with override_settings(
+        # Words are hashed into vectors: no model, no network, the same everywhere.
+        MEMORY_EMBEDDERS=["memories.embeddings.deterministic.Deterministic"],
+        MEMORY_EMBED_RECALL_SECONDS=5.0,  # a busy machine must not degrade a test by accident
+        MEMORY_EMBED_PENDING_SECONDS=0.0,  # no worker embeds beside a test
+        # Every Client has the middleware made anew; it need not read all the packages' folders each time.
+        WHITENOISE_AUTOREFRESH=True,
+        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],  # real ones are slow on purpose
+    ):
+        yield
+
+
 @pytest.fixture(autouse=True)
-def deterministic_embedder(settings: Any) -> None:
-    """Tests embed by hashing words: no model, no network, the same vectors everywhere."""
-    settings.MEMORY_EMBEDDERS = ["memories.embeddings.deterministic.Deterministic"]
-    settings.MEMORY_EMBED_RECALL_SECONDS = 5.0  # a busy machine must not degrade a test by accident
-    settings.MEMORY_EMBED_PENDING_SECONDS = 0.0  # no worker embeds beside a test
+def every_test_begins_alike() -> Iterator[None]:
+    """In English, whatever a request of the test before asked for, and with an embedder of its own."""
     embeddings.forget()
-
-
-@pytest.fixture(autouse=True)
-def every_test_begins_in_english() -> Iterator[None]:
-    """What a request of one test asked for in Chinese is not said in Chinese in the next."""
     yield
     translation.deactivate()
 
 
-@pytest.fixture(autouse=True)
-def looks_for_a_static_file_when_asked(settings: Any) -> None:
-    """Every Client has the middleware made anew; it need not read all the packages' folders each time."""
-    settings.WHITENOISE_AUTOREFRESH = True
-
-
-@pytest.fixture(autouse=True)
-def requests_are_answered_as_the_web(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def requests_are_answered_as_the_web() -> Iterator[None]:
     """Every request of a test is bound by what the role of the web may do, as it is in a web process."""
     answer = ClientHandler.__call__
 
@@ -72,7 +81,9 @@ def requests_are_answered_as_the_web(monkeypatch: pytest.MonkeyPatch) -> None:
         with acting_as(row_level_security.WEB_ROLE):
             return answer(handler, environ)
 
-    monkeypatch.setattr(ClientHandler, "__call__", bound)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClientHandler, "__call__", bound)
+        yield
 
 
 @pytest.fixture

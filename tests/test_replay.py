@@ -60,6 +60,7 @@ def replayed(url: str, key: Path, folder: Path, monkeypatch: pytest.MonkeyPatch,
     return dict(json.loads(capsys.readouterr().out))
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_bot_finds_over_http_what_the_house_finds_within(
     live_server: Any, workspace: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any

@@ -11,8 +11,8 @@ from memories.models import BufferedTurn, Entry, Scope, Workspace
 from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM
-from tests.memories.entries.test_concurrency import at_once
 from tests.sessions_app.conftest import LATER, Talk
+from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db
 GROUP = {**TELEGRAM, "chat": "g1", "is_group": True}
@@ -118,6 +118,7 @@ def test_nothing_is_kept_twice_when_nobody_comes_back(talk: Talk) -> None:
     assert len(kept()) == 1 and Session.objects.get().conversation == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_eight_workers_close_a_conversation_once(talk: Talk, settings: Any) -> None:
     settings.MEMORY_SESSION_WAITERS = 8

@@ -165,6 +165,7 @@ def test_a_history_that_is_too_long_begins_with_a_later_turn(talk: Talk, session
     assert shown["messages"][0]["role"] == "user" and shown["messages"][-1]["position"] == 40
 
 
+@pytest.mark.thorough
 def test_a_history_costs_the_same_however_long_it_is(talk: Talk, session: Session) -> None:
     def queries(path: str) -> int:
         with CaptureQueriesContext(connection) as captured:

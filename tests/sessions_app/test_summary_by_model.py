@@ -126,6 +126,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("failure", FAILURES)
 def test_without_an_answer_the_summary_is_in_the_conversations_own_words(
     failure: str, talk: Talk, flushed: Session, model: FakeModel, settings: Any, monkeypatch: pytest.MonkeyPatch

@@ -279,6 +279,7 @@ def test_the_log_counts_words_and_does_not_repeat_them(api: Api, caplog: Any, se
     assert "which tea is mine?" in told
 
 
+@pytest.mark.thorough
 def test_a_recall_takes_as_many_statements_for_many_memories_as_for_one(
     api: Api, django_assert_max_num_queries: Any
 ) -> None:

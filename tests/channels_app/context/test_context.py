@@ -250,6 +250,7 @@ def test_what_the_history_hands_out_is_not_found_again(talk: Talk) -> None:
     assert len(given["history"]) == 2 and given["events"] == []
 
 
+@pytest.mark.thorough
 def test_the_number_of_statements_does_not_grow(talk: Talk, django_assert_max_num_queries: Any) -> None:
     for n in range(15):
         talk.say(f"boat {n} leaves at {n}", at=YESTERDAY + timedelta(minutes=n), address=GROUP)

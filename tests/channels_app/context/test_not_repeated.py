@@ -88,6 +88,7 @@ def test_what_the_budget_or_a_summary_cut_out_of_the_history_is_recalled(talk: T
     assert "the harbour master is called Rosa" in said(whole) and not any("Rosa" in one for one in contents(whole))
 
 
+@pytest.mark.thorough
 def test_a_longer_history_never_reaches_back_to_what_is_told_already(talk: Talk) -> None:
     for n in range(40):
         talk.say(f"boat {n} sails to island {n * 3} with crew {n * 11}", "aye " * 30, at=LATELY + timedelta(minutes=n))
@@ -116,6 +117,7 @@ def test_an_answer_that_stands_in_the_history_is_no_lack_of_evidence(
     assert given["directives"] and (given["evidence"] != "none" or words in given["directives"][0]["instruction"])
 
 
+@pytest.mark.thorough
 def test_events_give_their_places_to_earlier_ones(talk: Talk) -> None:
     sail(talk, 8, at=LONG_AGO)
     end(talk)

@@ -176,6 +176,7 @@ def test_long_messages_are_shortened_and_say_so(talk: Talk) -> None:
     assert event["cut"] and len(event["content"]) == 1_000
 
 
+@pytest.mark.thorough
 def test_of_sixty_questions_about_days_nearly_all_are_answered_with_the_day(talk: Talk) -> None:
     """Its messages, or where they are gone its memories, are among the first two."""
     talk_of_weeks(talk)

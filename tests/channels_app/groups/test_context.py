@@ -20,6 +20,7 @@ def with_profiles(world: World) -> None:
         Entry.objects.filter(pk=fact.pk).update(tier=1)
 
 
+@pytest.mark.thorough
 def test_nobody_reads_what_is_not_theirs(world: World, workspace: Workspace) -> None:
     with_profiles(world)
     for rule in ("none", "same_chat", "all"):
@@ -28,6 +29,7 @@ def test_nobody_reads_what_is_not_theirs(world: World, workspace: Workspace) -> 
         assert found == [] and len(told) > 100
 
 
+@pytest.mark.thorough
 def test_not_at_the_first_turn_either(world: World, workspace: Workspace) -> None:
     with_profiles(world)
     Session.objects.update(last_at=NOW - timedelta(days=30))  # idle for long: notes in place of history
@@ -38,6 +40,7 @@ def test_not_at_the_first_turn_either(world: World, workspace: Workspace) -> Non
         assert found == [] and told
 
 
+@pytest.mark.thorough
 def test_the_questions_find_a_broken_rule(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with_profiles(world)
     monkeypatch.setattr(filters, "audience_filter", lambda query: ([], {}))

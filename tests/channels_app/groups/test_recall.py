@@ -23,6 +23,7 @@ def leaks(world: World, rule: str, *, call: str = "recall", **more: Any) -> tupl
     return found, told
 
 
+@pytest.mark.thorough
 def test_nobody_hears_what_is_not_theirs(world: World, workspace: Workspace) -> None:
     told: dict[str, set[str]] = {}
     for rule in ("none", "same_chat", "all"):
@@ -34,6 +35,7 @@ def test_nobody_hears_what_is_not_theirs(world: World, workspace: Workspace) -> 
     assert own & told["same_chat"]
 
 
+@pytest.mark.thorough
 def test_by_default_nothing_told_in_private_is_told_in_a_group(world: World) -> None:
     private = {word for word, told in world.told.items() if told.places != {"g1"} and "g1" not in told.copies}
     for peer, _place in everyone():
@@ -41,16 +43,19 @@ def test_by_default_nothing_told_in_private_is_told_in_a_group(world: World) -> 
             assert not private & words_in(asked(world, "recall", peer, "g1", question, limit=50, quotas=False))
 
 
+@pytest.mark.thorough
 def test_who_explains_tells_no_words_either(world: World) -> None:
     found, _told = leaks(world, "same_chat", explain=True, limit=50)
     assert found == []
 
 
+@pytest.mark.thorough
 def test_the_questions_find_a_broken_rule(world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filters, "audience_filter", lambda query: ([], {}))
     assert leaks(world, "same_chat", limit=50, quotas=False)[0]
 
 
+@pytest.mark.thorough
 def test_they_find_private_messages_that_were_told_as_events(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retriever, "_is_private_here", lambda place: False)
     found, _told = leaks(world, "same_chat")

@@ -76,6 +76,7 @@ def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Clien
     assert "The safety limit holds 1 of them." in home
 
 
+@pytest.mark.thorough
 def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:
     many = [remember(mine.scope, f"thing number {n} is in drawer {n}") for n in range(60)]
     batches.apply_batch(expiring(many[:1], "first"), now=timezone.now())

@@ -89,6 +89,7 @@ def multiply(house: House) -> None:
             Task.objects.create(id=uuid4().hex, name=f"t{n}", func="f", started=now, stopped=now, success=success)
 
 
+@pytest.mark.thorough
 def test_no_list_costs_more_for_more_rows(owner: Client, mine: House) -> None:
     expected = {label: EVERY + MORE.get(label, 0) for label in lists()}
     assert {label: count(owner, label) for label in lists()} == expected
@@ -97,6 +98,7 @@ def test_no_list_costs_more_for_more_rows(owner: Client, mine: House) -> None:
     assert {label: count(owner, label) for label in lists()} == counted
 
 
+@pytest.mark.thorough
 def test_the_home_page_costs_the_same_for_more_rows(owner: Client, mine: House) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
@@ -110,6 +112,7 @@ def test_the_home_page_costs_the_same_for_more_rows(owner: Client, mine: House) 
     assert queries() == few
 
 
+@pytest.mark.thorough
 def test_an_entry_costs_the_same_however_long_its_life(alice: Client, mine: House) -> None:
     def queries(page: str) -> int:
         with CaptureQueriesContext(connection) as captured:

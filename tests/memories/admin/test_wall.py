@@ -98,6 +98,7 @@ def snapshot(house: House) -> list[Any]:
     return [sorted(map(repr, (vars(row) | {"_state": 0} for row in rows))) for rows in rows_of(house).values()]
 
 
+@pytest.mark.thorough
 def test_a_member_meets_no_trace_of_another_workspace(alice: Client, mine: House, theirs: House) -> None:
     before = snapshot(theirs)
     for address in addresses(theirs):
@@ -110,12 +111,14 @@ def test_a_member_meets_no_trace_of_another_workspace(alice: Client, mine: House
     assert alice.get(reverse("admin:memories_entry_change", args=[mine.entry.pk])).status_code == 200  # still logged in
 
 
+@pytest.mark.thorough
 def test_the_wall_is_what_hides_it(charlie: Client, theirs: House) -> None:
     """The walk above would notice: somebody of that workspace meets its word at nearly every address."""
     seen = [address for address in addresses(theirs) if SECRET in charlie.get(address).content.decode()]
     assert len(seen) > 60
 
 
+@pytest.mark.thorough
 def test_staff_without_a_workspace_sees_an_empty_house(dora: Client, theirs: House) -> None:
     home = dora.get(reverse("admin:index"))
     assert "not a member of any workspace" in home.content.decode()
@@ -128,6 +131,7 @@ def test_staff_without_a_workspace_sees_an_empty_house(dora: Client, theirs: Hou
     assert snapshot(theirs) == before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["plain", "anonymous"])
 def test_everybody_else_is_sent_to_the_login(kind: str, theirs: House) -> None:
     client = enter(make_user("plain", workspace=theirs.workspace) if kind == "plain" else None)

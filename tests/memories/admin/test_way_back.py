@@ -22,6 +22,7 @@ def test_an_action_of_the_list_leads_back_to_the_list_as_it_was_narrowed(alice: 
     assert (done.status_code, done.headers["Location"]) == (302, NARROWED)
 
 
+@pytest.mark.thorough
 def test_the_buttons_of_a_page_hand_on_the_filters_and_lead_back_with_them(alice: Client, mine: House) -> None:
     entry = Entry.objects.filter(workspace=mine.workspace, expired_at=None).latest("pk")
     Entry.objects.filter(pk=entry.pk).update(expired_at=None)

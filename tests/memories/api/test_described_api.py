@@ -89,6 +89,7 @@ def one_connection(settings: Any) -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+@pytest.mark.thorough
 @pytest.mark.hypothesis
 @pytest.mark.django_db
 @pytest.mark.parametrize("mode", MODES)

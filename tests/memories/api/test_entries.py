@@ -213,6 +213,7 @@ def walk(api: Api, **parameters: Any) -> list[str]:
         cursor = {"cursor": page["cursor"]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("count", "limit"), [(500, 7), (1_300, 200)])
 def test_a_walk_over_entries_of_one_moment_sees_each_once(api: Api, scope: Scope, count: int, limit: int) -> None:
     Entry.objects.bulk_create(

@@ -103,6 +103,7 @@ def nasty_bodies(route: str) -> Iterator[dict[str, Any]]:
             yield {**ROUTES[route], "tool_calls": [{"name": "x", "arguments": value, "result": [value]}]}
 
 
+@pytest.mark.thorough
 @every_route
 def test_no_body_however_nasty_breaks_a_route(api: Api, route: str) -> None:
     broken = []

@@ -113,6 +113,7 @@ def archive(scope: Scope, entries: list[Entry], week: int) -> Batch:
     return batches.apply_batch(plan, now=at)
 
 
+@pytest.mark.thorough
 def test_many_weeks_together_are_held_though_each_takes_little(scope: Scope) -> None:
     entries = crowd(scope, 100)
     weeks = [archive(scope, entries[12 * week : 12 * week + 12], week) for week in range(3)]
@@ -155,6 +156,7 @@ def test_merged_duplicates_count_when_what_they_became_goes(scope: Scope) -> Non
     assert plan.held_because == [{"code": "share", "retired": 41, "live": 51, "percent": 20}]
 
 
+@pytest.mark.thorough
 def test_what_is_merged_every_day_is_not_summed_up(scope: Scope) -> None:
     entries = crowd(scope, 100)
     for week in range(4):

@@ -101,6 +101,7 @@ BEHAVIOURS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", BEHAVIOURS)
 def test_a_broken_embedder_degrades_recall_and_no_more(api: Api, settings: Any, kind: str) -> None:
     save(api, "my cat is called Mochi")

@@ -202,6 +202,7 @@ def test_order_within_one_call_is_the_order_of_the_answers(scope: Scope) -> None
     assert ids == sorted(ids)
 
 
+@pytest.mark.thorough
 def test_a_twin_is_found_among_hundreds(scope: Scope) -> None:
     common = "the weekly report of the team about the project was sent to the customer"
     remember_many(

@@ -29,6 +29,7 @@ def test_the_example_is_what_an_export_writes() -> None:
     assert all(list(memory) == list(shown) for memory in EXAMPLE["served"])
 
 
+@pytest.mark.thorough
 def test_the_commands_work_as_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, set_of: Any, now: Any) -> None:
     monkeypatch.chdir(tmp_path)
     set_of(name="my_set")

@@ -152,6 +152,7 @@ def test_a_killed_embedders_work_is_done_when_its_lease_is_over(scope: Scope, mo
     assert worker.drain(now=later(121)) == 1 and embedding(entry)
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_two_embedders_at_once_share_the_work(scope: Scope) -> None:
     for n in range(60):

@@ -72,6 +72,7 @@ def test_what_looks_harmless_and_is_not(old: str, new: str) -> None:
     assert not merged(old, new, 0.3) and not merged(new, old, 0.3)
 
 
+@pytest.mark.thorough
 def test_a_long_text_is_compared_in_a_moment() -> None:
     words = " ".join(["the dog", "a cat", "likes to"] * 8_000)
     assert not merged(words + " one", words + " two", 0.5)

@@ -118,12 +118,14 @@ def worst(one: Used, size: int) -> tuple[float, str]:
     return slowest
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("one", pumped.patterns(), ids=lambda one: one.name)
 def test_a_pattern_reads_a_text_made_against_it_in_no_time(one: Used) -> None:
     spent, text = worst(one, min(bound_of(one.name), WHOLE))
     assert spent < SECONDS, f"{one.name} takes {spent:.2f} s for {text!r}…: {one.pattern.pattern}"
 
 
+@pytest.mark.thorough
 def test_every_kind_of_pattern_is_found() -> None:
     """In a module, in a list, in an object, and where it is used."""
     found = {one.name for one in pumped.patterns()}
@@ -132,6 +134,7 @@ def test_every_kind_of_pattern_is_found() -> None:
     assert any(re.fullmatch(r"memories\.tenancy\.resolver:\d+", name) for name in found)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "slow",
     [r"<at\b[^>]*>.*?</at>", r"\beyJ[\w-]+\.[\w-]+", r"(?:a|ab|b)+$", r"\s*$", r"(\d+(?:\.\d+)?)\s*x", r"(a+)+b"],
@@ -141,6 +144,7 @@ def test_a_slow_pattern_is_found_out(slow: str) -> None:
     assert spent > SECONDS
 
 
+@pytest.mark.thorough
 def test_bounds_are_of_patterns_there_are() -> None:
     found = [one.name for one in pumped.patterns()]
     assert all(any(name.startswith(begin) for name in found) for begin in BOUNDS)

@@ -32,6 +32,7 @@ def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
     return recall(query, now=ASKED, zone=ZONE)
 
 
+@pytest.mark.thorough
 def test_of_sixty_questions_about_days_nearly_all_begin_with_the_day(scope: Scope) -> None:
     remember(scope, *said())
     missed = []

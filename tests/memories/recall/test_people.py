@@ -162,6 +162,7 @@ def test_a_scope_keeps_no_more_names_than_are_worth_looking_for(scope: Scope) ->
     assert len(scope.nicknames) == 200
 
 
+@pytest.mark.thorough
 @examples(15)
 @given(st.lists(st.sampled_from(["Nick", "Mel", "小李", "阿明", "豆豆", "Caro"]), min_size=1, max_size=4, unique=True))
 def test_a_name_learnt_in_one_scope_never_acts_in_another(workspace: Workspace, aliases: list[str]) -> None:

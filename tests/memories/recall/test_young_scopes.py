@@ -27,6 +27,7 @@ def test_the_questions_are_half_of_them_unanswerable_in_both_halves() -> None:
     assert {len(young.texts) for young in memories} == {1, 3, 5, 12, 30}
 
 
+@pytest.mark.thorough
 def test_young_scopes_tell_what_they_hold_from_what_they_do_not(bundled_model: None) -> None:
     asked = [young for young in answerable.read() if young.half == "check" and len(young.texts) <= 12]
     answers = list(answerable.ask_all(asked))

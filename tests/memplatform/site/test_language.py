@@ -113,6 +113,7 @@ def test_placeholders_survive_translation() -> None:
         assert sorted(holder.findall(entry.msgid)) == sorted(holder.findall(said)), entry.msgid
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_pages_in_chinese_hold_no_english(owner: Client, mine: House) -> None:
     owner.cookies["django_language"] = "zh-hans"

@@ -76,6 +76,7 @@ def test_an_earlier_life_is_one_click_away(talk: Talk, alice: Client) -> None:
         assert bubbles(page(alice, session, life=odd))[0] == ("user", "the second life")
 
 
+@pytest.mark.thorough
 def test_a_long_conversation_is_read_page_by_page_and_costs_the_same(talk: Talk, alice: Client) -> None:
     def queries(session: Session) -> int:
         with CaptureQueriesContext(connection) as captured:

@@ -1,13 +1,9 @@
 """Many at once: real threads, real transactions."""
 
-import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from channels_app.models import Channel
 from memories import entries
@@ -15,24 +11,10 @@ from memories.index import worker
 from memories.models import Entry, EntryIndex, IndexQueueItem, Scope, ScopeTerm, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_key, make_scope
+from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "the office coffee machine needs fresh filters and clean water every single morning"
-
-
-def at_once(call: Callable[[int], Any], count: int) -> list[Any]:
-    """What the calls return, all begun together, each on a connection of its own."""
-    gate = threading.Barrier(count)
-
-    def run(n: int) -> Any:
-        gate.wait(30)
-        try:
-            return call(n)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(run, range(count)))
 
 
 def insist(token: str, turn: dict[str, Any]) -> Any:

@@ -15,8 +15,8 @@ from memories.models import Workspace
 from sessions_app.lifecycle import locks
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import TELEGRAM, make_key
-from tests.memories.entries.test_concurrency import at_once
 from tests.sessions_app.conftest import Talk
+from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GROUP = {**TELEGRAM, "chat": "g1", "is_group": True}
