@@ -107,7 +107,7 @@ def _ask(question: str, texts: list[str], deadline: float) -> list[float]:
         try:
             return _ask_in(form, question, texts, deadline)
         except _NotUnderstood:
-            continue
+            _understood.pop(settings.MEMORY_RERANK_BASE_URL, None)  # another server stands there now
     return _ask_in(last, question, texts, deadline)
 
 

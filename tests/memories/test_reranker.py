@@ -74,6 +74,18 @@ def test_a_server_that_is_replaced_by_one_of_the_other_form_is_found_out(server:
     assert reranker.scores(QUESTION, TEXTS, seconds=5) == WANTED
 
 
+def test_a_form_that_is_refused_is_forgotten_even_where_the_other_fails(server: HTTPServer) -> None:
+    def busy(body: dict[str, Any]) -> tuple[int, Any]:
+        return (503, {}) if "documents" in body else (422, {})
+
+    for served in (rerank_server.tei, rerank_server.tei, busy, busy, rerank_server.jina):
+        server.expect_ordered_request("/v1/rerank").respond_with_handler(serving(served))
+    assert reranker.scores(QUESTION, TEXTS, seconds=5) == WANTED
+    assert reranker.scores(QUESTION, TEXTS, seconds=5) is None
+    assert reranker.scores(QUESTION, TEXTS, seconds=5) == WANTED
+    assert ["texts" in body for body in requests(server)] == [False, True, True, False, False]
+
+
 def test_tei_is_given_as_many_texts_at_a_time_as_it_takes(server: HTTPServer, settings: Any) -> None:
     settings.MEMORY_RERANK_FORM = "tei"
     server.expect_request("/v1/rerank").respond_with_handler(serving(rerank_server.tei))

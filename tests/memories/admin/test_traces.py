@@ -157,7 +157,7 @@ def test_both_orders_are_shown_where_there_was_a_reranker(alice: Client, mine: H
     kept["rows"][0][at] = [7, 1, 0.9312]
     RecallTrace.objects.filter(pk=mine.trace.pk).update(candidates=kept, degraded=["rerank"])
     words = page(alice, mine.trace).content.decode()
-    assert "7. → 1." in words and "0.931" in words and "reranker" in words
+    assert "7. → 1." in words and "0.93" in words and "reranker" in words
     address = reverse("admin:memories_recalltrace_change", args=[mine.trace.pk])
     assert "重排模型" in alice.get(address, headers={"Accept-Language": "zh-hans"}).content.decode()
     assert "not reranked" in alice.get(reverse("admin:memories_recalltrace_changelist")).content.decode()
