@@ -6,7 +6,7 @@
 import difflib
 import ipaddress
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,69 +30,66 @@ _SECRET_CHARS = 32
 OTHERS = {"ENABLED", "RETRIEVERS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
 OTHERS |= {"RERANK_BASE_URL", "RERANK_API_KEY", "RERANK_MODEL", "RERANK_FORM"}
 _FAMILIES = ("EMBEDDING_", "LLM_", *(f"EMBEDDING{number}_" for number in range(2, 10)))
+_VERSIONS = """
+    SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+        (SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector')
+"""
 _Apps = Sequence[AppConfig] | None
 
 
-def settings_are_typed(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+def settings_are_typed(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """MEMORY_* settings of a wrong type, and those nobody reads."""
-    found: list[CheckMessage] = []
     known = {name: (kind, getattr(MemorySettings, name)) for name, kind in kinds().items()}
     known |= {job.switch.removeprefix("MEMORY_"): (bool, job.is_on_by_default) for job in JOBS.values()}
     for setting in sorted(name for name in dir(settings) if name.startswith("MEMORY_")):
         name = setting.removeprefix("MEMORY_")
         if name in known:
-            found += _typed(setting, *known[name])
+            yield from _typed(setting, *known[name])
         elif name not in OTHERS and not name.startswith(_FAMILIES):
             like = difflib.get_close_matches(name, known, n=1)
             hint = _("Did you mean MEMORY_%s?") % like[0] if like else _("Take it away.")
-            found.append(Warning(_("Nothing reads the setting %s.") % setting, hint, id="memplatform.W001"))
-    return found
+            yield Warning(_("Nothing reads the setting %s.") % setting, hint, id="memplatform.W001")
 
 
-def _typed(setting: str, kind: type, default: Any) -> list[CheckMessage]:
+def _typed(setting: str, kind: type, default: Any) -> Iterator[CheckMessage]:
     try:
         value = typed(setting, getattr(settings, setting), kind)
     except SettingMistyped as problem:
-        return [Error(str(problem), _("The default is %s.") % default, id="memplatform.E001")]
+        yield Error(str(problem), _("The default is %s.") % default, id="memplatform.E001")
+        return
     if isinstance(value, int | float) and value < 0:
-        return [Error(_("%s is negative.") % setting, _("Give it 0 or more."), id="memplatform.E002")]
-    return []
+        yield Error(_("%s is negative.") % setting, _("Give it 0 or more."), id="memplatform.E002")
 
 
-def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """Settings that name code by its dotted path."""
-    found: list[CheckMessage] = []
     for setting in ("MEMORY_EMBEDDERS", "MEMORY_RETRIEVERS", "MEMORY_EVENT_TELLERS", "MEMORY_EMBEDDER_WORK"):
         for dotted in getattr(settings, setting):
             try:
                 import_string(embeddings.SHORT_NAMES.get(dotted, dotted))
             except ImportError as problem:
-                hint = _("Name what can be imported, as %(path)s; the reason: %(reason)s") % {
-                    "path": "package.module.name",
-                    "reason": problem,
-                }
-                message = _("%(setting)s names %(path)s, which is not there.") % {"setting": setting, "path": dotted}
-                found.append(Error(message, hint, id="memplatform.E011"))
-    return found
+                names = {"setting": setting, "path": dotted}
+                reasons = {"path": "package.module.name", "reason": problem}
+                yield Error(
+                    _("%(setting)s names %(path)s, which is not there.") % names,
+                    _("Name what can be imported, as %(path)s; the reason: %(reason)s") % reasons,
+                    id="memplatform.E011",
+                )
 
 
-def nothing_is_left_open(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+def nothing_is_left_open(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """What helps a developer on one machine and nobody else."""
-    found: list[CheckMessage] = []
     if len(settings.SECRET_KEY) < _SECRET_CHARS or len(set(settings.SECRET_KEY)) < 8:
         hint = _("Unset it, and one is made; or give it 50 random characters.")
-        found.append(Warning(_("SECRET_KEY is so weak that it can be guessed."), hint, id="memplatform.W002"))
+        yield Warning(_("SECRET_KEY is so weak that it can be guessed."), hint, id="memplatform.W002")
     if _is_loopback(settings.HOST):
-        return found
+        return
     if settings.DEBUG:
         hint = _("Unset DEBUG, or set MEMPLATFORM_HOST to 127.0.0.1.")
-        found.append(
-            Error(_("DEBUG shows settings and code to everybody who can reach it."), hint, id="memplatform.E003")
-        )
+        yield Error(_("DEBUG shows settings and code to everybody who can reach it."), hint, id="memplatform.E003")
     if settings.TEST_CLOCK:
         hint = _("Unset MEMPLATFORM_TEST_CLOCK, or set MEMPLATFORM_HOST to 127.0.0.1.")
-        found.append(Error(_("The test clock lets every caller set the time."), hint, id="memplatform.E004"))
-    return found
+        yield Error(_("The test clock lets every caller set the time."), hint, id="memplatform.E004")
 
 
 def _is_loopback(host: str) -> bool:
@@ -102,81 +99,67 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def data_can_be_written(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+def data_can_be_written(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """The folder of credentials, logs and the embedded database."""
     folder = Path(settings.DATA_DIR)
     nearest = next(path for path in (folder, *folder.parents) if path.exists())
-    if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
-        return []
-    hint = _("Give this account the right to write there, or set MEMPLATFORM_DATA to another folder.")
-    return [Error(_("The data folder %s cannot be written to.") % folder, hint, id="memplatform.E005")]
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)):
+        hint = _("Give this account the right to write there, or set MEMPLATFORM_DATA to another folder.")
+        yield Error(_("The data folder %s cannot be written to.") % folder, hint, id="memplatform.E005")
 
 
-def embedder_is_there(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+def embedder_is_there(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """Without one, recall is by keywords: it works, and finds less."""
-    if not settings.MEMORY_EMBEDDERS or embeddings.providers():
-        return []
-    hint = _("Install requirements-embedder.txt, or set MEMORY_EMBEDDERS; empty, it is keywords on purpose.")
-    return [Warning(_("No embedder can be used: recall is by keywords only."), hint, id="memplatform.W003")]
+    if settings.MEMORY_EMBEDDERS and not embeddings.providers():
+        hint = _("Install requirements-embedder.txt, or set MEMORY_EMBEDDERS; empty, it is keywords on purpose.")
+        yield Warning(_("No embedder can be used: recall is by keywords only."), hint, id="memplatform.W003")
 
 
-def model_is_whole(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+def model_is_whole(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """A model of the machine's own that is half configured, and so off."""
     address, model = settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL
-    found: list[CheckMessage] = []
     if bool(address) != bool(model):
         missing = "MEMORY_LLM_MODEL" if address else "MEMORY_LLM_BASE_URL"
         hint = _("Set %s too, or neither.") % missing
-        found.append(Warning(_("The model is off: %s is not set.") % missing, hint, id="memplatform.W004"))
+        yield Warning(_("The model is off: %s is not set.") % missing, hint, id="memplatform.W004")
     if not (address or model) and settings.MEMORY_LLM_API_KEY:
         hint = _("Set MEMORY_LLM_BASE_URL and MEMORY_LLM_MODEL, or take the key away.")
-        found.append(Warning(_("The model is off, and has a key."), hint, id="memplatform.W005"))
+        yield Warning(_("The model is off, and has a key."), hint, id="memplatform.W005")
     if address and not address.startswith(("http://", "https://")):
         hint = _("Give it as http://127.0.0.1:9000/v1, or with https://.")
-        found.append(Error(_("MEMORY_LLM_BASE_URL is no address of the web."), hint, id="memplatform.E009"))
+        yield Error(_("MEMORY_LLM_BASE_URL is no address of the web."), hint, id="memplatform.E009")
     key = settings.MEMORY_LLM_API_KEY.strip()
     if not (key.isascii() and key.isprintable()):
         hint = _("Give it as one line of letters, digits and signs.")
-        found.append(Error(_("MEMORY_LLM_API_KEY holds characters no header can carry."), hint, id="memplatform.E010"))
-    return found
+        yield Error(_("MEMORY_LLM_API_KEY holds characters no header can carry."), hint, id="memplatform.E010")
 
 
-def reranker_is_whole(app_configs: _Apps, **kwargs: Any) -> list[CheckMessage]:
+def reranker_is_whole(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """A reranker that cannot be asked, or settings of one that is off."""
     address = settings.MEMORY_RERANK_BASE_URL
-    found: list[CheckMessage] = []
     for setting in ("MEMORY_RERANK_API_KEY", "MEMORY_RERANK_MODEL"):
         if getattr(settings, setting) and not address:
             hint = _("Set MEMORY_RERANK_BASE_URL, or take it away.")
-            found.append(Warning(_("The reranker is off, and %s is set.") % setting, hint, id="memplatform.W006"))
+            yield Warning(_("The reranker is off, and %s is set.") % setting, hint, id="memplatform.W006")
     if address and not address.startswith(("http://", "https://")):
         hint = _("Give it as http://127.0.0.1:9000, or with https://.")
-        found.append(Error(_("MEMORY_RERANK_BASE_URL is no address of the web."), hint, id="memplatform.E013"))
+        yield Error(_("MEMORY_RERANK_BASE_URL is no address of the web."), hint, id="memplatform.E013")
     if settings.MEMORY_RERANK_FORM not in reranker.FORMS:
         hint = _("Set MEMORY_RERANK_FORM to one of %s.") % ", ".join(reranker.FORMS)
-        found.append(Error(_("MEMORY_RERANK_FORM names no form of a reranker."), hint, id="memplatform.E014"))
+        yield Error(_("MEMORY_RERANK_FORM names no form of a reranker."), hint, id="memplatform.E014")
     key = settings.MEMORY_RERANK_API_KEY.strip()
     if not (key.isascii() and key.isprintable()):
         hint = _("Give it as one line of letters, digits and signs.")
-        message = _("MEMORY_RERANK_API_KEY holds characters no header can carry.")
-        found.append(Error(message, hint, id="memplatform.E015"))
-    return found
+        yield Error(_("MEMORY_RERANK_API_KEY holds characters no header can carry."), hint, id="memplatform.E015")
 
 
-def database_is_able(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> list[CheckMessage]:
+def database_is_able(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> Iterator[CheckMessage]:
     """A PostgreSQL that is too old, or without pgvector."""
-    return [found for alias in databases or () if (found := _lacking(alias))]
-
-
-def _lacking(alias: str) -> CheckMessage | None:
-    with connections[alias].cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_version_num')::int, current_setting('server_version')")
-        number, version = cursor.fetchone()
-        cursor.execute(
-            "SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector'"
-        )
-        vector = cursor.fetchone()
-    return lacking(number, version, vector and vector[0])
+    for alias in databases or ():
+        with connections[alias].cursor() as cursor:
+            cursor.execute(_VERSIONS)
+            if problem := lacking(*cursor.fetchone()):
+                yield problem
 
 
 def lacking(number: int, version: str, vector: str | None) -> CheckMessage | None:
@@ -193,14 +176,10 @@ def lacking(number: int, version: str, vector: str | None) -> CheckMessage | Non
     return None
 
 
-def database_has_roles(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> list[CheckMessage]:
+def database_has_roles(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> Iterator[CheckMessage]:
     """Roles that are missing, that lack a right, or may do too much."""
-    if "default" not in (databases or ()) or has_pending_migrations():  # migrating gives the rights
-        return []
-    return [
-        (Error if problem.is_error else Warning)(problem.text, problem.hint, id=problem.id)
-        for problem in checks.problems()
-    ]
+    if "default" in (databases or ()) and not has_pending_migrations():  # migrating gives the rights
+        yield from checks.problems()
 
 
 #: Every check and when it is made.

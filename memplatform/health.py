@@ -24,8 +24,6 @@ NEEDED = ("embedder", "worker")
 QUEUE_BEHIND = timedelta(minutes=2)
 EMBEDDING_BEHIND = timedelta(minutes=1)
 SCHEDULES_BEHIND = timedelta(minutes=5)
-
-
 #: How the error of an extraction batch begins that waits for the model.
 MODEL_FAILED = "ModelFailed"
 
@@ -89,35 +87,50 @@ class Condition:
 def examine(now: datetime) -> Condition:
     """The condition of the platform at this moment; a database that is away is part of it."""
     try:
-        if missing := _unmigrated():
-            return Condition(missing)
+        if has_pending_migrations():
+            return Condition(["migrations"])
         figures = measure(now)
     except Error:
         return Condition(["database"])
-    return Condition(_silent(figures), _behind(figures), figures)
+    silence = {name: figures.silence.get(name, float("inf")) for name in NEEDED}
+    measured = (
+        ("queue", figures.queue_age, QUEUE_BEHIND),
+        ("schedules", figures.schedules_late, SCHEDULES_BEHIND),
+        ("embedding", figures.lag, EMBEDDING_BEHIND),
+        ("model", float(figures.model_failing), timedelta(0)),
+    )
+    return Condition(
+        missing=[name for name, seconds in silence.items() if seconds > SILENCE.total_seconds()],
+        behind=[name for name, age, limit in measured if age > limit.total_seconds()],
+        figures=figures,
+    )
 
 
 def measure(now: datetime) -> Measures:
     """The measures of this moment. Raises django.db.Error when the database is away, or has no tables yet."""
-    behind = _backlog(failed_after=now - timedelta(days=1))
+    with connection.cursor() as cursor:
+        columns = ", ".join(Backlog._fields)
+        question = f"SELECT {columns} FROM memplatform_backlog(%s, %s)"  # noqa: S608 (names of this file)
+        cursor.execute(question, [now - timedelta(days=1), MODEL_FAILED])
+        backlog = Backlog(*cursor.fetchone())
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
     failing = health.failing() if llm.is_on() else None
     heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
     return Measures(
-        lag=_age(behind.stale_since, now),
-        stale=behind.stale,
+        lag=_age(backlog.stale_since, now),
+        stale=backlog.stale,
         queue_age=_age(due["since"], now),
         queued=due["rows"],
         schedules_late=_age(late["since"], now),
-        failed_jobs=behind.failed,
-        extraction_lag=_age(behind.buffered_since, now),
-        parked=behind.parked,
+        failed_jobs=backlog.failed,
+        extraction_lag=_age(backlog.buffered_since, now),
+        parked=backlog.parked,
         model_failing=failing is not None,
         model_error=failing.error if failing else "",
         model_failed_ago=_age(failing.failed_at if failing else None, now),
-        model_waiting=behind.held_up,
-        model_waiting_since=_age(behind.held_up_since, now),
+        model_waiting=backlog.held_up,
+        model_waiting_since=_age(backlog.held_up_since, now),
         silence={name: _age(beat_at, now) for name, beat_at in heard},
     )
 
@@ -134,33 +147,5 @@ class Backlog(NamedTuple):
     failed: int
 
 
-def _backlog(*, failed_after: datetime) -> Backlog:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {', '.join(Backlog._fields)} FROM memplatform_backlog(%s, %s)",  # noqa: S608 (names of this file)
-            [failed_after, MODEL_FAILED],
-        )
-        return Backlog(*cursor.fetchone())
-
-
 def _age(since: datetime | None, now: datetime) -> float:
     return round(max((now - since).total_seconds(), 0.0), 1) if since else 0.0
-
-
-def _unmigrated() -> list[str]:
-    return ["migrations"] if has_pending_migrations() else []
-
-
-def _silent(measures: Measures) -> list[str]:
-    never = float("inf")
-    return [name for name in NEEDED if measures.silence.get(name, never) > SILENCE.total_seconds()]
-
-
-def _behind(measures: Measures) -> list[str]:
-    measured = (
-        ("queue", measures.queue_age, QUEUE_BEHIND),
-        ("schedules", measures.schedules_late, SCHEDULES_BEHIND),
-        ("embedding", measures.lag, EMBEDDING_BEHIND),
-    )
-    late = [word for word, age, limit in measured if age > limit.total_seconds()]
-    return [*late, "model"] if measures.model_failing else late

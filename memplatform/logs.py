@@ -11,15 +11,22 @@ from structlog.types import EventDict, Processor, WrappedLogger
 
 #: Keys of bots, and whatever stands behind «Bearer».
 _KEYS = re.compile(r"\bmp_[A-Za-z0-9_-]{8,}|(?<=[Bb]earer )[^\s\"']+")
-#: PostgreSQL's detail lines quote the row that was refused; what people said is not for the log.
+#: PostgreSQL's detail lines quote the row that was refused; messages of people are not for the log.
 _DETAIL = re.compile(r"^(DETAIL|CONTEXT):.*(\n(?![A-Z]+:|Traceback|\S+Error).*)*", re.MULTILINE)
 #: Of what other libraries attach to their lines, only this: Django attaches whole requests.
 _EXTRA = ("status_code",)
 
 
 def configuration(form: str, level: str) -> dict[str, Any]:
-    """For logging.config.dictConfig; structlog is told at the same time."""
-    shared = _shared()
+    """The argument of logging.config.dictConfig; structlog is configured alike."""
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    as_json = structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
+    rendering = as_json if form == "json" else plain_line
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -35,7 +42,7 @@ def configuration(form: str, level: str) -> dict[str, Any]:
     formatter = {
         "()": structlog.stdlib.ProcessorFormatter,
         "foreign_pre_chain": [*shared, structlog.stdlib.ExtraAdder(_EXTRA), structlog.processors.format_exc_info],
-        "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(form)],
+        "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, rendering],
     }
     return {
         "version": 1,
@@ -51,23 +58,8 @@ def configuration(form: str, level: str) -> dict[str, Any]:
     }
 
 
-def _shared() -> list[Processor]:
-    return [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-
-
-def _rendering(form: str) -> list[Processor]:
-    if form == "json":
-        return [keep_silent, structlog.processors.JSONRenderer(ensure_ascii=False, default=str)]
-    return [keep_silent, plain_line]
-
-
-def keep_silent(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Take keys and quoted rows out of whatever is about to be written."""
+def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """An event without keys and quoted rows."""
     return {name: _without_secrets(value) for name, value in event.items()}
 
 

@@ -1,7 +1,7 @@
-"""GET /metrics: what Prometheus asks for; counters of all web processes together, and what the database knows."""
+"""GET /metrics for Prometheus: counters of all web processes together, and gauges read from the database."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from django.db import Error
 from django.http import HttpRequest, HttpResponse
@@ -27,14 +27,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """For this machine, and for callers with a key."""
     if not may_see_details(request, now=timezone.now()):
         return HttpResponse(status=403)
-    return HttpResponse(b"".join(generate_latest(registry) for registry in _registries()), CONTENT_TYPE_LATEST)
-
-
-def _registries() -> Iterator[CollectorRegistry]:
-    yield _of_all_processes()
-    ours = CollectorRegistry()
-    ours.register(_DatabaseGauges())
-    yield ours
+    database = CollectorRegistry()
+    database.register(_DatabaseGauges())
+    return HttpResponse(generate_latest(_of_all_processes()) + generate_latest(database), CONTENT_TYPE_LATEST)
 
 
 def _of_all_processes() -> CollectorRegistry:
@@ -46,6 +41,20 @@ def _of_all_processes() -> CollectorRegistry:
     return registry
 
 
+#: Gauges by name, without their prefix: what they measure, and the field of Measures they show.
+_GAUGES = {
+    "embedding_lag_seconds": ("Age of the oldest entry that waits for its vector.", "lag"),
+    "embedding_backlog": ("Entries that wait for their vector.", "stale"),
+    "queue_age_seconds": ("Age of the oldest task that is due and not begun.", "queue_age"),
+    "queue_length": ("Tasks that are due and not begun.", "queued"),
+    "failed_jobs": ("Runs of jobs in the last day that failed for good.", "failed_jobs"),
+    "extraction_lag_seconds": ("Age of the oldest turn that waits to be extracted.", "extraction_lag"),
+    "parked_extraction_batches": ("Conversations whose extraction failed and waits for an operator.", "parked"),
+    "model_failing": ("1 while the last call to the model came to nothing.", "model_failing"),
+    "model_waiting": ("Conversations that wait for the model.", "model_waiting"),
+}
+
+
 class _DatabaseGauges(Collector):
     """Gauges read from the database at every scrape; none when it is away."""
 
@@ -54,28 +63,11 @@ class _DatabaseGauges(Collector):
             measures = health.measure(timezone.now())
         except Error:
             return
-        yield _gauge("embedding_lag_seconds", "Age of the oldest entry that waits for its vector.", measures.lag)
-        yield _gauge("embedding_backlog", "Entries that wait for their vector.", measures.stale)
-        yield _gauge("queue_age_seconds", "Age of the oldest task that is due and not begun.", measures.queue_age)
-        yield _gauge("queue_length", "Tasks that are due and not begun.", measures.queued)
-        yield _gauge("failed_jobs", "Runs of jobs in the last day that failed for good.", measures.failed_jobs)
-        yield _gauge(
-            "extraction_lag_seconds", "Age of the oldest turn that waits to be extracted.", measures.extraction_lag
-        )
-        yield _gauge(
-            "parked_extraction_batches",
-            "Conversations whose extraction failed and waits for an operator.",
-            measures.parked,
-        )
-        yield _gauge("model_failing", "1 while the last call to the model came to nothing.", measures.model_failing)
-        yield _gauge("model_waiting", "Conversations that wait for the model.", measures.model_waiting)
+        for name, (explained, field) in _GAUGES.items():
+            yield GaugeMetricFamily(f"memplatform_{name}", explained, value=getattr(measures, field))
         beats = GaugeMetricFamily(
-            "memplatform_heartbeat_age_seconds", "Seconds since a process was heard of.", labels=["process"]
+            "memplatform_heartbeat_age_seconds", "Seconds since the last heartbeat of a process.", labels=["process"]
         )
         for name, age in measures.silence.items():
             beats.add_metric([name], age)
         yield beats
-
-
-def _gauge(name: str, explained: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"memplatform_{name}", explained, value=value)

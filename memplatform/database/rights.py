@@ -5,7 +5,8 @@ add to. The web sees the workspaces of its request (memories.tenancy.row_level_s
 all of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from django.db import Error, connection, transaction
 from psycopg import sql
@@ -14,14 +15,16 @@ _ALL = ("SELECT", "INSERT", "UPDATE", "DELETE")
 #: Tables of which a process may do less.
 _LESS = {"memories_change": ("SELECT", "INSERT"), "django_migrations": ("SELECT",)}
 _POLICY = "every_workspace"
-#: Of what we look for on the server, by (kind of thing, what is needed, the question whether a role has it).
-_AROUND = (
-    ("SCHEMA", "USAGE", "SELECT current_schema(), has_schema_privilege(%s, current_schema(), 'USAGE')"),
-    ("DATABASE", "CONNECT", "SELECT current_database(), has_database_privilege(%s, current_database(), 'CONNECT')"),
-)
-_FUNCTIONS = """
-    SELECT oid::regprocedure::text, has_function_privilege(%s, oid, 'EXECUTE') FROM pg_proc
-    WHERE proname LIKE 'memplatform\\_%%' AND pronamespace = current_schema()::regnamespace ORDER BY 1
+#: Beside tables: right, kind and name of what a role needs, and whether it has it.
+_OBJECTS = """
+    SELECT 'USAGE', 'SCHEMA', quote_ident(current_schema()), has_schema_privilege(%(role)s, current_schema(), 'USAGE')
+    UNION ALL
+    SELECT 'CONNECT', 'DATABASE', quote_ident(current_database()),
+        has_database_privilege(%(role)s, current_database(), 'CONNECT')
+    UNION ALL
+    SELECT 'EXECUTE', 'FUNCTION', oid::regprocedure::text, has_function_privilege(%(role)s, oid, 'EXECUTE')
+    FROM pg_proc WHERE proname LIKE 'memplatform\\_%%' AND pronamespace = current_schema()::regnamespace
+    ORDER BY 2 DESC, 3
 """
 _TABLES = """
     SELECT name, coalesce(array_agg(may) FILTER (WHERE has_table_privilege(%s, quote_ident(name)::regclass, may)), '{}')
@@ -36,25 +39,20 @@ _POLICIES = """
 
 
 def grant(role: str) -> None:
-    """Give a role what it lacks and take what is too much; what cannot be given is told by `lacking`."""
+    """Give a role what it lacks and revoke what is too much; `missing_rights` names what could not be given."""
     name = sql.Identifier(role)
-    for kind, right, thing in _around(role):
-        _try(sql.SQL("GRANT {} ON {} {} TO {}").format(sql.SQL(right), sql.SQL(kind), sql.Identifier(thing), name))
-    for function in _functions(role):
-        _try(sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(sql.SQL(function), name))
+    for right, kind, thing in _missing_objects(role):
+        _try(sql.SQL(f"GRANT {right} ON {kind} {thing} TO {{}}").format(name))
     for table, missing, excess in _tables(role):
-        place = sql.Identifier(table)
-        if missing:
-            _try(sql.SQL("GRANT {} ON {} TO {}").format(_listed(missing), place, name))
-        if excess:
-            _try(sql.SQL("REVOKE {} ON {} FROM {}").format(_listed(excess), place, name))
+        for statement, rights in (("GRANT {} ON {} TO {}", missing), ("REVOKE {} ON {} FROM {}", excess)):
+            if rights:
+                _try(sql.SQL(statement).format(sql.SQL(", ".join(rights)), sql.Identifier(table), name))
 
 
 def missing_rights(role: str) -> list[str]:
     """The rights a role needs and has not, as words of a GRANT."""
-    found = [f"{right} ON {kind} {thing}" for kind, right, thing in _around(role)]
-    found += [f"EXECUTE ON FUNCTION {function}" for function in _functions(role)]
-    return found + [f"{', '.join(missing)} ON {table}" for table, missing, _more in _tables(role) if missing]
+    found = [f"{right} ON {kind} {thing}" for right, kind, thing in _missing_objects(role)]
+    return found + [f"{', '.join(missing)} ON {table}" for table, missing, _excess in _tables(role) if missing]
 
 
 def excess_rights(role: str) -> list[str]:
@@ -65,68 +63,44 @@ def excess_rights(role: str) -> list[str]:
 def open_to_jobs(roles: Iterable[str]) -> None:
     """Let these roles see every workspace, and no others."""
     wanted = sorted(roles)
-    with connection.cursor() as cursor:
-        cursor.execute(_POLICIES, [_POLICY, tables()])
-        found = cursor.fetchall()
-    for table, named in found:
+    names = sql.SQL(", ").join(map(sql.Identifier, wanted))
+    for table, named in _rows(_POLICIES, [_POLICY, tables()]):
         if (named or []) == wanted:
             continue
         place, policy = sql.Identifier(table), sql.Identifier(_POLICY)
         steps = [sql.SQL("DROP POLICY IF EXISTS {} ON {}").format(policy, place)]
         if wanted:
-            names = sql.SQL(", ").join(map(sql.Identifier, wanted))
             steps.append(sql.SQL("CREATE POLICY {} ON {} TO {} USING (true)").format(policy, place, names))
         _try(*steps)
 
 
 def closed_to_jobs(roles: Iterable[str]) -> list[str]:
     """Tables of which these roles do not see every workspace."""
-    with connection.cursor() as cursor:
-        cursor.execute(_POLICIES, [_POLICY, tables()])
-        return [table for table, named in cursor.fetchall() if not set(roles) <= set(named or [])]
+    return [table for table, named in _rows(_POLICIES, [_POLICY, tables()]) if not set(roles) <= set(named or [])]
 
 
 def tables() -> list[str]:
-    """Those that are there: in the middle of a migration backwards some are not."""
+    """Our tables that exist: in the middle of a migration backwards some do not."""
     ours = {*connection.introspection.django_table_names(), "django_migrations"}
     return sorted(ours & set(connection.introspection.table_names()))
 
 
-def _around(role: str) -> list[tuple[str, str, str]]:
-    missing = []
+def _missing_objects(role: str) -> list[tuple[str, str, str]]:
+    return [(right, kind, thing) for right, kind, thing, has in _rows(_OBJECTS, {"role": role}) if not has]
+
+
+def _tables(role: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each table with the rights that are missing and those that are too much."""
+    for table, has in _rows(_TABLES, [role, tables(), list(_ALL)]):
+        wanted = _LESS.get(table, _ALL)
+        missing = [right for right in _ALL if right in wanted and right not in has]
+        yield table, missing, [right for right in _ALL if right in has and right not in wanted]
+
+
+def _rows(statement: str, values: Any) -> Iterator[Any]:
     with connection.cursor() as cursor:
-        for kind, right, question in _AROUND:
-            cursor.execute(question, [role])
-            thing, has = cursor.fetchone()
-            if not has:
-                missing.append((kind, right, thing))
-    return missing
-
-
-def _functions(role: str) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(_FUNCTIONS, [role])
-        return [function for function, has in cursor.fetchall() if not has]
-
-
-def _tables(role: str) -> list[tuple[str, list[str], list[str]]]:
-    """Each table with what is missing and what is too much."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TABLES, [role, tables(), list(_ALL)])
-        found = cursor.fetchall()
-    return [(table, _without(_wanted(table), has), _without(has, _wanted(table))) for table, has in found]
-
-
-def _wanted(table: str) -> Sequence[str]:
-    return _LESS.get(table, _ALL)
-
-
-def _without(rights: Sequence[str], others: Sequence[str]) -> list[str]:
-    return [right for right in _ALL if right in rights and right not in others]
-
-
-def _listed(rights: Iterable[str]) -> sql.Composed:
-    return sql.SQL(", ").join(map(sql.SQL, rights))
+        cursor.execute(statement, values)
+        yield from cursor.fetchall()
 
 
 def _try(*statements: sql.Composed) -> None:

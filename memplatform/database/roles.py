@@ -5,9 +5,11 @@ that user may make roles, it makes them; else an administrator does, and gives t
 the processes work as the owner, and `check --database default` says what that means.
 """
 
+import hashlib
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
 from django.conf import settings
@@ -15,9 +17,12 @@ from django.db import Error, connection, transaction
 from psycopg import sql
 
 from memplatform.database import rights
-from memplatform.database.logins import PROCESSES, address_of, password_of, role_of, role_of_owner, user_of
 
+#: Processes with a role of their own; whatever else is started works as the owner of the tables, who also migrates.
+PROCESSES = ("web", "worker", "embedder")
 _CONNECT_SECONDS = 5
+_NAME_MAX = 63  # bytes, in PostgreSQL
+_ROUNDS = 100_000
 _LOOK = """
     SELECT r.rolcanlogin, coalesce(shobj_description(r.oid, 'pg_authid'), ''),
         pg_has_role(current_user, r.oid, 'SET'),
@@ -39,15 +44,14 @@ class AccessMode(Enum):
 class Access:
     """What a process is given to reach the database."""
 
-    process: str
     role: str  # empty: the owner's
-    way: AccessMode
+    mode: AccessMode
     address: str  # for DATABASE_URL
 
     def environment(self) -> dict[str, str]:
         """For the process: its own address, and nobody else's."""
         others = {f"MEMPLATFORM_{process.upper()}_DATABASE_URL": "" for process in PROCESSES}
-        assumed = self.role if self.way is AccessMode.ASSUMED else ""
+        assumed = self.role if self.mode is AccessMode.ASSUMED else ""
         return {**others, "DATABASE_URL": self.address, "MEMPLATFORM_WEB_ROLE": assumed}
 
 
@@ -60,7 +64,7 @@ class _RoleState:
 
 
 def ensure() -> None:
-    """The roles, as far as this user may make them, and what each may do. Run as the owner, and safe to run again."""
+    """Make the roles, as far as this user may, and give them their rights. Run as the owner; safe to run again."""
     for process in PROCESSES:
         if not _configured_url(process) and _default_role(process):
             _make(process)
@@ -73,7 +77,7 @@ def ensure() -> None:
 def find(process: str) -> str:
     """The role of a process, if there is one that is ours or that this user can take on; else empty."""
     if given := _configured_url(process):
-        return user_of(given)
+        return urlsplit(given).username or ""
     names = [usual, role_of_owner(process, _owner())] if (usual := _default_role(process)) else []
     seen = {name: about for name in names if (about := _role_state(name))}
     ours = (name for name, about in seen.items() if about.note == _note())
@@ -83,26 +87,47 @@ def find(process: str) -> str:
 
 def provide_access(url: str) -> dict[str, Access]:
     """How each process gets in; where it takes a password, the role has it after this."""
-    return {process: _provide(process, url) for process in PROCESSES}
+    return {process: _access(process, url, may_give_password=True) for process in PROCESSES}
 
 
 def access_mode(process: str) -> AccessMode:
     """How a process gets in, without changing anything."""
-    role = find(process)
-    if role and (_configured_url(process) or _logs_in(role)):
-        return AccessMode.LOGIN
-    return AccessMode.ASSUMED if role and process == "web" and _can_be_assumed(role) else AccessMode.OWNER
+    access = _access(process, "", may_give_password=False)
+    return access.mode if access.role else AccessMode.OWNER
 
 
-def _provide(process: str, url: str) -> Access:
+def _access(process: str, url: str, *, may_give_password: bool) -> Access:
     role = find(process)
     if given := _configured_url(process):
-        return Access(process, role, AccessMode.LOGIN, given)
-    if role and (_logs_in(role) or (_give_password(role) and _logs_in(role))):
-        return Access(process, role, AccessMode.LOGIN, address_of(url, role, _password(role)))
+        return Access(role, AccessMode.LOGIN, given)
+    if role and (_logs_in(role) or (may_give_password and _give_password(role) and _logs_in(role))):
+        return Access(role, AccessMode.LOGIN, address_of(url, role, _password(role)))
     if role and process == "web" and _can_be_assumed(role):
-        return Access(process, role, AccessMode.ASSUMED, url)
-    return Access(process, "", AccessMode.OWNER, url)
+        return Access(role, AccessMode.ASSUMED, url)
+    return Access("", AccessMode.OWNER, url)
+
+
+def role_of_owner(process: str, owner: str) -> str:
+    """The role's name where the usual one belongs to somebody else: all databases of a server share their roles."""
+    name = f"memplatform_{process}_{owner}"
+    if len(name.encode()) <= _NAME_MAX:
+        return name
+    return f"memplatform_{process}_{hashlib.sha256(owner.encode()).hexdigest()[:12]}"
+
+
+def password_of(role: str, secret: str) -> str:
+    """The role's password, derived from a secret of the owner: the same on every machine, and stored nowhere.
+
+    It does not reveal the secret.
+    """
+    return hashlib.pbkdf2_hmac("sha256", secret.encode(), f"memplatform {role}".encode(), _ROUNDS).hex()
+
+
+def address_of(url: str, role: str, password: str) -> str:
+    """The address of the same database for another role."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{quote(role, safe='')}:{quote(password, safe='')}@{host}"))
 
 
 def _make(process: str) -> None:
@@ -135,10 +160,10 @@ def _can_be_assumed(name: str) -> bool:
 
 
 def _logs_in(role: str) -> bool:
-    told: dict[str, Any] = connection.get_connection_params()
+    parameters: dict[str, Any] = connection.get_connection_params()
     changed = {"user": role, "password": _password(role), "connect_timeout": _CONNECT_SECONDS}
     try:
-        with psycopg.connect(**(told | changed)):
+        with psycopg.connect(**(parameters | changed)):
             return True
     except psycopg.OperationalError:
         return False
@@ -157,7 +182,7 @@ def _password(role: str) -> str:
 
 def _default_role(process: str) -> str:
     """Its usual name; empty for a web that is to work without the second wall."""
-    return str(settings.WEB_ROLE) if process == "web" else role_of(process)
+    return str(settings.WEB_ROLE) if process == "web" else f"memplatform_{process}"
 
 
 def _configured_url(process: str) -> str:
@@ -173,11 +198,10 @@ def _note() -> str:
 
 
 def _run(statement: str, name: str, *more: sql.Composable) -> bool:
-    """Whether this user may."""
-    composed = sql.SQL(statement).format(sql.Identifier(name), *more)
+    """Run a statement about a role; False when this user may not."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(composed)
+            cursor.execute(sql.SQL(statement).format(sql.Identifier(name), *more))
     except Error:
         return False
     return True

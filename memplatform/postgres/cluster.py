@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memplatform.postgres import programs
-from memplatform.postgres.errors import DiskFull, StartFailed, explain_os_errors
+from memplatform.postgres.errors import PostgresError, disk_full, explain_os_errors
 from memplatform.postgres.place import PORT, Place
 
 Conf = Mapping[str, str | int]
@@ -24,7 +24,7 @@ CONF: Conf = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] ",
-    # A refused statement quotes what people said, as does the reason. Who sent it is told the reason, and logs it.
+    # A refused statement quotes messages of people, as does the reason. Its sender gets the reason, and logs it.
     "log_min_messages": "log",  # starts, stops, crashes; no refused statements, which rank below
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
@@ -45,11 +45,11 @@ _ROOM_TO_MAKE = 200_000_000  # bytes: a fresh cluster with its first WAL segment
 _ROOM_TO_START = 32_000_000  # two WAL segments
 
 
-def ensure(place: Place, folder: Path, conf: Conf | None) -> None:
+def ensure(place: Place, conf: Conf | None) -> None:
     """A whole cluster or none: initdb works aside, and the result is renamed."""
     exists = (place.cluster / "PG_VERSION").exists()
     if shutil.disk_usage(place.home).free < (_ROOM_TO_START if exists else _ROOM_TO_MAKE):
-        raise DiskFull(f"The disk that holds {place.home} is full.")
+        raise disk_full(place.home)
     if exists:
         return
     with explain_os_errors(place.home):
@@ -58,22 +58,22 @@ def ensure(place: Place, folder: Path, conf: Conf | None) -> None:
         draft = place.home / f"postgres.new-{secrets.token_hex(4)}"
         draft.mkdir(mode=0o700)
         place.give(draft)
-        _initdb(place, folder, draft, conf or {})
+        _initdb(place, draft, conf or {})
         draft.rename(place.cluster)
 
 
-def _initdb(place: Place, folder: Path, draft: Path, conf: Conf) -> None:
+def _initdb(place: Place, draft: Path, conf: Conf) -> None:
     options = ["-U", "postgres", "-E", "UTF8", "--locale=C"]
     options += ["--locale-provider=builtin", "--builtin-locale=PG_UNICODE_FAST"]
     options += ["--auth-local=trust", "--auth-host=reject"]  # the socket's folder is the lock
     options += ["--no-sync"] if conf.get("fsync") == "off" else []
-    made = programs.run(place, [folder / "initdb", "-D", draft, *options])
+    made = programs.run(place, "initdb", "-D", draft, *options)
     if made.returncode:
         shutil.rmtree(draft, ignore_errors=True)
         last = made.stdout.strip().splitlines()[-1:] or [f"exit code {made.returncode}"]
         if "No space left" in made.stdout:
-            raise DiskFull(f"The disk that holds {place.home} is full.")
-        raise StartFailed(f"The database could not be made in {place.home}: {last[0]}")
+            raise disk_full(place.home)
+        raise PostgresError(f"The database could not be made in {place.home}: {last[0]}")
     with (draft / "postgresql.conf").open("a") as file:
         file.write("\ninclude_if_exists = 'memplatform.conf'\ninclude_if_exists = 'local.conf'\n")
 
@@ -90,14 +90,11 @@ def configure(place: Place, conf: Conf | None) -> None:
         "unix_socket_permissions": "0700",
     }
     lines = ["# Written at every start; put your own lines into local.conf."]
-    lines += [f"{name} = {_quoted(str(value))}" for name, value in settings.items()]
+    for name, value in settings.items():
+        quoted = str(value).replace("\\", "\\\\").replace("'", "''")
+        lines.append(f"{name} = '{quoted}'")
     draft = place.cluster / f"memplatform.conf.{os.getpid()}"
     with explain_os_errors(place.cluster):
         draft.write_text("\n".join(lines) + "\n")
         place.give(draft)
         draft.replace(place.cluster / "memplatform.conf")
-
-
-def _quoted(value: str) -> str:
-    doubled = value.replace("\\", "\\\\").replace("'", "''")
-    return f"'{doubled}'"

@@ -14,14 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from memplatform.postgres.errors import (
-    AccountMissing,
-    DiskFull,
-    FolderNotWritable,
-    PostgresError,
-    SocketFolderRefused,
-    explain_os_errors,
-)
+from memplatform.postgres.errors import PostgresError, disk_full, explain_os_errors
 
 ELSEWHERE = Path("/var/lib/memplatform")
 PORT = 5432  # names the socket file only: nothing listens on the network
@@ -85,7 +78,8 @@ def locate(data: Path) -> Place:
     if home:
         return Place(data, home, _owner(home / "postgres") or _unprivileged())
     account = _unprivileged()
-    return Place(data, data if can_enter(account, data) else _elsewhere(data), account)
+    elsewhere = ELSEWHERE / hashlib.sha256(os.fsencode(data)).hexdigest()[:16]
+    return Place(data, data if can_enter(account, data) else elsewhere, account)
 
 
 def prepare(place: Place) -> None:
@@ -105,9 +99,9 @@ def require(data: Path) -> None:
     with explain_os_errors(data):
         _folder(data)
     if not os.access(data, os.W_OK | os.X_OK):
-        raise FolderNotWritable(f"Nothing can be kept in {data}: it is not writable.")
+        raise PostgresError(f"Nothing can be kept in {data}: it is not writable.")
     if shutil.disk_usage(data).free < _ROOM:
-        raise DiskFull(f"The disk that holds {data} is full.")
+        raise disk_full(data)
 
 
 def can_enter(account: Account, folder: Path) -> bool:
@@ -133,10 +127,6 @@ def _noted(data: Path) -> Path | None:
     return home
 
 
-def _elsewhere(data: Path) -> Path:
-    return ELSEWHERE / hashlib.sha256(os.fsencode(data)).hexdigest()[:16]
-
-
 def _owner(cluster: Path) -> Account | None:
     """A cluster is always run by the account it belongs to."""
     try:
@@ -153,7 +143,7 @@ def _unprivileged() -> Account:
         except KeyError:
             continue
         return Account(entry.pw_uid, entry.pw_gid)
-    raise AccountMissing(
+    raise PostgresError(
         "PostgreSQL does not run as root, and there is no account 'postgres' or 'nobody' to run it as;"
         " create one or start as an ordinary user."
     )
@@ -183,7 +173,7 @@ def _socket_folder(place: Place) -> None:
         about = folder.lstat()
         ours = about.st_uid in (place.uid, os.geteuid()) and stat.S_IMODE(about.st_mode) == 0o700
         if not stat.S_ISDIR(about.st_mode) or not ours:
-            raise SocketFolderRefused(
+            raise PostgresError(
                 f"{folder} is not a private folder of the database's account; remove it and start again."
             ) from None
     place.give(folder)

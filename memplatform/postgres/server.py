@@ -1,7 +1,6 @@
 """The embedded server of a data folder: started, stopped and leased; callers come, and are killed, at any moment."""
 
 import fcntl
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -10,22 +9,14 @@ from pathlib import Path
 from typing import IO
 
 from memplatform.postgres import cluster, postmaster, programs
-from memplatform.postgres.errors import (
-    DiskFull,
-    FolderNotWritable,
-    StartFailed,
-    StopFailed,
-    UnsupportedProcessor,
-    explain_os_errors,
-)
-from memplatform.postgres.place import Place, can_enter, locate, prepare
+from memplatform.postgres.errors import PostgresError, disk_full, explain_os_errors
+from memplatform.postgres.place import PORT, Place, can_enter, locate, prepare
 from memplatform.setup import processor
 
 _RECOVERY_SECONDS = 300  # after a crash the server replays its log before it answers
 _ATTEMPTS = 20  # a killed server's children may hold its memory for a moment
 _FAST_SECONDS = 18
 _IMMEDIATE_SECONDS = 4
-_LOG_MAX = 10_000_000
 
 
 def url(data: Path) -> str:
@@ -37,13 +28,13 @@ def up(data: Path, conf: cluster.Conf | None = None) -> str:
     """Make it run and answer; returns the address. A running server keeps the configuration it has."""
     place = locate(data)
     if complaint := processor.unsupported_reason():
-        raise UnsupportedProcessor(complaint)
+        raise PostgresError(complaint)
     with _alone(place):
-        folder = programs.folder(place)
-        cluster.ensure(place, folder, conf)
+        programs.folder(place)  # raises where there is none, before anything is made
+        cluster.ensure(place, conf)
         if place.account and not can_enter(place.account, place.cluster):
-            raise FolderNotWritable(f"The database's account can no longer enter {place.cluster}.")
-        _bring_up(place, folder, conf)
+            raise PostgresError(f"The database's account can no longer enter {place.cluster}.")
+        _bring_up(place, conf)
     return place.url
 
 
@@ -64,7 +55,7 @@ def down(data: Path) -> None:
             postmaster.send(server, number)
             if postmaster.is_gone_within(server, place.cluster, seconds):
                 return
-        raise StopFailed(f"The database server (process {server.pid}) does not stop.")
+        raise PostgresError(f"The database server (process {server.pid}) does not stop.")
 
 
 def is_up(data: Path) -> bool:
@@ -110,29 +101,28 @@ def _alone(place: Place) -> Iterator[None]:
         yield
 
 
-def _bring_up(place: Place, folder: Path, conf: cluster.Conf | None) -> None:
+def _bring_up(place: Place, conf: cluster.Conf | None) -> None:
     end = time.monotonic() + _RECOVERY_SECONDS
     started: int | None = None
     attempts = 0
-    while not _answers(place, folder):
+    while not _answers(place):
         if time.monotonic() > end:
-            raise StartFailed(f"The database server does not answer; see {place.log}.")
+            raise PostgresError(f"The database server does not answer; see {place.log}.")
         server = postmaster.find(place.cluster)
         if server:
             _hurry(server, place)
         elif started is None or not postmaster.is_alive(started):
             if started and not _may_pass(place, attempts):
-                raise StartFailed(f"The database did not start: {_last_words(place)} (see {place.log})")
+                raise PostgresError(f"The database did not start: {_last_words(place)} (see {place.log})")
             attempts += 1
-            started = _spawn(place, folder, conf)
+            started = _spawn(place, conf)
         time.sleep(0.05 if attempts < 2 else 0.5)
 
 
-def _answers(place: Place, folder: Path) -> bool:
+def _answers(place: Place) -> bool:
     if not place.socket.exists():
         return False
-    asked = programs.run(place, [folder / "pg_isready", "-q", "-h", place.sockets, "-p", "5432"])
-    return asked.returncode == 0
+    return programs.run(place, "pg_isready", "-q", "-h", place.sockets, "-p", str(PORT)).returncode == 0
 
 
 def _hurry(server: postmaster.Postmaster, place: Place) -> None:
@@ -141,21 +131,19 @@ def _hurry(server: postmaster.Postmaster, place: Place) -> None:
         postmaster.send(server, signal.SIGINT)
 
 
-def _spawn(place: Place, folder: Path, conf: cluster.Conf | None) -> int:
+def _spawn(place: Place, conf: cluster.Conf | None) -> int:
     """Start a server that outlives the caller; returns its pid."""
     cluster.configure(place, conf)
     for left in (place.cluster / "postmaster.pid", place.socket, Path(f"{place.socket}.lock")):
         left.unlink(missing_ok=True)  # their pid may belong to another process by now
     with explain_os_errors(place.log.parent):
-        if place.log.exists() and place.log.stat().st_size > _LOG_MAX:
-            place.log.replace(place.log.with_suffix(".log.1"))
-        os.close(os.open(place.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        programs.open_log(place.log).close()
         place.give(place.log)
     script = 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!'  # paths are words, never text: any is safe
-    words: list[str | Path] = ["-c", script, "sh", place.log, folder / "postgres", "-D", place.cluster]
-    begun = programs.run(place, ["/bin/sh", *words])
+    postgres = programs.folder(place) / "postgres"
+    begun = programs.run(place, "/bin/sh", "-c", script, "sh", place.log, postgres, "-D", place.cluster)
     if not begun.stdout.strip().isdigit():
-        raise StartFailed(f"The database server did not start: {begun.stdout.strip()}")
+        raise PostgresError(f"The database server did not start: {begun.stdout.strip()}")
     return int(begun.stdout)
 
 
@@ -163,7 +151,7 @@ def _may_pass(place: Place, attempts: int) -> bool:
     """Does trying again help? Yes while a killed server's children end."""
     words = _last_words(place)
     if "No space left" in words:
-        raise DiskFull(f"The disk that holds {place.home} is full.")
+        raise disk_full(place.home)
     return attempts < _ATTEMPTS and ("shared memory block" in words or "lock file" in words)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memplatform.postgres.programs import open_log
 from memplatform.processes.parent_watch import STARTED_BY
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 STEADY_SECONDS = 60  # one that lived this long has not failed in a row
 _BACK_OFF_MAX = 30.0
-_LOG_MAX = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,7 @@ class Child:
 
     def start(self, environment: Mapping[str, str]) -> None:
         """In a session of its own: Ctrl-C in the terminal reaches the supervisor alone."""
-        if self.log.exists() and self.log.stat().st_size > _LOG_MAX:
-            self.log.replace(self.log.with_suffix(".log.1"))
-        with open(self.log, "ab", opener=_private) as output:
+        with open_log(self.log) as output:
             self.process = subprocess.Popen(
                 self.program.command,
                 cwd=BASE_DIR,
@@ -98,11 +96,6 @@ class Child:
             output.seek(max(0, self.log.stat().st_size - 4096))
             lines = output.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-def _private(path: str, flags: int) -> int:
-    """What is logged is for the one who runs the platform."""
-    return os.open(path, flags, 0o600)
 
 
 def stop(children: list[Child], seconds: float) -> None:

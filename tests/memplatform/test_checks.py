@@ -14,7 +14,7 @@ from memplatform import checks
 
 def told(check: Any, **kwargs: Any) -> dict[str, str]:
     """Problems by id, as they are said."""
-    found: list[CheckMessage] = check(None, **kwargs)
+    found: list[CheckMessage] = list(check(None, **kwargs))
     assert all(message.hint for message in found)
     return {str(message.id): message.msg for message in found}
 

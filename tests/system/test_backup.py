@@ -9,7 +9,7 @@ import pytest
 from memplatform import postgres
 from memplatform.postgres import programs
 from memplatform.postgres.__main__ import main
-from memplatform.postgres.errors import BackupFailed, RestoreFailed
+from memplatform.postgres.errors import PostgresError
 from tests.system.conftest import remove
 
 
@@ -59,21 +59,21 @@ def test_a_backup_is_for_its_owner_alone(filled: Path) -> None:
 
 def test_a_backup_takes_no_place_that_is_taken(filled: Path) -> None:
     (filled.parent / "backup").mkdir()
-    with pytest.raises(BackupFailed, match="is there already"):
+    with pytest.raises(PostgresError, match="is there already"):
         postgres.backup(filled, filled.parent / "backup")
 
 
 def test_a_backup_that_fails_leaves_no_folder_of_its_name(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "folder", lambda place: Path("/bin"))  # other programs: they fail
     shutil.rmtree(filled.parent / "backup", ignore_errors=True)
-    with pytest.raises((BackupFailed, FileNotFoundError, postgres.PostgresError)):
+    with pytest.raises((FileNotFoundError, postgres.PostgresError)):
         postgres.backup(filled, filled.parent / "backup")
     assert not (filled.parent / "backup").exists()
 
 
 def test_nothing_is_restored_over_a_database(filled: Path, other: Path) -> None:
     postgres.backup(filled, filled.parent / "backup")
-    with pytest.raises(RestoreFailed, match="There is a database in"):
+    with pytest.raises(PostgresError, match="There is a database in"):
         postgres.restore(filled, filled.parent / "backup")
     assert len(rows(filled)) == 1000
 
@@ -83,13 +83,13 @@ def test_half_a_backup_is_refused_and_a_damaged_one_leaves_nothing_behind(filled
     postgres.backup(filled, folder)
     dump = (folder / "database.dump").read_bytes()
     (folder / "database.dump").write_bytes(dump[: len(dump) // 2])
-    with pytest.raises(RestoreFailed, match="could not be taken in"):
+    with pytest.raises(PostgresError, match="could not be taken in"):
         postgres.restore(other, folder)
     (folder / "database.dump").write_bytes(dump)
     postgres.restore(other, folder)
     assert len(rows(other)) == 1000
     (folder / "roles.sql").unlink()
-    with pytest.raises(RestoreFailed, match="no whole backup"):
+    with pytest.raises(PostgresError, match="no whole backup"):
         postgres.restore(other, folder)
 
 

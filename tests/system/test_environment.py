@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memplatform import environment
-from memplatform.environment import CHECKS, Misconfigured
+from memplatform.environment import FORMS, Misconfigured
 from tests.system.test_manage import manage
 
 UNUSABLE = [
@@ -75,7 +75,7 @@ def test_a_value_that_can_be_used_is_taken(name: str, value: str) -> None:
     assert environment.problems({name: value}) == []
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", FORMS)
 def test_a_variable_set_to_nothing_is_as_good_as_unset(name: str) -> None:
     assert environment.problems({name: ""}) == []
 

@@ -16,16 +16,7 @@ import pytest
 
 from memplatform import postgres
 from memplatform.postgres import place
-from memplatform.postgres.errors import (
-    AccountMissing,
-    DiskFull,
-    FolderNotWritable,
-    PackageMissing,
-    PathUnusable,
-    PostgresError,
-    UnsupportedProcessor,
-    explain_os_errors,
-)
+from memplatform.postgres.errors import PostgresError, explain_os_errors
 from memplatform.postgres.place import Account, can_enter
 from memplatform.setup import processor
 from tests import ROOT
@@ -80,17 +71,17 @@ def refuse(problem: Exception) -> Callable[..., NoReturn]:
 def test_a_full_disk_is_told_before_anything_is_made(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(data.parent)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage._replace(free=100_000_000))
-    with pytest.raises(DiskFull, match=r"^The disk that holds .* is full\.$"):
+    with pytest.raises(PostgresError, match=r"^The disk that holds .* is full\.$"):
         postgres.up(data)
     assert not (data / "postgres").exists()
 
 
 @pytest.mark.parametrize(
     ("number", "sentence"),
-    [(errno.ENOSPC, DiskFull), (errno.EDQUOT, DiskFull), (errno.EROFS, FolderNotWritable)],
+    [(errno.ENOSPC, r"is full\.$"), (errno.EDQUOT, r"is full\.$"), (errno.EROFS, r"is not writable\.$")],
 )
-def test_what_the_system_refuses_is_a_sentence(number: int, sentence: type[PostgresError]) -> None:
-    with pytest.raises(sentence, match=r"\.$"), explain_os_errors(Path("/data")):
+def test_what_the_system_refuses_is_a_sentence(number: int, sentence: str) -> None:
+    with pytest.raises(PostgresError, match=sentence), explain_os_errors(Path("/data")):
         raise OSError(number, os.strerror(number), "/data/file")
 
 
@@ -108,7 +99,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
 
 def test_a_missing_package_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(PackageMissing, match="bootstrap.py install"):
+    with pytest.raises(PostgresError, match="bootstrap.py install"):
         postgres.up(data)
 
 
@@ -117,20 +108,20 @@ def test_programs_where_initdb_cannot_run_are_a_sentence(data: Path, monkeypatch
     (package / "pginstall" / "bin").mkdir(parents=True)
     spec = SimpleNamespace(submodule_search_locations=[str(package)])
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: spec)
-    with pytest.raises(PathUnusable, match="use a folder without"):
+    with pytest.raises(PostgresError, match="use a folder without"):
         postgres.up(data)
 
 
 def test_root_without_an_account_to_give_it_to_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(pwd, "getpwnam", refuse(KeyError()))
-    with pytest.raises(AccountMissing, match="start as an ordinary user"):
+    with pytest.raises(PostgresError, match="start as an ordinary user"):
         postgres.url(tmp_path / "data")
 
 
 def test_a_processor_too_old_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "unsupported_reason", lambda: "This processor lacks AVX2.")
-    with pytest.raises(UnsupportedProcessor, match="lacks AVX2"):
+    with pytest.raises(PostgresError, match="lacks AVX2"):
         postgres.up(data)
 
 

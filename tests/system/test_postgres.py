@@ -16,7 +16,7 @@ import pytest
 
 from memplatform import postgres
 from memplatform.postgres import place, postmaster
-from memplatform.postgres.errors import SocketFolderRefused
+from memplatform.postgres.errors import PostgresError
 from tests import ROOT
 from tests.system.conftest import remove
 
@@ -210,7 +210,7 @@ def test_a_socket_folder_that_is_not_private_is_refused(data: Path, trap: str) -
         sockets.symlink_to(data.parent)
     else:
         sockets.mkdir(mode=0o755)
-    with pytest.raises(SocketFolderRefused, match="remove it and start again"):
+    with pytest.raises(PostgresError, match="remove it and start again"):
         up(deep)
     sockets.unlink() if trap == "a link" else sockets.rmdir()
 

@@ -1,7 +1,3 @@
-"""Times that sort as they read, by a clock of 24 hours."""
+"""As in English: times that sort as they read."""
 
-DATE_FORMAT = "Y-m-d"
-TIME_FORMAT = "H:i"
-DATETIME_FORMAT = "Y-m-d H:i"
-SHORT_DATE_FORMAT = DATE_FORMAT
-SHORT_DATETIME_FORMAT = DATETIME_FORMAT
+from memplatform.formats.en.formats import *  # noqa: F403

@@ -108,7 +108,7 @@ class Command(BaseCommand):
         try:
             accesses = roles.provide_access(url)
             for problem in database_checks.problems():
-                self.say(f"{problem.text} {problem.hint}")
+                self.say(f"{problem.msg} {problem.hint}")
         except Error as reason:
             sys.exit(_("The database does not answer: %s") % str(reason).strip())
         return accesses
