@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from memplatform.database.logins import PROCESSES
+from memplatform.database.roles import PROCESSES
 
 from memplatform import postgres
 from memplatform.postgres import place, programs
