@@ -77,10 +77,10 @@ def announce() -> None:
         import django
 
         django.setup()
-        from memplatform.processes import heartbeat, parent_watch
+        from memplatform.processes import children, heartbeat
 
         if name == "worker":
-            parent_watch.end_with_parent()
+            children.end_with_parent()
         else:
             heartbeat.start(name)
 

@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memplatform.jobs import on_demand, runs
+from memplatform.jobs import runs
 
 
 def pulse() -> None:
@@ -14,7 +14,7 @@ def pulse() -> None:
 def tick() -> dict[str, int]:
     """Begin every nightly job that is due somewhere; how many workspaces each has before it."""
     waiting = count_due()
-    on_demand.fail_lost(now=timezone.now())
+    runs.fail_lost(now=timezone.now())
     for job, count in waiting.items():
         if count:
             async_task("memplatform.tasks.work", job, group="mem:nightly", ack_failure=True)
@@ -30,7 +30,7 @@ def count_due() -> dict[str, int]:
 def perform(run_id: int) -> None:
     """A run of a job that somebody asked for."""
     now = timezone.now()
-    if run := on_demand.claim(run_id, now=now):
+    if run := runs.claim(run_id, now=now):
         runs.perform(run, now=now)
 
 

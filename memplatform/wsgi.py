@@ -1,16 +1,35 @@
 """The WSGI application the web processes serve."""
 
 import os
+from pathlib import Path
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from memplatform.http.unread_bodies import UnreadBodies
-from memplatform.processes import metrics_files
+
+_METRICS_BYTES = 1 << 18  # a hundred combinations of route, method and status
+
+
+def reserve_metrics_files() -> None:
+    """Write this process's counter files at full size before counting begins; without room it counts for itself alone.
+
+    They are mapped into memory: a write to them on a full disk ends the process with SIGBUS, whatever it was answering.
+    """
+    folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+    files = [folder / f"{kind}_{os.getpid()}.db" for kind in ("counter", "histogram", "summary")]
+    try:
+        for file in files:
+            file.write_bytes(bytes(_METRICS_BYTES))
+    except OSError:
+        for file in files:
+            file.unlink(missing_ok=True)
+        del os.environ["PROMETHEUS_MULTIPROC_DIR"]
+
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
 if settings.PROCESS == "web":
-    metrics_files.reserve()
+    reserve_metrics_files()
 application = UnreadBodies(get_wsgi_application())
 
 if settings.PROCESS == "web":

@@ -28,16 +28,17 @@ _QUIET = ("livez", "readyz", "metrics")
 _CLEANING_UP = ("ROLLBACK", "RELEASE", "SAVEPOINT")
 
 
-class _Middleware:
+class Middleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
 
-class RequestLog(_Middleware):
+class RequestLog(Middleware):
     """Everything inside is logged with the id the caller gave, or a new one; the answer carries it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request_id = _id_of(request)
+        given = request.headers.get(HEADER, "")
+        request_id = given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             begun = time.perf_counter()
             response = self._get_response(request)
@@ -46,27 +47,17 @@ class RequestLog(_Middleware):
         return response
 
 
-def _id_of(request: HttpRequest) -> str:
-    given = request.headers.get(HEADER, "")
-    return given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
-
-
 def _log(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     """One line and one measurement, by route and never by path: paths name people."""
     match = request.resolver_match
     route = match.route if match else "unknown"
     metrics.REQUESTS.labels(route, request.method or "", str(response.status_code)).observe(seconds)
     write = log.debug if route in _QUIET else log.info
-    write(
-        "request",
-        method=request.method,
-        route=route,
-        status=response.status_code,
-        duration_ms=round(seconds * 1000, 1),
-    )
+    milliseconds = round(seconds * 1000, 1)
+    write("request", method=request.method, route=route, status=response.status_code, duration_ms=milliseconds)
 
 
-class NoStore(_Middleware):
+class NoStore(Middleware):
     """`Cache-Control: no-store` on every answer of the API, errors as well: they hold memories."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -76,7 +67,7 @@ class NoStore(_Middleware):
         return response
 
 
-class RequestBudget(_Middleware):
+class RequestBudget(Middleware):
     """A call of the API has REQUEST_SECONDS of the processor; then it ends with 503 at its next statement.
 
     What it began is rolled back. The clock is that of this thread alone: waiting for the database or behind other calls
@@ -104,7 +95,7 @@ class _Budget:
         return execute(sql, params, many, context)
 
 
-class WorkspaceWall(_Middleware):
+class WorkspaceWall(Middleware):
     """Row-level security for pages of the admin: staff see the workspaces they are members of, superusers all.
 
     A bot's key opens its own workspace when it is known. Closed after every request.
@@ -113,21 +104,17 @@ class WorkspaceWall(_Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
             if request.path.startswith(reverse("admin:index")):
-                _open_for(request)
+                user = request.user
+                if user.is_authenticated and user.is_active and user.is_staff:
+                    row_level_security.enter_as_operator(user.pk)
+                else:
+                    row_level_security.enter([])
             return self._get_response(request)
         finally:
             row_level_security.leave()
 
 
-def _open_for(request: HttpRequest) -> None:
-    user = request.user
-    if user.is_authenticated and user.is_active and user.is_staff:
-        row_level_security.enter_as_operator(user.pk)
-    else:
-        row_level_security.enter([])
-
-
-class OperatorTimeZone(_Middleware):
+class OperatorTimeZone(Middleware):
     """Pages of the admin show times by the clock of the operator's workspaces where these share one, else by UTC."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

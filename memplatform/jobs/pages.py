@@ -20,7 +20,7 @@ from memories.admin.job_runs import JobRunAdmin
 from memories.choices import JobState
 from memories.jobs import Job
 from memories.models import JobRun, Workspace
-from memplatform.jobs import on_demand, runs
+from memplatform.jobs import runs
 from memplatform.jobs.registry import JOBS, PREFIX
 
 LIST = "admin:memories_jobrun_changelist"
@@ -82,7 +82,7 @@ class JobRunPage(JobRunAdmin):
         workspace, is_dry = self._workspace(request, job), "dry" in request.GET
         back = reverse(LIST) + (f"?of={workspace.pk}" if workspace else "")
         if is_confirmed(request):
-            run = on_demand.enqueue(job, workspace, actor=actor_of(request), now=timezone.now(), is_dry=is_dry)
+            run = runs.enqueue(job, workspace, actor=actor_of(request), now=timezone.now(), is_dry=is_dry)
             address = reverse("admin:memories_jobrun_change", args=[run.pk])
             messages.success(request, gettext("It is queued. This page tells how far it is; load it again to see."))
             return HttpResponseRedirect(address)

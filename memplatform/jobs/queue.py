@@ -38,25 +38,13 @@ def release_all(*, now: datetime) -> None:
 
 def set_aside(task_id: str, deaths: int, *, now: datetime) -> None:
     """Move a task that killed its worker every time from the queue to the failed tasks."""
-    row = _row(task_id)
-    if row is None:
+    if (row := _row(task_id)) is None:
         return
     task = row.task
-    Task.objects.update_or_create(
-        id=task_id,
-        defaults={
-            "name": task["name"],
-            "func": str(task["func"]),
-            "args": task["args"],
-            "kwargs": task["kwargs"],
-            "group": task.get("group"),
-            "started": task["started"],
-            "stopped": now,
-            "success": False,
-            "result": _("It ended its worker process %(count)d times, and is not tried again.") % {"count": deaths},
-            "attempt_count": deaths,
-        },
-    )
+    fields = {name: task[name] for name in ("name", "args", "kwargs", "started")}
+    fields |= {"func": str(task["func"]), "group": task.get("group"), "stopped": now, "success": False}
+    result = _("It ended its worker process %(count)d times, and is not tried again.") % {"count": deaths}
+    Task.objects.update_or_create(id=task_id, defaults={**fields, "result": result, "attempt_count": deaths})
     row.delete()
     log.error("task.set_aside", task=task_id, func=str(task["func"]), deaths=deaths)
 

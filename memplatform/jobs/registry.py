@@ -33,7 +33,9 @@ JOBS = {job.name: job for job in (TICK, *memories.jobs.JOBS, *sessions_app.jobs.
 
 PREFIX = "mem:"
 _LOCK = 7_305_117  # any number nobody else uses
-#: What a row of the table may not differ in; the moment of the next run is minded apart.
+#: What ast raises for a text that is no literal.
+_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+#: Fields of a row that may not differ; the time of its next run is compared apart.
 _FIXED = {
     "schedule_type": Schedule.CRON,
     "repeats": -1,
@@ -63,7 +65,8 @@ def sync_schedules(*, now: datetime) -> None:
                 row.delete()
                 log.warning("schedule.dropped", schedule=name, id=row.pk)
             elif problem := invalid_reason(row):
-                _quarantine(row, problem)
+                Schedule.objects.filter(pk=row.pk).update(repeats=0)  # off, and kept for its owner to mend
+                log.error("schedule.quarantined", schedule=name or str(row.pk), id=row.pk, problem=problem)
         for name, job in wanted.items():
             _save(rows.get(name), name, job, now)
 
@@ -77,7 +80,7 @@ def _invalid_fields(row: Schedule) -> Iterator[str]:
     if row.args:
         try:
             ast.literal_eval(row.args)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        except _UNREADABLE:
             yield "args"
     if row.kwargs and not _are_keywords(row.kwargs):
         yield "kwargs"
@@ -94,34 +97,19 @@ def _invalid_fields(row: Schedule) -> Iterator[str]:
 
 
 def _are_keywords(text: str) -> bool:
-    """Whether django-q2 can read it: a dictionary with names for keys, or `name=value, …`."""
+    """Whether django-q2 can read it: a dictionary with names for keys, or `name=value, …` of literals."""
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return _are_named(text)
-    return isinstance(value, dict) and all(isinstance(name, str) for name in value)
-
-
-def _are_named(text: str) -> bool:
+        return isinstance(value, dict) and all(isinstance(name, str) for name in value)
+    except _UNREADABLE:
+        pass
     try:
         call = ast.parse(f"f({text})", mode="eval").body
-        return isinstance(call, ast.Call) and not call.args and all(_is_literal(word.value) for word in call.keywords)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        for keyword in getattr(call, "keywords", []):
+            ast.literal_eval(keyword.value)
+    except _UNREADABLE:
         return False
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except ValueError:
-        return False
-    return True
-
-
-def _quarantine(row: Schedule, problem: str) -> None:
-    """Switch a row off by `repeats=0`, and keep it for its owner to mend."""
-    Schedule.objects.filter(pk=row.pk).update(repeats=0)
-    log.error("schedule.quarantined", schedule=row.name or str(row.pk), id=row.pk, problem=problem)
+    return isinstance(call, ast.Call) and not call.args
 
 
 def _save(row: Schedule | None, name: str, job: Job, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Runs of jobs, once a local date in every workspace: which are due, which process claims one, how it ended.
+"""Runs of jobs, nightly once a local date in every workspace, and on demand: which are due, claimed, and how they end.
 
 The JobRun row is the claim. A date that was missed is made up for by the newest one, which covers the gap.
 """
@@ -7,8 +7,8 @@ import inspect
 import logging
 import time as clock
 from datetime import UTC, date, datetime, time, timedelta
-from types import TracebackType
 from typing import Any, Self
+from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
@@ -26,8 +26,9 @@ from memplatform.jobs.registry import JOBS
 
 log = structlog.get_logger(__name__)
 ATTEMPTS = 3
-
 REPORTS_EVERY = 1.0  # second; a job may report more often than anybody reads
+#: A run on demand that has not ended by then never will.
+LOST_AFTER = timedelta(days=1)
 
 
 def run_name(run: JobRun) -> str:
@@ -77,10 +78,7 @@ def _zone(name: str) -> ZoneInfo:
 
 def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
     """Workspaces, with their newest date of a job, where no process has begun it or the one that did is gone."""
-    at = nightly().get(job)
-    if at is None:
-        return []
-    dates = _newest_dates(job, at, now)
+    dates = _newest_dates(job, now)
     ran = JobRun.objects.filter(job=job, asked="", local_date__in=set(dates.values())).exclude(_abandoned(now))
     settled = set(ran.values_list("workspace_id", "local_date"))
     return [(pk, day) for pk, day in sorted(dates.items()) if (pk, day) not in settled]
@@ -123,6 +121,39 @@ def claim_again(run_id: int, attempt: int, *, now: datetime) -> JobRun | None:
     return next(iter(handed_over.claim(1, taken_at=now)), None)
 
 
+def enqueue(job: str, workspace: Workspace | None, *, actor: str, now: datetime, is_dry: bool = False) -> JobRun:
+    """Queue a run that somebody asks for: in a workspace, or of a job that is for the whole platform."""
+    with transaction.atomic():
+        run = JobRun.objects.create(
+            job=job,
+            workspace=workspace,
+            local_date=today_in(workspace.time_zone if workspace else "UTC", now),
+            asked=str(uuid4()),
+            actor=actor,
+            is_dry=is_dry,
+            state=JobState.QUEUED,
+            started_at=now,
+            taken_at=now,
+        )
+        async_task("memplatform.tasks.perform", run.pk, group="mem:asked", ack_failure=True)
+    return run
+
+
+def claim(run_id: int, *, now: datetime) -> JobRun | None:
+    """Claim a run on demand; None when it has ended. One under way has lost its process."""
+    run = JobRun.objects.exclude(asked="").filter(pk=run_id)
+    claimed = begin(run, now=now) or take_over(run, now=now)
+    if claimed is None:
+        fail(run.filter(state=JobState.RUNNING, attempts__gte=ATTEMPTS), now=now)
+    return claimed
+
+
+def fail_lost(*, now: datetime) -> None:
+    """Mark runs on demand as failed whose task was lost."""
+    lost = JobRun.objects.exclude(asked="").filter(taken_at__lt=now - LOST_AFTER)
+    fail(lost.filter(state__in=(JobState.QUEUED, JobState.RUNNING)), now=now)
+
+
 def abandoned_after() -> timedelta:
     """The age from which a running run has lost its process: no task lives longer than the cluster's timeout."""
     return timedelta(seconds=settings.TASK_SECONDS + 60)
@@ -134,16 +165,11 @@ def _abandoned(now: datetime) -> Q:
 
 def fail_abandoned(job: str, *, now: datetime) -> None:
     """Mark runs as failed that lost their process ATTEMPTS times, or that a newer date has overtaken."""
-    at = nightly().get(job)
-    newest = _newest_dates(job, at, now) if at else {}
-    for run in JobRun.objects.filter(_abandoned(now), job=job, asked=""):
+    newest, abandoned = _newest_dates(job, now), JobRun.objects.filter(_abandoned(now))
+    for run in abandoned.filter(job=job, asked=""):
         is_overtaken = run.workspace_id in newest and run.local_date < newest[run.workspace_id]
         if run.attempts >= ATTEMPTS or is_overtaken:
-            fail(
-                JobRun.objects.filter(_abandoned(now), pk=run.pk),
-                "overtaken by a newer date" if is_overtaken else "",
-                now=now,
-            )
+            fail(abandoned.filter(pk=run.pk), "overtaken by a newer date" if is_overtaken else "", now=now)
 
 
 def fail(runs: QuerySet[JobRun], reason: str = "", *, now: datetime) -> None:
@@ -154,9 +180,12 @@ def fail(runs: QuerySet[JobRun], reason: str = "", *, now: datetime) -> None:
             log.error("job.failed", job=run.job, workspace=run.workspace_id, date=str(run.local_date), error=error)
 
 
-def _newest_dates(job: str, at: time, now: datetime) -> dict[int, date]:
-    weekday = JOBS[job].weekday
-    return {pk: newest_due(at, zone, now, weekday) for pk, zone in Workspace.objects.values_list("pk", "time_zone")}
+def _newest_dates(job: str, now: datetime) -> dict[int, date]:
+    """The newest date of a nightly job in each workspace; none of a job that is off, or not nightly."""
+    if (at := nightly().get(job)) is None:
+        return {}
+    zones = Workspace.objects.values_list("pk", "time_zone")
+    return {pk: newest_due(at, zone, now, JOBS[job].weekday) for pk, zone in zones}
 
 
 def perform(run: JobRun, *, now: datetime) -> None:
@@ -190,13 +219,14 @@ class _Recorder:
         mine = JobRun.objects.filter(pk=self.run.pk, attempts=self.run.attempts, state=JobState.RUNNING)
         return bool(mine.update(**columns))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _at: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _traceback: object) -> None:
         run = self.run
         fields = {"job": run.job, "workspace": run.workspace_id, "date": str(run.local_date), "attempt": run.attempts}
         if self.counts.pop(GOES_ON, 0):
-            self._hand_over()
+            with transaction.atomic():  # another task goes on under the same row, which stays running
+                if self._update(counts=self.counts, error=""):
+                    arguments = run.pk, run.attempts
+                    async_task("memplatform.tasks.go_on", *arguments, group="mem:nightly", ack_failure=True)
             log.info("job.goes_on", **fields, **self.counts)
         elif kind is None:
             self._update(state=JobState.DONE, finished_at=timezone.now(), counts=self.counts, error="")
@@ -206,10 +236,3 @@ class _Recorder:
             last = {"state": JobState.FAILED, "finished_at": timezone.now()} if is_last else {}
             self._update(error=f"{kind.__name__}: {error}"[:2_000], **last)
             log.log(logging.ERROR if last else logging.WARNING, "job.interrupted", **fields, error=kind.__name__)
-
-    def _hand_over(self) -> None:
-        """Have another task go on, under the same row: it stays running until the last of them ends it."""
-        with transaction.atomic():
-            if self._update(counts=self.counts, error=""):
-                arguments = self.run.pk, self.run.attempts
-                async_task("memplatform.tasks.go_on", *arguments, group="mem:nightly", ack_failure=True)

@@ -1,17 +1,21 @@
-"""The processes the supervisor keeps alive: what they are, how they start, stop and start again."""
+"""The processes the supervisor keeps alive: how they start, stop and start again, and end with who started them."""
 
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from memplatform.postgres.programs import open_log
-from memplatform.processes.parent_watch import STARTED_BY
 
+#: The id of whoever starts a process: looked up later, the parent may be another already.
+STARTED_BY = "MEMPLATFORM_STARTED_BY"
+_LOOK_EVERY = 1.0  # second, at the parent
+_GRACE = 5.0
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 STEADY_SECONDS = 60  # one that lived this long has not failed in a row
 _BACK_OFF_MAX = 30.0
@@ -44,13 +48,13 @@ class Child:
     failures: int = 0
     due_at: float = field(default=0.0)
 
-    def start(self, environment: Mapping[str, str]) -> None:
+    def start(self) -> None:
         """In a session of its own: Ctrl-C in the terminal reaches the supervisor alone."""
         with open_log(self.log) as output:
             self.process = subprocess.Popen(
                 self.program.command,
                 cwd=BASE_DIR,
-                env={**os.environ, **environment, **self.environment, "OMP_NUM_THREADS": "1"}
+                env={**os.environ, **self.environment, "OMP_NUM_THREADS": "1"}
                 | {"MEMPLATFORM_PROCESS": self.name, STARTED_BY: str(os.getpid())},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -60,9 +64,6 @@ class Child:
         if self.program.nice:
             os.setpriority(os.PRIO_PROCESS, self.process.pid, self.program.nice)
         self.started_at = time.monotonic()
-
-    def is_running(self) -> bool:
-        return self.process is not None and self.process.poll() is None
 
     def has_exited(self) -> bool:
         return self.process is not None and self.process.poll() is not None
@@ -83,7 +84,7 @@ class Child:
                 return
 
     def put_off(self) -> float:
-        """After it ended: when to try again. Returns the seconds until then."""
+        """Schedule the next start after an exit, later with every failure in a row; the seconds until then."""
         steady = time.monotonic() - self.started_at > STEADY_SECONDS
         self.failures = 1 if steady else self.failures + 1
         wait = min(_BACK_OFF_MAX, 0.5 * 2.0 ** (self.failures - 1))
@@ -99,13 +100,27 @@ class Child:
 
 
 def stop(children: list[Child], seconds: float) -> None:
-    """Ask all, then insist."""
+    """Send SIGTERM to all, and SIGKILL to those still running after so many seconds."""
     for child in children:
         child.send(signal.SIGTERM)
     end = time.monotonic() + seconds
-    while time.monotonic() < end and any(child.is_running() for child in children):
+    while time.monotonic() < end and any(child.process and not child.has_exited() for child in children):
         time.sleep(0.05)
     for child in children:
         child.send(signal.SIGKILL)
         if child.process:
             child.process.wait()
+
+
+def end_with_parent() -> None:
+    """End this process when its parent is gone, killed or not. Call it early, unless the parent has named itself."""
+    parent = int(os.environ.pop(STARTED_BY, "0")) or os.getppid()  # popped: our own children have us
+    threading.Thread(target=_watch, args=(parent,), name="parent", daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE)
+    os._exit(1)

@@ -10,7 +10,7 @@ from django.db import Error, connections
 from django.utils import timezone
 
 from memories.models import Heartbeat
-from memplatform.processes.parent_watch import end_with_parent
+from memplatform.processes.children import end_with_parent
 
 BEAT_SECONDS = 5
 _ALIAS = "heartbeat"

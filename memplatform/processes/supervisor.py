@@ -38,15 +38,18 @@ WINDOW = 15.0
 
 @dataclass
 class Workload:
-    """Tells busy processes from hung ones by the processor time they used since the last looks."""
+    """Tells busy processes from hung ones by the processor time, of all threads, they used since the last looks."""
 
-    readings: dict[int, list[tuple[float, float]]] = field(default_factory=dict)  # pid: moment, seconds computed
+    readings: dict[int, list[tuple[float, float]]] = field(default_factory=dict)  # pid: moment, processor seconds
 
     def is_busy(self, pid: int, ticks: float) -> bool:
         """Whether a process used BUSY_SHARE of a processor over WINDOW seconds; one just met is not busy."""
-        if (computed := _computed(pid)) is None:
+        try:
+            times = psutil.Process(pid).cpu_times()
+        except psutil.Error:
             self.readings.pop(pid, None)
             return False
+        computed = float(times.user + times.system)
         known = [*self.readings.get(pid, []), (ticks, computed)]
         while len(known) > 2 and ticks - known[1][0] >= WINDOW:
             del known[0]
@@ -59,19 +62,9 @@ class Workload:
             del self.readings[pid]
 
 
-def _computed(pid: int) -> float | None:
-    """Seconds of processor time a process has used, of all its threads; None of one that has ended."""
-    try:
-        times = psutil.Process(pid).cpu_times()
-    except psutil.Error:
-        return None
-    return float(times.user + times.system)
-
-
 @dataclass
 class Supervisor:
     children: list[Child]
-    environment: dict[str, str]
     data: Path | None  # of the embedded database; None: it is somebody else's
     say: Callable[[str], None]
     trusted_since: datetime = field(default_factory=timezone.now)
@@ -81,19 +74,19 @@ class Supervisor:
     called_busy: set[int] = field(default_factory=set)
 
     def start(self) -> None:
-        """Start every child. In an embedded database all earlier heartbeats are deleted: their processes have ended."""
+        """Start every child, and delete the heartbeats of processes that ended unwatched.
+
+        In an embedded database all earlier ones have; elsewhere those with an old heartbeat.
+        """
         now = timezone.now()
-        delete_heartbeats(before=now if self.data else now - SILENT_AFTER)
+        Heartbeat.objects.filter(beat_at__lt=now if self.data else now - SILENT_AFTER).delete()
         for child in self.children:
-            child.start(self.environment)
+            child.start()
 
     def stop(self) -> None:
         stop(self.children, STOP_SECONDS)
-        try:
-            for name, pids in self.pids.items():
-                Heartbeat.objects.filter(name=name, pid__in=pids).delete()
-        except Error:  # the database has stopped before: the rows grow old
-            connection.close()
+        for name in list(self.pids):
+            self._forget(name)
 
     def watch(self, until: Callable[[], bool]) -> None:
         """Until the question is answered with yes; a signal ends it by an exception."""
@@ -120,7 +113,7 @@ class Supervisor:
         if child.has_exited():
             self.handle_exit(child, _("%(name)s has ended") % {"name": child.name})
         elif child.process is None and time.monotonic() >= child.due_at:
-            child.start(self.environment)
+            child.start()
 
     def handle_exit(self, child: Child, what: str) -> None:
         child.send(signal.SIGKILL)  # the rest of its group
@@ -131,8 +124,12 @@ class Supervisor:
             _("%(what)s and starts again in %(wait).1f s; its last words in %(log)s: %(words)s")
             % {"what": what, "wait": wait, "log": child.log, "words": child.last_words() or "–"}
         )
+        self._forget(child.name)
+
+    def _forget(self, name: str) -> None:
+        """Delete the heartbeats of a child that has ended."""
         try:
-            Heartbeat.objects.filter(name=child.name, pid__in=self.pids.pop(child.name, set())).delete()
+            Heartbeat.objects.filter(name=name, pid__in=self.pids.pop(name, set())).delete()
         except Error:  # the database is away: these rows grow old, which says the same
             connection.close()
 
@@ -150,7 +147,9 @@ class Supervisor:
         for child in self.children:
             mine = [beat for beat in beats if beat.name == child.name and child.owns(beat.pid)]
             self.pids.setdefault(child.name, set()).update(beat.pid for beat in mine)
-            if child.process and is_silent(mine, now=now, since=self._since(child, now), busy=self._busy(child, mine)):
+            started = now - timedelta(seconds=time.monotonic() - child.started_at)
+            since = max(self.trusted_since, started)
+            if child.process and is_silent(mine, now=now, since=since, busy=self._busy(child, mine)):
                 self.handle_exit(child, _("%(name)s gives no sign of life") % {"name": child.name})
         self.workload.keep_only({beat.pid for beat in beats})
 
@@ -162,10 +161,6 @@ class Supervisor:
             self.say(_("%(name)s (process %(pid)d) is busy and does not answer.") % {"name": child.name, "pid": pid})
         self.called_busy = (self.called_busy - {beat.pid for beat in beats}) | late
         return busy
-
-    def _since(self, child: Child, now: datetime) -> datetime:
-        started = now - timedelta(seconds=time.monotonic() - child.started_at)
-        return max(self.trusted_since, started)
 
 
 def is_silent(
@@ -179,11 +174,6 @@ def is_silent(
     if not waited:
         return now - since > FIRST_BEAT_WITHIN
     return any(silence > (BUSY_FOR if computes else SILENT_AFTER) for silence, computes in waited)
-
-
-def delete_heartbeats(*, before: datetime) -> None:
-    """Delete heartbeats of processes that ended unwatched; a living one writes its row again."""
-    Heartbeat.objects.filter(beat_at__lt=before).delete()
 
 
 class AlreadyRunning(Exception):

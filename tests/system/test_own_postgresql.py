@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from memplatform.database.roles import PROCESSES
 
 from memplatform import postgres
+from memplatform.database.roles import PROCESSES
 from memplatform.postgres import place, programs
 from tests import ROOT
 from tests.support.house import House, free_port, until

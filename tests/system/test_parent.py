@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from memplatform.processes.parent_watch import STARTED_BY
+from memplatform.processes.children import STARTED_BY
 from tests.support.house import ROOT
 
 LOOK = """
 import time
-from memplatform.processes import parent_watch
-parent_watch._LOOK_EVERY = 0.1
-parent_watch.end_with_parent()
+from memplatform.processes import children
+children._LOOK_EVERY = 0.1
+children.end_with_parent()
 print("looks", flush=True)
 time.sleep(60)
 """

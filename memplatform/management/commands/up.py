@@ -24,7 +24,7 @@ from memplatform import checks, postgres
 from memplatform.database import checks as database_checks
 from memplatform.database import roles
 from memplatform.database.roles import Access
-from memplatform.processes import listen_address
+from memplatform.processes import web
 from memplatform.processes.children import Child, programs
 from memplatform.processes.supervisor import AlreadyRunning, Supervisor, pid_lock
 from memplatform.setup import demo, first_run
@@ -48,7 +48,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Each step first makes sure that the next can work; leaving undoes them in reverse."""
         data = Path(settings.DATA_DIR)
-        os.umask(0o077)  # of children, too: what they write tells of people
+        os.umask(0o077)  # of children, too: what they write is about people
         self._require_settings()
         logging.disable(logging.INFO)  # the terminal is for the person who started it
         for number in _SIGNALS:
@@ -56,7 +56,9 @@ class Command(BaseCommand):
         try:
             with ExitStack() as stack:
                 was_killed = stack.enter_context(pid_lock(data))
-                self._require_address(_PREDECESSOR_SECONDS if was_killed else 0)
+                patience = _PREDECESSOR_SECONDS if was_killed else 0
+                if problem := web.obstacle(settings.HOST, settings.PORT, patience=patience):
+                    sys.exit(problem)
                 stack.callback(self.say, _("Everything has stopped."))
                 self.say(_("Starting the database …"))
                 own = stack.enter_context(_database(data))
@@ -86,10 +88,6 @@ class Command(BaseCommand):
         if errors := [problem for problem in found if problem.is_serious()]:
             sys.exit("\n".join(f"{problem.msg} {problem.hint or ''}".strip() for problem in errors))
 
-    def _require_address(self, patience: float) -> None:
-        if problem := listen_address.obstacle(settings.HOST, settings.PORT, patience=patience):
-            sys.exit(problem)
-
     def _seed(self, data: Path) -> FirstRun:
         """The tables, and what a fresh database needs; one machine at a time."""
         _await_database()
@@ -104,7 +102,7 @@ class Command(BaseCommand):
         return made
 
     def _provide_access(self, url: str) -> dict[str, Access]:
-        """How each process logs in to the database; what it lacks there is told at once."""
+        """How each process logs in to the database; what it lacks there is printed at once."""
         try:
             accesses = roles.provide_access(url)
             for problem in database_checks.problems():
@@ -121,7 +119,6 @@ class Command(BaseCommand):
                 Child(name, program, logs / f"{name}.log", accesses[name].environment())
                 for name, program in programs(settings.HOST, settings.PORT).items()
             ],
-            environment={},
             data=data if own else None,
             say=self.say,
         )
@@ -130,21 +127,16 @@ class Command(BaseCommand):
         end = time.monotonic() + READY_WITHIN
 
         def is_over() -> bool:
-            return listen_address.answers(settings.HOST, settings.PORT, "/readyz") or time.monotonic() > end
+            return web.answers(settings.HOST, settings.PORT, "/readyz") or time.monotonic() > end
 
         supervisor.watch(until=is_over)
         if time.monotonic() > end:
             words = [f"{child.name}: {child.last_words()}" for child in supervisor.children]
-            sys.exit(
-                _("It was not ready within %(seconds)d seconds (%(words)s).")
-                % {
-                    "seconds": READY_WITHIN,
-                    "words": "; ".join(words),
-                }
-            )
+            sentence = _("It was not ready within %(seconds)d seconds (%(words)s).")
+            sys.exit(sentence % {"seconds": READY_WITHIN, "words": "; ".join(words)})
 
     def _greet(self, made: FirstRun) -> None:
-        base = listen_address.base_url(settings.HOST, settings.PORT)
+        base = web.base_url(settings.HOST, settings.PORT)
         lines = [
             "",
             _("memplatform is running."),
@@ -154,31 +146,19 @@ class Command(BaseCommand):
             % {"name": OPERATOR, "word": self._shown(made.new_password, made.password_file)},
             _("  Bot key:  %s") % self._shown(made.new_key, made.key_file),
         ]
-        if (made.new_password or made.new_key) and self._is_read_by_a_person():
+        if (made.new_password or made.new_key) and self.stdout.isatty():
             lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
-        if made.key_file:
-            lines += [_("Ask it something:"), f"  {_call(base, made.key_file)}"]
+        if made.key_file:  # quoted: it works as pasted, whatever the folder is called
+            key = f'"Authorization: Bearer $(cat {shlex.quote(str(made.key_file))})"'
+            call = f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json' -H {key}"
+            lines += [_("Ask it something:"), f"  {call} -d {shlex.quote(demo.QUESTION)}"]
         self.say("\n".join([*lines, _("Ctrl-C stops everything.")]))
 
     def _shown(self, secret: str | None, file: Path | None) -> str:
         """A new secret on a terminal alone: what a journal or a file keeps, more people read."""
-        return secret if secret and self._is_read_by_a_person() else _kept(file)
-
-    def _is_read_by_a_person(self) -> bool:
-        return bool(self.stdout.isatty())
-
-
-def _kept(file: Path | None) -> str:
-    return _("kept in %s") % file if file else _("not kept on this machine")
-
-
-def _call(base: str, key: Path) -> str:
-    """Works as pasted, whatever the folder is called."""
-    return (
-        f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json'"
-        f""" -H "Authorization: Bearer $(cat {shlex.quote(str(key))})" """
-        f"-d {shlex.quote(demo.QUESTION)}"
-    )
+        if secret and self.stdout.isatty():
+            return secret
+        return _("kept in %s") % file if file else _("not kept on this machine")
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
@@ -188,7 +168,7 @@ def _leave(number: int, _frame: FrameType | None) -> None:
 
 
 def _end(supervisor: Supervisor) -> None:
-    """When nobody writes any more and the database still stands: what conversations know goes into memory (C8)."""
+    """Stop every child, then flush conversations into memory while the database still runs (C8)."""
     began = time.monotonic()
     supervisor.stop()
     try:
@@ -199,7 +179,7 @@ def _end(supervisor: Supervisor) -> None:
 
 @contextmanager
 def _database(data: Path) -> Iterator[str | None]:
-    """The address of the embedded one, held while inside; None when it is somebody else's."""
+    """The address of the embedded database, leased while inside; None when it is somebody else's."""
     if os.environ.get("DATABASE_URL"):
         yield None
         return

@@ -2,7 +2,6 @@
 
 import signal
 from argparse import ArgumentParser
-from types import FrameType
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -22,10 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--pulse", type=float, default=8.0, help=_("Seconds between two signs of work."))
 
     def handle(self, *args: Any, quiet: float, pulse: float, **options: Any) -> None:
-        self._watchdog = Watchdog(quiet=quiet, pulse_every=pulse)
+        watchdog = Watchdog(quiet=quiet, pulse_every=pulse)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._leave)
-        self._watchdog.run()
-
-    def _leave(self, number: int, frame: FrameType | None) -> None:
-        self._watchdog.stopping = True
+            signal.signal(number, lambda _number, _frame: setattr(watchdog, "stopping", True))
+        watchdog.run()

@@ -12,7 +12,7 @@ from memories import entries
 from memories.choices import EntryType, JobState, Source
 from memories.models import Batch, BatchChange, Entry, JobRun, Policy, Scope, Workspace
 from memplatform import tasks
-from memplatform.jobs import on_demand, runs
+from memplatform.jobs import runs
 from memplatform.jobs.registry import JOBS
 from tests.conftest import NOW, make_draft
 
@@ -29,7 +29,7 @@ def old(scope: Scope, *contents: str) -> None:
 
 def asked(job: str, workspace: Workspace | None, **kwargs: Any) -> JobRun:
     """As the worker does what the admin has queued."""
-    run = on_demand.enqueue(job, workspace, actor="user:ann", now=NIGHT, **kwargs)
+    run = runs.enqueue(job, workspace, actor="user:ann", now=NIGHT, **kwargs)
     queued = OrmQ.objects.latest("pk").task
     assert (queued["func"], queued["args"]) == ("memplatform.tasks.perform", (run.pk,))
     tasks.perform(run.pk)
@@ -98,8 +98,8 @@ def test_how_far_a_run_is_can_be_seen_while_it_runs(workspace: Workspace, workin
 
 
 def test_a_run_whose_process_died_is_taken_over_twice_and_then_failed(workspace: Workspace) -> None:
-    run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
-    claims = [on_demand.claim(run.pk, now=NIGHT) for _ in range(4)]
+    run = runs.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
+    claims = [runs.claim(run.pk, now=NIGHT) for _ in range(4)]
     assert [claim and claim.attempts for claim in claims] == [1, 2, 3, None]
     assert len({runs.run_name(claim) for claim in claims if claim}) == 1
     run.refresh_from_db()
@@ -111,7 +111,7 @@ def test_what_goes_wrong_is_final_and_told(workspace: Workspace, monkeypatch: py
         raise LookupError("nothing there")
 
     monkeypatch.setattr("memories.lifecycle.expiry.expire_due", break_down)
-    run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
+    run = runs.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
     with pytest.raises(LookupError):
         tasks.perform(run.pk)
     run.refresh_from_db()
@@ -119,10 +119,10 @@ def test_what_goes_wrong_is_final_and_told(workspace: Workspace, monkeypatch: py
 
 
 def test_a_run_whose_task_was_lost_fails_after_a_day(workspace: Workspace) -> None:
-    run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
-    on_demand.fail_lost(now=NIGHT + timedelta(hours=23))
+    run = runs.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
+    runs.fail_lost(now=NIGHT + timedelta(hours=23))
     assert JobRun.objects.get().state == JobState.QUEUED
-    on_demand.fail_lost(now=NIGHT + timedelta(hours=25))
+    runs.fail_lost(now=NIGHT + timedelta(hours=25))
     run.refresh_from_db()
     assert run.state == JobState.FAILED
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memplatform.jobs.progress import TaskProgress
+from memplatform.jobs.watchdog import TaskProgress
 
 TIMEOUT = 600.0
 

@@ -78,10 +78,10 @@ def test_failed_tasks_are_dismissed_without_being_run(owner: Client) -> None:
 def test_processes_that_stopped_cleanly_are_not_silent(db: None) -> None:
     beat("web", "worker")
     web, elsewhere = Heartbeat.objects.order_by("pid")
-    supervisor = Supervisor([], {}, None, print, pids={"web": {web.pid}})
+    supervisor = Supervisor([], None, print, pids={"web": {web.pid}})
     supervisor.stop()
     assert list(Heartbeat.objects.all()) == [elsewhere]
-    Supervisor([], {}, Path("."), print).start()  # its own database: nobody else writes there
+    Supervisor([], Path("."), print).start()  # its own database: nobody else writes there
     assert not Heartbeat.objects.exists()
 
 

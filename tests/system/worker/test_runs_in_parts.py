@@ -14,7 +14,7 @@ from django_q.models import OrmQ
 from memories.choices import JobState
 from memories.models import Batch, Entry, JobRun, Scope, Workspace
 from memplatform import tasks
-from memplatform.jobs import on_demand, runs
+from memplatform.jobs import runs
 from tests import ROOT
 from tests.conftest import make_scope
 from tests.memplatform.jobs.test_on_demand import old
@@ -62,7 +62,7 @@ def test_a_run_for_the_asking_too_and_a_task_that_comes_twice_does_nothing(
     workspace: Workspace, scope: Scope, short: None
 ) -> None:
     old(scope, "the extraction batch came on Tuesday")
-    run = on_demand.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
+    run = runs.enqueue("expire", workspace, actor="user:ann", now=NIGHT)
     tasks.perform(run.pk)
     OrmQ.objects.earliest("pk").delete()  # the queue has had it
     the_next_task()
