@@ -47,14 +47,9 @@ def _secret_key() -> str:
     return path.read_text()
 
 
-def _in_file(path: str) -> str:
-    """What a file holds, its last line's end left out; nothing where none is named."""
-    return Path(path).read_text().strip() if path else ""
-
-
-def _in_file_if_there(path: Path) -> str:
-    """What a file of the data folder holds; nothing where it was not made yet, or is not for this account."""
-    return _in_file(str(path)) if os.access(path, os.R_OK) else ""
+def _in_file(path: Path) -> str:
+    """The text of a file; empty where it was not made yet, or is not for this account."""
+    return path.read_text().strip() if os.access(path, os.R_OK) else ""
 
 
 SECRET_KEY = _secret_key()
@@ -77,7 +72,7 @@ REQUEST_SECONDS = env.float("MEMPLATFORM_REQUEST_SECONDS", default=10)
 #: X-Memplatform-Now is believed only when this is on (tests of time).
 TEST_CLOCK = env.bool("MEMPLATFORM_TEST_CLOCK", default=False)
 #: Opens /metrics and the details of /readyz; the first start makes one.
-METRICS_KEY = env("MEMPLATFORM_METRICS_KEY", default="") or _in_file_if_there(DATA_DIR / "credentials" / "metrics-key")
+METRICS_KEY = env("MEMPLATFORM_METRICS_KEY", default="") or _in_file(DATA_DIR / "credentials" / "metrics-key")
 if PROCESS == "web":  # read when prometheus_client is first imported: counters of all workers, in files
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(DATA_DIR / "metrics")
     (DATA_DIR / "metrics").mkdir(parents=True, exist_ok=True)
@@ -178,12 +173,12 @@ if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after the database was away, no request meets a dead connection
     #: One statement of a request; PostgreSQL gives up a longer one, and the answer is 503. Above conf.SESSION_WAIT.
     STATEMENT_SECONDS = env.float("MEMPLATFORM_STATEMENT_SECONDS", default=15)
-    _told = [DATABASES["default"]["OPTIONS"].get("options", "")]
+    _session = [DATABASES["default"]["OPTIONS"].get("options", "")]
     if WEB_ROLE and not DATABASE_LOGINS["web"]:
-        _told.append(f"-c role={WEB_ROLE}")
+        _session.append(f"-c role={WEB_ROLE}")
     if WEB_ROLE or DATABASE_LOGINS["web"]:  # without a role PostgreSQL may stand behind a pooler that takes no options
-        _told.append(f"-c statement_timeout={int(STATEMENT_SECONDS * 1000)}")
-    if _options := " ".join(filter(None, _told)):
+        _session.append(f"-c statement_timeout={int(STATEMENT_SECONDS * 1000)}")
+    if _options := " ".join(filter(None, _session)):
         DATABASES["default"]["OPTIONS"]["options"] = _options
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -266,7 +261,7 @@ MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["bundled"])
 #: Where recall looks besides the entries (see memories.recall.retrievers).
 RETRIEVERS = ["sessions_app.search.retriever.session_events", "memories.recall.daily_events.daily_events"]
 MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
-#: Who tells of what was found so, on a trace's page (see memories.admin.recall_traces.events).
+#: How what they find is shown on a trace's page (see memories.admin.recall_traces.events).
 TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.recall_traces.events.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).
@@ -290,7 +285,8 @@ MEMORY_RERANK_FORM = env("MEMORY_RERANK_FORM", default="auto").lower()
 MEMORY_LLM_BASE_URL = env("MEMORY_LLM_BASE_URL", default="")
 MEMORY_LLM_MODEL = env("MEMORY_LLM_MODEL", default="")
 #: Its key as it is, or in a file only this account reads.
-MEMORY_LLM_API_KEY = env("MEMORY_LLM_API_KEY", default="") or _in_file(env("MEMORY_LLM_API_KEY_FILE", default=""))
+_key_file = env("MEMORY_LLM_API_KEY_FILE", default="")  # memplatform.environment has looked whether it can be read
+MEMORY_LLM_API_KEY = env("MEMORY_LLM_API_KEY", default="") or (_in_file(Path(_key_file)) if _key_file else "")
 #: Proxies of the environment are not used for it; this one is.
 MEMORY_LLM_PROXY = env("MEMORY_LLM_PROXY", default="")
 

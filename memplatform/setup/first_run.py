@@ -37,12 +37,10 @@ def ensure(data: Path, *, now: datetime) -> FirstRun:
         keep(folder / "metrics-key", secrets.token_urlsafe(32))
     if key := BotKey.objects.usable(now).select_related("bot", "workspace").filter(bot=_demo_bot()).first():
         demo.take_turns(key.caller(), now=now)
-    return FirstRun(
-        password_file=_existing(folder / "operator-password"),
-        key_file=_existing(folder / "bot-key"),
-        new_password=new_password,
-        new_key=new_key,
+    password_file, key_file = (
+        file if file.exists() else None for file in (folder / "operator-password", folder / "bot-key")
     )
+    return FirstRun(password_file, key_file, new_password, new_key)
 
 
 def _operator(file: Path) -> str | None:
@@ -88,7 +86,3 @@ def keep(file: Path, secret: str) -> None:
     draft.touch(mode=0o600)
     draft.write_text(secret)
     draft.replace(file)
-
-
-def _existing(file: Path) -> Path | None:
-    return file if file.exists() else None

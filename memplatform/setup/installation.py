@@ -9,20 +9,22 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from memplatform.setup import processor
-from memplatform.setup.pip_progress import PipProgress
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = "requirements.txt"
 EMBEDDER = "requirements-embedder.txt"
 TOOLS = "requirements-dev.txt"
+_TO_RUN, _TO_BUILD = (PACKAGES, EMBEDDER), (PACKAGES, EMBEDDER, TOOLS)
 #: Two processes share the tests, a file at a time and in our order: what one file sets up, it sets up once.
-_IN_TWO = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+_TESTS = ("-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 #: What starts no process and walks through nothing exhaustively, with fewer examples of each property.
 _QUICK = ("--ignore=tests/system", "--ignore=tests/journeys", "-m", "not thorough", "--hypothesis-profile=quick")
 _ROOM = 1_200_000_000  # bytes the packages and pip's work need
@@ -35,11 +37,11 @@ class Word:
 
 
 WORDS = {
-    "run": Word((PACKAGES, EMBEDDER), (("manage.py", "up"),)),
-    "test": Word((PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO),)),
-    "quick": Word((PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO, *_QUICK),)),
+    "run": Word(_TO_RUN, (("manage.py", "up"),)),
+    "test": Word(_TO_BUILD, (_TESTS,)),
+    "quick": Word(_TO_BUILD, ((*_TESTS, *_QUICK),)),
     "check": Word(
-        (PACKAGES, EMBEDDER, TOOLS),
+        _TO_BUILD,
         (
             ("-m", "ruff", "check", "."),
             ("-m", "ruff", "format", "--check", "."),
@@ -47,15 +49,13 @@ WORDS = {
             ("manage.py", "check", "--fail-level", "WARNING"),
             ("manage.py", "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull),
             ("manage.py", "makemigrations", "--check", "--dry-run"),
-            ("-m", "pytest", *_IN_TWO),
+            _TESTS,
         ),
     ),
-    "search": Word(
-        (PACKAGES, EMBEDDER, TOOLS), (("-m", "pytest", *_IN_TWO, "-m", "hypothesis", "--hypothesis-profile=search"),)
-    ),
-    "install": Word((PACKAGES, EMBEDDER), ()),
-    "manage": Word((PACKAGES, EMBEDDER), (("manage.py",),)),
-    "python": Word((PACKAGES, EMBEDDER, TOOLS), ((),)),
+    "search": Word(_TO_BUILD, ((*_TESTS, "-m", "hypothesis", "--hypothesis-profile=search"),)),
+    "install": Word(_TO_RUN, ()),
+    "manage": Word(_TO_RUN, (("manage.py",),)),
+    "python": Word(_TO_BUILD, ((),)),
 }
 
 
@@ -70,10 +70,11 @@ def main(arguments: list[str]) -> int | str:
         return f"usage: python3 bootstrap.py {'|'.join(WORDS)} [arguments]"
     word = WORDS[name]
     try:
-        _require_processor()
+        if not os.environ.get("DATABASE_URL") and (problem := processor.unsupported_reason()):
+            return problem
         ensure(ROOT, word.files, again=name == "install")
-    except CannotInstall as problem:
-        return str(problem)
+    except CannotInstall as reason:
+        return str(reason)
     except KeyboardInterrupt:
         return 130
     return _follow(word, more)
@@ -137,7 +138,7 @@ class Venv:
             return
         self.unfinished.touch()
         print(f"Installing {file} (once, about a minute) …", flush=True)
-        with PipProgress(self.log):
+        with _progress_printed(self.log):
             is_installed = self._run("-m", "pip", "install", *_PIP, "-r", str(self.root / file)) == 0
         if not is_installed:
             problem = self._complaint("The packages could not be installed")
@@ -201,6 +202,8 @@ class Venv:
 
 
 _PIP = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--retries", "2")
+_REPORT_SECONDS = 5.0
+_STEPS = ("Collecting ", "Downloading ", "Using cached ", "Building wheel", "Installing collected")
 _FULL = ("No space left on device", "Disk quota exceeded")
 _NO_NETWORK = (
     "Temporary failure in name resolution",
@@ -214,6 +217,37 @@ _NO_NETWORK = (
 )
 
 
+@contextmanager
+def _progress_printed(log: Path) -> Iterator[None]:
+    """Print every few seconds, while inside, what pip does, as its log says."""
+    began, is_over = time.monotonic(), threading.Event()
+
+    def report() -> None:
+        while not is_over.wait(_REPORT_SECONDS):
+            print(f"  {time.monotonic() - began:.0f} s: {_last_step(log)}", flush=True)
+
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def _last_step(log: Path) -> str:
+    """The last step pip wrote to its log, in a few words."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    steps = [line.strip() for line in lines if line.lstrip().startswith(_STEPS)]
+    if not steps:
+        return "beginning"
+    verb, _space, rest = steps[-1].partition(" ")
+    if verb == "Installing":
+        return f"unpacking {len(rest.split(','))} packages"
+    name = rest.split()[0] if rest.split() else ""
+    return f"{verb.lower()} {name.rsplit('/', 1)[-1]} ({len(steps)} steps done)"
+
+
 def pip_error(what: str, output: str, log: Path) -> str:
     """The last error of pip's output in one sentence."""
     if any(words in output for words in _FULL):
@@ -225,12 +259,6 @@ def pip_error(what: str, output: str, log: Path) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     lines = [line for line in lines if line.startswith("ERROR:")] or lines
     return f"{what}: {lines[-1] if lines else 'no reason was given'} (details in {log})."
-
-
-def _require_processor() -> None:
-    problem = None if os.environ.get("DATABASE_URL") else processor.unsupported_reason()
-    if problem:
-        raise CannotInstall(problem)
 
 
 @contextmanager

@@ -34,13 +34,7 @@ def _clone() -> Path:
     top = Path(tempfile.mkdtemp(prefix="a clone "))
     top.chmod(0o755)
     (top / "memplatform" / "setup").mkdir(parents=True)
-    modules = (
-        "__init__.py",
-        "setup/__init__.py",
-        "setup/installation.py",
-        "setup/processor.py",
-        "setup/pip_progress.py",
-    )
+    modules = ("__init__.py", "setup/__init__.py", "setup/installation.py", "setup/processor.py")
     for file in ("bootstrap.py", *(f"memplatform/{module}" for module in modules)):
         shutil.copy(ROOT / file, top / file)
     for file in (PACKAGES, EMBEDDER, TOOLS):

@@ -24,10 +24,9 @@ class Command(BaseCommand):
 
     def handle(self, name: str, **options: Any) -> None:
         password = secrets.token_urlsafe(12)
-        file = (
-            Path(settings.DATA_DIR) / "credentials" / ("operator-password" if name == OPERATOR else f"{name}-password")
-        )
-        if file.parent != Path(settings.DATA_DIR) / "credentials" or not file.name.isprintable():
+        folder = Path(settings.DATA_DIR) / "credentials"
+        file = folder / ("operator-password" if name == OPERATOR else f"{name}-password")
+        if file.parent != folder or not file.name.isprintable():
             raise CommandError(_("This name cannot be used: %s") % name)
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with transaction.atomic():
