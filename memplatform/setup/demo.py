@@ -20,13 +20,11 @@ QUESTION = json.dumps({"address": {"platform": PLATFORM}, "message": "On which d
 
 def turns(now: datetime) -> list[Turn]:
     """Every turn of the conversation, by lines of how many hours ago it was, the user's words and the answer."""
-    with Path(__file__).with_suffix(".tsv").open() as file:
-        lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    address = Address(platform=PLATFORM)
+    with Path(__file__).with_suffix(".tsv").open(encoding="utf-8") as file:
         return [
-            Turn(
-                address=Address(platform=PLATFORM), user=user, assistant=answer, at=now - timedelta(hours=float(hours))
-            )
-            for hours, user, answer in lines
+            Turn(address=address, user=user, assistant=answer, at=now - timedelta(hours=float(hours)))
+            for hours, user, answer in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         ]
 
 
