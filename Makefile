@@ -24,7 +24,7 @@ search:    ; @$(PYTHON) bootstrap.py search $(ARGS)
 check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install
 browser:   ; @.ci/browser
-bench:     ; @$(PYTHON) bootstrap.py python benchmarks/run.py $(ARGS)
-soak:      ; @$(PYTHON) bootstrap.py python benchmarks/soak.py $(ARGS)
+bench:     ; @$(PYTHON) bootstrap.py python -m benchmarks $(ARGS)
+soak:      ; @$(PYTHON) bootstrap.py python -m benchmarks soak $(ARGS)
 messages:  ; @$(PYTHON) bootstrap.py manage compilemessages
 clean:     ; rm -rf .venv

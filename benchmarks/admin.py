@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """How long do the pages of the admin take at 100,000 entries? Part of `make bench`, about three minutes.
 
 Pages are asked for in this process, as the web's database role, by a member of a workspace and by an owner who sees two
@@ -7,17 +6,21 @@ of them. The database is the embedded one as `make run` configures it, in a temp
 
 import argparse
 import random
-import signal
 import statistics
 import sys
-import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
-from benchmarks.walls import database
+from benchmarks.ground import percentile, seconds, sql
+from memories.language import text
+from memories.models import Entry, Member, RecallTrace, Scope, Workspace
+from memories.tenancy import row_level_security
 
 SCOPES = 200
 ENTRIES = "/admin/memories/entry/"
@@ -51,42 +54,34 @@ WORDS = ["garden", "lantern", "harbour", "violin", "bakery", "router", "violet",
 CHINESE = ["年糕", "花生", "合唱团", "黄山", "雨衣", "房租", "茉莉", "罐头", "钢琴", "自行车"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--times", type=int, default=20, help="each page is asked for")
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with database():
-        known = fill(options.entries)
-        clients = people()
-        print(f"{options.entries:,} entries; milliseconds, median and 95th percentile of {options.times}; queries\n")
-        print(f"{'':24}" + "".join(f"{name:>28}" for name in clients))
-        for name, address in PAGES.items():
-            figures = [measure(client, address.format(**known), options.times) for client in clients.values()]
-            print(f"{name:24}" + "".join(f"{p50:12.0f}{p95:8.0f}{queries:8d}" for p50, p95, queries in figures))
+
+
+def main(options: argparse.Namespace) -> None:
+    chosen = fill(options.entries)
+    clients = people()
+    print(f"{options.entries:,} entries; milliseconds, median and 95th percentile of {options.times}; queries\n")
+    print(f"{'':24}" + "".join(f"{name:>28}" for name in clients))
+    for name, address in PAGES.items():
+        figures = [measure(client, address.format(**chosen), options.times) for client in clients.values()]
+        print(f"{name:24}" + "".join(f"{p50:12.0f}{p95:8.0f}{queries:8d}" for p50, p95, queries in figures))
 
 
 def fill(count: int) -> dict[str, Any]:
     """A workspace with so many entries, half of them English, and one beside it with a tenth; what to ask for."""
-    from django.db import connection
-
-    from memories.models import Workspace
-
     now = datetime.now(UTC)
     for name, share in (("bench", count), ("beside", count // 10)):
         workspace = Workspace.objects.create(name=name)
         write(workspace, share, now)
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")
+    sql("VACUUM ANALYZE")
     entry = Workspace.objects.get(name="bench").scopes.latest("pk").entries.latest("pk")
     return {"scope": entry.scope_id, "entry": entry.pk, "uid": entry.uid, "day": (now - timedelta(days=9)).date()}
 
 
 def write(workspace: Any, count: int, now: datetime) -> None:
     """In bulk, as no writer of the platform does: only what the pages read."""
-    from memories.models import Entry, RecallTrace, Scope
-
     pick = random.Random(0)
     keys = [Scope(workspace=workspace, key=f"telegram:direct_{n}", kind="user") for n in range(SCOPES)]
     scopes = Scope.objects.bulk_create(keys)
@@ -96,22 +91,19 @@ def write(workspace: Any, count: int, now: datetime) -> None:
     served = list(Entry.objects.filter(workspace=workspace).values_list("pk", flat=True)[:1_000])
     RecallTrace.objects.bulk_create(
         RecallTrace(
-            workspace=workspace, scopes=[scopes[0].pk], message=said(pick), timings={"total": 20.0},
+            workspace=workspace, scopes=[scopes[0].pk], message=sentence(pick), timings={"total": 20.0},
             served=pick.sample(served, min(8, len(served))), created_at=now - timedelta(seconds=n),
         )
         for n in range(count // 5)
     )  # fmt: skip
 
 
-def said(pick: random.Random) -> str:
+def sentence(pick: random.Random) -> str:
     return " ".join(pick.choices(WORDS if pick.random() < 0.5 else CHINESE, k=8))
 
 
 def entry_of(pick: random.Random, n: int, scope: Any, now: datetime) -> Any:
-    from memories.language import text
-    from memories.models import Entry
-
-    content = f"{said(pick)} {n}" + (" quincunx" if n % 20_000 == 7 else "")
+    content = f"{sentence(pick)} {n}" + (" quincunx" if n % 20_000 == 7 else "")
     is_fact = n % 5 == 0
     at = now - timedelta(minutes=n)
     return Entry(
@@ -124,13 +116,6 @@ def entry_of(pick: random.Random, n: int, scope: Any, now: datetime) -> Any:
 
 def people() -> dict[str, Any]:
     """Logged in, and from then on asking as the web's role."""
-    from django.contrib.auth import get_user_model
-    from django.db import connection
-    from django.test import Client
-
-    from memories.models import Member, Workspace
-    from memories.tenancy import row_level_security
-
     users = get_user_model().objects
     member = users.create_user("member", is_staff=True)
     Member.objects.create(workspace=Workspace.objects.get(name="bench"), user=member)
@@ -138,27 +123,14 @@ def people() -> dict[str, Any]:
     for name, user in (("member", member), ("owner", users.create_superuser("owner"))):
         clients[name] = Client(SERVER_NAME="localhost")
         clients[name].force_login(user)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
+    sql(f"SET ROLE {row_level_security.WEB_ROLE}")
     return clients
 
 
 def measure(client: Any, address: str, times: int) -> tuple[float, float, int]:
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     with CaptureQueriesContext(connection) as captured:
         first = client.get(address)
-    queries = len(captured)
     if first.status_code != 200:
         sys.exit(f"{address} answered {first.status_code}.")
-    taken = []
-    for _ in range(times):
-        begun = time.perf_counter()
-        client.get(address)
-        taken.append((time.perf_counter() - begun) * 1_000)
-    return statistics.median(taken), sorted(taken)[int(len(taken) * 0.95)], queries
-
-
-if __name__ == "__main__":
-    main()
+    taken = [seconds(partial(client.get, address)) * 1_000 for _ in range(times)]
+    return statistics.median(taken), percentile(taken, 95), len(captured)

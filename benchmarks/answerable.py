@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Can young memories tell whether they hold an answer? Two hundred questions of our own, half of them unanswerable.
 
-    python3 bootstrap.py run benchmarks/answerable.py     # or with the interpreter of .venv
+    python3 bootstrap.py python -m benchmarks answerable     # in the database there is, in a throwaway workspace
 
 Memories of 1 to 30 texts in English, in Chinese and in both, each once as notes and once as turns of a conversation.
 Constants are fitted on the half called «fit»; what is claimed is the half called «check». With --typical the mean
@@ -10,16 +9,25 @@ vectors of benchmarks/typical_questions.txt are written anew, for the model that
 
 import argparse
 import json
-import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from memories import embeddings, entries
+from memories.choices import EntryType, ScopeKind, Source
+from memories.entries.draft import Draft
+from memories.evaluation.workspace import throwaway_workspace
+from memories.index import worker
+from memories.index.contextual import normalise
+from memories.models import Scope
+from memories.recall import Query, SearchScope, recall
+from memories.recall.similarity import is_cjk
+from memories.tenancy.resolver import ScopeRef
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
 
 QUESTIONS = HERE / "answerable.txt"
 TYPICAL = HERE / "typical_questions.txt"
@@ -51,8 +59,6 @@ def read(path: Path = QUESTIONS) -> list[Young]:
 
 def ask_all(memories: list[Young]) -> Iterator[dict[str, Any]]:
     """Each question asked through the product, in a workspace that is thrown away."""
-    from memories.evaluation.workspace import throwaway_workspace
-
     with throwaway_workspace() as workspace:
         for form in FORMS:
             for n, young in enumerate(memories):
@@ -63,13 +69,6 @@ def ask_all(memories: list[Young]) -> Iterator[dict[str, Any]]:
 
 
 def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
-    from datetime import UTC, datetime, timedelta
-
-    from memories import entries
-    from memories.choices import EntryType, ScopeKind, Source
-    from memories.entries.draft import Draft
-    from memories.index import worker
-    from memories.models import Scope
 
     scope = Scope.objects.create(workspace=workspace, key=name, kind=ScopeKind.USER)
     begun = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -77,7 +76,7 @@ def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
         Draft(
             scope=scope,
             type=EntryType.USER_EXPLICIT if form == "notes" else EntryType.CHAT_TURN,
-            content=text if form == "notes" else f"User: {text}\nAssistant: {'好的。' if _is_cjk(text) else 'Noted.'}",
+            content=text if form == "notes" else f"User: {text}\nAssistant: {'好的。' if is_cjk(text) else 'Noted.'}",
             source=Source.TOOL if form == "notes" else Source.CONVERSATION_CAPTURE,
             at=begun + timedelta(hours=n),
             slots={} if form == "notes" else {"sender_id": "u1", "chat_id": "c1", "session_id": f"s{n // 4}"},
@@ -90,17 +89,7 @@ def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
     return scope
 
 
-def _is_cjk(text: str) -> bool:
-    from memories.recall.similarity import is_cjk
-
-    return is_cjk(text)
-
-
 def _ask(scope: Any, question: str) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    from memories.recall import Query, SearchScope, recall
-    from memories.tenancy.resolver import ScopeRef
 
     query = Query(
         workspace_id=scope.workspace_id,
@@ -114,7 +103,7 @@ def _ask(scope: Any, question: str) -> dict[str, Any]:
     return {"served": len(found.served), "best": best, **found.answerability.as_json()}
 
 
-def told(answers: list[dict[str, Any]]) -> None:
+def report(answers: list[dict[str, Any]]) -> None:
     """The shares of the verdicts, by half, form and size."""
     for half in ("fit", "check"):
         for form in FORMS:
@@ -130,13 +119,10 @@ def told(answers: list[dict[str, Any]]) -> None:
 
 def write_typical() -> None:
     """The mean vectors of typical questions, beside the model they are of."""
-    from memories import embeddings
-    from memories.index.contextual import normalise
-
     vectors: dict[str, list[list[float]]] = {"cjk": [], "latin": []}
     for question in TYPICAL.read_text().split("\n"):
         if question and (embedded := embeddings.embed_query(question, seconds=60)):
-            vectors["cjk" if _is_cjk(question) else "latin"].append(list(normalise(embedded.vectors[0])))
+            vectors["cjk" if is_cjk(question) else "latin"].append(list(normalise(embedded.vectors[0])))
     means = {
         script: [round(sum(column) / len(of_script), 4) for column in zip(*of_script, strict=True)]
         for script, of_script in vectors.items()
@@ -145,26 +131,16 @@ def write_typical() -> None:
     path.write_text(json.dumps(means) + "\n")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--typical", action="store_true", help="write the vectors of typical questions anew")
     parser.add_argument("--json", type=Path, help="also write every answer with its signs to this file")
-    options = parser.parse_args()
-    from manage import database
-
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
-    with database(["manage.py", "evaluate"], HERE.parent / ".data"):
-        import django
-
-        django.setup()
-        if options.typical:
-            write_typical()
-            return
-        answers = list(ask_all(read()))
-        told(answers)
-        if options.json:
-            options.json.write_text(json.dumps(answers, ensure_ascii=False))
 
 
-if __name__ == "__main__":
-    main()
+def main(options: argparse.Namespace) -> None:
+    if options.typical:
+        write_typical()
+        return
+    answers = list(ask_all(read()))
+    report(answers)
+    if options.json:
+        options.json.write_text(json.dumps(answers, ensure_ascii=False))

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What do batches cost, and do they hold when they are killed? Part of `make bench`, about five minutes.
 
 A hundred thousand memories of one scope are taken out of use in a batch; the batch is undone, and that undone again.
@@ -8,28 +7,22 @@ Beside it: the bytes of history a change leaves, and how many times as long bulk
 """
 
 import argparse
-import os
 import random
-import signal
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.walls import database, switch_triggers
+from benchmarks.ground import begun, seconds, sql
+from benchmarks.walls import switch_triggers
+from memories import batches as batch
+from memories.batches.steps import ArchiveStep, ExpireStep
+from memories.models import Entry, Scope, Workspace
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 #: What another process does, until it is done or killed.
 WORK = """
-import sys, django
-django.setup()
 from datetime import datetime, UTC
 from memories import batches as batch
 from memories.models import Batch
@@ -38,29 +31,21 @@ batch.apply_batch(Batch.objects.get(pk=int(sys.argv[1])), now=datetime(2026, 3, 
 """
 
 
-def main() -> None:
-    options = arguments()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with database():
-        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
-        scope = fill(options.entries)
-        history_of_bulk_updates(10_000)
-        batches(scope, options.entries)
-        killed(scope, options.killed_entries, options.kills)
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--killed-entries", type=int, default=50_000)
     parser.add_argument("--kills", type=int, default=10)
-    return parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
+    scope = fill(options.entries)
+    history_of_bulk_updates(10_000)
+    batches(scope, options.entries)
+    killed(scope, options.killed_entries, options.kills)
 
 
 def fill(entries: int) -> Any:
     """A scope with so many memories, written straight into the table: it is not the door that is measured."""
-    from memories.models import Scope, Workspace
-
     scope = Scope.objects.create(workspace=Workspace.objects.create(name="bench"), key="main", kind="user")
     sql(
         "INSERT INTO memories_entry (uid, workspace_id, scope_id, type, subtype, category, project, topic, content,"
@@ -75,20 +60,6 @@ def fill(entries: int) -> Any:
     return scope
 
 
-def sql(statement: str, *values: Any) -> list[Any]:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values or None)
-        return cursor.fetchall() if cursor.description else []
-
-
-def timed(work: Callable[[], Any]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
-
-
 def history_of_bulk_updates(rows: int) -> None:
     """The same update with and without the triggers, in turns."""
     update = (
@@ -99,7 +70,7 @@ def history_of_bulk_updates(rows: int) -> None:
     for _ in range(7):
         for word, times in taken.items():
             switch_triggers(word)
-            times.append(timed(lambda: sql(update)))
+            times.append(seconds(lambda: sql(update)))
     switch_triggers("ENABLE")
     with_it, without = (statistics.median(times) for times in taken.values())
     print(f"bulk update of {rows:,} rows: {with_it:.2f} s, {with_it / without:.2f} times as long as without history")
@@ -114,21 +85,17 @@ def size_of_history() -> tuple[int, int]:
 
 
 def batches(scope: Any, entries: int) -> None:
-    from memories import batches as batch
-    from memories.batches.steps import ExpireStep
-    from memories.models import Entry
-
     before = fingerprint()
     every = batch.StepForAll(ExpireStep(), Entry.objects.live())
     plan = batch.plan(scope, every, name="bench", run="one", actor="b", now=NOW)
     sql("ANALYZE memories_batchchange")
-    print(f"{entries:,} memories: applied in {timed(lambda: batch.apply_batch(plan, now=NOW)):.1f} s", end=", ")
+    print(f"{entries:,} memories: applied in {seconds(lambda: batch.apply_batch(plan, now=NOW)):.1f} s", end=", ")
     sql("ANALYZE")
     undo = batch.plan_undo(plan, actor="b", now=NOW)
-    took = timed(lambda: batch.apply_batch(undo, now=NOW))
+    took = seconds(lambda: batch.apply_batch(undo, now=NOW))
     print(f"undone in {took:.1f} s, {'exactly' if fingerprint() == before else 'NOT AS IT WAS'}", end=", ")
     redo = batch.plan_undo(undo, actor="b", now=NOW)
-    print(f"done again in {timed(lambda: batch.apply_batch(redo, now=NOW)):.1f} s")
+    print(f"done again in {seconds(lambda: batch.apply_batch(redo, now=NOW)):.1f} s")
     last = batch.plan_undo(redo, actor="b", now=NOW)
     batch.apply_batch(last, now=NOW)
     if fingerprint() != before:
@@ -136,10 +103,6 @@ def batches(scope: Any, entries: int) -> None:
 
 
 def killed(scope: Any, entries: int, kills: int) -> None:
-    from memories import batches as batch
-    from memories.batches.steps import ArchiveStep
-    from memories.models import Entry
-
     before = fingerprint()
     first = Entry.objects.in_scope(scope).order_by("pk")[0].pk
     chosen = Entry.objects.live().filter(pk__lt=first + entries)
@@ -154,34 +117,27 @@ def killed(scope: Any, entries: int, kills: int) -> None:
     print("the state before is back, row for row")
 
 
-def kill_and_resume(batch: Any, kills: int, done: str, entries: int) -> None:
+def kill_and_resume(plan: Any, kills: int, done: str, entries: int) -> None:
     """Kill the process at work, again and again; each time the entries must be what the batch says of them."""
     seen = []
     pick = random.Random(entries)
     for _ in range(kills):
-        process = at_work(batch)
+        process = begun(WORK, plan.pk)
         time.sleep(pick.uniform(0.05, 1.2))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        seen.append(agree(batch, done))
-    at_work(batch).wait()
-    batch.refresh_from_db()
-    if (batch.state, agree(batch, done)) != ("applied", entries):
-        sys.exit(f"after the last resumption the batch is {batch.state}")
+        process.kill()
+        process.communicate()
+        seen.append(agree(plan, done))
+    begun(WORK, plan.pk).communicate()
+    plan.refresh_from_db()
+    if (plan.state, agree(plan, done)) != ("applied", entries):
+        sys.exit(f"after the last resumption the batch is {plan.state}")
     print(f"killed {kills} times with {', '.join(f'{n:,}' for n in seen)} done; resumed to the end")
 
 
-def at_work(batch: Any) -> Any:
-    process = subprocess.Popen([sys.executable, "-c", WORK, str(batch.pk)], cwd=ROOT, stdout=subprocess.PIPE)
-    if process.stdout:
-        process.stdout.readline()
-    return process
-
-
-def agree(batch: Any, done: str) -> int:
+def agree(plan: Any, done: str) -> int:
     """How many entries are done; as many as the rows of the batch say."""
     entries = sql(f"SELECT count(*) FROM memories_entry WHERE {done}")[0][0]
-    rows = sql("SELECT count(*) FROM memories_batchchange WHERE batch_id = %s AND state = 'applied'", batch.pk)[0][0]
+    rows = sql("SELECT count(*) FROM memories_batchchange WHERE batch_id = %s AND state = 'applied'", plan.pk)[0][0]
     if entries != rows:
         sys.exit(f"{entries} entries are done, {rows} rows say so")
     return int(entries)
@@ -191,7 +147,3 @@ def fingerprint() -> str:
     """Of every memory, less what rises with every change."""
     row = "(to_jsonb(e) - 'version' - 'updated_at')::text"
     return str(sql(f"SELECT md5(string_agg({row}, '' ORDER BY id)) FROM memories_entry e")[0])
-
-
-if __name__ == "__main__":
-    main()

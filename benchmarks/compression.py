@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What does compression keep, what does it let through, and does it hold when it is killed? About ten minutes.
 
 Facts of simulated people, and a fake model: one that merges only the duplicate pairs it was seeded with, one that
@@ -9,63 +8,60 @@ week of 2,000 turns a day, and a weekly run that is killed with -9 at ten random
 import argparse
 import os
 import random
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from django.conf import settings
 
+from benchmarks.ground import begun, scope_of
 from benchmarks.simulated_facts import at_random, merging_twins, texts
-from benchmarks.walls import database
+from memories import batches, entries
+from memories.consolidation import compression, day_notes
+from memories.entries import daily_events
+from memories.entries.daily_events import EventDraft
+from memories.entries.draft import Draft
+from memories.index import worker
+from memories.lifecycle import access_counting, capacity, expiry
+from memories.llm import dialect
+from memories.models import Batch, DailyEvent, Entry, Link
+from memories.recall import recall as recall_entries
+from memories.recall.query import Query, SearchScope
+from memories.tenancy.resolver import ScopeRef
+from tests.memories.llm.fake_server import FakeModel, plausible
 
 NOW = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 #: What another process does, until it is done or killed.
 WORK = """
-import sys, django
-django.setup()
 from datetime import datetime
 from memories.consolidation import compression
-from memories.llm import client  # the SDK takes a second
+from memories.llm import client  # loaded before it says so
 print("begun", flush=True)
 now = datetime.fromisoformat(sys.argv[2])
 compression.compress_facts(int(sys.argv[1]), clock=lambda: now, run=sys.argv[3])
 """
 
 
-def main() -> None:
-    options = arguments()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with database(), model() as fake:
-        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--facts", type=int, default=600)
+    parser.add_argument("--turns", type=int, default=2_000, help="a day")
+    parser.add_argument("--kills", type=int, default=10)
+
+
+def main(options: argparse.Namespace) -> None:
+    with model() as fake:
         dutiful(fake, options.facts)
         adversarial(fake, options.facts)
         a_week(fake, options.turns)
         killed(fake, options.kills)
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--facts", type=int, default=600)
-    parser.add_argument("--turns", type=int, default=2_000, help="a day")
-    parser.add_argument("--kills", type=int, default=10)
-    return parser.parse_args()
-
-
 @contextmanager
 def model() -> Iterator[Any]:
-    from django.conf import settings
-
-    from memories.llm import dialect
-    from tests.memories.llm.fake_server import FakeModel
-
     with FakeModel() as fake:
         os.environ |= {"MEMORY_LLM_BASE_URL": fake.url, "MEMORY_LLM_MODEL": "fake"}
         settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL = fake.url, "fake"
@@ -75,18 +71,7 @@ def model() -> Iterator[Any]:
         yield fake
 
 
-def scope_of(name: str) -> Any:
-    from memories.models import Scope, Workspace
-
-    workspace, _made = Workspace.objects.get_or_create(name=name.split(":")[0])
-    return Scope.objects.create(workspace=workspace, key=f"telegram:direct_{name}", kind="user")
-
-
 def remember(scope: Any, facts: list[tuple[str, str]], at: datetime = NOW) -> None:
-    from memories import entries
-    from memories.entries.draft import Draft
-    from memories.index import worker
-
     for n, (topic, said) in enumerate(facts):
         stated = at - timedelta(hours=n % 700 + 1)
         entries.remember(
@@ -98,11 +83,6 @@ def remember(scope: Any, facts: list[tuple[str, str]], at: datetime = NOW) -> No
 
 def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float:
     """Of so many facts asked for by half of their words, the share found among ten; gold follows lineage."""
-    from memories import recall as retrieval
-    from memories.models import Entry
-    from memories.recall.query import Query, SearchScope
-    from memories.tenancy.resolver import ScopeRef
-
     pick = random.Random(5)
     found = 0
     chosen = facts if len(facts) <= sample else pick.sample(facts, sample)
@@ -112,7 +92,7 @@ def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float
         question = "What about " + " ".join(word for n, word in enumerate(words) if n % 2 == 0 or word[0].isupper())
         asked = Query(workspace_id=scope.workspace_id, places=[place], message=question + "?", limit=10, quotas=False,
                       need="off")  # fmt: skip
-        served = {item.entry.pk for item in retrieval.recall(asked, now=NOW + timedelta(days=15)).served}
+        served = {item.entry.pk for item in recall_entries(asked, now=NOW + timedelta(days=15)).served}
         gold = Entry.objects.in_scope(scope).filter(content=said).order_by("pk").first()
         found += bool(gold and successors(gold.pk) & served)
     return 100 * found / len(chosen)
@@ -120,8 +100,6 @@ def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float
 
 def successors(entry: int) -> set[int]:
     """An entry and what it has become part of."""
-    from memories.models import Link
-
     known, new = {entry}, {entry}
     while new:
         links = Link.objects.filter(to_entry__in=new, kind__in=("merged_from", "supersedes"))
@@ -131,16 +109,12 @@ def successors(entry: int) -> set[int]:
 
 
 def compress(scope: Any, week: int) -> dict[str, int]:
-    from memories.consolidation import compression
-
     now = NOW + timedelta(days=7 * week)
     run = f"compress:{scope.workspace_id}:{now.date()}"
     return compression.compress_facts(scope.workspace_id, clock=lambda: now, run=run)
 
 
 def live(scope: Any) -> int:
-    from memories.models import Entry
-
     return Entry.objects.in_scope(scope).live().filter(type="fact").count()
 
 
@@ -150,9 +124,9 @@ def dutiful(fake: Any, count: int) -> None:
     remember(scope, facts)
     fake.otherwise = merging_twins(twins)
     before, held = recall(scope, facts), live(scope)
-    begun = time.perf_counter()
+    began = time.perf_counter()
     merged = [compress(scope, week).get("merged", 0) for week in (0, 1)]
-    took = time.perf_counter() - begun
+    took = time.perf_counter() - began
     print(f"dutiful: {held} facts, {len(twins) // 2} seeded pairs; merged {merged[0]} and {merged[1]} in {took:.1f} s,"
           f" {live(scope)} left; recall@10 {before:.1f} → {recall(scope, facts):.1f}", end="")  # fmt: skip
     approve_all(scope)
@@ -164,9 +138,6 @@ def dutiful(fake: Any, count: int) -> None:
 
 def approve_all(scope: Any) -> datetime:
     """As somebody would who looks at nothing; when."""
-    from memories import batches
-    from memories.models import Batch
-
     later = NOW + timedelta(days=15)
     for one in Batch.objects.filter(scope=scope, state="proposed").order_by("pk"):
         batches.apply_batch(batches.approve(one, actor="user:careless", now=later), now=later)
@@ -174,9 +145,6 @@ def approve_all(scope: Any) -> datetime:
 
 
 def adversarial(fake: Any, count: int) -> None:
-    from memories import batches
-    from memories.models import Batch
-
     scope = scope_of("adversarial")
     facts, _twins = texts(count)
     remember(scope, facts)
@@ -201,18 +169,9 @@ def adversarial(fake: Any, count: int) -> None:
 
 def a_week(fake: Any, turns: int) -> None:
     """Turns by the door of capture's kind, days told of them, facts made at night, and at its end the weekly run."""
-    from memories import entries
-    from memories.consolidation import compression, day_notes
-    from memories.entries import daily_events
-    from memories.entries.daily_events import EventDraft
-    from memories.entries.draft import Draft
-    from memories.lifecycle import access_counting, capacity, expiry
-    from memories.models import DailyEvent, Entry
-    from tests.memories.llm.fake_server import plausible
-
     scope, pick = scope_of("week"), random.Random(17)
     fake.otherwise = plausible
-    begun = time.perf_counter()
+    began = time.perf_counter()
     for n in range(7):
         day = NOW - timedelta(days=7 - n)
         facts, _twins = texts(160, seed=n)
@@ -233,22 +192,21 @@ def a_week(fake: Any, turns: int) -> None:
         capacity.enforce_capacity(workspace, now=night, run=f"capacity:{run}")
         day_notes.archive_day(workspace, now=night)
         access_counting.count_served(now=night)
-        print(f"week, day {n + 1}: {sizes(scope, Entry, DailyEvent)}")
+        print(f"week, day {n + 1}: {sizes(scope)}")
     counts = compress(scope, 0)
-    print(f"week, Monday: {counts}; {sizes(scope, Entry, DailyEvent)}; {time.perf_counter() - begun:.0f} s in all")
+    print(f"week, Monday: {counts}; {sizes(scope)}; {time.perf_counter() - began:.0f} s in all")
 
 
-def sizes(scope: Any, entries: Any, events: Any) -> str:
-    kept = entries.objects.in_scope(scope).live()
+def sizes(scope: Any) -> str:
+    kept = Entry.objects.in_scope(scope).live()
     tiers = [kept.filter(tier=tier).count() for tier in (1, 2)]
     turns = kept.filter(type="chat_turn").count()
-    return f"tier 1 {tiers[0]}, tier 2 {tiers[1]}, tier 3 {events.objects.filter(scope=scope).count()}, turns {turns}"
+    return (
+        f"tier 1 {tiers[0]}, tier 2 {tiers[1]}, tier 3 {DailyEvent.objects.filter(scope=scope).count()}, turns {turns}"
+    )
 
 
 def killed(fake: Any, kills: int) -> None:
-    from memories import batches
-    from memories.models import Batch, Entry
-
     scopes = [scope_of(f"killed:{n}") for n in range(8)]
     facts, twins = texts(60)
     for scope in scopes:
@@ -257,16 +215,12 @@ def killed(fake: Any, kills: int) -> None:
     whole = live(scopes[0])
     pick, seen = random.Random(19), []
     for _kill in range(kills):
-        process = subprocess.Popen(
-            [sys.executable, "-c", WORK, str(scopes[0].workspace_id), NOW.isoformat(), "compress:killed"],
-            cwd=ROOT, stdout=subprocess.PIPE,
-        )  # fmt: skip
-        process.stdout and process.stdout.readline()
+        process = begun(WORK, scopes[0].workspace_id, NOW.isoformat(), "compress:killed")
         asked = len(fake.requests) + pick.randrange(8)  # not by the clock: on a busy machine nothing would be done yet
         while len(fake.requests) < asked and process.poll() is None:
             time.sleep(0.01)
         time.sleep(pick.uniform(0.0, 0.4))
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.communicate()
         applied = {one.scope_id for one in Batch.objects.filter(scope__in=scopes, name="compress", state="applied")}
         for scope in scopes:
@@ -275,19 +229,9 @@ def killed(fake: Any, kills: int) -> None:
                 sys.exit(f"{scope} is between before and after")
         seen.append(len(applied))
     fake.seconds = 0.0
-    compress_all(scopes[0])
+    compression.compress_facts(scopes[0].workspace_id, clock=lambda: NOW, run="compress:killed")
     for done in Batch.objects.filter(scope__in=scopes, state="applied", name="compress"):
         batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
     if any(live(scope) != whole for scope in scopes):
         sys.exit("what was killed and taken back is not as it was")
     print(f"killed {kills} times with {seen} of {len(scopes)} scopes done, none in between; finished, and taken back")
-
-
-def compress_all(scope: Any) -> None:
-    from memories.consolidation import compression
-
-    compression.compress_facts(scope.workspace_id, clock=lambda: NOW, run="compress:killed")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,26 +1,35 @@
-#!/usr/bin/env python3
 """How long does POST /context take, and which part of it? `make bench ARGS=context`, about three minutes.
 
 One direct chat with ten thousand memories and vectors of 384 dimensions, a profile of a hundred facts, notes, ten
 thousand older session events, and an open conversation of two hundred turns. Asked through the wire of this process,
-as the role of the web; what the embedder takes of a call is told apart.
+as the role of the web; what the embedder takes of a call is shown apart.
 """
 
 import argparse
-import os
 import random
 import sys
 import time
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from django.conf import settings
+from django.db import connection
+from django.test import Client
 
-from benchmarks.latency import ADDRESS, Clock, percentile, turn
-from benchmarks.walls import database
+from benchmarks.ground import percentile, sql
+from benchmarks.latency import ADDRESS, Clock, turn
+from memories import embeddings, entries
+from memories.consolidation.capture import turn_text
+from memories.embeddings.deterministic import Deterministic
+from memories.entries import daily_events
+from memories.entries.daily_events import EventDraft
+from memories.entries.draft import Draft
+from memories.index import worker
+from memories.models import Bot, BotKey, Entry, RecallTrace, Scope, Workspace
+from memories.tenancy import row_level_security
+from sessions_app.models import Session, SessionEvent
+from sessions_app.search.embedder import EventEmbedder
 
 NOW = datetime.now(UTC)
 SCOPE = "telegram:direct_u1"
@@ -32,66 +41,39 @@ QUESTIONS = {
 }
 NOUNS = ("harbour", "boat", "violin", "garden", "letter", "engine", "market", "bridge", "recipe", "camera")
 AIM_MS = 80.0
-COPIES = 10  # of each turn that is told, so that filling takes no longer than measuring
+COPIES = 10  # of each turn that is written, so that filling takes no longer than measuring
 
 
-def main() -> None:
-    options = arguments()
-    os.environ |= {"MEMORY_SESSION_MAX_TOKENS": "1000000"}
-    with database():
-        from memories import embeddings
-        from memories.embeddings.deterministic import Deterministic
-
-        Deterministic.model, Deterministic.dimension = "deterministic-384", 384  # as wide as the bundled model's
-        embeddings.forget()
-        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}", flush=True)
-        wire = fill(options)
-        slowest = report(measure(wire, options.calls))
-    print(f"p95 without embedding {slowest:.1f} ms; the aim is {AIM_MS:.0f} ms")
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entries", type=int, default=10_000)
     parser.add_argument("--events", type=int, default=10_000, help="session events of older conversations")
     parser.add_argument("--turns", type=int, default=200, help="of the open conversation")
     parser.add_argument("--calls", type=int, default=100, help="of each kind of message")
-    return parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
+    settings.MEMORY_SESSION_MAX_TOKENS = 1_000_000
+    Deterministic.model, Deterministic.dimension = "deterministic-384", 384  # as wide as the bundled model's
+    embeddings.forget()
+    slowest = report(measure(fill(options), options.calls))
+    print(f"p95 without embedding {slowest:.1f} ms; the aim is {AIM_MS:.0f} ms")
 
 
 def fill(options: argparse.Namespace) -> Any:
-    """The chat as the docstring tells it; the wire of its bot."""
-    from django.db import connection
-    from django.test import Client
-
-    from memories import entries
-    from memories.entries import daily_events
-    from memories.entries.draft import Draft
-    from memories.index import worker
-    from memories.models import Bot, BotKey, Scope, Workspace
-
+    """Write the chat of the docstring; the test client of its bot."""
     workspace = Workspace.objects.create(name="bench")
     _key, token = BotKey.issue(Bot.objects.create(workspace=workspace, name="bench"), permissions=["read", "write"])
     scope = Scope.objects.create(workspace=workspace, key=SCOPE, kind="user")
-    told = max(options.entries // COPIES, 1)
-    for begin in range(0, told, 250):
-        drafts = [_draft(scope, n) for n in range(begin, min(begin + 250, told))]
+    count = max(options.entries // COPIES, 1)
+    for begin in range(0, count, 250):
+        drafts = [_draft(scope, n) for n in range(begin, min(begin + 250, count))]
         entries.remember_many(drafts, now=NOW, actor="bench")
     core = [f"Core fact number {n}: likes the {NOUNS[n % 10]} of year {1900 + n}" for n in range(100)]
-    entries.remember_many(
-        [Draft(scope=scope, type="fact", tier=1, content=said, source="tool", at=NOW) for said in core],
-        now=NOW,
-        actor="bench",
-    )
-    today = NOW.date()
-    daily_events.write(
-        [
-            daily_events.EventDraft(scope=scope, local_date=today - timedelta(days=n % 9), content=f"Note {n}")
-            for n in range(900)
-        ],
-        now=NOW,
-        actor="bench",
-    )
+    facts = [Draft(scope=scope, type="fact", tier=1, content=fact, source="tool", at=NOW) for fact in core]
+    entries.remember_many(facts, now=NOW, actor="bench")
+    days = [NOW.date() - timedelta(days=n % 9) for n in range(900)]
+    notes = [EventDraft(scope=scope, local_date=day, content=f"Note {n}") for n, day in enumerate(days)]
+    daily_events.write(notes, now=NOW, actor="bench")
     while worker.index_queued(now=NOW, limit=256, use_cache=False):
         pass
     _multiply(scope)
@@ -100,60 +82,42 @@ def fill(options: argparse.Namespace) -> Any:
     for n in range(options.turns):
         wire.post("/api/v1/turns", turn(50_000 + n), content_type="application/json")
     _embed_events()
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")
+    sql("VACUUM ANALYZE")
     return wire
 
 
 def _multiply(scope: Any) -> None:
     """Copies of the turns and of their search rows, at other times: it is not the door that is measured."""
-    from django.db import connection
-
-    from memories.models import Entry
-
     own = [f.column for f in Entry._meta.concrete_fields if f.column not in ("id", "uid", "content", "created_at")]
     columns = ", ".join(own)
-    with connection.cursor() as cursor:
-        for n in range(1, COPIES):
-            cursor.execute(
-                f"WITH copied AS (INSERT INTO memories_entry (uid, content, created_at, {columns})"
-                f" SELECT gen_random_uuid(), content || ' copy {n} of ' || id, created_at - interval '{n} days',"
-                f" {columns}"
-                " FROM memories_entry WHERE scope_id = %s AND type = 'chat_turn' AND content NOT LIKE '%% copy %%'"
-                " RETURNING id, content)"
-                " INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, model_id, embedding, keywords)"
-                " SELECT copied.id, i.workspace_id, i.scope_id, i.model_id, i.embedding, i.keywords FROM copied"
-                " JOIN memories_entryindex i"
-                " ON i.entry_id = substring(copied.content from ' copy \\d+ of (\\d+)$')::bigint",
-                [scope.pk],
-            )
-        cursor.execute("UPDATE memories_scopeterm SET entries = entries * %s", [COPIES])
-        cursor.execute("UPDATE memories_scope SET entry_count = (SELECT count(*) FROM memories_entry)")
+    for n in range(1, COPIES):
+        sql(
+            f"WITH copied AS (INSERT INTO memories_entry (uid, content, created_at, {columns})"
+            f" SELECT gen_random_uuid(), content || ' copy {n} of ' || id, created_at - interval '{n} days', {columns}"
+            " FROM memories_entry WHERE scope_id = %s AND type = 'chat_turn' AND content NOT LIKE '%% copy %%'"
+            " RETURNING id, content)"
+            " INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, model_id, embedding, keywords)"
+            " SELECT copied.id, i.workspace_id, i.scope_id, i.model_id, i.embedding, i.keywords FROM copied"
+            " JOIN memories_entryindex i"
+            " ON i.entry_id = substring(copied.content from ' copy \\d+ of (\\d+)$')::bigint",
+            scope.pk,
+        )
+    sql("UPDATE memories_scopeterm SET entries = entries * %s", COPIES)
+    sql("UPDATE memories_scope SET entry_count = (SELECT count(*) FROM memories_entry)")
 
 
 def _draft(scope: Any, n: int) -> Any:
-    from memories.consolidation.capture import turn_text
-    from memories.entries.draft import Draft
-
-    said = turn(n)
+    spoken = turn(n)
     slots = {"sender_id": "u1", "chat_id": "c1", "session_id": f"s{n // 40}"}
     at = NOW - timedelta(minutes=40_000) + timedelta(minutes=3 * n)
-    content = turn_text(said["user"], said["assistant"])
     return Draft(
-        scope=scope,
-        type="chat_turn",
-        content=content,
-        source="conversation_capture",
-        at=at,
-        slots=slots,
-        chats=(SCOPE,),
-    )
+        scope=scope, type="chat_turn", content=turn_text(spoken["user"], spoken["assistant"]),
+        source="conversation_capture", at=at, slots=slots, chats=(SCOPE,),
+    )  # fmt: skip
 
 
 def _older_events(wire: Any, events: int) -> None:
     """Written straight into the table: conversations of a month, forty messages each, searched like all others."""
-    from sessions_app.models import Session, SessionEvent
-
     wire.post("/api/v1/turns", turn(60_000), content_type="application/json")
     session = Session.objects.get()
     SessionEvent.objects.filter(session=session).delete()
@@ -161,25 +125,18 @@ def _older_events(wire: Any, events: int) -> None:
     SessionEvent.objects.bulk_create(
         (
             SessionEvent(
-                workspace_id=session.workspace_id,
-                session=session,
-                conversation=n // 40 + 1,
-                position=n % 40 + 1,
-                kind="assistant" if n % 2 else "user",
-                content=turn(n // 2)["assistant" if n % 2 else "user"],
-                tokens=20,
+                workspace_id=session.workspace_id, session=session, conversation=n // 40 + 1, position=n % 40 + 1,
+                kind=(kind := "assistant" if n % 2 else "user"), content=turn(n // 2)[kind], tokens=20,
                 at=NOW - timedelta(minutes=4 * (events - n)),
             )
             for n in range(events)
         ),
         batch_size=1_000,
-    )
+    )  # fmt: skip
     _embed_events()
 
 
 def _embed_events() -> None:
-    from sessions_app.search.embedder import EventEmbedder
-
     worker = EventEmbedder()
     while worker(now=NOW) == 0:
         pass
@@ -187,14 +144,8 @@ def _embed_events() -> None:
 
 def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
     """By kind of message: the whole call, without the embedder, in SQL, and by step of the recall."""
-    from django.db import connection
-
-    from memories.models import RecallTrace, Workspace
-    from memories.tenancy import row_level_security
-
     workspace = Workspace.objects.get().pk
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")  # as the web asks
+    sql(f"SET ROLE {row_level_security.WEB_ROLE}")  # as the web asks
     took: dict[str, dict[str, list[float]]] = {}
     for kind, question in QUESTIONS.items():
         took[kind] = defaultdict(list)
@@ -229,7 +180,3 @@ def report(took: dict[str, dict[str, list[float]]]) -> float:
         )
         print(f"{kind:20}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
     return max(percentile(values["without"], 95) for values in took.values())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Do many conversations at once stay whole and in order? Part of `make bench`, about two minutes.
 
 Starts a platform of its own in a temporary folder. Fifty chats of forty turns each are told over HTTP, each turn sent
@@ -17,22 +16,21 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import psycopg
 
-from benchmarks.soak import running
 from memplatform import postgres
 from tests.support.house import House
 
 
 @dataclass
-class Told:
-    """What became of calls: seconds of those that were acknowledged, and how often others were refused."""
+class Calls:
+    """Seconds of calls that were acknowledged, and how often others were refused, by status."""
 
     seconds: list[float] = field(default_factory=list)
     refused: Counter[int] = field(default_factory=Counter)
@@ -43,41 +41,46 @@ class Told:
         print(f"p50 {cuts[9]:.0f} ms, p95 {cuts[18]:.0f} ms; not acknowledged at first: {dict(self.refused)}")
 
 
-def main() -> None:
-    options = arguments()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with running() as house:
-        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f} before")
-        wrong = chats(house, options.chats, options.turns) + group(house, options.people, options.rounds)
-        wrong += beside_a_stuck_one(house, chats=10, turns=30)
-        print(f"load average {os.getloadavg()[0]:.1f} after; {len(wrong)} conversations were not as they were told")
-    sys.exit(1 if wrong else 0)
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chats", type=int, default=50)
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3, help="turns of each of them in the group")
-    return parser.parse_args()
+
+
+def main(house: House, options: argparse.Namespace) -> None:
+    wrong = chats(house, options.chats, options.turns) + group(house, options.people, options.rounds)
+    wrong += beside_a_stuck_one(house, chats=10, turns=30)
+    print(f"load average {os.getloadavg()[0]:.1f} after; {len(wrong)} conversations were not as they were sent")
+    sys.exit(1 if wrong else 0)
+
+
+@contextmanager
+def talking(house: House, addresses: list[dict[str, Any]], turns: int, name: str) -> Iterator[None]:
+    """Everybody takes turns at the same time, until all are through; then their figures are printed."""
+    calls, began = Calls(), time.monotonic()
+    with ThreadPoolExecutor(len(addresses)) as pool:
+        running = [pool.submit(talk, house, address, turns, calls) for address in addresses]
+        yield
+        for one in running:
+            one.result()
+    calls.report(name, time.monotonic() - began)
 
 
 def chats(house: House, count: int, turns: int) -> list[str]:
+    addresses = [direct(n) for n in range(count)]
+    with talking(house, addresses, turns, f"{count} chats, four processes killed"):
+        for name in ("web", "worker", "embedder", "the database"):
+            time.sleep(6)
+            pid = house.database_pid() if name == "the database" else min(house.pids(name), default=None)
+            if pid:
+                os.kill(pid, signal.SIGKILL)
+    return changed(house, addresses, turns)
+
+
+def changed(house: House, addresses: list[dict[str, Any]], turns: int) -> list[str]:
     """The chats whose history is not what was said in them."""
-    told, began = Told(), time.monotonic()
-    threads = [threading.Thread(target=talk, args=(house, direct(n), turns, told)) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    for name in ("web", "worker", "embedder", "the database"):
-        time.sleep(6)
-        pid = house.database_pid() if name == "the database" else min(house.pids(name), default=None)
-        if pid:
-            os.kill(pid, signal.SIGKILL)
-    for thread in threads:
-        thread.join()
-    told.report(f"{count} chats, four processes killed", time.monotonic() - began)
-    return [address["chat"] for n in range(count) if said_in(house, address := direct(n)) != expected(address, turns)]
+    return [address["chat"] for address in addresses if history(house, address) != expected(address, turns)]
 
 
 def direct(number: int) -> dict[str, Any]:
@@ -92,18 +95,18 @@ def expected(address: dict[str, Any], turns: int) -> list[str]:
     return [text for turn in range(turns) for text in (said(address, turn), f"Noted: {turn}.")]
 
 
-def talk(house: House, address: dict[str, Any], turns: int, told: Told) -> None:
+def talk(house: House, address: dict[str, Any], turns: int, calls: Calls) -> None:
     """One turn after another, each until it is acknowledged."""
     for turn in range(turns):
         body = {"address": address, "user": said(address, turn), "assistant": f"Noted: {turn}."}
         begun = time.monotonic()
         while (status := house.post("turns", body, **{"Idempotency-Key": said(address, turn)}).status) != 201:
-            told.refused[status] += 1
+            calls.refused[status] += 1
             time.sleep(0.1)
-        told.seconds.append(time.monotonic() - begun)
+        calls.seconds.append(time.monotonic() - begun)
 
 
-def said_in(house: House, address: dict[str, Any]) -> list[str]:
+def history(house: House, address: dict[str, Any]) -> list[str]:
     """The messages of a chat's open conversation, in the order of its log."""
     return house.ask(
         "SELECT e.content FROM sessions_app_sessionevent e JOIN sessions_app_session s ON s.id = e.session_id"
@@ -116,15 +119,11 @@ def said_in(house: House, address: dict[str, Any]) -> list[str]:
 def group(house: House, people: int, rounds: int) -> list[str]:
     """Many at once in one chat: nobody's turns are torn, and each one's stand in the order they were said."""
     place = {"platform": "telegram", "account": "bench", "chat": "the square", "is_group": True}
-    told, began = Told(), time.monotonic()
     members = [{**place, "peer": f"m{n}"} for n in range(people)]
-    threads = [threading.Thread(target=talk, args=(house, member, rounds, told)) for member in members]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    told.report(f"{people} people in one group", time.monotonic() - began)
-    return torn(said_in(house, place)) + unlike(said_in(house, place), members, rounds)
+    with talking(house, members, rounds, f"{people} people in one group"):
+        pass
+    log = history(house, place)
+    return torn(log) + unlike(log, members, rounds)
 
 
 def torn(log: list[str]) -> list[str]:
@@ -147,32 +146,20 @@ def beside_a_stuck_one(house: House, chats: int, turns: int) -> list[str]:
     """One session waits for nobody: ten chats are as fast while nothing moves in an eleventh."""
     stuck = direct(999)
     house.post("turns", {"address": stuck, "user": "first", "assistant": "ok"})
-    free, beside = Told(), Told()
-    wrong = at_once(house, [direct(1_000 + n) for n in range(chats)], turns, free, "ten chats alone")
+    alone, beside = ([direct(first + n) for n in range(chats)] for first in (1_000, 2_000))
+    with talking(house, alone, turns, "ten chats alone"):
+        pass
     ended, refused = threading.Event(), Counter[int]()
-    crowd = [threading.Thread(target=push, args=(house, stuck, ended, refused)) for _ in range(4)]
-    with psycopg.connect(postgres.url(house.data)) as holder:
+    with ThreadPoolExecutor(4) as crowd, psycopg.connect(postgres.url(house.data)) as holder:
         holder.execute("SELECT 1 FROM sessions_app_session WHERE chat_id = %s FOR UPDATE", [stuck["chat"]])
-        for thread in crowd:
-            thread.start()
-        wrong += at_once(house, [direct(2_000 + n) for n in range(chats)], turns, beside, "beside a stuck session")
+        for _ in range(4):
+            crowd.submit(push, house, stuck, ended, refused)
+        with talking(house, beside, turns, "beside a stuck session"):
+            pass
         ended.set()
-    for thread in crowd:
-        thread.join()
+        holder.rollback()
     print(f"meanwhile the stuck session answered {dict(refused)}")
-    return wrong
-
-
-def at_once(house: House, places: list[dict[str, Any]], turns: int, told: Told, name: str) -> list[str]:
-    """The chats whose history is not what was said in them."""
-    began = time.monotonic()
-    threads = [threading.Thread(target=talk, args=(house, address, turns, told)) for address in places]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    told.report(name, time.monotonic() - began)
-    return [address["chat"] for address in places if said_in(house, address) != expected(address, turns)]
+    return changed(house, alone, turns) + changed(house, beside, turns)
 
 
 def push(house: House, address: dict[str, Any], ended: threading.Event, refused: Counter[int]) -> None:
@@ -181,7 +168,3 @@ def push(house: House, address: dict[str, Any], ended: threading.Event, refused:
         answer = house.post("turns", {"address": address, "user": "and now?", "assistant": "ok"})
         refused[answer.status] += 1
         time.sleep(0.2)
-
-
-if __name__ == "__main__":
-    main()

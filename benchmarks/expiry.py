@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Does the night disturb the day? Expiry of many due memories while others recall and write. Part of `make bench`.
 
 A hundred thousand memories are due (`--entries 1000000` for a million), a fifth of them, but no more than twenty
@@ -10,23 +9,24 @@ at random points of another night, and what is expired in the end is compared wi
 """
 
 import argparse
-import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import psutil
+from django.conf import settings
+from django.db import transaction
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.walls import database
+from benchmarks.ground import begun, percentile, seconds, sql
+from memories import embeddings
+from memories.index.contextual import dense_literal, sparse_literal
+from memories.language import text
+from memories.lifecycle import expiry
+from memories.models import EmbeddingModel, Entry, Policy, Scope, Workspace
+from tests.conftest import Api, make_key
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 ADDRESS = {"platform": "telegram", "account": "bench", "chat": "c"}
@@ -36,8 +36,6 @@ GOES_SECONDS, STANDS_SECONDS = 10.0, 5.0
 THINKS_SECONDS = 0.05  # whoever calls, between two calls
 #: What the worker does at night, in a process of its own.
 NIGHT = """
-import sys, django
-django.setup()
 from datetime import datetime, UTC
 from memories import tasks
 tasks.LONGEST_SECONDS = 86_400
@@ -48,37 +46,23 @@ WORDS = ["harbour", "boat", "violin", "garden", "letter", "engine", "market", "b
          "winter", "copper", "meadow", "candle"]  # fmt: skip
 
 
-def main() -> None:
-    options = arguments()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with database():
-        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
-        workspace = fill(options.entries, options.live, options.scopes)
-        explain(workspace)
-        calls = clients(workspace)
-        for call in calls.values():
-            for n in range(5):
-                call(-n)
-        disturbed(workspace, calls, options.entries)
-        if options.kills:
-            killed(workspace, options.kills)
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entries", type=int, default=100_000, help="that are due")
     parser.add_argument("--live", type=float, default=3, help="times as many that are not due")
     parser.add_argument("--scopes", type=int, default=200)
     parser.add_argument("--kills", type=int, default=10)
-    return parser.parse_args()
 
 
-def sql(statement: str, *values: Any) -> list[Any]:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values or None)
-        return cursor.fetchall() if cursor.description else []
+def main(options: argparse.Namespace) -> None:
+    workspace = fill(options.entries, options.live, options.scopes)
+    explain(workspace)
+    calls = clients(workspace)
+    for call in calls.values():
+        for n in range(5):
+            call(-n)
+    disturbed(workspace, calls, options.entries)
+    if options.kills:
+        killed(workspace, options.kills)
 
 
 # what there is
@@ -86,8 +70,6 @@ def sql(statement: str, *values: Any) -> list[Any]:
 
 def fill(due: int, live: float, count: int) -> Any:
     """Scopes of chat turns, written straight into the tables: a fifth of what is due in the first, the rest alike."""
-    from memories.models import Scope, Workspace
-
     workspace = Workspace.objects.create(name="bench")
     scopes = Scope.objects.bulk_create(
         Scope(workspace=workspace, key=f"telegram:direct_u{n}", kind="user", entry_count=due // count * round(1 + live))
@@ -123,11 +105,6 @@ def write(workspace: int, scopes: list[int], count: int, days: int) -> None:
 
 def index() -> None:
     """A search row for each: the keywords of its two words, and a vector of one of a thousand sentences."""
-    from memories import embeddings
-    from memories.index.contextual import dense_literal, sparse_literal
-    from memories.language import text
-    from memories.models import EmbeddingModel
-
     provider = embeddings.main_provider()
     assert provider
     vectors = provider.embed_passages([f"the {pick} of day {n}" for n, pick in enumerate(WORDS * 66)], seconds=60)
@@ -146,22 +123,17 @@ def index() -> None:
 
 def explain(workspace: Any) -> None:
     """The plan of the largest scope, as PostgreSQL carries it out; taken back."""
-    from django.db import transaction
-
-    from memories.lifecycle import expiry
-    from memories.models import Entry, Policy, Scope
-
     scope = Scope.objects.filter(workspace=workspace).earliest("pk")
     chosen = Entry.objects.live().filter(
         Policy.objects.of(workspace.pk).over(NOW, scope_kind="user"), scope=scope, workspace_id=workspace.pk
     )
     print(chosen.order_by().values_list("pk", "version").explain(analyze=True, buffers=True))
-    begun = time.perf_counter()
-    print(expiry.count_due(workspace.pk, now=NOW), f"counted in {time.perf_counter() - begun:.2f} s")
-    begun = time.perf_counter()
+    counted = seconds(lambda: print(expiry.count_due(workspace.pk, now=NOW), end=" "))
+    print(f"counted in {counted:.2f} s")
+    began = time.perf_counter()
     with transaction.atomic():
         plan = next(expiry.plan_due(workspace.pk, now=NOW, run="expire:1:tried"))
-        print(f"the plan of the first scope, {plan.counts}: {time.perf_counter() - begun:.2f} s")
+        print(f"the plan of the first scope, {plan.counts}: {time.perf_counter() - began:.2f} s")
         transaction.set_rollback(True)
 
 
@@ -169,10 +141,6 @@ def explain(workspace: Any) -> None:
 
 
 def clients(workspace: Any) -> dict[str, Callable[[int], None]]:
-    from django.conf import settings
-
-    from tests.conftest import Api, make_key
-
     settings.ALLOWED_HOSTS = ["testserver"]
     api, pick = Api(make_key(workspace)), random.Random(0)
 
@@ -193,29 +161,11 @@ def clients(workspace: Any) -> dict[str, Callable[[int], None]]:
     }
 
 
-def timed(call: Callable[[int], None], n: int) -> float:
-    begun = time.perf_counter()
-    call(n)
-    return (time.perf_counter() - begun) * 1_000
-
-
-def p95(times: list[float]) -> float:
-    return sorted(times)[int(len(times) * 0.95)] if times else 0.0
-
-
-def night(workspace: Any) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", NIGHT, str(workspace.pk)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout and process.stdout.readline() == "begun\n"
-    return process
-
-
 def disturbed(workspace: Any, calls: dict[str, Callable[[int], None]], due: int) -> None:
     """By turns the night goes on and stands still, so that other work on the machine weighs on both alike."""
     alone: dict[str, list[float]] = {name: [] for name in calls}
     meanwhile: dict[str, list[float]] = {name: [] for name in calls}
-    process, begun, most, stood, n = night(workspace), time.perf_counter(), 0, 0.0, 10_000
+    process, began, most, stood, n = begun(NIGHT, workspace.pk), time.perf_counter(), 0, 0.0, 10_000
     job = psutil.Process(process.pid)
     recalls = {name: call for name, call in calls.items() if "recall" in name}
     while process.poll() is None:
@@ -227,22 +177,22 @@ def disturbed(workspace: Any, calls: dict[str, Callable[[int], None]], due: int)
             n = turn_by_turn(recalls, alone, n, STANDS_SECONDS)
             stood += time.perf_counter() - stopped
             job.resume()
-    took = time.perf_counter() - begun - stood
+    took = time.perf_counter() - began - stood
     assert process.stdout
     print(f"{process.stdout.read().strip()} in {took:.0f} s: {due / took:,.0f} a second, at most {most / 2**20:.0f} MB")
     for name, times in meanwhile.items():
-        print(f"{name:26} p95 {p95(times):6.1f} ms, longest {max(times):.0f} ms, {len(times)} calls", end="")
-        still = p95(alone[name])
-        print(f"; while it stood still {still:.1f} ms: {p95(times) / still:.2f} times" if still else "")
+        print(f"{name:26} p95 {percentile(times, 95):6.1f} ms, longest {max(times):.0f} ms, {len(times)} calls", end="")
+        still = percentile(alone[name], 95) if alone[name] else 0
+        print(f"; while it stood still {still:.1f} ms: {percentile(times, 95) / still:.2f} times" if still else "")
 
 
-def turn_by_turn(calls: dict[str, Callable[[int], None]], taken: dict[str, list[float]], n: int, seconds: float) -> int:
+def turn_by_turn(calls: dict[str, Callable[[int], None]], taken: dict[str, list[float]], n: int, span: float) -> int:
     """Each of them again and again for a while; the number of the last."""
-    ends = time.perf_counter() + seconds
+    ends = time.perf_counter() + span
     while time.perf_counter() < ends:
         n += 1
         for name, call in calls.items():
-            taken[name].append(timed(call, n))
+            taken[name].append(1_000 * seconds(partial(call, n)))
             time.sleep(THINKS_SECONDS)
     return n
 
@@ -256,7 +206,7 @@ def killed(workspace: Any, kills: int) -> None:
     sql("TRUNCATE memories_batchchange, memories_batch CASCADE")
     due = {row[0] for row in sql("SELECT id FROM memories_entry WHERE stated_at < %s", NOW.replace(month=1, day=30))}
     died, pick = 0, random.Random(1)
-    while (process := night(workspace)).poll() is None:
+    while (process := begun(NIGHT, workspace.pk)).poll() is None:
         if died < kills:
             time.sleep(pick.uniform(0.05, 3))
             if process.poll() is None:
@@ -275,7 +225,3 @@ def killed(workspace: Any, kills: int) -> None:
     exact = expired == due and sorted(applied) == sorted(due) and not twice
     how = "exactly" if exact else "NOT EXACTLY"
     print(f"killed {died} times: {len(expired):,} of {len(due):,} expired, {how} once each")
-
-
-if __name__ == "__main__":
-    main()

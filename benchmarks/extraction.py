@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Does every message arrive, whatever the model does? Part of `make bench`, about two minutes; of a thousand, ten.
 
 Conversations of 20 turns wait in the buffer; two workers extract them with a model that takes 1.5 s for an answer and
@@ -8,24 +7,22 @@ fact or a day, was read and left out, or is parked; each conversation became one
 """
 
 import argparse
-import os
+import json
 import random
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from django.db.models import Sum
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.walls import database
+from benchmarks.ground import process
+from memories.consolidation import buffer
+from memories.models import Batch, BufferedTurn, DailyEvent, Entry, ExtractionBatch, Scope, Spend, Workspace
+from tests.memories.llm.fake_server import FakeModel, plausible
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 TURNS = 20
@@ -33,8 +30,7 @@ ERRORS, NO_JSON, GARBAGE = 0.05, 0.05, 0.01
 INVENTED = "The emperor of Atlantis ordered seventeen purple zeppelins."
 #: What another process does, until nothing is due or it is killed.
 WORK = """
-import json, django
-django.setup()
+import json
 from django.utils import timezone
 from memories.consolidation import extraction
 print(json.dumps(extraction.extract_ready(timezone.now)), flush=True)
@@ -48,34 +44,25 @@ _WHAT = (
 )  # fmt: skip
 
 
-def main() -> None:
-    options = arguments()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    from tests.memories.llm.fake_server import FakeModel
-
-    with database(), FakeModel() as model:
-        print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
-        model.seconds, model.error_rate, model.otherwise = options.seconds, ERRORS, sometimes_wrong()
-        expected = fill(options.conversations)
-        begun = time.perf_counter()
-        counts = work_off(model.url, options)
-        report(expected, model, counts, time.perf_counter() - begun)
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--conversations", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=1.5, help="the model takes for an answer")
     parser.add_argument("--calls", type=int, default=4, help="at the same time, all workers together")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kills", type=int, default=1, help="workers, each when a random share is done")
     parser.add_argument("--seed", type=int, default=3, help="of chance: which worker is killed, and when")
-    return parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> None:
+    with FakeModel() as model:
+        model.seconds, model.error_rate, model.otherwise = options.seconds, ERRORS, sometimes_wrong()
+        expected = fill(options.conversations)
+        began = time.perf_counter()
+        counts = work_off(model.url, options)
+        report(expected, model, counts, time.perf_counter() - began)
 
 
 def sometimes_wrong() -> Any:
-    from tests.memories.llm.fake_server import plausible
-
     chance = random.Random(11)
 
     def answer(asked: Any) -> Any:
@@ -92,9 +79,6 @@ def sometimes_wrong() -> Any:
 
 def fill(conversations: int) -> dict[str, int]:
     """Conversations that have gone quiet, each of a person of its own; every message, and whose it is."""
-    from memories.consolidation import buffer
-    from memories.models import Scope, Workspace
-
     workspace, expected = Workspace.objects.create(name="bench"), dict[str, int]()
     chance = random.Random(5)
     for n in range(conversations):
@@ -114,8 +98,6 @@ def fill(conversations: int) -> dict[str, int]:
 
 def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
     """Workers, until nothing waits; some are killed with -9 while they work."""
-    from memories.models import ExtractionBatch
-
     counts, chance = Counter[str](), random.Random(options.seed)
     moments = sorted(chance.uniform(0.02, 0.95) for _ in range(options.kills))
     workers = [worker(url, options) for _ in range(options.workers)]
@@ -137,32 +119,20 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
 
 
 def counted(one: "subprocess.Popen[str]") -> Counter[str]:
-    import json
-
     said = one.stdout.read().strip() if one.stdout else ""
     return Counter(json.loads(said)) if one.returncode == 0 and said else Counter(killed=1)
 
 
 def worker(url: str, options: argparse.Namespace) -> "subprocess.Popen[str]":
-    environment = os.environ | {
-        "MEMORY_LLM_BASE_URL": url,
-        "MEMORY_LLM_MODEL": "fake",
-        "MEMORY_LLM_CALLS": str(options.calls),
-        "MEMORY_LLM_TOTAL_SECONDS": "30",
-        "MEMORY_LLM_DAILY_TOKENS": "1000000000",
-        "MEMORY_EXTRACTION_LEASE": "5s",
-        "MEMORY_EXTRACT_TIME": "30m",
-        "LOG_LEVEL": "ERROR",
-    }
-    return subprocess.Popen(
-        [sys.executable, "-c", WORK], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=None, text=True
-    )
+    return process(
+        WORK, MEMORY_LLM_BASE_URL=url, MEMORY_LLM_MODEL="fake", MEMORY_LLM_CALLS=str(options.calls),
+        MEMORY_LLM_TOTAL_SECONDS="30", MEMORY_LLM_DAILY_TOKENS="1000000000", MEMORY_EXTRACTION_LEASE="5s",
+        MEMORY_EXTRACT_TIME="30m", LOG_LEVEL="ERROR",
+    )  # fmt: skip
 
 
 def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: float) -> None:
     """Where every message is, and what it cost. Ends with an error when one is missing, or was told twice."""
-    from memories.models import Batch, BufferedTurn, DailyEvent, Entry, Spend
-
     facts = list(Entry.objects.filter(type="fact").values_list("scope_id", "content", "origins"))
     days = list(DailyEvent.objects.values_list("scope_id", "content", "origins"))
     in_facts = {origin for _scope, _content, origins in facts for origin in origins}
@@ -189,7 +159,3 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     print(", ".join(f"{name} {count:,}" for name, count in sorted(counts.items())))
     if lost or twice or invented:
         sys.exit("not every message is accounted for")
-
-
-if __name__ == "__main__":
-    main()

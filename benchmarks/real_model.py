@@ -1,28 +1,32 @@
-#!/usr/bin/env python3
 """What becomes of ten conversations with a real model? Optional, never part of `make bench`: it needs an endpoint.
 
-    python benchmarks/real_model.py http://127.0.0.1:8931/v1 [--model NAME] [--seconds 240]
+    python -m benchmarks real_model http://127.0.0.1:8931/v1 [--model NAME] [--seconds 240]
 
 Ten short conversations, half of them Chinese, are extracted; days become facts; duplicates that were seeded are
-compressed; long turns are shortened. Everything the model answered is told with what became of it, and why.
+compressed; long turns are shortened. Every answer of the model is printed with what became of it, and why.
 """
 
 import argparse
-import os
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from django.conf import settings
+from django.db.models import Sum
 
-from benchmarks.walls import database
+from benchmarks.ground import scope_of, seconds
+from memories import entries
+from memories.consolidation import buffer, compression
+from memories.consolidation.capture import turn_text
+from memories.consolidation.extraction import extract_ready
+from memories.consolidation.turn_summaries import shorten
+from memories.entries.draft import Draft
+from memories.exceptions import AnswerInvalid
+from memories.llm import parsing
+from memories.models import Batch, BufferedTurn, DailyEvent, Entry, ExtractionBatch, Spend, Workspace
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 TALKS = (
@@ -54,8 +58,7 @@ LONG = (
 )  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", help="of an OpenAI-compatible endpoint, for instance http://127.0.0.1:8931/v1")
     parser.add_argument("--model", default="local")
     parser.add_argument("--seconds", type=float, default=240.0, help="for one answer")
@@ -63,30 +66,28 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=900, help="of the longest answer")
     parser.add_argument("--minutes", type=float, default=60.0, help="after which a step asks no more")
     parser.add_argument("--steps", nargs="*", default=["extraction", "daily", "weekly", "shortening"])
-    options = parser.parse_args()
-    os.environ |= {
-        "MEMORY_LLM_BASE_URL": options.url, "MEMORY_LLM_MODEL": options.model, "MEMORY_LLM_CALLS": "1",
-        "MEMORY_LLM_SECONDS": str(options.seconds), "MEMORY_LLM_TOTAL_SECONDS": str(3 * options.seconds),
-        "MEMORY_LLM_MAX_TOKENS": str(options.tokens), "MEMORY_EXTRACT_TIME": f"{options.minutes * 60:.0f}s",
-        "MEMORY_COMPRESS_TIME": f"{options.minutes * 60:.0f}s",
-        "MEMORY_USE_LLM_SUMMARY": "yes", "MEMORY_EXTRACTION_LEASE": "1h", "MEMORY_EXTRACTION_ATTEMPTS": "1",
-    }  # fmt: skip
-    with database():
-        listen()
-        steps: dict[str, Callable[[], None]] = {"weekly": weekly, "shortening": shortening}
-        steps |= {"extraction": partial(extraction, options.talks), "daily": partial(daily, options.talks)}
-        for name in options.steps:
-            begun = time.perf_counter()
-            print(f"\n== {name}", flush=True)
-            steps[name]()
-            print(f"{time.perf_counter() - begun:.0f} s; {spent()}", flush=True)
+
+
+def main(options: argparse.Namespace) -> None:
+    span = timedelta(minutes=options.minutes)
+    for name, value in {
+        "BASE_URL": options.url, "MODEL": options.model, "CALLS": 1, "SECONDS": options.seconds,
+        "TOTAL_SECONDS": 3 * options.seconds, "MAX_TOKENS": options.tokens,
+    }.items():  # fmt: skip
+        setattr(settings, f"MEMORY_LLM_{name}", value)
+    settings.MEMORY_EXTRACT_TIME = settings.MEMORY_COMPRESS_TIME = span
+    settings.MEMORY_USE_LLM_SUMMARY, settings.MEMORY_EXTRACTION_LEASE = True, timedelta(hours=1)
+    settings.MEMORY_EXTRACTION_ATTEMPTS = 1
+    listen()
+    steps: dict[str, Callable[[], None]] = {"weekly": weekly, "shortening": shortening}
+    steps |= {"extraction": partial(extraction, options.talks), "daily": partial(daily, options.talks)}
+    for name in options.steps:
+        print(f"\n-- {name}", flush=True)
+        print(f"{seconds(steps[name]):.0f} s; {spent()}", flush=True)
 
 
 def listen() -> None:
-    """Tell of every answer, before it is judged."""
-    from memories.exceptions import AnswerInvalid
-    from memories.llm import parsing
-
+    """Print every answer, before it is judged."""
     judge = parsing.parse
 
     def heard(reply: str, *rest: Any, **named: Any) -> Any:
@@ -102,26 +103,13 @@ def listen() -> None:
 
 
 def spent() -> str:
-    from django.db.models import Sum
-
-    from memories.models import Spend
-
     rows = Spend.objects.values_list("purpose").annotate(
         Sum("calls"), Sum("failures"), Sum("prompt_tokens"), Sum("completion_tokens")
     )
     return "; ".join(f"{name}: {c} calls, {f} failed, {p} + {a} tokens" for name, c, f, p, a in rows) or "nothing spent"
 
 
-def scope_of(name: str, language: str = "en") -> Any:
-    from memories.models import Scope, Workspace
-
-    workspace, _made = Workspace.objects.get_or_create(name=name, defaults={"language": language})
-    return Scope.objects.create(workspace=workspace, key=f"telegram:direct_{uuid4().hex[:8]}", kind="user")
-
-
-def hold(talks: int, workspace: str) -> None:
-    from memories.consolidation import buffer
-
+def buffer_talks(talks: int, workspace: str) -> None:
     for talk in TALKS[:: max(len(TALKS) // talks, 1)][:talks]:
         scope, session = scope_of(workspace), uuid4()
         for n, sides in enumerate(talk):
@@ -134,32 +122,23 @@ def hold(talks: int, workspace: str) -> None:
 
 
 def extraction(talks: int) -> None:
-    from memories.consolidation import extraction as job
-    from memories.models import BufferedTurn, DailyEvent, Entry, ExtractionBatch
-
-    hold(talks, "talks")
-    counts = job.extract_ready(lambda: NOW)
+    buffer_talks(talks, "talks")
+    counts = extract_ready(lambda: NOW)
     print({name: count for name, count in counts.items() if count})
     for fact in Entry.objects.filter(type="fact").order_by("pk"):
         print(f"  kept fact ({fact.category}, {fact.importance}): {fact.content}")
     for day in DailyEvent.objects.order_by("pk"):
-        print(f"  told of the day: {day.content}")
+        print(f"  kept day: {day.content}")
     states = Counter(ExtractionBatch.objects.values_list("state", flat=True))
     print(f"conversations still in the buffer: {dict(states)}, {BufferedTurn.objects.count()} turns")
 
 
 def daily(talks: int) -> None:
-    """Days that were told without a model, so that its nightly work does not hang on what it had extracted."""
-    from django.conf import settings
-
-    from memories.consolidation import compression
-    from memories.consolidation import extraction as job
-    from memories.models import Entry, Workspace
-
-    hold(talks, "days")
+    """Days written without a model, so that its nightly work does not depend on what it had extracted."""
+    buffer_talks(talks, "days")
     workspace = Workspace.objects.get(name="days")
     url, settings.MEMORY_LLM_BASE_URL = settings.MEMORY_LLM_BASE_URL, ""
-    job.extract_ready(lambda: NOW, workspace_id=workspace.pk)
+    extract_ready(lambda: NOW, workspace_id=workspace.pk)
     settings.MEMORY_LLM_BASE_URL = url
     now = NOW + timedelta(days=1)
     counts = compression.compress_days(workspace.pk, clock=lambda: now, run="real:days")
@@ -169,11 +148,6 @@ def daily(talks: int) -> None:
 
 
 def weekly() -> None:
-    from memories import entries
-    from memories.consolidation import compression
-    from memories.entries.draft import Draft
-    from memories.models import Batch, Entry
-
     scope = scope_of("twins")
     drafts = [
         Draft(scope=scope, type="fact", tier=2, content=said, source="extraction", at=NOW - timedelta(days=n + 1),
@@ -189,11 +163,6 @@ def weekly() -> None:
 
 
 def shortening() -> None:
-    from memories import entries
-    from memories.consolidation import turn_summaries as job
-    from memories.consolidation.capture import turn_text
-    from memories.entries.draft import Draft
-
     outcomes: Counter[str] = Counter()
     for user, assistant in LONG:
         scope = scope_of("long")
@@ -203,12 +172,8 @@ def shortening() -> None:
             slots={"sender_id": "u"},
         )  # fmt: skip
         entry = entries.remember(draft, now=NOW, actor="bench").entry
-        changed = job.shorten(scope.workspace, [entry.pk], user, assistant, entry.content, now=NOW)
+        changed = shorten(scope.workspace, [entry.pk], user, assistant, entry.content, now=NOW)
         outcomes["replaced" if changed else "left as it was"] += 1
         entry.refresh_from_db()
         print(f"  {'now' if changed else 'still'}: {entry.content[:200]}")
     print(dict(outcomes))
-
-
-if __name__ == "__main__":
-    main()

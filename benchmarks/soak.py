@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Is what was acknowledged there, once, when parts are killed? `make soak`, about two minutes.
 
 Starts a platform of its own on a free port in a temporary folder. Writers send turns of which no two are alike, again
@@ -10,83 +9,46 @@ missing, or is there twice.
 import argparse
 import os
 import random
-import shutil
 import signal
 import statistics
 import sys
-import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from memplatform import postgres
-from tests.support.house import Answer, House, free_port, until
+from tests.support.house import Answer, House, until
 from tests.support.load import Load, turn, words
 
 WAKE_SECONDS = 60.0
 
 
-def main() -> None:
-    options = arguments()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with running() as house:
-        load = Load(house, patient=True)
-        recalls: list[tuple[Answer, float]] = []
-        began, before = time.monotonic(), os.getloadavg()[0]
-        with readers(house, options.readers, recalls, load), load.running(options.writers):
-            killed = kill_one_after_another(house, options.seconds, began)
-        took = time.monotonic() - began
-        until(lambda: house.status_of("/readyz") == 200, WAKE_SECONDS)
-        print(f"{took:.0f} s, {options.writers} writers, {options.readers} readers; {os.cpu_count()} processors,")
-        print(f"load average {before:.1f} before and {os.getloadavg()[0]:.1f} after; killed with -9: {killed}")
-        tell_calls("turns", [(sent.answer, sent.seconds) for sent in load.sent])
-        tell_calls("recall", recalls)
-        wrong = tell_storage(load)
-    sys.exit(1 if wrong else 0)
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--writers", type=int, default=8)
     parser.add_argument("--readers", type=int, default=4)
-    return parser.parse_args()
 
 
-@contextmanager
-def running() -> Iterator[House]:
-    top = Path(tempfile.mkdtemp(prefix="memplatform-soak-"))
-    top.chmod(0o755)  # started as root, the database's account has to enter
-    data = top / "data"
-    house = House(data, free_port(), MEMORY_CALLS_PER_MINUTE="1000000")  # the limit of calls is not what is tried
-    try:
-        yield house.greets()
-    finally:
-        house.end(signal.SIGINT)
-        postgres.down(data)
-        shutil.rmtree(top)
-
-
-@contextmanager
-def readers(house: House, count: int, recalls: list[tuple[Answer, float]], load: Load) -> Iterator[None]:
-    """They ask, with some of the words a writer used, until the load stops."""
-    threads = [threading.Thread(target=partial(ask_on, house, n, recalls, load)) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        for thread in threads:
-            thread.join()
+def main(house: House, options: argparse.Namespace) -> None:
+    load = Load(house, patient=True)
+    recalls: list[tuple[Answer, float]] = []
+    began = time.monotonic()
+    with ThreadPoolExecutor(options.readers) as readers, load.running(options.writers):
+        asking = [readers.submit(ask_on, house, n, recalls, load) for n in range(options.readers)]
+        killed = kill_one_after_another(house, options.seconds, began)
+    for reader in asking:
+        reader.result()
+    took = time.monotonic() - began
+    until(lambda: house.status_of("/readyz") == 200, WAKE_SECONDS)
+    print(f"{took:.0f} s, {options.writers} writers, {options.readers} readers; killed with -9: {killed};", end=" ")
+    print(f"load average {os.getloadavg()[0]:.1f} after")
+    report_calls("turns", [(sent.answer, sent.seconds) for sent in load.sent])
+    report_calls("recall", recalls)
+    sys.exit(1 if lost_or_torn(load) else 0)
 
 
 def ask_on(house: House, number: int, recalls: list[tuple[Answer, float]], load: Load) -> None:
+    """Ask with some of the words a writer used, until the load stops."""
     pick = random.Random(number)
     while not load.stopping.is_set():
         known = pick.choice(load.acknowledged[-50:]).said if load.acknowledged else words(pick)
@@ -114,7 +76,7 @@ def kill_one_after_another(house: House, seconds: float, began: float) -> str:
     return ", ".join(name for name, _pid_of in victims)
 
 
-def tell_calls(name: str, calls: Iterable[tuple[Answer, float]]) -> None:
+def report_calls(name: str, calls: Iterable[tuple[Answer, float]]) -> None:
     calls = list(calls)
     good = sorted(seconds * 1000 for answer, seconds in calls if answer.status in (200, 201))
     cuts = statistics.quantiles(good, n=20)
@@ -129,8 +91,8 @@ def kind_of(answer: Answer) -> str:
     return f"{answer.status} {answer.json()['errors'][0]['code']}"
 
 
-def tell_storage(load: Load) -> list[str]:
-    """What is wrong, which is nothing."""
+def lost_or_torn(load: Load) -> list[str]:
+    """Acknowledged turns that are not stored once, and others that are stored in part: there should be none."""
     stored = load.stored()
     acknowledged = {sent.said for sent in load.acknowledged}
     wrong = [said for said in acknowledged if stored[said] != (1, 1)]
@@ -138,7 +100,3 @@ def tell_storage(load: Load) -> list[str]:
     print(f"acknowledged turns: {len(acknowledged)}; stored exactly once: {len(acknowledged) - len(wrong)}")
     print(f"never acknowledged: {len(stored) - len(acknowledged)}; of these half-written: {len(torn)}")
     return wrong + torn
-
-
-if __name__ == "__main__":
-    main()

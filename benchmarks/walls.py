@@ -1,36 +1,35 @@
-#!/usr/bin/env python3
 """What do the row-level wall and the history triggers cost a call? Part of `make bench`, about two minutes.
 
 POST /turns and POST /recall are called in this process, in rounds: as every web process does it, without the wall (as
 the owner of the tables, with no workspace set), and without the triggers that write history. The order changes from
 round to round. Two ratios are reported: of the processor's time this process and its database session took in all,
 which other work on the machine hardly touches, and of the time that passed, as the median of the rounds' ratios.
-The database is the embedded one as `make run` configures it, in a temporary folder. Texts are embedded by hashing
+Texts are embedded by hashing
 words, which takes no time worth naming: with a real model the shares in a recall are smaller still.
 """
 
 import argparse
-import os
 import random
-import shutil
-import signal
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 from unittest import mock
 
 import psutil
+from django.db import connection
+from django.test import Client
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from memplatform import postgres
+from benchmarks.ground import seconds, sql
+from memories.choices import Permission
+from memories.index import worker
+from memories.models import Bot, BotKey, Workspace
+from memories.tenancy import row_level_security
 from tests.support.load import turn, words
 
 USUAL, NO_WALL, NO_HISTORY = "as it is", "without the wall", "without the triggers"
@@ -46,49 +45,17 @@ class Taken:
     processor: float = 0.0
 
 
-def main() -> None:
-    options = arguments()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with database():
-        calls = {"POST /turns": take_turn(), "POST /recall": recall()}
-        fill(calls["POST /turns"], options.entries)
-        for name, call in calls.items():
-            report(name, measure(call, options.rounds, options.calls), options.calls)
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entries", type=int, default=300, help="in the scope before anything is measured")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--calls", type=int, default=10, help="of each kind in each round")
-    return parser.parse_args()
 
 
-@contextmanager
-def database(embedder: str = "memories.embeddings.deterministic.Deterministic") -> Iterator[None]:
-    """A fresh one with every table, and Django set up for it."""
-    top = Path(tempfile.mkdtemp(prefix="memplatform-walls-"))
-    top.chmod(0o755)  # started as root, the database's account has to enter
-    os.environ.pop("DATABASE_URL", None)
-    os.environ |= {
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMPLATFORM_DATA": str(top / "data"),
-        "MEMORY_EMBEDDERS": embedder,
-        "MEMORY_CALLS_PER_MINUTE": "1000000",
-        "LOG_LEVEL": "WARNING",
-    }
-    try:
-        with postgres.lease(top / "data"):
-            import django
-            from django.core.management import call_command
-            from django.db import connection
-
-            django.setup()
-            call_command("migrate", interactive=False, verbosity=0)
-            yield
-            connection.close()
-    finally:
-        shutil.rmtree(top)
+def main(options: argparse.Namespace) -> None:
+    calls = {"POST /turns": take_turn(), "POST /recall": recall()}
+    fill(calls["POST /turns"], options.entries)
+    for name, call in calls.items():
+        report(name, measure(call, options.rounds, options.calls), options.calls)
 
 
 # the calls
@@ -96,11 +63,6 @@ def database(embedder: str = "memories.embeddings.deterministic.Deterministic") 
 
 def client() -> Callable[[str, dict[str, Any]], None]:
     """A bot of a new workspace, at the wire of this very process."""
-    from django.test import Client
-
-    from memories.choices import Permission
-    from memories.models import Bot, BotKey, Workspace
-
     workspace, _made = Workspace.objects.get_or_create(name="bench")
     bot, _made = Bot.objects.get_or_create(workspace=workspace, name="bench")
     _key, token = BotKey.issue(bot, permissions=list(Permission.values))
@@ -126,16 +88,11 @@ def recall() -> Call:
 
 
 def fill(say: Call, entries: int) -> None:
-    from django.db import connection
-
-    from memories.index import worker
-
     pick = random.Random(0)
     for _ in range(entries):
         say(pick)
     worker.drain(now=datetime.now(UTC))
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    sql("ANALYZE")
 
 
 # the ground they stand on
@@ -144,38 +101,29 @@ def fill(say: Call, entries: int) -> None:
 @contextmanager
 def ground(kind: str) -> Iterator[None]:
     """Every request enters the wall; without it, the request only believes so."""
-    from django.db import connection
-
-    from memories.tenancy import row_level_security
-
-    with connection.cursor() as cursor:
-        if kind == NO_WALL:
-            with mock.patch.object(row_level_security, "_set"):
-                yield
-            return
-        if kind == NO_HISTORY:
-            switch_triggers("DISABLE")
-        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
-        yield
-        cursor.execute("RESET ROLE")
-        if kind == NO_HISTORY:
-            switch_triggers("ENABLE")
+    if kind == NO_WALL:
+        with mock.patch.object(row_level_security, "_set"):
+            yield
+        return
+    if kind == NO_HISTORY:
+        switch_triggers("DISABLE")
+    sql(f"SET ROLE {row_level_security.WEB_ROLE}")
+    yield
+    sql("RESET ROLE")
+    if kind == NO_HISTORY:
+        switch_triggers("ENABLE")
 
 
 def switch_triggers(word: str) -> None:
     """All of history at once: those that record, and the one that raises the version."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT tgrelid::regclass::text, tgname FROM pg_trigger"
-            " WHERE tgname ~ '^pgtrigger_(record_insert|record_update|record_delete|raise_version)_'"
-        )
-        triggers = cursor.fetchall()
-        if not triggers:
-            sys.exit("No history triggers were found: their names have changed.")
-        for table, name in triggers:
-            cursor.execute(f'ALTER TABLE {table} {word} TRIGGER "{name}"')
+    triggers = sql(
+        "SELECT tgrelid::regclass::text, tgname FROM pg_trigger"
+        " WHERE tgname ~ '^pgtrigger_(record_insert|record_update|record_delete|raise_version)_'"
+    )
+    if not triggers:
+        sys.exit("No history triggers were found: their names have changed.")
+    for table, name in triggers:
+        sql(f'ALTER TABLE {table} {word} TRIGGER "{name}"')
 
 
 # the figures
@@ -183,8 +131,6 @@ def switch_triggers(word: str) -> None:
 
 def measure(call: Call, rounds: int, calls: int) -> dict[str, Taken]:
     """By kind of ground."""
-    from memories.index import worker
-
     pick = random.Random(1)
     taken = {kind: Taken() for kind in (USUAL, NO_WALL, NO_HISTORY)}
     for _ in range(rounds):
@@ -193,22 +139,16 @@ def measure(call: Call, rounds: int, calls: int) -> dict[str, Taken]:
                 for _ in range(WARM):
                     call(pick)
                 before = processor_seconds()
-                taken[kind].elapsed.append(statistics.median([timed(call, pick) for _ in range(calls)]))
+                taken[kind].elapsed.append(
+                    statistics.median([seconds(partial(call, pick)) * 1000 for _ in range(calls)])
+                )
                 taken[kind].processor += processor_seconds() - before
         worker.drain(now=datetime.now(UTC))
     return taken
 
 
-def timed(call: Call, pick: random.Random) -> float:
-    begun = time.perf_counter()
-    call(pick)
-    return (time.perf_counter() - begun) * 1000
-
-
 def processor_seconds() -> float:
     """Of this process and of the one the database has for it."""
-    from django.db import connection
-
     session = psutil.Process(connection.connection.info.backend_pid).cpu_times()
     return time.process_time() + session.user + session.system
 
@@ -223,7 +163,3 @@ def report(name: str, taken: dict[str, Taken], calls: int) -> None:
         of_processor = usual.processor / taken[kind].processor
         print(f"  {of_processor:.3f} times the processor's time {kind};", end=" ")
         print(f"{middle:.2f} times the time that passed (middle half of the rounds: {low:.2f} to {high:.2f})")
-
-
-if __name__ == "__main__":
-    main()

