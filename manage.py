@@ -10,16 +10,8 @@ from pathlib import Path
 
 from memplatform import environment, postgres
 
-#: Commands that ask nothing of a database; `up` holds it itself.
-WITHOUT_DATABASE = {
-    "up",
-    "check",
-    "compilemessages",
-    "diffsettings",
-    "help",
-    "makemessages",
-    "version",
-}
+#: Commands that need no database; `up` leases it itself.
+WITHOUT_DATABASE = {"up", "check", "compilemessages", "diffsettings", "help", "makemessages", "version"}
 
 
 def main(arguments: list[str]) -> None:
@@ -69,9 +61,9 @@ def needs_database(arguments: list[str]) -> bool:
 
 
 def announce() -> None:
-    """A child of the supervisor tells that it lives, and ends when the supervisor does.
+    """In a child of the supervisor: beat, and end when the supervisor does.
 
-    The worker's beat says more: that its cluster works. It beats by itself.
+    The worker beats by itself: its heartbeat says that its cluster works.
     """
     if name := os.environ.get("MEMPLATFORM_PROCESS"):
         import django

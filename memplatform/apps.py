@@ -6,7 +6,7 @@ from django.core.checks import register
 from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 
-#: The apps whose fields and rows the admin speaks of in the operator's language.
+#: The apps whose fields and rows the admin names in the operator's language.
 OURS = ("memories", "sessions_app", "channels_app")
 
 

@@ -20,7 +20,7 @@ from memplatform.http.access import may_see_details
 SILENCE = timedelta(seconds=30)
 #: Processes without which the platform does not do what it promises.
 NEEDED = ("embedder", "worker")
-#: From here on it is said that work is behind; it is done all the same, and requests are answered.
+#: From this age on work counts as behind; it is done all the same, and requests are answered.
 QUEUE_BEHIND = timedelta(minutes=2)
 EMBEDDING_BEHIND = timedelta(minutes=1)
 SCHEDULES_BEHIND = timedelta(minutes=5)

@@ -51,7 +51,7 @@ def configuration(form: str, level: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "event"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            "django-q": {"level": "WARNING"},  # it tells of every pulse
+            "django-q": {"level": "WARNING"},  # it logs every pulse
             "axes": {"level": "WARNING"},  # wrong passwords and locked logins; not each step of its own
             "httpx": {"level": "WARNING"},
         },

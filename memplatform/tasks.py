@@ -1,4 +1,4 @@
-"""What the worker runs of the platform itself; the clock is read here."""
+"""Tasks of the platform itself; the clock is read here."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -28,14 +28,14 @@ def count_due() -> dict[str, int]:
 
 
 def perform(run_id: int) -> None:
-    """A run of a job that somebody asked for."""
+    """Perform a run on demand."""
     now = timezone.now()
     if run := runs.claim(run_id, now=now):
         runs.perform(run, now=now)
 
 
 def go_on(run_id: int, attempt: int) -> None:
-    """What a run had no time for."""
+    """Go on with a run that had no time left."""
     now = timezone.now()
     if run := runs.claim_again(run_id, attempt, now=now):
         runs.perform(run, now=now)

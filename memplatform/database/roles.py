@@ -2,7 +2,7 @@
 
 The user of DATABASE_URL owns the tables and migrates. Web, worker and embedder log in as roles that own nothing. Where
 that user may make roles, it makes them; else an administrator does, and gives their addresses. Where there are none,
-the processes work as the owner, and `check --database default` says what that means.
+the processes work as the owner, and `check --database default` explains what that means.
 """
 
 import hashlib

@@ -24,13 +24,13 @@ _CHUNK = 65_536
 
 
 class Body:
-    """What a request sends, and how much of it has been read."""
+    """The input of a request, as Django reads it, and how much of it has been read."""
 
     def __init__(self, stream: InputStream, length: int | None) -> None:
         self._stream = stream
         self.length = length  # None: in chunks
         self.count = 0
-        self._ended = length == 0
+        self.has_ended = length == 0
 
     def read(self, size: int = -1) -> bytes:
         return self._counted(self._stream.read(size) if size >= 0 else self._stream.read(), size)
@@ -38,30 +38,15 @@ class Body:
     def readline(self, *size: int) -> bytes:
         return self._counted(self._stream.readline(*size))
 
-    def __iter__(self) -> "Body":
-        return self
-
-    def __next__(self) -> bytes:
-        if line := self.readline():
-            return line
-        raise StopIteration
-
-    def readlines(self, hint: int = -1) -> list[bytes]:
-        return list(self)
-
-    def has_more(self) -> bool:
-        return not self._ended
-
     def discard(self) -> None:
         """Read to the end, within the bounds."""
-        give_up = time.monotonic() + MOST_SECONDS
-        most = self.count + MOST_BYTES
-        while self.has_more() and self.count < most and time.monotonic() < give_up:
+        most, give_up = self.count + MOST_BYTES, time.monotonic() + MOST_SECONDS
+        while not self.has_ended and self.count < most and time.monotonic() < give_up:
             self.read(_CHUNK)
 
     def _counted(self, data: bytes, size: int = -1) -> bytes:
         self.count += len(data)
-        self._ended = self._ended or (not data and size != 0) or self.count == self.length
+        self.has_ended = self.has_ended or (not data and size != 0) or self.count == self.length
         return data
 
 
@@ -91,7 +76,7 @@ class UnreadBodies:
         body = environ["wsgi.input"] = Body(environ["wsgi.input"], int(length) if length else None)
         head = Head()
         answer = self._application(environ, head)
-        if body.has_more() and head.status.startswith(REFUSED):
+        if not body.has_ended and head.status.startswith(REFUSED):
             answer = [_whole(answer)]
             if not self._discard(body):
                 head.headers = [*head.headers, ("Connection", "close")]
@@ -99,7 +84,7 @@ class UnreadBodies:
         return answer
 
     def _discard(self, body: Body) -> bool:
-        """Whether nothing is left. In a thread of its own: a caller may send nothing more, and never hang up."""
+        """Discard the rest, in a thread: a caller may send nothing more, and never hang up. Whether nothing is left."""
         if (body.length or 0) - body.count > MOST_BYTES:
             return False
         reader = threading.Thread(target=body.discard, name="unread", daemon=True)
@@ -110,7 +95,7 @@ class UnreadBodies:
                 reader.join(MOST_SECONDS - SOON_SECONDS)
             finally:
                 self._slow.release()
-        return not body.has_more()
+        return body.has_ended
 
 
 def _whole(answer: Iterable[bytes]) -> bytes:
@@ -123,4 +108,5 @@ def _whole(answer: Iterable[bytes]) -> bytes:
 
 
 def _write(_data: bytes) -> None:
+    """What PEP 3333 has for answers that are written bit by bit: Django returns its own."""
     raise NotImplementedError("answers are returned")

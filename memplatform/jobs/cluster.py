@@ -1,4 +1,4 @@
-"""`python -m memplatform.jobs.cluster`: django-q2's cluster, which tells the watchdog what its workers do.
+"""`python -m memplatform.jobs.cluster`: django-q2's cluster, which reports to the watchdog what its workers do.
 
 It is started by memplatform.jobs.watchdog, holds the reading end of a pipe as its input and the writing end of another
 in MEMPLATFORM_PROGRESS. When the watchdog is gone, however it ended, the whole group ends with it.
@@ -32,18 +32,18 @@ def main() -> None:
 
 def _begins(*, task: dict[str, Any], **_: Any) -> None:
     structlog.contextvars.bind_contextvars(task=task["id"])
-    _tell(f"+{os.getpid()} {task['id']}\n")
+    _report("+", task)
 
 
 def _ended(*, task: dict[str, Any], **_: Any) -> None:
     structlog.contextvars.unbind_contextvars("task")
-    _tell(f"-{os.getpid()} {task['id']}\n")
+    _report("-", task)
 
 
-def _tell(line: str) -> None:
+def _report(sign: str, task: dict[str, Any]) -> None:
     """Lines this short are written whole. One that finds the pipe full is dropped: the watchdog has enough to read."""
     try:
-        os.write(int(os.environ[PROGRESS]), line.encode())
+        os.write(int(os.environ[PROGRESS]), f"{sign}{os.getpid()} {task['id']}\n".encode())
     except (BlockingIOError, BrokenPipeError):
         return
 

@@ -39,7 +39,7 @@ class JobRow:
     address: str = ""  # of the run's own page
 
     def add(self, began_at: datetime, ended_at: datetime | None, state: str, counts: Any, address: str = "") -> None:
-        """Take a run in, unless a newer one is known."""
+        """Show this run, unless a newer one is shown already."""
         if self.began_at and self.began_at > began_at:
             return
         self.began_at, self.state, self.address = began_at, str(JobState(state).label), address
@@ -130,7 +130,7 @@ def nightly(workspace: Workspace, now: datetime) -> Iterator[JobRow]:
 
 
 def steady() -> Iterator[JobRow]:
-    """The jobs of the whole platform, with what they did last: by themselves, or because somebody asked."""
+    """The jobs of the whole platform with their last run, by schedule or on demand."""
     schedules = {schedule.name: schedule for schedule in Schedule.objects.filter(name__startswith=PREFIX)}
     tasks = Task.objects.in_bulk([schedule.task for schedule in schedules.values() if schedule.task])
     newest = _newest_runs(None)

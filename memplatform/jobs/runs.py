@@ -232,7 +232,7 @@ class _Recorder:
             self._update(state=JobState.DONE, finished_at=timezone.now(), counts=self.counts, error="")
             log.info("job.done", **fields, **self.counts)
         else:
-            is_last = run.attempts >= ATTEMPTS or run.asked  # nobody brings again what was asked for
+            is_last = run.attempts >= ATTEMPTS or run.asked  # a run on demand is not tried again by itself
             last = {"state": JobState.FAILED, "finished_at": timezone.now()} if is_last else {}
             self._update(error=f"{kind.__name__}: {error}"[:2_000], **last)
             log.log(logging.ERROR if last else logging.WARNING, "job.interrupted", **fields, error=kind.__name__)

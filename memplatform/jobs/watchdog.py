@@ -28,7 +28,7 @@ from memplatform.jobs import queue, registry
 from memplatform.jobs.cluster import PROGRESS
 from memplatform.postgres.postmaster import is_alive
 from memplatform.processes import heartbeat
-from memplatform.processes.children import BASE_DIR, STARTED_BY
+from memplatform.processes.children import BASE_DIR, STARTED_BY, send_to_group
 
 log = structlog.get_logger(__name__)
 NAME = "worker"
@@ -52,7 +52,7 @@ class TaskProgress:
     """
 
     workers: int
-    since: float  # when anything was last heard, or listening began
+    since: float  # when a line was last read, or listening began
     busy: dict[int, tuple[str, float]] = field(default_factory=dict)  # by process: its task, and since when
     deaths: Counter[str] = field(default_factory=Counter)  # by task: workers that died over it
     heard: bool = False
@@ -120,7 +120,7 @@ class Watchdog:
         self.start_at = self.next_pulse = self.next_beat = self.next_look = self.next_ensure = 0.0
 
     def run(self) -> None:
-        """Until `stopping` is set, by a signal."""
+        """Keep the cluster at work until `stopping` is set, by a signal."""
         away = False
         while not self.stopping:
             try:
@@ -154,7 +154,7 @@ class Watchdog:
         self._beat(now, ticks)
 
     def _start(self, now: datetime, ticks: float) -> None:
-        """First put right what the last cluster left behind; the new one must not have taken any of it yet."""
+        """Requeue what the last cluster left behind, then start a new one, which must not have taken any of it yet."""
         if ticks < self.start_at:
             time.sleep(_TICK)
             return
@@ -180,7 +180,7 @@ class Watchdog:
         ready, _, _ = select.select([self.pipe], [], [], _TICK)
         if ready and (lines := os.read(self.pipe, 65_536)):
             self.progress.read(lines.decode(), ticks)
-        elif ready:  # nobody is left to say anything
+        elif ready:  # nobody is left to write
             time.sleep(_TICK)
 
     def _problem(self, ticks: float) -> str | None:
@@ -235,7 +235,7 @@ class Watchdog:
         self.next_pulse = ticks + self.pulse_every
 
     def _beat(self, now: datetime, ticks: float) -> None:
-        """Only while the cluster works; the supervisor and /readyz hear of it when it does not."""
+        """A heartbeat, only while the cluster works: the supervisor and /readyz miss it when it does not."""
         works = self.progress.heard and self.progress.silence(ticks, self.timeout) < 0.8 * self._patience()
         if works and ticks >= self.next_beat:
             heartbeat.beat(NAME, self.started_at, now=now, using="default")
@@ -252,10 +252,7 @@ class Watchdog:
     def _kill(self) -> None:
         if self.process is None:
             return
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):  # nobody left (macOS says it the second way)
-            log.debug("worker.nobody_left")
+        send_to_group(self.process, signal.SIGKILL)
         self.process.wait()
         if self.process.stdin:
             self.process.stdin.close()

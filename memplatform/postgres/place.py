@@ -95,7 +95,7 @@ def prepare(place: Place) -> None:
 
 
 def require(data: Path) -> None:
-    """The data folder exists and can be written, or a sentence says that it does not."""
+    """Make the data folder. Raises PostgresError where it cannot be written, or its disk is full."""
     with explain_os_errors(data):
         _folder(data)
     if not os.access(data, os.W_OK | os.X_OK):

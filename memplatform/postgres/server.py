@@ -59,27 +59,27 @@ def down(data: Path) -> None:
 
 
 def is_up(data: Path) -> bool:
-    """A cheap look at the process, for watching; it may still be recovering."""
+    """Whether its process lives: cheap, for watching; it may still be recovering."""
     return postmaster.find(locate(data).cluster) is not None
 
 
 @contextmanager
 def lease(data: Path, conf: cluster.Conf | None = None) -> Iterator[str]:
     """The server's address, valid inside. A killed holder leaves it running, and the next one adopts it."""
-    with lock_file(locate(data), "lease.lock") as held:
-        fcntl.flock(held, fcntl.LOCK_SH)  # waits while the last holder is just stopping it
+    with lock_file(locate(data), "lease.lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)  # waits while the last holder is just stopping it
         try:
             yield up(data, conf)
         finally:
-            if _is_last(held.fileno()):
+            if _is_last(lock.fileno()):
                 down(data)
 
 
-def _is_last(held: int) -> bool:
-    """Let go first: of two that leave together, one at least finds nobody else."""
-    fcntl.flock(held, fcntl.LOCK_UN)
+def _is_last(lock: int) -> bool:
+    """Release the lease, and whether nobody else has one; of two that leave together, one at least is the last."""
+    fcntl.flock(lock, fcntl.LOCK_UN)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
@@ -148,7 +148,7 @@ def _spawn(place: Place, conf: cluster.Conf | None) -> int:
 
 
 def _may_pass(place: Place, attempts: int) -> bool:
-    """Does trying again help? Yes while a killed server's children end."""
+    """Whether trying again helps: it does while a killed server's children end."""
     words = _last_words(place)
     if "No space left" in words:
         raise disk_full(place.home)

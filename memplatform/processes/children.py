@@ -76,12 +76,8 @@ class Child:
             return False
 
     def send(self, number: signal.Signals) -> None:
-        """To the whole group, which outlives its leader when that was killed."""
         if self.process:
-            try:
-                os.killpg(self.process.pid, number)
-            except (ProcessLookupError, PermissionError):  # nobody left (macOS says it the second way)
-                return
+            send_to_group(self.process, number)
 
     def put_off(self) -> float:
         """Schedule the next start after an exit, later with every failure in a row; the seconds until then."""
@@ -97,6 +93,14 @@ class Child:
             output.seek(max(0, self.log.stat().st_size - 4096))
             lines = output.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def send_to_group(leader: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+    """Signal a whole process group, which outlives its leader when that was killed."""
+    try:
+        os.killpg(leader.pid, number)
+    except (ProcessLookupError, PermissionError):  # nobody left (macOS reports the second)
+        return
 
 
 def stop(children: list[Child], seconds: float) -> None:

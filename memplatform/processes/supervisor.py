@@ -50,16 +50,12 @@ class Workload:
             self.readings.pop(pid, None)
             return False
         computed = float(times.user + times.system)
-        known = [*self.readings.get(pid, []), (ticks, computed)]
-        while len(known) > 2 and ticks - known[1][0] >= WINDOW:
-            del known[0]
-        self.readings[pid] = known
-        begun, before = known[0]
+        readings = self.readings.setdefault(pid, [])
+        readings.append((ticks, computed))
+        while len(readings) > 2 and ticks - readings[1][0] >= WINDOW:
+            del readings[0]
+        begun, before = readings[0]
         return ticks > begun and (computed - before) / (ticks - begun) >= BUSY_SHARE
-
-    def keep_only(self, pids: set[int]) -> None:
-        for pid in self.readings.keys() - pids:
-            del self.readings[pid]
 
 
 @dataclass
@@ -89,7 +85,7 @@ class Supervisor:
             self._forget(name)
 
     def watch(self, until: Callable[[], bool]) -> None:
-        """Until the question is answered with yes; a signal ends it by an exception."""
+        """Keep database and children running until a condition holds; a signal ends it by an exception."""
         next_look = 0.0
         while not until():
             self.restart_database()
@@ -151,10 +147,11 @@ class Supervisor:
             since = max(self.trusted_since, started)
             if child.process and is_silent(mine, now=now, since=since, busy=self._busy(child, mine)):
                 self.handle_exit(child, _("%(name)s gives no sign of life") % {"name": child.name})
-        self.workload.keep_only({beat.pid for beat in beats})
+        alive = {beat.pid for beat in beats}
+        self.workload.readings = {pid: seen for pid, seen in self.workload.readings.items() if pid in alive}
 
     def _busy(self, child: Child, beats: Iterable[Heartbeat]) -> set[int]:
-        """Those of a child's processes that compute; one that was silent for long is told of once."""
+        """The processes of a child that compute; one that was silent for long is reported once."""
         busy = {beat.pid for beat in beats if self.workload.is_busy(beat.pid, time.monotonic())}
         late = {beat.pid for beat in beats if self.looked_at - beat.beat_at > SILENT_AFTER} & busy
         for pid in late - self.called_busy:
@@ -170,10 +167,10 @@ def is_silent(
 
     `busy` are those that compute: they have BUSY_FOR, since a loop without end computes as well.
     """
-    waited = [(now - max(beat.beat_at, since), beat.pid in busy) for beat in beats]
-    if not waited:
+    limits = [(now - max(beat.beat_at, since), BUSY_FOR if beat.pid in busy else SILENT_AFTER) for beat in beats]
+    if not limits:
         return now - since > FIRST_BEAT_WITHIN
-    return any(silence > (BUSY_FOR if computes else SILENT_AFTER) for silence, computes in waited)
+    return any(silence > limit for silence, limit in limits)
 
 
 class AlreadyRunning(Exception):
