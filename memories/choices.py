@@ -21,7 +21,7 @@ class Source(TextChoices):
     FILE = "file", _("File")
 
 
-#: Writers that repeat what was said before; what people took out, these do not bring back (A15).
+#: Sources by which machines write; their drafts pass the suppressions of people (A15).
 MACHINE_SOURCES = frozenset(
     {
         Source.CONVERSATION_CAPTURE,
@@ -34,12 +34,12 @@ MACHINE_SOURCES = frozenset(
 )
 
 
-#: Subtypes of what is kept of a conversation that is closed, or shortened: it tells again what its turns tell (B4, C7).
+#: Subtypes of summaries of closed or flushed conversations, which repeat what turns hold (B4, C7).
 SUMMARY_SUBTYPES = ("session_expired", "session_flush")
 
 
 class Outcome(TextChoices):
-    """What became of a draft at the door (A10)."""
+    """The result of writing a draft (A10)."""
 
     CREATED = "created", _("Created")
     MERGED = "merged", _("Merged")
@@ -66,7 +66,7 @@ class DmScope(TextChoices):
 
 
 class GroupUserRecall(TextChoices):
-    """What a group may hear of a person's own memories (A3)."""
+    """Which of a member's own memories a group may be served (A3)."""
 
     NONE = "none", _("Nothing")
     SAME_CHAT = "same_chat", _("Only what was said in that chat")
@@ -106,7 +106,7 @@ class BatchState(TextChoices):
 
 
 class BatchVerb(TextChoices):
-    """What one row of a batch does to its entry, or tells of a day."""
+    """What one row of a batch does."""
 
     CREATE = "create", _("Create")
     CHANGE = "change", _("Change")
@@ -121,7 +121,7 @@ class BatchVerb(TextChoices):
 
 
 class ChangeState(TextChoices):
-    """Where one row of a batch stands."""
+    """The state of one row of a batch."""
 
     PLANNED = "planned", _("Planned")
     APPLIED = "applied", _("Applied")
@@ -130,7 +130,7 @@ class ChangeState(TextChoices):
 
 
 class SkipReason(TextChoices):
-    """Why a planned change was not made, or not taken back."""
+    """Why a planned change was skipped, or not undone."""
 
     CHANGED = "changed", _("It was changed meanwhile.")
     GONE = "gone", _("It is no longer there.")
@@ -143,7 +143,7 @@ class SkipReason(TextChoices):
 
 
 class HoldReason(TextChoices):
-    """Why the safety limit holds a batch back (F4)."""
+    """Why a batch waits for approval (F4)."""
 
     SHARE = "share", _("It would take %(retired)d of %(live)d memories out of use, more than %(percent)d %%.")
     DRAINED = (
@@ -172,7 +172,7 @@ class HoldReason(TextChoices):
 
 
 class BufferState(TextChoices):
-    """Where a turn stands on its way to extraction (D5)."""
+    """The state of an extraction batch (D5)."""
 
     WAITING = "waiting", _("Waiting")
     CLAIMED = "claimed", _("Being worked on")
@@ -196,7 +196,7 @@ class PolicyKind(TextChoices):
 
 
 class JobState(TextChoices):
-    """Where a run of a job stands."""
+    """The state of a run of a job."""
 
     QUEUED = "queued", _("Queued")
     RUNNING = "running", _("Running")
@@ -205,7 +205,7 @@ class JobState(TextChoices):
 
 
 class Due(TextChoices):
-    """Why somebody should look at an entry that is in use (A9)."""
+    """Why an entry in use is due for a look (A9)."""
 
     OVER = "over", _("Its time is over")
     SOON = "soon", _("Its time is over within a week")
@@ -213,28 +213,28 @@ class Due(TextChoices):
 
 
 class Fusion(TextChoices):
-    """How the retrievers' scores become one (A7)."""
+    """How the scores of the retrievers are fused (A7)."""
 
     RELATIVE = "relative", _("Relative scores")
     RRF = "rrf", _("Reciprocal ranks")
 
 
 class Rewordings(TextChoices):
-    """What becomes of facts a model would say in words of its own, when nothing speaks against them (D6)."""
+    """What happens to verified merges in a model's own words (D6)."""
 
     WAIT = "wait", _("They wait for a person")
     APPLY = "apply", _("They are applied")
 
 
 class NeedMode(TextChoices):
-    """Whether a message is asked if it needs memory at all (D3)."""
+    """The mode of the retrieval gate (D3)."""
 
     AUTO = "auto", _("By rules")
     OFF = "off", _("Always recall")
 
 
 class Verdict(TextChoices):
-    """Whether what a recall found is enough to answer with (C3)."""
+    """Whether the results of a recall are enough to answer with (C3)."""
 
     FOUND = "found", _("Found")
     WEAK = "weak", _("Perhaps")

@@ -1,6 +1,6 @@
-"""A POST of JSON to an address the owner names, and to no other: what leaves here, and how much may come back.
+"""POST of JSON to the one URL an owner configures, with limits on the response.
 
-Redirects are not followed, an answer ends after so many bytes and seconds, and nothing is told about the machine.
+Redirects are not followed, a response is limited in bytes and seconds, and no header identifies the machine.
 """
 
 import ssl

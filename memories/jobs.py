@@ -1,4 +1,4 @@
-"""The jobs of memories, one object each: what it runs, what its dry run counts, when, and which behaviour it keeps."""
+"""The jobs of memories, one object each: what it runs, what its dry run counts, when, and the behaviour it keeps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Work = Callable[..., dict[str, int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One thing the platform does by itself: with `cron` for all workspaces at once, with `at` for each in turn."""
+    """A task on a schedule: with `cron` for all workspaces at once, with `at` for each in turn."""
 
     name: str
     label: str  # what it does, in English; translated where it is shown
@@ -70,14 +70,14 @@ def preview_archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 
 def purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Proposals where the job is switched on; off, nothing, even when somebody asks for a run."""
+    """Propose a purge where the job is switched on; nothing where it is off, even when a run is asked for."""
     return purging.propose(workspace_id, now=now, run=run) if PURGE.is_on else {"scopes": 0, "entries": 0}
 
 
 def preview_purge(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """Counts, even where it is switched off."""
-    outlived = purging.purgeable(workspace_id, now=now).filter(scope__frozen=False)
-    return {"scopes": outlived.values("scope_id").distinct().count(), "entries": outlived.count()}
+    entries = purging.purgeable(workspace_id, now=now).filter(scope__frozen=False)
+    return {"scopes": entries.values("scope_id").distinct().count(), "entries": entries.count()}
 
 
 def preview_extract(*, now: datetime) -> dict[str, int]:
@@ -90,16 +90,12 @@ def preview_extract_day(workspace_id: int) -> dict[str, int]:
 
 
 def preview_count_terms(workspace_id: int) -> dict[str, int]:
-    """Counts, and takes it back scope by scope: only counting tells which are wrong."""
+    """Count, and roll back scope by scope: only counting shows which are wrong."""
     return maintenance.count_terms_anew(workspace_id, is_dry=True)
 
 
 def preview_resume_batches() -> dict[str, int]:
     return {"batches": batches.unfinished().count()}
-
-
-def preview_repair_index() -> dict[str, int]:
-    return {"entries": maintenance.count_unindexed()}
 
 
 PURGE = Job(
@@ -200,7 +196,7 @@ JOBS = (
         behaviour="C12",
         cron="7 * * * *",
         run=tasks.repair_index,
-        preview=preview_repair_index,
+        preview=maintenance.count_unindexed,
     ),
     Job(
         name="clean-up",
@@ -208,6 +204,6 @@ JOBS = (
         behaviour="F5",
         cron="37 * * * *",
         run=tasks.clean_up,
-        preview=maintenance.count_outlived,
+        preview=maintenance.count_outdated,
     ),
 )

@@ -1,7 +1,4 @@
-"""What kinds of memory there are: whose it is, its type, its category, and the one rule each type and category has.
-
-A member without its rule cannot be declared.
-"""
+"""The kinds of memory: of a person or a chat, by type and by category, with one rule for each type and category."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +21,7 @@ class ScopeKind(TextChoices):
 
 @dataclass(frozen=True)
 class TypeRule:
-    """What holds for a type of entry where no policy of the workspace says otherwise, by kind of scope."""
+    """The defaults of a type of entry, by kind of scope; policies of a workspace override them."""
 
     quotas: Mapping[str, int]  # how many a recall serves before the best of the rest fill up (A8)
     ttls: Mapping[str, timedelta] = field(default_factory=dict)  # not listed: never ends by itself (A9)
@@ -36,7 +33,7 @@ def _by_scope(user: T, chat: T) -> dict[str, T]:
 
 
 class EntryType(TextChoices):
-    """What kind of memory an entry is; it decides how long it lives and how many are served."""
+    """The type of an entry, which sets its time to live and how many are served."""
 
     rule: TypeRule
 
@@ -129,7 +126,7 @@ _CATEGORY_RULES = {category.value: category.rule for category in Category}
 SECRET = tuple(category for category in Category if category.rule.is_secret)
 LASTING = tuple(category for category in Category if category.rule.lasts)
 FLUSHED = tuple(category for category in Category if category.rule.is_flushed)
-#: What goes when there is too much, the first first; those that go together fade alike.
+#: Categories that are archived when a scope is full, in order; those of one place have one curve.
 PASSING = tuple(
     tuple(category for category in Category if category.rule.passes == turn)
     for turn in sorted({category.rule.passes for category in Category} - {0})

@@ -1,7 +1,4 @@
-"""What is counted while bots remember and recall (A14); memplatform.metrics shows it.
-
-Counted by each process for itself; the web's processes add theirs up.
-"""
+"""Counters of captures and recalls (A14), one set a process; memplatform.metrics serves the sums."""
 
 from collections.abc import Iterable, Mapping
 
@@ -21,7 +18,7 @@ _tokens = Summary("memplatform_entry_tokens", "Tokens of entries as they are sto
 
 
 def count_recall(*, verdict: str, served: int, milliseconds: Mapping[str, float], degraded: Iterable[str]) -> None:
-    """A recall was answered; without a verdict it needed no memory."""
+    """Count an answered recall; without a verdict it needed no memory."""
     _recalls.labels(verdict or "not_needed").inc()
     _served.inc(served)
     for step, took in milliseconds.items():
@@ -31,13 +28,13 @@ def count_recall(*, verdict: str, served: int, milliseconds: Mapping[str, float]
 
 
 def count_report(*, served: int, used: int) -> None:
-    """A bot told, for the first time, which of the served entries its answer rested on."""
+    """Count the first report of a bot on which served entries its answer used."""
     _reported.inc()
     _reported_served.inc(served)
     _used.inc(used)
 
 
 def count_capture(outcome: str, tokens: int) -> None:
-    """A draft came to the door."""
+    """Count a written draft by its outcome."""
     _captures.labels(outcome).inc()
     _tokens.observe(tokens)

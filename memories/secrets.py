@@ -1,4 +1,4 @@
-"""Values only the platform reads: kept encrypted, without history, and never in a log, an address or an answer."""
+"""Secrets: values kept encrypted, without history, and never in a log, a URL or an answer."""
 
 import base64
 from hashlib import sha256
@@ -26,49 +26,46 @@ class SecretUnreadable(Exception):
 
 
 def keep(name: str, value: str, *, workspace: Workspace | None = None) -> None:
-    """Keep a value under a name, of a workspace or of the whole platform; what was there is gone."""
-    ciphertext = _locks().encrypt(value.encode())
+    """Store a value under a name, of a workspace or of the whole platform; it replaces a former one."""
+    ciphertext = _ciphers().encrypt(value.encode())
     Secret.objects.update_or_create(workspace=workspace, name=name, defaults={"ciphertext": ciphertext})
 
 
 def read(name: str, *, workspace: Workspace | None = None) -> str | None:
     """The value under a name; None when there is none. Raises SecretUnreadable."""
     secret = Secret.objects.filter(workspace=workspace, name=name).first()
-    return None if secret is None else _open(secret)
+    return None if secret is None else _decrypt(secret)
 
 
 def forget(name: str, *, workspace: Workspace | None = None) -> bool:
-    """Whether there was one to forget."""
-    gone, _by_table = Secret.objects.filter(workspace=workspace, name=name).delete()
-    return bool(gone)
+    """Remove a secret; whether there was one."""
+    removed, _by_table = Secret.objects.filter(workspace=workspace, name=name).delete()
+    return bool(removed)
 
 
 def rotate() -> int:
-    """Encrypt everything anew with the first key, so that the others can be retired; how many secrets.
+    """Encrypt all secrets anew with the first key, so that the others can be retired; the number of secrets.
 
     Raises SecretUnreadable.
     """
     count = 0
     for secret in Secret.objects.order_by("pk"):
-        secret.ciphertext = _locks().encrypt(_open(secret).encode())
+        secret.ciphertext = _ciphers().encrypt(_decrypt(secret).encode())
         secret.save(update_fields=["ciphertext", "updated_at"])
         count += 1
     return count
 
 
-def _open(secret: Secret) -> str:
+def _decrypt(secret: Secret) -> str:
     try:
-        return _locks().decrypt(bytes(secret.ciphertext)).decode()
+        return _ciphers().decrypt(bytes(secret.ciphertext)).decode()
     except InvalidToken:
         raise SecretUnreadable(secret.name) from None
 
 
-def _locks() -> MultiFernet:
-    """The first key encrypts, all of them open: the given ones, then what follows from SECRET_KEY and its fallbacks."""
+def _ciphers() -> MultiFernet:
+    """Encrypts with the first key, decrypts with any: the given ones, SECRET_KEY and its fallbacks."""
     keys = [*settings.SECRETS_KEYS, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return MultiFernet([Fernet(_derived(key)) for key in keys])
-
-
-def _derived(key: str) -> bytes:
-    """Any text of enough chance is a key: hashed for this one use, so that it gives away nothing of the others."""
-    return base64.urlsafe_b64encode(sha256(_CONTEXT + key.encode()).digest())
+    # hashed with a context of its own, so that any text can be a key and reveals nothing of its other uses
+    digests = [sha256(_CONTEXT + key.encode()).digest() for key in keys]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])

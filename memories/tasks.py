@@ -1,4 +1,4 @@
-"""Tasks of memories, by the paths the queue knows; when the jobs among them run is said in memories.jobs."""
+"""Tasks of memories, by the paths the queue knows; memories.jobs schedules the jobs among them."""
 
 import time as clock
 from collections.abc import Callable, Mapping
@@ -23,23 +23,23 @@ log = structlog.get_logger(__name__)
 Report = expiry.Report
 Counts = Mapping[str, int]
 NOTHING: Counts = MappingProxyType({})
-#: Key among the counts of a job whose time is up: another task is to go on with it.
+#: Count of a job whose time is up: another task continues it.
 GOES_ON = "goes_on"
-#: Rows of a batch that is applied while somebody waits; a larger one is left to the worker.
+#: Rows of a batch that is applied in the request; a larger one is left to the worker.
 INLINE_ROWS = batches.CHUNK
-#: Seconds one task takes at most before another goes on: less than the cluster lets it live.
+#: Seconds one task takes at most before another continues: less than the timeout of the cluster.
 LONGEST_SECONDS = 300
 REST_SECONDS = 1.0
 
 
 class _TimeUp(Exception):
-    """The time of a task is up; another one goes on."""
+    """The time of a task is up; another one continues."""
 
 
 def expire(workspace_id: int, *, now: datetime, run: str, report: Report | None = None) -> dict[str, int]:
-    """Expire what is due, for LONGEST_SECONDS; the counts then say that another task is to go on.
+    """Expire what is due, for LONGEST_SECONDS; after that the counts have GOES_ON.
 
-    Between two transactions it rests for as long as one took: half of a processor is left to those who are awake.
+    Between two transactions it rests for as long as one took, so that half of a processor stays free.
     """
     counts: dict[str, int] = {}
     ends, worked_from = clock.monotonic() + LONGEST_SECONDS, clock.monotonic()
@@ -61,7 +61,7 @@ def expire(workspace_id: int, *, now: datetime, run: str, report: Report | None 
 
 
 def restore_expired(batch_ids: list[int], *, term: timedelta | None, actor: str, reason: str) -> dict[str, int]:
-    """Restore batches too large to wait for; called again, it goes on with what is still expired."""
+    """Restore batches too large for a request; called again, it continues with what is still expired."""
     batches = Batch.objects.filter(pk__in=batch_ids)
     return expiry.restore_all(batches, term=term, now=timezone.now(), actor=actor, reason=reason)
 
@@ -104,7 +104,7 @@ def compress(
 
 
 def _continued(counts: dict[str, int], done: str) -> dict[str, int]:
-    """The counts; they ask for another task where the time was up and something was done."""
+    """The counts, with GOES_ON where the time was up and something was done."""
     if not (counts.get("stopped_time") and counts[done]):
         return counts
     return {name: count for name, count in counts.items() if name != "stopped_time"} | {GOES_ON: 1}
@@ -125,8 +125,12 @@ def rehearse() -> dict[str, int]:
 
 
 def carry_out(batch_id: int) -> None:
-    """What was approved or planned and is too large to wait for; again does nothing, two at once do it once."""
-    _carry_out(Batch.objects.get(pk=batch_id))
+    """Apply a batch too large for a request; again does nothing, two at once do it once."""
+    batch = Batch.objects.get(pk=batch_id)
+    try:
+        batches.apply_batch(batch, now=timezone.now())
+    except PlatformError as problem:  # a frozen scope: tried again every five minutes
+        log.warning("batch.waits", batch=str(batch.uid), problem=type(problem).__name__)
 
 
 def resume_batches() -> dict[str, int]:
@@ -134,7 +138,7 @@ def resume_batches() -> dict[str, int]:
 
 
 def apply_or_queue(planned: Batch, *, now: datetime) -> bool:
-    """Have a batch carried out: at once when it is small, else by the worker; whether it is done.
+    """Apply a batch at once when it is small, else by the worker; whether it is applied.
 
     A frozen scope raises ScopeFrozen when the batch is small; a large one waits until it thaws.
     """
@@ -144,13 +148,6 @@ def apply_or_queue(planned: Batch, *, now: datetime) -> bool:
     batches.start(planned)
     transaction.on_commit(partial(async_task, "memories.tasks.carry_out", planned.pk, group="mem:batches"))
     return False
-
-
-def _carry_out(planned: Batch) -> None:
-    try:
-        batches.apply_batch(planned, now=timezone.now())
-    except PlatformError as problem:  # a frozen scope: tried again every five minutes
-        log.warning("batch.waits", batch=str(planned.uid), problem=type(problem).__name__)
 
 
 def _from(now: datetime) -> Callable[[], datetime]:

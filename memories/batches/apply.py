@@ -1,4 +1,4 @@
-"""Apply the plan of a batch: five hundred rows a transaction, going on from wherever the last process stopped (F3)."""
+"""Applying batches: five hundred rows a transaction, from wherever the last process stopped (F3)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -41,10 +41,10 @@ CHUNK = 500
 
 
 def apply_batch(batch: Batch, *, now: datetime, report: Callable[[int], None] | None = None) -> Batch:
-    """Apply what a batch plans, unless the safety limit holds it; it goes on where it was left. Raises ScopeFrozen.
+    """Apply a batch, or what is left of it, unless it waits for approval. Raises ScopeFrozen.
 
     Rows whose entry was changed since the plan was made are skipped, with the reason. After every transaction `report`
-    is given the number of rows this call has processed.
+    gets the number of rows this call has processed.
     """
     start(batch)
     processed = 0
@@ -57,26 +57,26 @@ def apply_batch(batch: Batch, *, now: datetime, report: Callable[[int], None] | 
 
 
 def start(batch: Batch) -> None:
-    """Begin to apply a batch, unless the safety limit holds it: from now on whoever comes by goes on with it."""
+    """Mark a batch as being applied, unless it waits for approval: from now on any process may continue it."""
     ready = Batch.objects.filter(pk=batch.pk, state=BatchState.PROPOSED, held_because=[])
     if ready.update(state=BatchState.APPLYING):
         batch.state = BatchState.APPLYING
 
 
 def progress(batch: Batch) -> int:
-    """The number of rows other processes have processed already, of a batch that is being applied."""
+    """The number of rows already processed, of a batch that is being applied."""
     if batch.state != BatchState.APPLYING:
         return 0
     return BatchChange.objects.filter(batch=batch).exclude(state=ChangeState.PLANNED).count()
 
 
 def unfinished() -> QuerySet[Batch]:
-    """Batches some process began to apply and did not finish."""
+    """Batches that are being applied, or whose process died."""
     return Batch.objects.filter(state=BatchState.APPLYING).order_by("pk")
 
 
 def resume(*, now: datetime) -> dict[str, int]:
-    """Go on with the batches other processes left behind when they died; the number of batches."""
+    """Continue the batches of processes that died; the number of batches."""
     resumed = failed = 0
     for batch in unfinished():
         try:
@@ -92,7 +92,7 @@ S = TypeVar("S", bound=Step)
 
 
 @dataclass(frozen=True)
-class _Row(Generic[S]):
+class _PlannedRow(Generic[S]):
     """A stored row of the plan with its step."""
 
     change: BatchChange
@@ -101,7 +101,7 @@ class _Row(Generic[S]):
 
 @dataclass(frozen=True)
 class _Work:
-    """What every row of a batch is applied with."""
+    """The batch that is applied, its scope, and the time."""
 
     batch: Batch
     scope: Scope
@@ -111,33 +111,29 @@ class _Work:
 def _apply_next(batch: Batch, now: datetime) -> int:
     """Apply the next rows, or finish the batch when there are none; the number of rows."""
     with transaction.atomic():
-        held = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
-        if held.state != BatchState.APPLYING:
+        batch = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
+        if batch.state != BatchState.APPLYING:
             return 0
-        planned = BatchChange.objects.filter(batch=held, state=ChangeState.PLANNED)
+        planned = BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED)
         changes = list(planned.order_by("position")[:CHUNK])
         if not changes:
-            _finish(held, now)
+            batch.state, batch.applied_at = BatchState.APPLIED, now
+            batch.counts = counts_of(batch, state=ChangeState.APPLIED)
+            batch.save(update_fields=["state", "counts", "applied_at"])
+            undo.close(batch, now)
             return 0
-        if held.scope is None:
+        if batch.scope is None:
             raise AssertionError("a batch with a plan has a scope")
-        rows = [_Row(change, steps.step_of(change)) for change in changes]
-        with acting(held.actor, batch=held.pk, run=held.run):
+        rows = [_PlannedRow(change, steps.step_of(change)) for change in changes]
+        with acting(batch.actor, batch=batch.pk, run=batch.run):
             for kind, group in groupby(rows, key=lambda row: type(row.step)):
-                _APPLY.get(kind, _apply_alike)(_Work(held, held.scope, now), list(group))
+                _APPLY.get(kind, _apply_alike)(_Work(batch, batch.scope, now), list(group))
         _save_states(changes)
     return len(changes)
 
 
-def _finish(batch: Batch, now: datetime) -> None:
-    batch.state, batch.applied_at = BatchState.APPLIED, now
-    batch.counts = counts_of(batch, state=ChangeState.APPLIED)
-    batch.save(update_fields=["state", "counts", "applied_at"])
-    undo.close(batch, now)
-
-
 def _save_states(changes: Sequence[BatchChange]) -> None:
-    """Store how each row ended, in a statement for each state and note."""
+    """Store the state of each row, in a statement for each state and note."""
     ends: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for change in changes:
         ends[change.state, change.note].append(change.pk)
@@ -145,7 +141,7 @@ def _save_states(changes: Sequence[BatchChange]) -> None:
         BatchChange.objects.filter(pk__in=rows).update(state=state, note=note)
 
 
-def _create(work: _Work, rows: list[_Row[CreateStep]]) -> None:
+def _create(work: _Work, rows: list[_PlannedRow[CreateStep]]) -> None:
     ready, outdated = [], _outdated(work.scope, rows)
     for row in rows:
         if row.change.pk in outdated:
@@ -170,8 +166,8 @@ def _create(work: _Work, rows: list[_Row[CreateStep]]) -> None:
         entries.link_sources(work.scope, answer.entry.pk, row.step.sources, now=work.now)
 
 
-def _outdated(scope: Scope, rows: Iterable[_Row[CreateStep]]) -> set[int]:
-    """Rows that would repeat what was changed or taken out since they were judged."""
+def _outdated(scope: Scope, rows: Iterable[_PlannedRow[CreateStep]]) -> set[int]:
+    """Rows that rest on entries changed or expired since the plan was made."""
     resting = {row.change.pk: row.step.rests_on for row in rows if row.step.rests_on}
     if not resting:
         return set()
@@ -181,9 +177,9 @@ def _outdated(scope: Scope, rows: Iterable[_Row[CreateStep]]) -> set[int]:
     return {pk for pk, versions in resting.items() if any(found.get(entry) != v for entry, v in versions.items())}
 
 
-def _edit(work: _Work, rows: list[_Row[EditStep]]) -> None:
-    """Columns that nothing follows from are changed together; words and slots entry by entry."""
-    together: defaultdict[str, list[_Row[EditStep]]] = defaultdict(list)
+def _edit(work: _Work, rows: list[_PlannedRow[EditStep]]) -> None:
+    """Change columns that nothing is derived from together; content and slots entry by entry."""
+    together: defaultdict[str, list[_PlannedRow[EditStep]]] = defaultdict(list)
     for row in rows:
         if row.step.slots or not entries.BULK_EDITABLE.issuperset(row.step.columns):
             _edit_one(work, row)
@@ -194,7 +190,7 @@ def _edit(work: _Work, rows: list[_Row[EditStep]]) -> None:
         _mark(changes, entries.update_many(work.scope, group[0].step.values, _expected(changes), now=work.now))
 
 
-def _edit_one(work: _Work, row: _Row[EditStep]) -> None:
+def _edit_one(work: _Work, row: _PlannedRow[EditStep]) -> None:
     change, edit = row.change, Edit(columns=row.step.values, slots=row.step.slots)
     try:
         if change.entry is None:
@@ -211,7 +207,7 @@ def _edit_one(work: _Work, row: _Row[EditStep]) -> None:
         change.state = ChangeState.APPLIED
 
 
-def _tell(work: _Work, rows: list[_Row[EventStep]]) -> None:
+def _write_events(work: _Work, rows: list[_PlannedRow[EventStep]]) -> None:
     drafts = [row.step.event(work.scope) for row in rows]
     events = daily_events.write_each(drafts, now=work.now, actor=work.batch.actor)
     for row, event in zip(rows, events, strict=True):
@@ -222,15 +218,15 @@ def _tell(work: _Work, rows: list[_Row[EventStep]]) -> None:
         row.change.save(update_fields=["event", "state"])
 
 
-#: Steps with something of their own in every row; of others the rows with equal steps are applied together.
-_APPLY: dict[type[Step], Callable[[_Work, list[_Row[Any]]], None]] = {
+#: Steps that differ from row to row; rows of other kinds are applied together where their steps are equal.
+_APPLY: dict[type[Step], Callable[[_Work, list[_PlannedRow[Any]]], None]] = {
     CreateStep: _create,
     EditStep: _edit,
-    EventStep: _tell,
+    EventStep: _write_events,
 }
 
 
-def _apply_alike(work: _Work, rows: Iterable[_Row[Step]]) -> None:
+def _apply_alike(work: _Work, rows: Iterable[_PlannedRow[Step]]) -> None:
     groups: defaultdict[Step, list[BatchChange]] = defaultdict(list)
     for row in rows:
         groups[row.step].append(row.change)

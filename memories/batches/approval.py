@@ -1,4 +1,4 @@
-"""What waits for a person: proposals of a job, and what is decided about them, as a whole or row by row (F4)."""
+"""Approval: proposals that wait for a person, approved or refused as a whole or row by row (F4)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _RUN_CHARS = 64
 
 
 def approve(batch: Batch, *, actor: str, now: datetime) -> Batch:
-    """Let a proposed batch be applied, though the safety limit held it. Raises BatchSettled or ScopeFrozen."""
+    """Approve a proposed batch, whatever it waits for. Raises BatchSettled or ScopeFrozen."""
     if batch.scope is not None and batch.scope.frozen:
         raise ScopeFrozen
     _decide(batch, BatchState.APPLYING, decided_by=actor)
@@ -30,26 +30,26 @@ def approve(batch: Batch, *, actor: str, now: datetime) -> Batch:
 
 
 def refuse(batch: Batch, *, actor: str, now: datetime) -> Batch:
-    """Let a proposed batch never be applied. Raises BatchSettled."""
+    """Refuse a proposed batch for good. Raises BatchSettled."""
     _decide(batch, BatchState.REFUSED, decided_by=actor, closed_at=now)
     return batch
 
 
 def _decide(batch: Batch, state: BatchState, **columns: Any) -> None:
-    """Of two who decide at once, one does."""
+    """Decide on a proposal once; the second of two at once gets BatchSettled."""
     if not Batch.objects.filter(pk=batch.pk, state=BatchState.PROPOSED).update(state=state, **columns):
         raise BatchSettled
     batch.refresh_from_db()
 
 
 def require_approval(batch: Batch, code: HoldReason, **figures: Any) -> None:
-    """Have a plan wait for a person, whatever the safety limit says; in the transaction that plans it."""
+    """Have a plan wait for a person whatever the safety limit finds; in the transaction that plans it."""
     batch.held_because = [*batch.held_because, {"code": code, **figures}]
     batch.save(update_fields=["held_because"])
 
 
 def remove_steps(batch: Batch, positions: Iterable[int]) -> int:
-    """Take rows out of a plan, with those whose successor they create; the number of rows. Raises BatchSettled."""
+    """Remove rows from a plan, with those whose successor they create; the number of rows. Raises BatchSettled."""
     with _open_plan(batch) as changes:
         wanted = set(positions)
         resting = replaced_by_rows(changes, sorted(wanted)).values_list("position", flat=True)
@@ -62,7 +62,7 @@ def remove_steps(batch: Batch, positions: Iterable[int]) -> int:
 
 
 def edit_step(batch: Batch, position: int, content: str) -> BatchChange:
-    """Have a row of the plan create, or change its entry to, other words. Raises BatchSettled or InvalidDraft."""
+    """Replace the content a row of a plan writes. Raises BatchSettled or InvalidDraft."""
     with _open_plan(batch) as changes:
         change = changes.filter(position=position).first()
         step = None if change is None else step_of(change)
@@ -81,21 +81,21 @@ def edit_step(batch: Batch, position: int, content: str) -> BatchChange:
 
 @contextmanager
 def _open_plan(batch: Batch) -> Iterator[QuerySet[BatchChange]]:
-    """The planned rows of a batch nobody has decided on, locked until the block ends."""
+    """The planned rows of an undecided batch, locked until the block ends. Raises BatchSettled."""
     with transaction.atomic():
-        held = Batch.objects.select_for_update().get(pk=batch.pk)
-        if held.state != BatchState.PROPOSED:
+        locked = Batch.objects.select_for_update().get(pk=batch.pk)
+        if locked.state != BatchState.PROPOSED:
             raise BatchSettled
         yield BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED)
 
 
 def open_proposals(scope: Scope, name: str) -> list[Batch]:
-    """The batches a job has proposed for a scope and nobody has decided on."""
+    """The undecided proposals of a job for a scope."""
     return list(Batch.objects.filter(scope=scope, name=name, state=BatchState.PROPOSED).order_by("pk"))
 
 
 def supersede_proposals(scope: Scope, name: str, *, actor: str, now: datetime, by: Batch | None = None) -> None:
-    """Refuse the older proposals of a job that a newer one, `by` if it is planned already, takes the place of."""
+    """Refuse the open proposals of a job that a newer one replaces: `by`, if it is planned already."""
     for batch in open_proposals(scope, name):
         if batch == by:
             continue
@@ -106,7 +106,7 @@ def supersede_proposals(scope: Scope, name: str, *, actor: str, now: datetime, b
 
 
 def run_part(run: str, part: str | int) -> str:
-    """The name of a part of a run, for batches of one run that are decided on apart; it fits its column."""
+    """The name of a part of a run, for batches of one run that are decided on separately, at most 64 characters."""
     name = f"{run}:{part}"
     return name if len(name) <= _RUN_CHARS else f"{uuid5(NAMESPACE_OID, run).hex}:{part}"[:_RUN_CHARS]
 

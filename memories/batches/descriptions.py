@@ -1,4 +1,4 @@
-"""Describe what the rows of a batch did, or would do, with the words before and after: for whoever decides about it."""
+"""Descriptions of the rows of a batch for people: what each changed, or would change, with values before and after."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +23,9 @@ from memories.choices import BatchState, ChangeState, Operation, Outcome, SkipRe
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot, state
 
 Values = tuple[Any, Any]  # before and after
-#: What is described of an entry that an undo puts back, beside its words; the rest follows from these.
+#: Attributes described of an entry that an undo puts back, beside its content.
 ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
-#: Of what takes an entry out of use is described only whether it holds.
+#: Marks that take an entry out of use are described as set or not.
 MARKS = {state.value: column for state, column in state.MARKS.items()}
 _MADE = (ChangeState.APPLIED, ChangeState.UNDONE)
 
@@ -37,18 +37,18 @@ class Description:
     change: BatchChange
     step: Step
     note: tuple[str, str] | None = None  # the code and the words
-    before: str | None = None  # what the entry said; None when the row creates it
-    after: str | None = None  # what it says then; None when the words stay
+    before: str | None = None  # the content; None when the row creates it
+    after: str | None = None  # None when the content stays
     columns: dict[str, Values] = field(default_factory=dict)
     slots: dict[str, Values] = field(default_factory=dict)
-    into: Entry | None = None  # what takes its place
-    into_position: int | None = None  # the row that creates what takes its place
+    into: Entry | None = None  # the successor
+    into_position: int | None = None  # the row that creates the successor
     into_content: str = ""
-    sources: list[Entry] = field(default_factory=list)  # what becomes part of what it creates
+    sources: list[Entry] = field(default_factory=list)  # entries replaced by the one it creates
 
 
 def describe(batch: Batch, changes: Sequence[BatchChange]) -> list[Description]:
-    """Describe rows of a batch, in the same number of queries however many rows."""
+    """Describe rows of a batch, in a constant number of queries."""
     rows = [Description(change=change, step=step_of(change), note=note_of(change)) for change in changes]
     past = _Past.of(batch, rows)
     _describe_successors(batch, rows)
@@ -60,7 +60,7 @@ def describe(batch: Batch, changes: Sequence[BatchChange]) -> list[Description]:
 
 
 def note_of(change: BatchChange) -> tuple[str, str] | None:
-    """What became of a row that was not simply made: a word to act on, and words to read."""
+    """Why a row was not applied as planned, as a code and in words; None for others."""
     code, _colon, detail = change.note.partition(": ")
     if code == SkipReason.STANDS:
         return code, str(SkipReason.STANDS.label) % {"batches": detail}
@@ -72,7 +72,7 @@ def note_of(change: BatchChange) -> tuple[str, str] | None:
 
 
 def blocking_batches(change: BatchChange) -> list[str]:
-    """The batches to undo before this row can be, where it was left alone because of them."""
+    """The batches to undo before this row can be undone, where it was skipped because of them."""
     code, _colon, detail = change.note.partition(": ")
     return detail.split(", ") if code == SkipReason.STANDS and detail not in ("", "—") else []
 
@@ -101,18 +101,15 @@ def _describe_words(row: Description, past: "_Past") -> None:
             had = past.slots_of(change)
             row.slots = {name: (had.get(name), value) for name, value in slots.items()}
         case UndoStep():
-            became = _with_new_term(past.undone.get(change.entry_id or 0, {}), was, entry)
+            became = past.undone.get(change.entry_id or 0, {})
+            if entry and "expires_at" in was:  # the undo of an expiry whose time is over sets a new end
+                became = became | {"expires_at": entry.expires_at}
             row.after = became.get("content")
             row.columns = _pairs({name: getattr(entry, name, None) for name in became} | was, became)
 
 
-def _with_new_term(became: dict[str, Any], was: Mapping[str, Any], entry: Entry | None) -> dict[str, Any]:
-    """What an undo put back; one that undid an expiry after its time gave the entry an end of its own."""
-    return became | {"expires_at": entry.expires_at} if entry and "expires_at" in was else became
-
-
 def _describe_event(row: Description, past: "_Past") -> None:
-    """Of an event its words, and whether it is in use then."""
+    """Describe the content of an event, and whether it is expired."""
     event = row.change.event
     if isinstance(row.step, EventStep):
         row.after = event.content if event else row.step.content
@@ -130,14 +127,14 @@ def _pairs(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Valu
 
 @dataclass(kw_only=True)
 class _Past:
-    """What entries and slots were before the batch, and before the batch it takes back."""
+    """Entries, events and slots before the batch, and before the batch it undoes."""
 
     entries: dict[int, dict[str, Any]] = field(default_factory=dict)
     undone: dict[int, dict[str, Any]] = field(default_factory=dict)
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
     undone_events: dict[int, dict[str, Any]] = field(default_factory=dict)
-    slots: dict[int, dict[str, str]] = field(default_factory=dict)  # of each entry, as they stand or stood
-    made: dict[int, dict[str, str | None]] = field(default_factory=dict)  # what the batch found of those it changed
+    slots: dict[int, dict[str, str]] = field(default_factory=dict)  # by entry, as they are
+    old_slots: dict[int, dict[str, str | None]] = field(default_factory=dict)  # by entry, before the batch
 
     @classmethod
     def of(cls, batch: Batch, rows: Sequence[Description]) -> "_Past":
@@ -149,18 +146,16 @@ class _Past:
         if batch.state != BatchState.PROPOSED:
             past.entries, past.events = _before(batch.pk, entries), _before(batch.pk, events, DailyEvent)
         if batch.undoes_id:
-            past.undone, past.undone_events = (
-                _before(batch.undoes_id, entries),
-                _before(batch.undoes_id, events, DailyEvent),
-            )
+            past.undone = _before(batch.undoes_id, entries)
+            past.undone_events = _before(batch.undoes_id, events, DailyEvent)
         if with_slots:
             past._read_slots(batch, with_slots)
         return past
 
     def slots_of(self, change: BatchChange) -> dict[str, str | None]:
         entry = change.entry_id or 0
-        found = self.made.get(entry, {}) if change.state in _MADE else {}
-        return {**self.slots.get(entry, {}), **found}
+        old = self.old_slots.get(entry, {}) if change.state in _MADE else {}
+        return {**self.slots.get(entry, {}), **old}
 
     def _read_slots(self, batch: Batch, entries: Sequence[int]) -> None:
         names: dict[int, tuple[int, str]] = {}
@@ -174,18 +169,18 @@ class _Past:
             if change.row_id in names:
                 entry, name = names[change.row_id]
                 old = None if change.op == Operation.INSERT else change.old.get("value")
-                self.made.setdefault(entry, {})[name] = old
+                self.old_slots.setdefault(entry, {})[name] = old
 
 
 def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent] = Entry) -> dict[int, dict[str, Any]]:
-    """What a batch found in the columns it changed; what it made is out of use when it is taken back."""
+    """By row, the columns a batch changed, before it; what it made counts as out of use."""
     found = entries.rows_before(batch, model._meta.db_table, rows) if rows else {}
     gone = {"archived_at" if model is Entry else "expired_at": True}
     return {pk: row.columns | (gone if row.is_new else {}) for pk, row in found.items()}
 
 
 def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
-    """What takes the place of entries: one that exists, or one that a row of the batch creates."""
+    """Describe the successors of entries: stored ones, and those that rows of the batch create."""
     replaced = [(row, row.step.into) for row in rows if isinstance(row.step, MergeStep | SupersedeStep)]
     ids = {into.entry for _row, into in replaced if into.entry}
     positions = {into.position for _row, into in replaced if into.position}
@@ -203,7 +198,7 @@ def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
 
 
 def _sources(batch: Batch, rows: Iterable[Description]) -> dict[int, list[Entry]]:
-    """What becomes part of what each row creates."""
+    """By position, the entries replaced by the one the row creates."""
     positions = [row.change.position for row in rows if isinstance(row.step, CreateStep)]
     found: defaultdict[int, list[Entry]] = defaultdict(list)
     if positions:

@@ -1,4 +1,4 @@
-"""The history of an entry: who changed what, when, from which value to which, down to the words (F2)."""
+"""The history of an entry: who changed which value when, and how the words differ (F2)."""
 
 import difflib
 import json
@@ -16,7 +16,7 @@ from memories.entries import versions
 from memories.entries.fields import FIELDS, Use
 from memories.models import Change, Entry, Slot
 
-#: Slots are written just after their entry; changes by one actor within this time are one step.
+#: Slots are written just after their entry; changes by one actor within this time are one revision.
 TOGETHER = timedelta(seconds=5)
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]+|[^\W_]+|\s+|.", re.DOTALL)
 _COLUMNS: dict[str, Any] = {column.attname: column for column in Entry._meta.concrete_fields}
@@ -27,7 +27,7 @@ After = Any
 
 @dataclass(kw_only=True)
 class Revision:
-    """What one actor changed at once: columns and slots, each with its value before and after."""
+    """The columns and slots one actor changed at once, each with its value before and after."""
 
     version: int
     at: datetime
@@ -40,20 +40,20 @@ class Revision:
 
     @property
     def wording(self) -> list[tuple[str, str]] | None:
-        """How the content was reworded; None when it was not."""
+        """The difference of the content; None when it was not changed."""
         before, after = self.columns.get("content", (None, None))
         return None if before is None or after is None else word_diff(before, after)
 
 
 def history_of(entry: Entry) -> list[Revision]:
-    """Every step of an entry's life, the first one first."""
+    """The revisions of an entry, oldest first."""
     return _joined(_entry_steps(entry), _slot_steps(entry))
 
 
 def word_diff(old: str, new: str) -> list[tuple[str, str]]:
-    """Two texts as runs of words that stayed (=), went (-) or came (+).
+    """The difference of two texts, as runs of words that are kept (=), removed (-) or added (+).
 
-    What stayed and went, joined, is the old text; what stayed and came the new one. Chinese is cut into words.
+    Kept and removed runs joined are the old text, kept and added runs the new one. Chinese is cut into words.
     """
     ours, theirs = _pieces(old), _pieces(new)
     runs: list[tuple[str, str]] = []
@@ -73,25 +73,21 @@ def _pieces(text: str) -> list[str]:
 
 
 def _entry_steps(entry: Entry) -> list[Revision]:
-    """Walk back from the row as it is: a change holds what was, the row or the change after it what became of it."""
+    """Walk back from today's row: a change holds the values before it, the row or the next change those after it."""
     steps = []
     row = _row(entry)
     for change in versions.changes_of(entry).order_by("-version", "-id"):
         created = change.op == Operation.INSERT
-        differing = {name: (None, row[name]) for name in row} if created else _against(change.old, row)
+        old = dict.fromkeys(row) if created else change.old
         step = _step(change, change.version)
-        step.columns = _shown(differing, created=created)
+        step.columns = _shown({name: (value, row.get(name)) for name, value in old.items()}, created=created)
         steps.append(step)
         row.update(change.old)
     return steps[::-1]
 
 
-def _against(old: dict[str, Any], row: dict[str, Any]) -> dict[str, tuple[Before, After]]:
-    return {name: (before, row.get(name)) for name, before in old.items()}
-
-
 def _row(entry: Entry) -> dict[str, Any]:
-    """The row as the history writes values down."""
+    """The row as JSON, like the values in the history."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT to_jsonb(e)::text FROM memories_entry e WHERE id = %s AND workspace_id = %s",
@@ -108,16 +104,13 @@ def _shown(differing: dict[str, tuple[Before, After]], *, created: bool) -> dict
         column = _COLUMNS.get(attname)
         if column is None or Use.SHOW not in FIELDS[column.name] or (created and after in (None, "", [], False)):
             continue
-        shown[column.name] = (_read(column, before), _read(column, after))
+        is_time = isinstance(column, models.DateTimeField)
+        shown[column.name] = (column.to_python(before), column.to_python(after)) if is_time else (before, after)
     return shown
 
 
-def _read(column: Any, value: Any) -> Any:
-    return column.to_python(value) if isinstance(column, models.DateTimeField) else value
-
-
 def _slot_steps(entry: Entry) -> list[Revision]:
-    """The changes of an entry's slots, the first one first; they take the version of the entry they belong to."""
+    """The changes of an entry's slots, oldest first, without a version yet."""
     slots = {
         slot.pk: {"name": slot.name, "value": slot.value}
         for slot in Slot.objects.filter(workspace_id=entry.workspace_id, entry=entry)
@@ -156,13 +149,13 @@ def _step(change: Change, version: int) -> Revision:
 
 
 def _joined(steps: list[Revision], slots: Iterable[Revision]) -> list[Revision]:
-    """Changes of slots with the change of the entry they were written with, or as steps between."""
+    """Revisions in order of time; changes of slots join the revision they were written with, or take its version."""
     joined: list[Revision] = []
     for step in sorted([*steps, *slots], key=lambda step: step.at):
         last = joined[-1] if joined else None
         if step.version or last is None:
             joined.append(step)
-        elif _at_once(last, step):
+        elif _actor_of(last) == _actor_of(step) and step.at - last.at <= TOGETHER:
             last.slots.update(step.slots)
         else:
             step.version = last.version
@@ -170,6 +163,5 @@ def _joined(steps: list[Revision], slots: Iterable[Revision]) -> list[Revision]:
     return joined
 
 
-def _at_once(one: Revision, other: Revision) -> bool:
-    by = (one.actor, one.batch_id, one.run)
-    return by == (other.actor, other.batch_id, other.run) and other.at - one.at <= TOGETHER
+def _actor_of(step: Revision) -> tuple[str, int | None, str]:
+    return step.actor, step.batch_id, step.run

@@ -1,7 +1,7 @@
-"""Count how often a memory was served, and when last: what is used stays fresh (D2, D4).
+"""Counting how often entries were served, and when last: what is used stays fresh (D2, D4).
 
-Counted in the background from the traces, each of them once: how far the counting is stands on the row of the day's
-run and moves in the transaction that counts. No version rises, and nothing of it is history.
+Recall traces are counted in the background, each once: the newest counted one is stored with the day's run, in the
+transaction that counts. Counting raises no version and is not in the history.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -12,12 +12,12 @@ from memories.choices import JobState
 from memories.models import JobRun, RecallTrace
 
 JOB = "rehearse"
-#: A trace is counted when it is so old: one that began to be written before others is on the disk by then.
+#: Age at which a trace is counted: transactions that took a lower id have committed by then.
 SETTLED = timedelta(minutes=1)
 #: Recall traces a transaction, and transactions a run.
 CHUNK, CHUNKS = 1_000, 50
 _LOCK = 7_305_118  # any number nobody else uses
-#: Writers count repeats and may hold several rows: whoever waits for them gives way after so long.
+#: Writers that count repeats may lock several rows: counting gives way after this time.
 _WAIT = "500ms"
 
 _COUNT = """
@@ -34,12 +34,12 @@ _COUNT = """
 
 
 def count_served(*, now: datetime) -> dict[str, int]:
-    """Count what the traces say was served since the last time; how many traces and entries."""
+    """Count what was served since the last run; the number of traces and entries."""
     counts = {"traces": 0, "entries": 0}
     for _chunk in range(CHUNKS):
         try:
             traces, entries = _count_some(now)
-        except OperationalError:  # somebody holds a row for longer: the next minute
+        except OperationalError:  # a row is locked for longer: the next minute
             break
         counts["traces"] += traces
         counts["entries"] += entries
@@ -60,7 +60,7 @@ _UNCOUNTED = """
 
 
 def count_uncounted(*, now: datetime) -> dict[str, int]:
-    """What the next run would count."""
+    """The number of traces and entries the next run would count."""
     limits: dict[str, int | datetime] = {
         "after": _mark(),
         "settled": now - SETTLED,
@@ -91,7 +91,7 @@ def _count_some(now: datetime) -> tuple[int, int]:
 
 
 def _mark() -> int:
-    """The newest trace that was counted."""
+    """The id of the newest counted trace."""
     newest = JobRun.objects.filter(job=JOB).order_by("-local_date").values_list("counts", flat=True)[:10]
     return max((int(counts.get("upto", 0)) for counts in newest), default=0)
 

@@ -1,6 +1,6 @@
-"""How much a scope holds (D1): what fades to nothing is archived, and beyond the most facts what passes first.
+"""Capacity of scopes (D1): faded facts are archived, and above FACTS_MOST the least relevant of passing categories.
 
-Always softly, in a batch that passes the safety limit; what lasts no machine chooses from: that waits for a person.
+Each is a batch that passes the safety limit; archiving facts of lasting categories waits for a person.
 """
 
 from collections import Counter
@@ -34,12 +34,12 @@ from memories.models.entry import EntryQuerySet
 JOB = "capacity"
 ACTOR = f"job:{JOB}"
 FADED, CROWDED, REST = "faded", "capacity", "capacity-rest"
-#: Of curves that end at nothing; e to the minus so much is all a float can hold.
+#: Days after which a curve is 0 as a float.
 _DAYS = 5_000.0
 
 
 def enforce_capacity(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Archive what has faded, then what is too much; how many facts in how many scopes, and how many wait."""
+    """Archive faded facts, then surplus ones; the number of scopes and facts, and of batches that wait."""
     counts: Counter[str] = Counter(scopes=0, faded=0, crowded_out=0, held=0, above_aim=0)
     for scope in _scopes(workspace_id):
         try:
@@ -52,7 +52,7 @@ def enforce_capacity(workspace_id: int, *, now: datetime, run: str) -> dict[str,
 
 
 def count_surplus(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    """What a run would find faded, and too much."""
+    """The number of facts a run would find faded, and surplus."""
     counts: Counter[str] = Counter(faded=0, surplus=0)
     for scope in _scopes(workspace_id):
         faded = _faded(scope, now).count()
@@ -62,7 +62,7 @@ def count_surplus(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 
 def _scopes(workspace_id: int) -> list[Scope]:
-    """Those with something that may have faded, or with more facts than they are meant to hold."""
+    """Scopes with facts that may have faded, or with more facts than FACTS_AIM."""
     facts = Entry.objects.live().filter(workspace_id=workspace_id, type=EntryType.FACT, tier=2).order_by()
     fading = facts.filter(category__in=PASSING[0], pinned=False).values("scope_id")
     most = min(conf.FACTS_AIM, conf.FACTS_MOST)
@@ -75,7 +75,7 @@ def _facts(scope: Scope) -> EntryQuerySet:
 
 
 def relevance(category: str, now: datetime) -> Combinable:
-    """What facts of this curve are worth, in SQL (D4)."""
+    """The relevance of facts of a category, as SQL: importance · decay (D4)."""
     curve = category_rule(category).curve
     used_at = Greatest("stated_at", "access__last_accessed")
     age = ExpressionWrapper(Value(now, DateTimeField()) - used_at, output_field=DurationField())
@@ -91,7 +91,7 @@ def _faded(scope: Scope, now: datetime) -> EntryQuerySet:
 
 
 def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, run: str) -> dict[str, int]:
-    """A batch that passes the safety limit; while one like it waits for a person, no other is made."""
+    """Archive facts in a batch that passes the safety limit; none is made while one of its name waits for a person."""
     run = batches.run_part(run, name)
     begun = Batch.objects.filter(run=run, scope=scope).exists()
     if not begun and (batches.open_proposals(scope, name) or not chosen.exists()):
@@ -105,7 +105,7 @@ def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, r
 
 
 def _make_room(scope: Scope, *, now: datetime, run: str) -> dict[str, int]:
-    """Of what is too much, what passes is archived, the least relevant first; for the rest a person is asked."""
+    """Archive surplus facts of passing categories, least relevant first; propose to a person what is still too much."""
     held = _facts(scope).count()
     counts: Counter[str] = Counter(above_aim=int(held > conf.FACTS_AIM))
     if held <= conf.FACTS_MOST:
@@ -124,12 +124,12 @@ def _make_room(scope: Scope, *, now: datetime, run: str) -> dict[str, int]:
 
 
 def _propose(scope: Scope, surplus: int, held: int, *, now: datetime, run: str) -> dict[str, int]:
-    """What else might go, should somebody want it to: what is least important and was used the longest ago."""
+    """Propose to archive the least important and least recently used of the facts that last."""
     if batches.open_proposals(scope, REST):
         return {}
     refused = Batch.objects.filter(
         scope=scope, name=REST, state=BatchState.REFUSED, changes__entry=OuterRef("pk")
-    )  # a person said no
+    )  # by a person
     passing = [category for categories in PASSING for category in categories]
     rest = _facts(scope).filter(~Exists(refused), pinned=False).exclude(category__in=passing)
     used_at = Greatest("stated_at", "access__last_accessed")

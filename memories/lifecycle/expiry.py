@@ -1,6 +1,6 @@
-"""Taking out of use what has lived its time (A9): softly, in batches, and never what is pinned; and bringing it back.
+"""Expiring entries whose time is over (A9), in batches, never pinned ones; and restoring them.
 
-Here, and in the policies it asks, is decided what is due: for the nightly job, the admin and the API alike.
+What is due is defined here and in the policies, for the nightly job, the admin and the API alike.
 """
 
 from collections import defaultdict
@@ -21,18 +21,18 @@ from memories.models.state import LIVE
 
 JOB = "expire"
 ACTOR = f"job:{JOB}"
-#: Its batches, whoever had it run; those of people who expire what they chose have runs of another name.
+#: The job's batches, whoever started it; bulk actions of people have runs of another name.
 JOB_BATCHES = Q(name=JOB, run__startswith=f"{JOB}:", undoes=None)
-#: What ends within so much is due soon.
+#: What ends within this time is due soon.
 SOON = timedelta(days=7)
-#: The last night, wherever that was.
+#: The last night, in any time zone.
 NIGHT = timedelta(days=1)
-#: Called with the counts of a run so far.
+#: Gets the counts of a run so far.
 Report = Callable[[dict[str, int]], None]
 
 
 def due(why: str, now: datetime, over: Callable[[datetime], Q]) -> Q:
-    """The condition that an entry is due; `over` is that of its workspace's policies, or of all of them."""
+    """The condition that an entry is due; `over` gives the one that its time is over at a moment."""
     if why == Due.REVIEW:
         return LIVE & Q(review_at__isnull=False, review_at__lte=now)
     if why == Due.SOON:
@@ -43,9 +43,9 @@ def due(why: str, now: datetime, over: Callable[[datetime], Q]) -> Q:
 def expire_due(
     workspace_id: int, *, now: datetime, run: str, report: Report | None = None, actor: str = ACTOR
 ) -> dict[str, int]:
-    """Mark every entry of a workspace whose time is up as expired, one batch a scope; how many scopes and entries.
+    """Expire the entries of a workspace whose time is over, a batch a scope; the number of scopes and entries.
 
-    A run that was killed and is called again goes on in the batches it had made.
+    A run that was killed continues its batches when it is called again.
     """
     counts = {"scopes": 0, "entries": 0}
     for plan in plan_due(workspace_id, now=now, run=run, actor=actor):
@@ -54,7 +54,7 @@ def expire_due(
 
 
 def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) -> Iterator[Batch]:
-    """The plan for each scope in which something is due; made when it is asked for, so that one is open at a time."""
+    """The plan for each scope in which something is due, made lazily, so that one is open at a time."""
     policies = Policy.objects.of(workspace_id)
     entries = _expirable(workspace_id, policies, now)
     begun = Batch.objects.filter(workspace_id=workspace_id, run=run, scope__frozen=False)
@@ -66,7 +66,7 @@ def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) 
         reason = policies.describe_ttls(scope.kind)
         try:
             yield batch.plan(scope, due, name=JOB, run=run, actor=actor, now=now, reason=reason)
-        except ScopeFrozen:  # since it was chosen: nothing is taken from it
+        except ScopeFrozen:  # since it was chosen
             continue
 
 
@@ -77,7 +77,7 @@ def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 
 def count_newly_over(workspace_id: int, after: Policies, *, now: datetime) -> tuple[int, int]:
-    """How many memories that are recalled today no longer would be under other policies; and of how many."""
+    """The number of entries served today that would not be under other policies, and of all served today."""
     over_today = Policy.objects.of(workspace_id).over(now)
     recalled = Entry.objects.live().filter(~over_today, workspace_id=workspace_id)
     return recalled.filter(after.over(now)).count(), recalled.count()
@@ -99,7 +99,7 @@ def expiry_batches(*, since: datetime, until: datetime | None = None) -> QuerySe
 
 
 def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
-    """Entries these batches expired that are still expired, without those people have expired themselves since."""
+    """Entries these batches expired that are still expired, except suppressed ones."""
     changes = BatchChange.objects.filter(batch__in=batches, verb=BatchVerb.EXPIRE, state=ChangeState.APPLIED)
     by_people = Suppression.objects.filter(entry=OuterRef("pk"), workspace_id=OuterRef("workspace_id"))
     return Entry.objects.expired().filter(~Exists(by_people), pk__in=changes.values("entry"))
@@ -108,10 +108,7 @@ def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
 def plan_restore(
     batches: Iterable[Batch], *, term: timedelta | None, now: datetime, actor: str, reason: str
 ) -> Iterator[Batch]:
-    """Plan for each scope to restore what batches expired, for `term` from now or as long as its policy says.
-
-    Frozen scopes are left out.
-    """
+    """Plan for each scope, except frozen ones, to restore what batches expired, for `term` or as its policy says."""
     by_scope: defaultdict[int, list[Batch]] = defaultdict(list)
     for done in batches:
         if done.scope_id is not None:
@@ -133,7 +130,7 @@ def restore_all(
     reason: str,
     report: Report | None = None,
 ) -> dict[str, int]:
-    """Restore what batches expired; called again, it goes on with what is still expired."""
+    """Restore what batches expired; called again, it continues with what is still expired."""
     counts = {"scopes": 0, "entries": 0}
     for plan in plan_restore(batches, term=term, now=now, actor=actor, reason=reason):
         _apply(plan, BatchVerb.RESTORE, counts, now, report)

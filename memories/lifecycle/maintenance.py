@@ -1,4 +1,4 @@
-"""Keeping derived and passing things in order: search rows, word counts, records that have served their time."""
+"""Maintenance of derived and temporary rows: the index queue, term counts, outdated records."""
 
 from datetime import datetime
 
@@ -17,9 +17,9 @@ CHUNK = 5_000
 
 
 def find_unindexed(*, now: datetime) -> dict[str, int]:
-    """Put live entries that lack a search row or a current vector on the embedder's list; how many.
+    """Queue live entries without a search row or a current vector; the number queued.
 
-    Without an embedder only the search row is asked for. What is on the list already is left alone.
+    Without an embedder only the search row counts. What is in the queue already stays as it is.
     """
     lacking, parameters = _lacking()
     with connection.cursor() as cursor:
@@ -34,13 +34,13 @@ def find_unindexed(*, now: datetime) -> dict[str, int]:
     return {"entries": found}
 
 
-def count_unindexed() -> int:
-    """Live entries that lack a search row or a current vector, and are not on the embedder's list."""
+def count_unindexed() -> dict[str, int]:
+    """The number of live entries without a search row or a current vector that are not in the queue."""
     lacking, parameters = _lacking()
     listed = "EXISTS (SELECT 1 FROM memories_indexqueueitem s WHERE s.entry_id = e.id)"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) {lacking} AND NOT {listed}", parameters)  # noqa: S608 (constants)
-        return int(cursor.fetchone()[0])
+        return {"entries": int(cursor.fetchone()[0])}
 
 
 def _lacking() -> tuple[str, dict[str, int | None]]:
@@ -58,21 +58,21 @@ def _lacking() -> tuple[str, dict[str, int | None]]:
 
 
 def count_terms_anew(workspace_id: int, *, is_dry: bool = False) -> dict[str, int]:
-    """Make word and entry counts, lengths, projects and nicknames of a workspace's scopes what its live entries say.
+    """Compute term and entry counts, lengths, projects and nicknames of a workspace's scopes anew from live entries.
 
-    Dry, it only tells of how many scopes they were wrong.
+    Returns the number of scopes they were wrong in; dry, nothing is stored.
     """
     counted = frozen = 0
     for scope in Scope.objects.in_workspace(workspace_id).order_by("pk"):
         try:
             counted += _count_scope(scope, is_dry)
-        except ScopeFrozen:  # nobody writes there, so nothing has changed
+        except ScopeFrozen:  # nobody writes there, so nothing changes
             frozen += 1
     return {"scopes": counted, "frozen": frozen}
 
 
 def _count_scope(scope: Scope, is_dry: bool) -> bool:
-    """Whether its counts were wrong; right ones are not written again: what was computed from them still holds."""
+    """Whether its counts were wrong; right ones are not stored again, so that its version stays."""
     with transaction.atomic():
         lock_scopes([scope])
         with connection.cursor() as cursor:
@@ -80,15 +80,15 @@ def _count_scope(scope: Scope, is_dry: bool) -> bool:
             changed = bool(cursor.rowcount)
             cursor.execute(_LENGTHS, [scope.pk])
             entries, average = cursor.fetchone()
-        held = Scope.objects.get(pk=scope.pk)
-        changed = changed or (held.entry_count, round(held.average_length, 6)) != (entries, round(average, 6))
-        held.entry_count, held.average_length = entries, average
-        named = scope_statistics.reread_names(held)
-        changed = changed or named != (held.projects, held.nicknames)
-        held.projects, held.nicknames = named
-        if scope_statistics.adopt_average_length(held) or changed:
+        current = Scope.objects.get(pk=scope.pk)
+        changed = changed or (current.entry_count, round(current.average_length, 6)) != (entries, round(average, 6))
+        current.entry_count, current.average_length = entries, average
+        named = scope_statistics.reread_names(current)
+        changed = changed or named != (current.projects, current.nicknames)
+        current.projects, current.nicknames = named
+        if scope_statistics.adopt_average_length(current) or changed:
             columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
-            scope_statistics.raise_version(held, **{column: getattr(held, column) for column in columns})
+            scope_statistics.raise_version(current, **{column: getattr(current, column) for column in columns})
             changed = True
         transaction.set_rollback(is_dry)
     return changed
@@ -115,17 +115,22 @@ _LENGTHS = f"""
 
 
 def clean_up(*, now: datetime) -> dict[str, int]:
-    """Remove records whose time is over; how many of each."""
-    return {name: _remove(table, column, before) for name, (table, column, before) in _outlived(now).items()}
+    """Remove outdated records; the number of each kind."""
+    return {name: _remove(table, column, before) for name, (table, column, before) in _outdated(now).items()}
 
 
-def count_outlived(*, now: datetime) -> dict[str, int]:
-    """The records whose time is over; how many of each."""
-    return {name: _count(table, column, before) for name, (table, column, before) in _outlived(now).items()}
+def count_outdated(*, now: datetime) -> dict[str, int]:
+    """The number of outdated records of each kind."""
+    counts = {}
+    with connection.cursor() as cursor:
+        for name, (table, column, before) in _outdated(now).items():
+            cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} < %s", [before])  # noqa: S608 (constants)
+            counts[name] = int(cursor.fetchone()[0])
+    return counts
 
 
-def _outlived(now: datetime) -> dict[str, tuple[str, str, datetime]]:
-    """What is removed: from which table, when which column is before a moment."""
+def _outdated(now: datetime) -> dict[str, tuple[str, str, datetime]]:
+    """By kind, the table, its column of time, and the moment before which a record is outdated."""
     return {
         "traces": ("memories_recalltrace", "created_at", now - conf.TRACE_TTL),
         "idempotency_keys": ("memories_idempotencykey", "created_at", now - conf.IDEMPOTENCY_TTL),
@@ -135,14 +140,8 @@ def _outlived(now: datetime) -> dict[str, tuple[str, str, datetime]]:
     }
 
 
-def _count(table: str, column: str, before: datetime) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} < %s", [before])  # noqa: S608 (constants)
-        return int(cursor.fetchone()[0])
-
-
 def _remove(table: str, column: str, before: datetime) -> int:
-    """Remove them in short transactions; rows somebody holds are left for the next hour."""
+    """Remove rows in short transactions; locked ones are left for the next run."""
     removed, last = 0, CHUNK
     with connection.cursor() as cursor:
         while last == CHUNK:

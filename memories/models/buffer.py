@@ -1,4 +1,4 @@
-"""What waits to be extracted, and the days it becomes: the extraction buffer and tier 3 (D1, D5)."""
+"""The extraction buffer, and daily events, tier 3 (D1, D5)."""
 
 from typing import Self
 
@@ -20,8 +20,8 @@ from memories.models.tenancy import Workspace
 class ExtractionBatch(models.Model):
     """Turns of one conversation that are extracted together; the row is the claim (D5).
 
-    It gathers turns until it is sealed: full, asked for, or begun to be worked on. `due_at` is from when on somebody
-    may take it: after a quiet time while it gathers, at once when it is sealed, after the lease when it is claimed.
+    It collects turns until it is sealed: full, requested, or claimed. It may be claimed from `due_at` on: after a quiet
+    time while it collects, at once when it is sealed, after the lease when it is claimed.
     """
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
@@ -73,7 +73,7 @@ class ExtractionBatch(models.Model):
 
 
 class BufferedTurn(models.Model):
-    """One turn on its way to extraction; it leaves in the transaction that stores what was made of it (D5)."""
+    """One turn waiting for extraction; it is removed in the transaction that stores the results (D5)."""
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -113,18 +113,18 @@ class BufferedTurn(models.Model):
 
 class DailyEventQuerySet(models.QuerySet["DailyEvent"]):
     def in_use(self) -> Self:
-        """Events nobody took out, and that rest on no message whose memory people took out of the scope (A15)."""
-        taken_out = Suppression.objects.filter(scope_id=OuterRef("scope_id"), origins__overlap=OuterRef("origins"))
-        return self.filter(~Exists(taken_out), expired_at__isnull=True)
+        """Events neither expired nor resting on a message of a memory suppressed in their scope (A15)."""
+        suppressed = Suppression.objects.filter(scope_id=OuterRef("scope_id"), origins__overlap=OuterRef("origins"))
+        return self.filter(~Exists(suppressed), expired_at__isnull=True)
 
-    def containing(self, asked: str) -> Self:
-        """Events that hold every word asked for: as it is written, or by its stem and the Chinese words in it."""
-        found = self
-        for word in asked.split():
-            own = sorted(text.terms(word))
-            said = Q(content__icontains=word)
-            found = found.filter(said | Q(terms__contains=own) if own else said)
-        return found
+    def containing(self, words: str) -> Self:
+        """Events with each of these words: as it is written, or by its stem and the Chinese words in it."""
+        events = self
+        for word in words.split():
+            terms = sorted(text.terms(word))
+            written = Q(content__icontains=word)
+            events = events.filter(written | Q(terms__contains=terms) if terms else written)
+        return events
 
 
 class DailyEvent(Sourced):

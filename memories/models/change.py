@@ -1,7 +1,4 @@
-"""History: triggers that write down every change, whoever makes it (F2).
-
-Counters, access times and other columns named in `ignored` are neither recorded nor do they raise a row's version.
-"""
+"""History: triggers that record every change, whoever makes it (F2)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,7 +81,7 @@ def record_changes(*, ignored: tuple[str, ...] = (), along: tuple[str, ...] = ()
 
 
 class Recorded(models.Model):
-    """A row whose changes are all kept, with a version that rises with each."""
+    """A row whose changes are all recorded, with a version that rises with each."""
 
     version = models.PositiveIntegerField(_("version"), default=1, editable=False)
 
@@ -93,9 +90,9 @@ class Recorded(models.Model):
 
 
 class Change(models.Model):
-    """One change of one row: what the changed columns held before, and who changed them.
+    """One change of one row: the former values of the changed columns, and who changed them.
 
-    No foreign keys: history outlives what it tells of, and costs as little as possible to write.
+    No foreign keys: history outlives its rows, and costs as little as possible to write.
     """
 
     workspace_id = models.BigIntegerField()
@@ -138,8 +135,8 @@ class Change(models.Model):
 def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[None]:
     """A transaction whose changes are recorded as this actor's.
 
-    The settings end with the transaction, or with the block when it stands inside another one. Inside a block of the
-    same actor, what is not said again (batch, run) stays as it is there.
+    The settings end with the transaction, or with the block inside another one. Inside a block of the same actor, batch
+    and run stay as they are there unless they are given.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -164,9 +161,9 @@ def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[N
 
 
 def forget_history(workspace_id: int, table: str, rows: list[int]) -> None:
-    """Remove the history of rows that were removed for good; the database refuses it for a row that still exists.
+    """Remove the history of purged rows; the database refuses it for a row that exists, and logs it.
 
-    No process may remove history in any other way. The log of the database says that it was done.
+    No process may remove history in any other way.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT memplatform_forget_history(%s, %s, %s)", [workspace_id, table, rows])

@@ -22,7 +22,7 @@ LIVE_SQL = live_sql("e")
 
 class EntryQuerySet(models.QuerySet["Entry"]):
     def live(self) -> Self:
-        """Entries still in use, whether or not their time to live is up."""
+        """Entries in use, whether or not their time is over."""
         return self.filter(LIVE)
 
     def in_scope(self, scope: Scope) -> Self:
@@ -86,7 +86,7 @@ class Entry(Sourced):
     fingerprint = models.CharField(max_length=32, editable=False, help_text=_("Hash of the normalised content."))
     importance = models.FloatField(_("importance"), default=0.5)
 
-    # where it was said: the slots that are hot enough to be columns
+    # the address: slots that are used so often that they are columns
     channel = models.CharField(_("channel"), max_length=40, blank=True, default="")
     chat_id = models.CharField(_("chat"), max_length=200, blank=True, default="")
     session_id = models.CharField(_("session"), max_length=200, blank=True, default="")
@@ -189,12 +189,12 @@ class Entry(Sourced):
         ]
 
     def is_live(self) -> bool:
-        """Whether nobody has taken it out of use; its time to live may be up all the same."""
+        """Whether it is in use; its time may be over all the same."""
         return mark_of(self) is None
 
 
 class EntryAccess(models.Model):
-    """How often an entry was served and said again: counters, kept out of its history (D2)."""
+    """How often an entry was served and repeated: counters, kept out of its history (D2)."""
 
     entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="access")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -267,15 +267,15 @@ RETURN NEW;
 
 
 class Suppression(Recorded):
-    """What a person or bot took out stays out: no machine writes it again until somebody brings it back (A15)."""
+    """Keeps machines from writing an expired entry again, until somebody restores it (A15)."""
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, related_name="+")
     fingerprint = models.CharField(max_length=32)
-    wordings = ArrayField(models.CharField(max_length=32), default=list)  # fingerprints of all else that said it
+    wordings = ArrayField(models.CharField(max_length=32), default=list)  # fingerprints of its other words
     origins = ArrayField(models.CharField(max_length=300), default=list)
-    conversation = models.CharField(max_length=300, default="", editable=False)  # where these were said; *: in several
+    conversation = models.CharField(max_length=300, default="", editable=False)  # of these; *: several
     actor = models.CharField(_("by"), max_length=200)
     created_at = models.DateTimeField(_("at"))
 

@@ -36,7 +36,7 @@ class EmbeddingModel(models.Model):
 
 
 class EmbeddingCache(models.Model):
-    """What a provider answered for a text, found by the text's hash; holds no text."""
+    """The embedding a provider gave a text, found by the hash of the text; the text is not stored."""
 
     provider = models.CharField(max_length=200)
     model = models.CharField(max_length=200)
@@ -103,9 +103,9 @@ class EntryIndex(models.Model):
 
 
 class IndexQueueItem(models.Model):
-    """The embedder's work list: entries whose search row no longer matches what they say.
+    """An entry whose search row no longer matches its content.
 
-    A table of its own, so that marking neither rewrites entries nor shows in their history.
+    A table of its own, so that queueing neither rewrites entries nor shows in their history.
     """
 
     entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="+")

@@ -1,8 +1,7 @@
-"""Leases: work that stands in rows is held by one process at a time, and goes to another when that one is killed.
+"""Leases: one process at a time works on a row, and another one when that is killed.
 
-Rows are taken in one short transaction, which writes into a column of theirs until when they are not to be taken again;
-the work is done outside any transaction; what came of it is written in another. Nothing has to be put right after a
-kill: the lease runs out.
+Rows are claimed in one short transaction that stores the end of the lease in them; the work is done outside any
+transaction, and its results are stored in another. After a kill nothing needs repair: the lease runs out.
 """
 
 from collections.abc import Iterable
@@ -29,9 +28,9 @@ class LeaseQuerySet(models.QuerySet[M]):
     """Rows that are claimed, whatever their lease is called."""
 
     def claim(self, limit: int, *, counting: str = "", **lease: Any) -> list[M]:
-        """Write a lease into the first `limit` rows nobody else is taking right now, and hand them out with it.
+        """Store a lease in the first `limit` rows not locked by others, and return them with it.
 
-        `counting` names the column that counts how often a row was taken.
+        `counting` names the column that counts the claims of a row.
         """
         with transaction.atomic():
             rows = list(self.select_for_update(skip_locked=True, of=("self",))[:limit])
@@ -46,7 +45,7 @@ class LeaseQuerySet(models.QuerySet[M]):
         return rows
 
     def lock(self) -> list[M]:
-        """These rows, locked until the transaction ends: in the order all take them in, so nobody waits in a circle."""
+        """These rows, locked until the transaction ends, in order of their ids against deadlocks."""
         return list(self.order_by("pk").select_for_update(of=("self",)))
 
 
@@ -54,11 +53,11 @@ class RetryQuerySet(LeaseQuerySet[M]):
     """Rows with `retry_at`, the end of the lease and of a pause, and `failures`, which makes the pause longer."""
 
     def free(self, *, now: datetime) -> Self:
-        """Those that may be taken."""
+        """Those that may be claimed."""
         return self.filter(Q(retry_at__isnull=True) | Q(retry_at__lte=now))
 
     def postpone(self, ids: Iterable[int], *, now: datetime, first: timedelta, longest: timedelta) -> None:
-        """Count a failure, and have these wait: longer after each."""
+        """Count a failure of these rows and postpone them, longer after each."""
         with transaction.atomic():
             rows = [row.pk for row in self.filter(pk__in=ids).lock()]
             pause = backoff(first, F("failures"), longest=longest)

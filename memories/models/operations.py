@@ -50,7 +50,7 @@ class JobRun(models.Model):
 
 
 class Heartbeat(models.Model):
-    """A process that wrote its name here within the last seconds, or stopped doing so."""
+    """The last sign of life of a process."""
 
     name = models.CharField(_("process"), max_length=40)
     pid = models.PositiveIntegerField(_("process id"))
@@ -67,7 +67,7 @@ class Heartbeat(models.Model):
 
 
 class ModelHealth(models.Model):
-    """What the last calls to a model came to; of the whole platform, for it asks one endpoint."""
+    """The results of the last calls to a model, of the whole platform."""
 
     model = models.CharField(_("model"), max_length=200, unique=True)
     answered_at = models.DateTimeField(_("last answered"), null=True)
@@ -84,7 +84,7 @@ class ModelHealth(models.Model):
 
 
 class Spend(models.Model):
-    """Calls and tokens of one purpose on one local day; what is reserved has been asked and not been answered yet."""
+    """Calls and tokens of one purpose on one local day; reserved tokens are of calls not answered yet."""
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     local_date = models.DateField(_("local date"))

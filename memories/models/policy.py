@@ -1,4 +1,4 @@
-"""Policies: what operators set per workspace; no row means the built-in default."""
+"""Policies: numbers that operators set per workspace; without a row the built-in default holds."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -18,19 +18,19 @@ from memories.models.tenancy import Workspace
 WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "DATE_BOOST", "RECENCY", "MAX_RECALLS")
 #: A longer life never ends: calendars do before it.
 LONGEST_DAYS = 180_000
-#: Of what is brought back after its time, where no policy gives a term.
+#: The term of an entry restored after its time was over, where no policy gives one.
 NEW_TERM = timedelta(days=30)
 
 
 class Policies:
-    """What holds in a workspace at this moment: its policy rows over the built-in defaults."""
+    """The policies of a workspace, over the built-in defaults."""
 
     def __init__(self, rows: "list[Policy]") -> None:
         self._rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row.value for row in rows}
         self._versions = {(row.entry_type, row.scope_kind): row.version for row in rows if row.kind == PolicyKind.TTL}
 
     def with_ttl(self, entry_type: str, scope_kind: str, days: float | None, *, is_set: bool = True) -> "Policies":
-        """What would hold with another time to live, in days (None: without end), or with the built-in one again."""
+        """These policies with another time to live in days (None: unlimited), or with the built-in one."""
         other = Policies([])
         key = (PolicyKind.TTL, entry_type, scope_kind, "")
         other._versions = self._versions
@@ -40,7 +40,7 @@ class Policies:
         return other
 
     def fingerprint(self) -> frozenset[tuple[tuple[str, str, str, str], float | None]]:
-        """Equal as long as an operator has changed nothing."""
+        """A value that changes when an operator changes a policy."""
         return frozenset(self._rows.items())
 
     def ttl(self, entry_type: str, scope_kind: str) -> timedelta | None:
@@ -52,24 +52,24 @@ class Policies:
         return type_rule(entry_type).ttls.get(scope_kind)
 
     def describe_ttls(self, scope_kind: str) -> str:
-        """The times to live of a kind of scope, each with the version of its policy; for whoever asks later."""
-        told = []
+        """The times to live of a kind of scope, each with the version of its policy, for the reason of a batch."""
+        ttls = []
         for entry_type in EntryType:
             ttl, version = self.ttl(entry_type, scope_kind), self._versions.get((entry_type, scope_kind))
             if ttl is not None:
                 by = f"policy version {version}" if version else "built in"
-                told.append(f"{entry_type} {ttl / timedelta(days=1):g} d ({by})")
-        return ", ".join(told)
+                ttls.append(f"{entry_type} {ttl / timedelta(days=1):g} d ({by})")
+        return ", ".join(ttls)
 
     def ends_at(self, stated_at: datetime, entry_type: str, scope_kind: str) -> datetime | None:
-        """When something stated at that moment is no longer served; None: never."""
+        """The end of an entry stated at that moment; None: never."""
         ttl = self.ttl(entry_type, scope_kind)
         return None if ttl is None else stated_at + ttl
 
     def over(self, now: datetime, *, scope_kind: str = "") -> Q:
-        """The condition that an entry's time is over, the moment recall stops to serve it; of one kind of scope or all.
+        """The condition that an entry's time is over, of one kind of scope or all; recall serves it until then.
 
-        Its own term wins; a pinned one without a term never ends (A9).
+        Its own term wins; a pinned entry without a term never ends (A9).
         """
         over = Q(expires_at__isnull=False, expires_at__lte=now)
         for kind in [scope_kind] if scope_kind else ScopeKind.values:
@@ -81,21 +81,21 @@ class Policies:
         return over
 
     def end_of(self, entry: Entry) -> datetime | None:
-        """When an entry is no longer served: its own term wins; a pinned one without a term never ends (A9)."""
+        """The end of an entry: its own term wins; a pinned entry without a term never ends (A9)."""
         if entry.expires_at or entry.pinned:
             return entry.expires_at
         return self.ends_at(entry.stated_at, entry.type, entry.scope.kind)
 
     def end_of_restored(self, entry: Entry, now: datetime) -> datetime | None:
-        """The term of an entry that is brought back: as long as for a new one, if its own time is over; None: none.
+        """The term of a restored entry: as long as a new one's, if its time is over, else None.
 
-        It was stated when it was stated: what was said since stays the newer of the two.
+        When it was stated does not change, so that later statements stay newer.
         """
         ends = self.ends_at(entry.stated_at, entry.type, entry.scope.kind)
         return None if ends is None or ends > now else now + (ends - entry.stated_at)
 
     def end_of_undone(self, entry: Entry, now: datetime) -> datetime:
-        """The term of an entry whose expiry is undone though its time is over: as long as for a new one, or a month."""
+        """The term of an entry whose expiry is undone after its time: as long as a new one's, or NEW_TERM."""
         return self.ends_at(now, entry.type, entry.scope.kind) or now + NEW_TERM
 
     def quota(self, entry_type: str, scope_kind: str) -> int | None:
@@ -114,18 +114,18 @@ class Policies:
 
 class PolicyQuerySet(models.QuerySet["Policy"]):
     def of(self, workspace_id: int) -> Policies:
-        """Read anew at every use, so that a change holds from the next call on."""
+        """The policies of a workspace, read at every use, so that a change holds from the next call on."""
         return Policies(list(self.filter(workspace_id=workspace_id)))
 
     def of_each(self, workspace_ids: Iterable[int]) -> dict[int, Policies]:
-        """What holds in each of these workspaces, in one query."""
+        """The policies of each of these workspaces, in one query."""
         rows: dict[int, list[Policy]] = {pk: [] for pk in workspace_ids}
         for row in self.filter(workspace_id__in=rows):
             rows[row.workspace_id].append(row)
         return {pk: Policies(policies) for pk, policies in rows.items()}
 
     def over(self, now: datetime) -> Q:
-        """The condition that an entry's time is over, under the policies of whichever workspace it is in."""
+        """The condition that an entry's time is over by the policies of its workspace."""
         apart = self.of_each(self.filter(kind=PolicyKind.TTL).values_list("workspace_id", flat=True).distinct())
         over = Policies([]).over(now) & ~Q(workspace_id__in=apart)
         for workspace, policies in apart.items():

@@ -9,13 +9,13 @@ from memories.models.tenancy import Bot, Workspace
 
 
 class RecallTrace(models.Model):
-    """What was asked, what was served and how long it took; the candidates beside it when sampled."""
+    """The query of a recall, the served entries and timings; the candidates too when sampled."""
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     bot = models.ForeignKey(Bot, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="+")
     scopes = ArrayField(models.BigIntegerField(), verbose_name=_("scopes"))
-    #: Of all scopes that were asked for, also those nobody had written to yet; empty in traces from before.
+    #: Keys of all scopes of the query, also of those without an entry yet; empty in old traces.
     scope_keys = ArrayField(models.CharField(max_length=255), default=list, editable=False, verbose_name=_("scopes"))
     session_key = models.CharField(_("session"), max_length=200, blank=True, default="")
     message = models.TextField(_("message"))
@@ -66,7 +66,7 @@ class RecallTrace(models.Model):
 
     @property
     def is_purged(self) -> bool:
-        """Whether its words were removed with a memory it had served; every question asks for a `limit`."""
+        """Whether its words were removed with a purged entry it served; every other query has a `limit`."""
         return not self.query
 
     @property

@@ -1,4 +1,4 @@
-"""Scopes: whose memory it is, the wall nothing crosses."""
+"""Scopes: the memory of a person or chat, which nothing crosses."""
 
 from typing import Self
 
@@ -25,7 +25,7 @@ class ScopeQuerySet(models.QuerySet["Scope"]):
 class Scope(models.Model):
     """One memory: a person's, or a chat's.
 
-    `version` rises with every write, so that whatever was computed from the scope can tell whether it still holds.
+    `version` rises with every write: what was computed from the scope at another version is outdated.
     """
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)

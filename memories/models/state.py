@@ -1,7 +1,4 @@
-"""The state of an entry, with its order, Q and SQL: which marks it carries, and which of them counts.
-
-An entry may carry several marks at once; the first of MARKS is its state.
-"""
+"""The state of an entry, as a value, a Q and SQL. Of several marks the first in the order of MARKS is its state."""
 
 from datetime import datetime
 from typing import Protocol
@@ -11,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class State(TextChoices):
-    """Where an entry stands; «due» is past its time, unseen already, and waiting for the nightly job to say so."""
+    """The state of an entry; one that is due is no longer served and expires with the nightly job."""
 
     LIVE = "live", _("Live")
     DUE = "due", _("Due")
@@ -40,12 +37,12 @@ class Marked(Protocol):
 
 
 def mark_of(entry: Marked) -> State | None:
-    """The mark that is told of an entry; None: it is in use, though its time may be over."""
+    """The mark that is the state of an entry; None: it is in use, though its time may be over."""
     return next((state for state, column in MARKS.items() if getattr(entry, column)), None)
 
 
 def state_of(entry: Marked, ends_at: datetime | None, now: datetime) -> State:
-    """The state of one entry, whose time ends at that moment, if ever."""
+    """The state of an entry whose time ends at `ends_at`, if ever."""
     return mark_of(entry) or (State.DUE if ends_at and ends_at <= now else State.LIVE)
 
 
@@ -74,5 +71,5 @@ def _without(marks: list[State]) -> Q:
     return Q(**{f"{MARKS[state].removesuffix('_id')}__isnull": True for state in marks})
 
 
-#: Not taken out of use by a person or a machine. Whether its time is up is asked beside it, at the moment of asking.
+#: Without a mark. Whether its time is over is a condition of its own.
 LIVE = _without(list(MARKS))

@@ -21,7 +21,7 @@ from memories.tenancy.access import Caller
 
 
 def validate_time_zone(name: str) -> None:
-    """Refuse a name no clock knows: days would begin at the wrong hour, or recall would fail."""
+    """Raise ValidationError unless this is the name of a time zone."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
@@ -51,7 +51,7 @@ class Workspace(models.Model):
         return self.name
 
     def zone(self) -> ZoneInfo:
-        """Where its days begin; UTC when its name was written past the form and no clock knows it."""
+        """The time zone of its days; UTC when the stored name is none."""
         try:
             return ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError):
@@ -65,7 +65,7 @@ class Workspace(models.Model):
         scope_patterns: Iterable[str] = (),
         bot_id: int | None = None,
     ) -> Caller:
-        """Somebody who acts in this workspace; without scope patterns they reach all of it."""
+        """A caller in this workspace; without scope patterns it reaches all of it."""
         return Caller(
             workspace_id=self.pk,
             language=self.language,
@@ -134,7 +134,7 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
 
 
 class BotKey(models.Model):
-    """What a bot shows to be let in; only its hash is kept."""
+    """The credential of a bot; only its hash is stored."""
 
     #: Last use is written at most this often, so that a busy bot does not rewrite its key all day.
     USE_RECORDED_EVERY = timedelta(minutes=1)
@@ -214,7 +214,7 @@ class BotKey(models.Model):
         )
 
     def record_use(self, now: datetime) -> None:
-        """Remember that the key was used, unless that is already known closely enough."""
+        """Store when the key was last used, at most every USE_RECORDED_EVERY."""
         if self.last_used_at is None or now - self.last_used_at > self.USE_RECORDED_EVERY:
             BotKey.objects.filter(pk=self.pk).update(last_used_at=now)
 

@@ -1,4 +1,4 @@
-"""Callers: on whose behalf something is done, in which workspace, and which of its scopes may be reached."""
+"""Callers: the actor behind a call, its workspace, and the scopes it may reach."""
 
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Whoever calls a verb: a bot by its key, a channel platform, an importer, a command.
+    """The caller of a verb: a bot by its key, a channel platform, an importer, a command.
 
     Made by `BotKey.caller()` or `Workspace.caller()`; every query starts from what it may see.
     """
@@ -15,7 +15,7 @@ class Caller:
     workspace_id: int
     language: str  # of the workspace, for what is answered in words
     zone: tzinfo  # of the workspace, where its days begin
-    actor: str  # whom the history names for what is changed
+    actor: str  # as the history names it
     permissions: tuple[str, ...] = ()
     scope_patterns: tuple[str, ...] = ()  # such as telegram:*; none: every scope of the workspace
     bot_id: int | None = None

@@ -1,4 +1,4 @@
-"""The platforms that are known everywhere: to add one, add an entry to PLATFORMS."""
+"""The platforms: to add one, add an entry to PLATFORMS."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ class Platform:
     """A platform bots speak on, under the name that addresses and the keys of scopes have."""
 
     name: str
-    aliases: tuple[str, ...] = ()  # what else people call it; refused, telling the name
+    aliases: tuple[str, ...] = ()  # other names of it; refused with a hint at the name
     is_local: bool = False  # one person sits at the keyboard: without a peer all of it is one memory
 
 

@@ -1,6 +1,6 @@
-"""The one resolver: from an address to its session, its scopes and what may be recalled there (E1, E2, A3, A5, B1).
+"""The resolver: from an address to its session, its scopes and what may be recalled there (E1, E2, A3, A5, B1).
 
-Pure: no database, no clock. Nothing else in the product computes a scope.
+Pure: no database, no clock. Nothing else computes a scope.
 """
 
 import hashlib
@@ -41,13 +41,13 @@ class Address:
 
     @property
     def speaker(self) -> str:
-        """The peer; of a direct chat that names none, at a keyboard or under `main`, its one owner (A5)."""
+        """The peer; in a direct chat without one, at a keyboard or under `main`, its one owner (A5)."""
         return self.peer if self.peer or self.is_group else LOCAL_PEER
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelRules:
-    """How a channel keeps memories and sessions apart; travels with the request, kept on the session."""
+    """How a channel separates memories and sessions; sent with the request, stored on the session."""
 
     dm_scope: str = ""  # empty: the platform's default
     session_mode: str = SessionMode.STABLE
@@ -62,17 +62,17 @@ class ChannelRules:
 
 @dataclass(frozen=True, kw_only=True)
 class ScopeRef:
-    """A scope by its key, and what of it may be heard where it is asked for."""
+    """A scope by its key, with the limits of what may be served from it."""
 
     key: str
     kind: str
-    only_chat: str | None = None  # serve only rows all of whose sources came from the chat of this scope
-    in_group: bool = False  # credentials and profiles are not read out before others
+    only_chat: str | None = None  # serve only rows whose sources all came from the chat of this scope
+    in_group: bool = False  # credentials and profiles are not served to groups
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """What an address means."""
+    """The session and scopes of an address."""
 
     session_key: str
     session_platform: str  # empty when the session is shared between platforms, as its memory is
@@ -85,14 +85,14 @@ class Resolved:
 
     @property
     def chat(self) -> str:
-        """Where it is said, as Entry.chats keeps it: the chat's scope, or that of the direct chat's peer."""
+        """The chat as Entry.chats stores it: the scope of the chat, or of the direct chat's peer."""
         return self.chat_scope or self.user_scope or ""
 
 
 def resolve(address: Address, rules: ChannelRules, *, default_dm_scope: str = DmScope.PER_CHANNEL_PEER) -> Resolved:
-    """Whose memory an address writes to and reads from, and which session it belongs to.
+    """The session of an address, and the scopes it writes to and reads from.
 
-    Raises InvalidAddress when the address cannot say whose memory it is.
+    Raises InvalidAddress when the address does not determine them.
     """
     if not address.platform:
         raise InvalidAddress("An address needs a platform.")
@@ -100,15 +100,17 @@ def resolve(address: Address, rules: ChannelRules, *, default_dm_scope: str = Dm
         raise InvalidAddress("NUL and lone surrogates name nobody.")
     if address.is_group:
         return _resolve_group(address, rules)
-    known = address if address.peer else replace(address, peer=_peer_by_chat(address, rules))
-    return _resolve_direct(known, rules, _dm_scope(known, rules, default_dm_scope))
+    if not address.peer:
+        address = replace(address, peer=_peer_by_chat(address, rules))
+    is_owner = address.platform in LOCAL_PLATFORMS and not address.peer
+    return _resolve_direct(address, rules, rules.dm_scope or (DmScope.MAIN if is_owner else default_dm_scope))
 
 
 def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
-    """Whom a direct chat is with whose id begins with its channel (A5); empty where it tells of nobody.
+    """The peer of a direct chat whose id begins with its channel (A5); empty where it names none.
 
-    `telegram:direct_u42` and `telegram:mybot:direct_u42` name u42, and so does `telegram:u42`. `telegram-3f2a…`, as
-    sessions are called, stands for whoever it is with. At a keyboard only the first two do.
+    `telegram:direct_u42` and `telegram:mybot:direct_u42` name u42, and so does `telegram:u42`. `telegram-3f2a…`, the
+    form of session keys, is itself the peer. At a keyboard only the first two name a peer.
     """
     chat, is_local = address.chat, address.platform in LOCAL_PLATFORMS
     sessions = tuple(f"{prefix}-" for prefix in (address.platform, rules.session_prefix) if prefix)
@@ -125,14 +127,8 @@ def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
 
 
 def _without(place: str, name: str) -> str:
-    """A name less the place it begins with, as platforms write it or as keys do."""
+    """A name without the place it begins with, as platforms or as keys write it."""
     return name.removeprefix(f"{place}:") if name.startswith(f"{place}:") else name.removeprefix(f"{escape(place)}:")
-
-
-def _dm_scope(address: Address, rules: ChannelRules, default: str) -> str:
-    if address.platform in LOCAL_PLATFORMS and not address.peer:
-        return rules.dm_scope or DmScope.MAIN
-    return rules.dm_scope or default
 
 
 def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Resolved:
@@ -155,7 +151,7 @@ def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Res
 
 
 def key_of_direct_chat(address: Address, rules: ChannelRules) -> str | None:
-    """The session key of a direct chat, for a message without a peer (A5); None where its chat alone tells none."""
+    """The session key of a direct chat, for a message without a peer (A5); None where the chat alone gives none."""
     is_named = bool(address.chat) and not address.is_group and address.platform not in LOCAL_PLATFORMS
     if not is_named or rules.session_mode == SessionMode.FRESH or not is_storable(address.chat):
         return None
@@ -198,14 +194,14 @@ def _resolve_group(address: Address, rules: ChannelRules) -> Resolved:
 
 
 def key_of_speaker(platform: str, peer: str) -> str:
-    """The key of the own memory of somebody who speaks in a group, whatever the rules of direct chats are (E1)."""
+    """The scope key of a member's own memory, whatever the rules of direct chats are (E1)."""
     return _key(escape(platform), _DIRECT + escape(peer))
 
 
 def _heard_in_group(
     user_scope: str | None, chat_scope: str, address: Address, rules: ChannelRules
 ) -> tuple[ScopeRef, ...]:
-    """The speaker's own memories as far as the group may hear them, then the group's (A3)."""
+    """The speaker's own memories as far as the group may be served them, then the group's (A3)."""
     chat = ScopeRef(key=chat_scope, kind=ScopeKind.CHAT, in_group=True)
     if user_scope is None or rules.group_user_recall == GroupUserRecall.NONE:
         return (chat,)
@@ -214,14 +210,14 @@ def _heard_in_group(
 
 
 def _session_key(prefix: str, hashed: str, rules: ChannelRules) -> str:
-    """`<prefix>-<first 12 bytes of sha1, hex>` (B1); the hash only shortens, nothing rests on its strength."""
+    """`<prefix>-<first 12 bytes of sha1, hex>` (B1); the hash only shortens, its strength does not matter."""
     if rules.session_mode == SessionMode.FRESH:
         return f"{prefix}-{secrets.token_hex(12)}"
     return f"{prefix}-{hashlib.sha1(hashed.encode(), usedforsecurity=False).hexdigest()[:24]}"
 
 
 def escape(part: str) -> str:
-    """A part of a key without colons, capitals, dots or slashes: no two parts become one, on any disk."""
+    """A part of a key without colons, capitals, dots or slashes: unique, also as a file name on any disk."""
     return "".join(
         char if _SAFE.fullmatch(char) else quote(char, safe="").lower() if not char.isascii() else f"%{ord(char):02x}"
         for char in part
@@ -240,7 +236,7 @@ def _group(name: str) -> str:
 
 
 def _key(*parts: str) -> str:
-    """Parts joined by colons. A key that would be too long ends in its hash, and still tells its kind."""
+    """Parts joined by colons. A key that would be too long ends in its hash, and still shows its kind."""
     key = ":".join(parts)
     if len(key) <= KEY_MAX:
         return key
@@ -255,7 +251,7 @@ def _cut(part: str, limit: int) -> str:
 
 
 def kind_of_key(key: str) -> str | None:
-    """The kind of scope a key stands for, of a hashed one by its form; None: the resolver could not have made it."""
+    """The kind of scope of a key, of a hashed one by its form; None: the resolver could not have made it."""
     if key == "main":
         return ScopeKind.USER
     body, shortened, digest = key.partition("~")
@@ -274,13 +270,13 @@ def kind_of_key(key: str) -> str | None:
 
 
 def platform_of_key(key: str) -> str:
-    """The platform a key of the resolver's names; empty where it names none, or only the beginning of one."""
+    """The platform in a key of the resolver; empty where there is none, or only the beginning of one."""
     place = key if ":" in key else unquote(key.removeprefix(_DIRECT))
     return unquote(place.partition(":")[0]) if ":" in place and "~" not in key and kind_of_key(key) else ""
 
 
 def starts_of_keys(platform: str) -> tuple[str, str]:
-    """How the keys of a platform's scopes begin: of a place there, and of an unlinked person of it (E1)."""
+    """The prefixes of a platform's scope keys: of a place there, and of an unlinked person of it (E1)."""
     return escape(platform) + ":", _DIRECT + escape(_uncoloned(platform) + ":")
 
 
@@ -293,6 +289,6 @@ def _is_escaped(part: str) -> bool:
 
 
 def _is_person(name: str) -> bool:
-    """Whether a name is that of a linked person, or of a platform's peer that stands for itself."""
+    """Whether a name is that of a linked person, or of an unlinked peer of a platform."""
     person, colon, peer = name.partition(":")
     return _UNCOLONED.fullmatch(person) is not None and bool(peer) == bool(colon)

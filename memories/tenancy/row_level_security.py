@@ -1,8 +1,8 @@
-"""The second wall between workspaces: row-level security, set for each request, closed when nothing is set.
+"""Row-level security: the second wall between workspaces, set for each request, closed when nothing is set.
 
-The first wall is that every query starts from what the caller may see. Should one forget, the web's database role sees
-only the rows of the workspaces named here; with none named it sees none. What must be known before a workspace can be
-named, whose key this is and what this operator may see, a function of the database answers, and nothing else.
+The first wall is that every query starts from what the caller may see. Should one not, the web's database role sees
+only the rows of the workspaces set here. Functions of the database tell the workspace of a key and those of an
+operator, since no row can be read before a workspace is set.
 """
 
 from collections.abc import Iterable
@@ -17,54 +17,45 @@ _inside: ContextVar[bool] = ContextVar("inside the wall", default=False)
 
 
 def enter(workspace_ids: Iterable[int]) -> None:
-    """From here on this connection sees the rows of these workspaces."""
+    """Let this connection see the rows of these workspaces."""
     _inside.set(True)
-    _set("{" + ",".join(str(int(pk)) for pk in workspace_ids) + "}")
+    _set("%s", "{" + ",".join(str(int(pk)) for pk in workspace_ids) + "}")
 
 
 def enter_by_key(digest: str) -> None:
-    """From here on this connection sees the rows of the workspace this key belongs to; of none, where there is none."""
+    """Let this connection see the rows of the workspace of a key, or none where there is no such key."""
     _inside.set(True)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config(%s, coalesce('{' || memplatform_workspace_of_key(%s) || '}', ''), false)",
-            [_SETTING, digest],
-        )
+    _set("coalesce('{' || memplatform_workspace_of_key(%s) || '}', '')", digest)
 
 
 def enter_as_operator(user_id: int) -> None:
-    """From here on this connection sees what this account of the staff may see: its workspaces, an owner's are all."""
+    """Let this connection see the rows of the workspaces of a staff account; an owner's are all."""
     _inside.set(True)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config(%s, coalesce(memplatform_workspaces_of_user(%s)::text, ''), false)", [_SETTING, user_id]
-        )
+    _set("coalesce(memplatform_workspaces_of_user(%s)::text, '')", user_id)
 
 
 def widen(workspace_id: int) -> None:
-    """A workspace that was made just now is seen, too."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config(%s, (memplatform_workspaces() || %s::bigint)::text, false)", [_SETTING, workspace_id]
-        )
+    """Let this connection see a new workspace, too."""
+    _set("(memplatform_workspaces() || %s::bigint)::text", workspace_id)
 
 
 def is_inside() -> bool:
-    """Whether this connection is told whose rows it sees."""
+    """Whether the workspaces of this connection are set."""
     return _inside.get()
 
 
 def leave() -> None:
-    """From here on this connection sees the rows of no workspace; a connection that cannot be told so is closed."""
+    """Let this connection see no rows; it is closed when that fails."""
     if not _inside.get():
         return
     _inside.set(False)
     try:
-        _set("")
+        _set("%s", "")
     except Error:
         connection.close()
 
 
-def _set(workspaces: str) -> None:
+def _set(expression: str, value: str | int) -> None:
+    """Set the workspaces to an SQL expression of one parameter."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config(%s, %s, false)", [_SETTING, workspaces])
+        cursor.execute(f"SELECT set_config(%s, {expression}, false)", [_SETTING, value])  # noqa: S608 (constants)
