@@ -11,13 +11,13 @@ from memories.exceptions import ScopeNotFound
 from memories.models import Scope
 from memories.recall import Query, SearchScope
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
+from memories.tenancy.resolver import Address, ChannelRules, Resolution, key_of_direct_chat, resolve
 from sessions_app.lifecycle import conversations, locks
 from sessions_app.models import Session
 from sessions_app.visibility import visible_sessions
 
 
-def resolve_address(caller: Caller, address: Address) -> Resolved:
+def resolve_address(caller: Caller, address: Address) -> Resolution:
     """What an address means under the rules of its channel; reads only.
 
     With whom a chat is, is told only to a caller who reaches that peer's memory; to others it is unknown.
@@ -43,7 +43,7 @@ def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> A
     return replace(address, chat=chat or address.chat, peer=peer) if peer else address
 
 
-def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Session, Resolved, dict[str, Scope]]:
+def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Session, Resolution, dict[str, Scope]]:
     """The session of an address, locked until the transaction ends; what the address means; its scopes by key.
 
     Raises InvalidAddress, ScopeNotFound, SessionBusy.
@@ -57,14 +57,14 @@ def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Se
     return conversations.get_or_create(caller.workspace_id, resolved, scopes, now=now), resolved, scopes
 
 
-def visible_session(caller: Caller, resolved: Resolved) -> Session | None:
+def visible_session(caller: Caller, resolved: Resolution) -> Session | None:
     """The session of an address, as far as the caller may see it; never that of a chat with somebody else."""
     place = {"platform": resolved.session_platform, "account": resolved.session_account}
     session = visible_sessions(caller).filter(**place, key=resolved.session_key).first()
     return session if session and conversations.matches(session, resolved) else None
 
 
-def scopes_to_write(caller: Caller, resolved: Resolved) -> dict[str, Scope]:
+def scopes_to_write(caller: Caller, resolved: Resolution) -> dict[str, Scope]:
     """The scopes a message of this address is written to, by key, begun where needed.
 
     Raises ScopeNotFound when the caller does not reach one of them.
@@ -74,24 +74,24 @@ def scopes_to_write(caller: Caller, resolved: Resolved) -> dict[str, Scope]:
     return {scope: Scope.objects.begin(caller.workspace_id, scope, kind) for scope, kind in wanted.items()}
 
 
-def check_reach(caller: Caller, resolved: Resolved) -> None:
+def check_reach(caller: Caller, resolved: Resolution) -> None:
     """Raises ScopeNotFound when the caller does not reach every scope a message of this address is written to."""
     if not all(caller.may_reach(scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope):
         raise ScopeNotFound
 
 
-def scope_to_write(caller: Caller, resolved: Resolved, scope_key: str) -> Scope:
+def scope_to_write(caller: Caller, resolved: Resolution, scope_key: str) -> Scope:
     """One scope of an address, begun where needed. Raises ScopeNotFound when the caller does not reach it."""
     if not caller.may_reach(scope_key):
         raise ScopeNotFound
     return Scope.objects.begin(caller.workspace_id, scope_key, kind_of(resolved, scope_key))
 
 
-def kind_of(resolved: Resolved, scope_key: str) -> str:
+def kind_of(resolved: Resolution, scope_key: str) -> str:
     return "chat" if scope_key == resolved.chat_scope else "user"
 
 
-def places_to_recall(caller: Caller, resolved: Resolved) -> list[SearchScope]:
+def places_to_recall(caller: Caller, resolved: Resolution) -> list[SearchScope]:
     """The scopes an address may recall from, as far as they exist and the caller reaches them."""
     keys = keys_to_recall(caller, resolved)
     refs = {ref.key: ref for ref in resolved.recall if ref.key in keys}
@@ -102,7 +102,7 @@ def places_to_recall(caller: Caller, resolved: Resolved) -> list[SearchScope]:
     )
 
 
-def keys_to_recall(caller: Caller, resolved: Resolved) -> list[str]:
+def keys_to_recall(caller: Caller, resolved: Resolution) -> list[str]:
     """The keys of the scopes an address recalls from that the caller reaches, begun or not.
 
     Raises ScopeNotFound when it reaches none.
@@ -114,7 +114,7 @@ def keys_to_recall(caller: Caller, resolved: Resolved) -> list[str]:
 
 
 def recall_query(
-    caller: Caller, resolved: Resolved, *, message: str, limit: int, need: str = NeedMode.AUTO, **options: Any
+    caller: Caller, resolved: Resolution, *, message: str, limit: int, need: str = NeedMode.AUTO, **options: Any
 ) -> Query:
     """What an address asks of memory: of the scopes it may recall from, in its session, for its speaker.
 

@@ -24,7 +24,7 @@ from memories.recall.scoring import Ranked
 from memories.recall.speakers import sender_of, sender_with_id
 from memories.recall.temporal import is_about_past
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Address, Resolved
+from memories.tenancy.resolver import Address, Resolution
 from sessions_app.history.replay import replay_messages
 from sessions_app.lifecycle import budget, close, conversations, reset
 from sessions_app.messages import in_language
@@ -41,7 +41,7 @@ class Context:
     """What a bot is given."""
 
     query: Query
-    resolved: Resolved
+    resolved: Resolution
     latest_session: Session | None  # of the address, as far as the caller may see it
     session: Session | None  # the same while its conversation goes on; None: the next message begins one
     recall: Recall
@@ -152,7 +152,7 @@ def _of_reset(context: Context, language: str) -> Context:
     return context
 
 
-def _goes_on(session: Session, resolved: Resolved, *, now: datetime) -> bool:
+def _goes_on(session: Session, resolved: Resolution, *, now: datetime) -> bool:
     """Whether the next message of this address goes on with the open conversation of its session.
 
     A conversation that was idle for too long ends, and so does one that belongs to another memory.

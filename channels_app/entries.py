@@ -12,7 +12,7 @@ from memories.consolidation.capture import source_slots
 from memories.entries.draft import Draft
 from memories.exceptions import InvalidAddress
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Address, Resolved
+from memories.tenancy.resolver import Address, Resolution
 from memories.visibility import scope_to_write
 
 #: The tier of a fact nobody says belongs into the profile.
@@ -51,7 +51,7 @@ def save(
     return result
 
 
-def _scope_key(resolved: Resolved, kind: str | None) -> str:
+def _scope_key(resolved: Resolution, kind: str | None) -> str:
     """Whose memory it becomes; of a group in which nobody is named the group's. Raises InvalidAddress."""
     kind = kind or (ScopeKind.USER if resolved.user_scope else ScopeKind.CHAT)
     key = resolved.user_scope if kind == ScopeKind.USER else resolved.chat_scope

@@ -19,7 +19,7 @@ from memories.models import Scope
 from memories.models.change import acting
 from memories.recall import feedback
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Resolved
+from memories.tenancy.resolver import Resolution
 from memories.visibility import trace_for
 from sessions_app.choices import EventKind
 from sessions_app.lifecycle import budget, conversations, reset
@@ -101,7 +101,7 @@ def _buffer(
     turn: Turn,
     session: Session,
     events: dict[str, SessionEvent],
-    resolved: Resolved,
+    resolved: Resolution,
     scopes: dict[str, Scope],
     now: datetime,
 ) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong, said once: the docstring is the message people and clients read."""
+"""The errors of the platform; the docstring of each is the message people and clients read."""
 
 from django.utils.translation import gettext as _
 

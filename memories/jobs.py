@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, time
+from functools import partial
 
 from django.utils.dates import WEEKDAYS
 from django.utils.module_loading import import_string
@@ -13,7 +14,6 @@ from memories.choices import BufferState
 from memories.conf import switch
 from memories.consolidation import compression, day_notes, extraction
 from memories.lifecycle import access_counting, capacity, expiry, maintenance
-from memories.lifecycle import purge as purging
 from memories.models import ExtractionBatch, Workspace
 
 #: What a job does, or counts. Of (workspace_id, now, run, report, so_far) it is given what it names; it answers with
@@ -71,12 +71,12 @@ def preview_archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
     """Propose a purge where the job is switched on; nothing where it is off, even when a run is asked for."""
-    return purging.propose(workspace_id, now=now, run=run) if PURGE.is_on else {"scopes": 0, "entries": 0}
+    return expiry.propose_purge(workspace_id, now=now, run=run) if PURGE.is_on else {"scopes": 0, "entries": 0}
 
 
 def preview_purge(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """Counts, even where it is switched off."""
-    entries = purging.purgeable(workspace_id, now=now).filter(scope__frozen=False)
+    entries = expiry.purgeable(workspace_id, now=now).filter(scope__frozen=False)
     return {"scopes": entries.values("scope_id").distinct().count(), "entries": entries.count()}
 
 
@@ -87,11 +87,6 @@ def preview_extract(*, now: datetime) -> dict[str, int]:
 
 def preview_extract_day(workspace_id: int) -> dict[str, int]:
     return {"extraction_batches": extraction.waiting_in(workspace_id).exclude(state=BufferState.PARKED).count()}
-
-
-def preview_count_terms(workspace_id: int) -> dict[str, int]:
-    """Count, and roll back scope by scope: only counting shows which are wrong."""
-    return maintenance.count_terms_anew(workspace_id, is_dry=True)
 
 
 def preview_resume_batches() -> dict[str, int]:
@@ -114,7 +109,7 @@ JOBS = (
         behaviour="E5",
         at=time(2, 30),
         run=maintenance.count_terms_anew,
-        preview=preview_count_terms,
+        preview=partial(maintenance.count_terms_anew, is_dry=True),
     ),
     Job(
         name="extract",

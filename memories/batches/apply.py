@@ -14,19 +14,6 @@ from django.db.models import QuerySet
 from memories import entries
 from memories.batches import steps, undo
 from memories.batches.planning import counts_of
-from memories.batches.steps import (
-    ArchiveStep,
-    CreateStep,
-    EditStep,
-    EventStep,
-    ExpireStep,
-    MergeStep,
-    PurgeStep,
-    RestoreStep,
-    Step,
-    SupersedeStep,
-    UndoStep,
-)
 from memories.choices import BatchState, ChangeState, Outcome, SkipReason
 from memories.entries import BulkOutcome, Edit, daily_events
 from memories.entries import draft as drafts
@@ -88,7 +75,7 @@ def resume(*, now: datetime) -> dict[str, int]:
     return {"resumed": resumed, "waiting": failed}
 
 
-S = TypeVar("S", bound=Step)
+S = TypeVar("S", bound=steps.Step)
 
 
 @dataclass(frozen=True)
@@ -141,7 +128,7 @@ def _save_states(changes: Sequence[BatchChange]) -> None:
         BatchChange.objects.filter(pk__in=rows).update(state=state, note=note)
 
 
-def _create(work: _Work, rows: list[_PlannedRow[CreateStep]]) -> None:
+def _create(work: _Work, rows: list[_PlannedRow[steps.CreateStep]]) -> None:
     ready, outdated = [], _outdated(work.scope, rows)
     for row in rows:
         if row.change.pk in outdated:
@@ -166,7 +153,7 @@ def _create(work: _Work, rows: list[_PlannedRow[CreateStep]]) -> None:
         entries.link_sources(work.scope, answer.entry.pk, row.step.sources, now=work.now)
 
 
-def _outdated(scope: Scope, rows: Iterable[_PlannedRow[CreateStep]]) -> set[int]:
+def _outdated(scope: Scope, rows: Iterable[_PlannedRow[steps.CreateStep]]) -> set[int]:
     """Rows that rest on entries changed or expired since the plan was made."""
     resting = {row.change.pk: row.step.rests_on for row in rows if row.step.rests_on}
     if not resting:
@@ -177,9 +164,9 @@ def _outdated(scope: Scope, rows: Iterable[_PlannedRow[CreateStep]]) -> set[int]
     return {pk for pk, versions in resting.items() if any(found.get(entry) != v for entry, v in versions.items())}
 
 
-def _edit(work: _Work, rows: list[_PlannedRow[EditStep]]) -> None:
+def _edit(work: _Work, rows: list[_PlannedRow[steps.EditStep]]) -> None:
     """Change columns that nothing is derived from together; content and slots entry by entry."""
-    together: defaultdict[str, list[_PlannedRow[EditStep]]] = defaultdict(list)
+    together: defaultdict[str, list[_PlannedRow[steps.EditStep]]] = defaultdict(list)
     for row in rows:
         if row.step.slots or not entries.BULK_EDITABLE.issuperset(row.step.columns):
             _edit_one(work, row)
@@ -190,7 +177,7 @@ def _edit(work: _Work, rows: list[_PlannedRow[EditStep]]) -> None:
         _mark(changes, entries.update_many(work.scope, group[0].step.values, _expected(changes), now=work.now))
 
 
-def _edit_one(work: _Work, row: _PlannedRow[EditStep]) -> None:
+def _edit_one(work: _Work, row: _PlannedRow[steps.EditStep]) -> None:
     change, edit = row.change, Edit(columns=row.step.values, slots=row.step.slots)
     try:
         if change.entry is None:
@@ -207,7 +194,7 @@ def _edit_one(work: _Work, row: _PlannedRow[EditStep]) -> None:
         change.state = ChangeState.APPLIED
 
 
-def _write_events(work: _Work, rows: list[_PlannedRow[EventStep]]) -> None:
+def _write_events(work: _Work, rows: list[_PlannedRow[steps.EventStep]]) -> None:
     drafts = [row.step.event(work.scope) for row in rows]
     events = daily_events.write_each(drafts, now=work.now, actor=work.batch.actor)
     for row, event in zip(rows, events, strict=True):
@@ -219,40 +206,40 @@ def _write_events(work: _Work, rows: list[_PlannedRow[EventStep]]) -> None:
 
 
 #: Steps that differ from row to row; rows of other kinds are applied together where their steps are equal.
-_APPLY: dict[type[Step], Callable[[_Work, list[_PlannedRow[Any]]], None]] = {
-    CreateStep: _create,
-    EditStep: _edit,
-    EventStep: _write_events,
+_APPLY: dict[type[steps.Step], Callable[[_Work, list[_PlannedRow[Any]]], None]] = {
+    steps.CreateStep: _create,
+    steps.EditStep: _edit,
+    steps.EventStep: _write_events,
 }
 
 
-def _apply_alike(work: _Work, rows: Iterable[_PlannedRow[Step]]) -> None:
-    groups: defaultdict[Step, list[BatchChange]] = defaultdict(list)
+def _apply_alike(work: _Work, rows: Iterable[_PlannedRow[steps.Step]]) -> None:
+    groups: defaultdict[steps.Step, list[BatchChange]] = defaultdict(list)
     for row in rows:
         groups[row.step].append(row.change)
     for step, changes in groups.items():
-        if isinstance(step, UndoStep):
+        if isinstance(step, steps.UndoStep):
             _undo(work, step, changes)
         else:
             _mark(changes, _outcome(work, step, _expected(changes)))
 
 
-def _outcome(work: _Work, step: Step, expected: dict[int, int | None]) -> BulkOutcome:
+def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> BulkOutcome:
     scope, now, actor = work.scope, work.now, work.batch.actor
     match step:
-        case ExpireStep():
+        case steps.ExpireStep():
             return entries.expire_many(scope, expected, now=now, actor=actor, suppress=step.suppress)
-        case ArchiveStep():
+        case steps.ArchiveStep():
             return entries.expire_many(scope, expected, now=now, actor=actor, column="archived_at")
-        case RestoreStep():
+        case steps.RestoreStep():
             return entries.restore_many(scope, expected, now=now, term=step.term)
-        case MergeStep() | SupersedeStep():
+        case steps.MergeStep() | steps.SupersedeStep():
             successor = step.into.entry or _created_by(work.batch, step.into.position)
             if successor is None:
                 return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.NO_SUCCESSOR))
-            replace = entries.merge if isinstance(step, MergeStep) else entries.supersede
+            replace = entries.merge if isinstance(step, steps.MergeStep) else entries.supersede
             return replace(scope, successor, expected, now=now)
-        case PurgeStep():
+        case steps.PurgeStep():
             return entries.purge(scope, expected, now=now)
         case _:
             return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.GONE))
@@ -264,7 +251,7 @@ def _created_by(batch: Batch, position: int | None) -> int | None:
     return rows.values_list("entry_id", flat=True).first()
 
 
-def _undo(work: _Work, step: UndoStep, changes: Iterable[BatchChange]) -> None:
+def _undo(work: _Work, step: steps.UndoStep, changes: Iterable[BatchChange]) -> None:
     of, by = work.batch.undoes_id or 0, work.batch.pk
     for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
         named = [change for change in changes if getattr(change, column) is not None]

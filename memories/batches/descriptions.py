@@ -8,17 +8,7 @@ from typing import Any
 from django.utils.translation import pgettext
 
 from memories import entries
-from memories.batches.steps import (
-    CreateStep,
-    EditStep,
-    EventStep,
-    MergeStep,
-    Step,
-    SupersedeStep,
-    UndoStep,
-    replaced_by_rows,
-    step_of,
-)
+from memories.batches import steps
 from memories.choices import BatchState, ChangeState, Operation, Outcome, SkipReason
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot, state
 
@@ -35,7 +25,7 @@ class Description:
     """One row of a batch, as people read it."""
 
     change: BatchChange
-    step: Step
+    step: steps.Step
     note: tuple[str, str] | None = None  # the code and the words
     before: str | None = None  # the content; None when the row creates it
     after: str | None = None  # None when the content stays
@@ -49,7 +39,7 @@ class Description:
 
 def describe(batch: Batch, changes: Sequence[BatchChange]) -> list[Description]:
     """Describe rows of a batch, in a constant number of queries."""
-    rows = [Description(change=change, step=step_of(change), note=note_of(change)) for change in changes]
+    rows = [Description(change=change, step=steps.step_of(change), note=note_of(change)) for change in changes]
     past = _Past.of(batch, rows)
     _describe_successors(batch, rows)
     sources = _sources(batch, rows)
@@ -85,23 +75,23 @@ _OUTCOMES: Mapping[Outcome, Any] = {
 
 def _describe_words(row: Description, past: "_Past") -> None:
     change, entry = row.change, row.change.entry
-    if change.event or isinstance(row.step, EventStep):
+    if change.event or isinstance(row.step, steps.EventStep):
         _describe_event(row, past)
         return
-    was = past.entries.get(change.entry_id or 0, {}) if change.state in _MADE else {}
+    was = past.before(Entry, change)
     row.before = was.get("content", entry.content if entry else None)
     match row.step:
-        case CreateStep(draft=draft):
+        case steps.CreateStep(draft=draft):
             row.before, row.after = was.get("content"), draft.content
-        case EditStep(columns=columns, slots=slots):
+        case steps.EditStep(columns=columns, slots=slots):
             wanted = dict(columns)
             content = wanted.pop("content", None)
             row.after = None if content is None else str(content)
             row.columns = {name: (was.get(name, getattr(entry, name, None)), value) for name, value in wanted.items()}
             had = past.slots_of(change)
             row.slots = {name: (had.get(name), value) for name, value in slots.items()}
-        case UndoStep():
-            became = past.undone.get(change.entry_id or 0, {})
+        case steps.UndoStep():
+            became = past.undone[Entry].get(change.entry_id or 0, {})
             if entry and "expires_at" in was:  # the undo of an expiry whose time is over sets a new end
                 became = became | {"expires_at": entry.expires_at}
             row.after = became.get("content")
@@ -111,12 +101,12 @@ def _describe_words(row: Description, past: "_Past") -> None:
 def _describe_event(row: Description, past: "_Past") -> None:
     """Describe the content of an event, and whether it is expired."""
     event = row.change.event
-    if isinstance(row.step, EventStep):
+    if isinstance(row.step, steps.EventStep):
         row.after = event.content if event else row.step.content
     elif event:
         row.before = event.content
-        was = past.events.get(event.pk, {}) if row.change.state in _MADE else {}
-        row.columns = _pairs({"expired_at": event.expired_at} | was, past.undone_events.get(event.pk, {}))
+        was = {"expired_at": event.expired_at} | past.before(DailyEvent, row.change)
+        row.columns = _pairs(was, past.undone[DailyEvent].get(event.pk, {}))
 
 
 def _pairs(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Values]:
@@ -125,32 +115,36 @@ def _pairs(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Valu
     return attributes | marks
 
 
+_Columns = dict[int, dict[str, Any]]  # by row
+_COLUMN: Mapping[type[Entry | DailyEvent], str] = {Entry: "entry_id", DailyEvent: "event_id"}
+
+
 @dataclass(kw_only=True)
 class _Past:
     """Entries, events and slots before the batch, and before the batch it undoes."""
 
-    entries: dict[int, dict[str, Any]] = field(default_factory=dict)
-    undone: dict[int, dict[str, Any]] = field(default_factory=dict)
-    events: dict[int, dict[str, Any]] = field(default_factory=dict)
-    undone_events: dict[int, dict[str, Any]] = field(default_factory=dict)
+    changed: dict[type[Entry | DailyEvent], _Columns] = field(default_factory=lambda: {Entry: {}, DailyEvent: {}})
+    undone: dict[type[Entry | DailyEvent], _Columns] = field(default_factory=lambda: {Entry: {}, DailyEvent: {}})
     slots: dict[int, dict[str, str]] = field(default_factory=dict)  # by entry, as they are
     old_slots: dict[int, dict[str, str | None]] = field(default_factory=dict)  # by entry, before the batch
 
     @classmethod
     def of(cls, batch: Batch, rows: Sequence[Description]) -> "_Past":
-        entries = [row.change.entry_id for row in rows if row.change.entry_id is not None]
-        edited = [row.change for row in rows if isinstance(row.step, EditStep) and row.step.slots]
-        with_slots = [change.entry_id for change in edited if change.entry_id is not None]
-        events = [row.change.event_id for row in rows if row.change.event_id is not None]
         past = cls()
-        if batch.state != BatchState.PROPOSED:
-            past.entries, past.events = _before(batch.pk, entries), _before(batch.pk, events, DailyEvent)
-        if batch.undoes_id:
-            past.undone = _before(batch.undoes_id, entries)
-            past.undone_events = _before(batch.undoes_id, events, DailyEvent)
-        if with_slots:
+        for model, column in _COLUMN.items():
+            ids = [pk for row in rows if (pk := getattr(row.change, column)) is not None]
+            if batch.state != BatchState.PROPOSED:
+                past.changed[model] = _before(batch.pk, ids, model)
+            if batch.undoes_id:
+                past.undone[model] = _before(batch.undoes_id, ids, model)
+        edited = [row.change for row in rows if isinstance(row.step, steps.EditStep) and row.step.slots]
+        if with_slots := [change.entry_id for change in edited if change.entry_id is not None]:
             past._read_slots(batch, with_slots)
         return past
+
+    def before(self, model: type[Entry | DailyEvent], change: BatchChange) -> dict[str, Any]:
+        """The columns a row changed, before it; empty when it was not applied."""
+        return self.changed[model].get(getattr(change, _COLUMN[model]), {}) if change.state in _MADE else {}
 
     def slots_of(self, change: BatchChange) -> dict[str, str | None]:
         entry = change.entry_id or 0
@@ -172,7 +166,7 @@ class _Past:
                 self.old_slots.setdefault(entry, {})[name] = old
 
 
-def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent] = Entry) -> dict[int, dict[str, Any]]:
+def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent]) -> _Columns:
     """By row, the columns a batch changed, before it; what it made counts as out of use."""
     found = entries.rows_before(batch, model._meta.db_table, rows) if rows else {}
     gone = {"archived_at" if model is Entry else "expired_at": True}
@@ -181,7 +175,7 @@ def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent] = E
 
 def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
     """Describe the successors of entries: stored ones, and those that rows of the batch create."""
-    replaced = [(row, row.step.into) for row in rows if isinstance(row.step, MergeStep | SupersedeStep)]
+    replaced = [(row, row.step.into) for row in rows if isinstance(row.step, steps.MergeStep | steps.SupersedeStep)]
     ids = {into.entry for _row, into in replaced if into.entry}
     positions = {into.position for _row, into in replaced if into.position}
     found = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {}
@@ -189,9 +183,9 @@ def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
     by_position = {maker.position: maker for maker in makers} if positions else {}
     for row, into in replaced:
         if maker := by_position.get(into.position or 0):
-            step = step_of(maker)
+            step = steps.step_of(maker)
             row.into_position, row.into = maker.position, maker.entry
-            row.into_content = step.draft.content if isinstance(step, CreateStep) else ""
+            row.into_content = step.draft.content if isinstance(step, steps.CreateStep) else ""
         else:
             row.into = found.get(into.entry or 0)
             row.into_content = row.into.content if row.into else ""
@@ -199,12 +193,14 @@ def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
 
 def _sources(batch: Batch, rows: Iterable[Description]) -> dict[int, list[Entry]]:
     """By position, the entries replaced by the one the row creates."""
-    positions = [row.change.position for row in rows if isinstance(row.step, CreateStep)]
+    positions = [row.change.position for row in rows if isinstance(row.step, steps.CreateStep)]
     found: defaultdict[int, list[Entry]] = defaultdict(list)
     if positions:
-        replaced = replaced_by_rows(BatchChange.objects.filter(batch=batch), positions).exclude(state=ChangeState.LEFT)
+        replaced = steps.replaced_by_rows(BatchChange.objects.filter(batch=batch), positions).exclude(
+            state=ChangeState.LEFT
+        )
         for change in replaced.select_related("entry").order_by("position"):
-            step = step_of(change)
-            if change.entry and isinstance(step, MergeStep | SupersedeStep):
+            step = steps.step_of(change)
+            if change.entry and isinstance(step, steps.MergeStep | steps.SupersedeStep):
                 found[step.into.position or 0].append(change.entry)
     return found

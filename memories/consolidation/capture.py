@@ -12,7 +12,7 @@ from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
 from memories.language.text import smart_truncate
 from memories.models import Entry, Scope
 from memories.models.change import acting
-from memories.tenancy.resolver import Address, Resolved
+from memories.tenancy.resolver import Address, Resolution
 
 #: The slot by which a way of working is known again.
 SEQUENCE = "tool_sequence"
@@ -52,7 +52,7 @@ def turn_text(user: str, assistant: str) -> str:
     return f"User: {asked}\nAssistant: {answered}"
 
 
-def capturing_scopes(resolved: Resolved, scopes: Mapping[str, Scope]) -> tuple[Scope | None, Scope | None]:
+def capturing_scopes(resolved: Resolution, scopes: Mapping[str, Scope]) -> tuple[Scope | None, Scope | None]:
     """The speaker's scope, where the speaker is known, and the chat's, where its channel keeps a memory of groups.
 
     `scopes` holds the scopes of `resolved` by key.
@@ -63,7 +63,7 @@ def capturing_scopes(resolved: Resolved, scopes: Mapping[str, Scope]) -> tuple[S
 
 
 def capture(
-    turn: Turn, resolved: Resolved, scopes: Mapping[str, Scope], *, origins: Sequence[str], now: datetime, actor: str
+    turn: Turn, resolved: Resolution, scopes: Mapping[str, Scope], *, origins: Sequence[str], now: datetime, actor: str
 ) -> list[entries.WriteResult]:
     """Store a turn in the scopes that capture it, and what its tools did; all of it or nothing.
 
@@ -91,11 +91,13 @@ def capture(
         return entries.remember_many(drafts, now=now, actor=actor, locked=locked)
 
 
-def _in_scope(draft: Draft, scope: Scope, resolved: Resolved) -> Draft:
+def _in_scope(draft: Draft, scope: Scope, resolved: Resolution) -> Draft:
     return replace(draft, scope=scope, chats=(resolved.chat,) if scope.kind == ScopeKind.USER else ())
 
 
-def _task_drafts(turn: Turn, base: Draft, own: Scope | None, chat: Scope | None, resolved: Resolved) -> Iterator[Draft]:
+def _task_drafts(
+    turn: Turn, base: Draft, own: Scope | None, chat: Scope | None, resolved: Resolution
+) -> Iterator[Draft]:
     task = replace(base, type=EntryType.AUTO_CAPTURE, source=Source.MEMORY_CAPTURE, content=_task_text(turn))
     if own:
         yield _in_scope(task, own, resolved)
@@ -115,7 +117,7 @@ def _task_text(turn: Turn) -> str:
     return "\n".join(f"{name}: {part}" for name, part in parts.items() if part)
 
 
-def _workflow(turn: Turn, task: Draft, resolved: Resolved) -> Draft:
+def _workflow(turn: Turn, task: Draft, resolved: Resolution) -> Draft:
     """The order of tools; in the words it was stored with, where it is known, so that it is found to be the same."""
     sequence = sequence_of(turn.tool_calls)
     stored = (
@@ -141,7 +143,7 @@ def _workflow(turn: Turn, task: Draft, resolved: Resolved) -> Draft:
     )
 
 
-def source_slots(resolved: Resolved) -> dict[str, str]:
+def source_slots(resolved: Resolution) -> dict[str, str]:
     """The slots that name where a message came from and who sent it."""
     address = resolved.address
     return {

@@ -1,4 +1,4 @@
-"""Expiring entries whose time is over (A9), in batches, never pinned ones; and restoring them.
+"""Expiring entries whose time is over (A9), in batches, never pinned ones; restoring them; proposing to purge them.
 
 What is due is defined here and in the policies, for the nightly job, the admin and the API alike.
 """
@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from uuid import uuid4
 
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memories import batches as batch
-from memories.batches.steps import ExpireStep, RestoreStep
-from memories.choices import BatchState, BatchVerb, ChangeState, Due
+from memories.batches.steps import ExpireStep, PurgeStep, RestoreStep
+from memories.choices import BatchState, BatchVerb, ChangeState, Due, HoldReason
+from memories.conf import conf
 from memories.exceptions import ScopeFrozen
 from memories.models import Batch, BatchChange, Entry, Policy, Scope, Suppression
 from memories.models.entry import EntryQuerySet
@@ -21,6 +23,8 @@ from memories.models.state import LIVE
 
 JOB = "expire"
 ACTOR = f"job:{JOB}"
+PURGE = "purge"
+PURGE_ACTOR = f"job:{PURGE}"
 #: The job's batches, whoever started it; bulk actions of people have runs of another name.
 JOB_BATCHES = Q(name=JOB, run__startswith=f"{JOB}:", undoes=None)
 #: What ends within this time is due soon.
@@ -47,10 +51,8 @@ def expire_due(
 
     A run that was killed continues its batches when it is called again.
     """
-    counts = {"scopes": 0, "entries": 0}
-    for plan in plan_due(workspace_id, now=now, run=run, actor=actor):
-        _apply(plan, BatchVerb.EXPIRE, counts, now, report)
-    return counts
+    plans = plan_due(workspace_id, now=now, run=run, actor=actor)
+    return _apply(plans, BatchVerb.EXPIRE, now, report)
 
 
 def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) -> Iterator[Batch]:
@@ -131,19 +133,44 @@ def restore_all(
     report: Report | None = None,
 ) -> dict[str, int]:
     """Restore what batches expired; called again, it continues with what is still expired."""
+    plans = plan_restore(batches, term=term, now=now, actor=actor, reason=reason)
+    return _apply(plans, BatchVerb.RESTORE, now, report)
+
+
+def _apply(plans: Iterable[Batch], verb: BatchVerb, now: datetime, report: Report | None) -> dict[str, int]:
     counts = {"scopes": 0, "entries": 0}
-    for plan in plan_restore(batches, term=term, now=now, actor=actor, reason=reason):
-        _apply(plan, BatchVerb.RESTORE, counts, now, report)
+    for plan in plans:
+        before = counts["entries"] + batch.progress(plan)
+
+        def report_rows(rows: int, before: int = before) -> None:
+            if report:
+                report({**counts, "entries": before + rows})
+
+        applied = batch.apply_batch(plan, now=now, report=report_rows)
+        counts["scopes"] += 1
+        counts["entries"] += applied.counts.get(verb, 0)
     return counts
 
 
-def _apply(plan: Batch, verb: BatchVerb, counts: dict[str, int], now: datetime, report: Report | None) -> None:
-    before = counts["entries"] + batch.progress(plan)
+def propose_purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+    """Propose to purge what expired before PURGE_AFTER, a batch a scope; each replaces the open proposals before it."""
+    entries, counts = purgeable(workspace_id, now=now), {"scopes": 0, "entries": 0}
+    scopes = entries.filter(scope__frozen=False).order_by("scope_id").values_list("scope_id", flat=True).distinct()
+    for scope in Scope.objects.filter(pk__in=list(scopes)).order_by("pk"):
+        with transaction.atomic():
+            step = batch.StepForAll(PurgeStep(), entries)
+            plan = batch.plan(scope, step, name=PURGE, run=run, actor=PURGE_ACTOR, now=now)
+            purged = plan.counts.get(BatchVerb.PURGE, 0)
+            if not plan.held_because:
+                batch.supersede_proposals(scope, PURGE, by=plan, actor=PURGE_ACTOR, now=now)
+                batch.require_approval(plan, HoldReason.PURGE, purged=purged)
+        counts["scopes"] += 1
+        counts["entries"] += purged
+    return counts
 
-    def report_rows(rows: int) -> None:
-        if report:
-            report({**counts, "entries": before + rows})
 
-    applied = batch.apply_batch(plan, now=now, report=report_rows)
-    counts["scopes"] += 1
-    counts["entries"] += applied.counts.get(verb, 0)
+def purgeable(workspace_id: int, *, now: datetime) -> EntryQuerySet:
+    """Entries expired before PURGE_AFTER, except pinned ones, and suppressed ones, which keep machines from writing."""
+    by_people = Suppression.objects.filter(entry=OuterRef("pk"), workspace_id=workspace_id)
+    expired = Entry.objects.expired().filter(workspace_id=workspace_id, pinned=False)
+    return expired.filter(~Exists(by_people), expired_at__lte=now - conf.PURGE_AFTER)

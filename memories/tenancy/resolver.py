@@ -71,7 +71,7 @@ class ScopeRef:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resolved:
+class Resolution:
     """The session and scopes of an address."""
 
     session_key: str
@@ -89,7 +89,7 @@ class Resolved:
         return self.chat_scope or self.user_scope or ""
 
 
-def resolve(address: Address, rules: ChannelRules, *, default_dm_scope: str = DmScope.PER_CHANNEL_PEER) -> Resolved:
+def resolve(address: Address, rules: ChannelRules, *, default_dm_scope: str = DmScope.PER_CHANNEL_PEER) -> Resolution:
     """The session of an address, and the scopes it writes to and reads from.
 
     Raises InvalidAddress when the address does not determine them.
@@ -131,14 +131,14 @@ def _without(place: str, name: str) -> str:
     return name.removeprefix(f"{place}:") if name.startswith(f"{place}:") else name.removeprefix(f"{escape(place)}:")
 
 
-def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Resolved:
+def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Resolution:
     user_scope = _direct_key(address, dm_scope)
     shared = dm_scope in (DmScope.MAIN, DmScope.PER_PEER)
     if shared:
         prefix, hashed = ("main" if dm_scope == DmScope.MAIN else "direct"), user_scope
     else:
         prefix, hashed = rules.session_prefix or address.platform, address.chat or user_scope
-    return Resolved(
+    return Resolution(
         session_key=_session_key(prefix, hashed, rules),
         session_platform="" if shared else address.platform,
         session_account="" if shared else address.account,
@@ -171,7 +171,7 @@ def _direct_key(address: Address, dm_scope: str) -> str:
     return _key(escape(address.platform), escape(address.account), _DIRECT + escape(peer))
 
 
-def _resolve_group(address: Address, rules: ChannelRules) -> Resolved:
+def _resolve_group(address: Address, rules: ChannelRules) -> Resolution:
     if not address.chat:
         raise InvalidAddress("A group needs a chat: without one nobody can tell which group it is.")
     chat_scope = _key(escape(address.platform), escape(address.account), _group(rules.group_prefix + address.chat))
@@ -181,7 +181,7 @@ def _resolve_group(address: Address, rules: ChannelRules) -> Resolved:
     hashed = address.chat
     if rules.group_sessions == GroupSessions.PER_MEMBER and address.peer:
         hashed = f"{_uncoloned(address.chat)}:{address.peer}"
-    return Resolved(
+    return Resolution(
         session_key=_session_key(rules.session_prefix or address.platform, hashed, rules),
         session_platform=address.platform,
         session_account=address.account,

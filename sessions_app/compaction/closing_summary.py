@@ -15,7 +15,7 @@ from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.language.text import smart_truncate
 from memories.models import Scope
-from memories.tenancy.resolver import Resolved, resolve
+from memories.tenancy.resolver import Resolution, resolve
 from sessions_app.compaction import summary
 from sessions_app.compaction.summary import TurnEvents, turns_of
 from sessions_app.history import redaction
@@ -97,7 +97,7 @@ def chats_of(session: Session, scope: Scope) -> tuple[str, ...]:
     return (said_in.key,) if said_in else ()
 
 
-def speaker_in(session: Session, sender: str) -> Resolved:
+def speaker_in(session: Session, sender: str) -> Resolution:
     """What the resolver says of somebody who speaks in this session."""
     return resolve(session.address_of(sender), session.channel_rules(), default_dm_scope=conf.DM_SCOPE)
 

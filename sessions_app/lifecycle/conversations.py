@@ -12,7 +12,7 @@ from memories.conf import conf
 from memories.exceptions import InvalidAddress
 from memories.language.text import count_tokens
 from memories.models import Scope
-from memories.tenancy.resolver import Resolved
+from memories.tenancy.resolver import Resolution
 from sessions_app.choices import EventKind
 from sessions_app.lifecycle import close
 from sessions_app.models import Session, SessionEvent
@@ -32,7 +32,7 @@ class NewMessage:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def get_or_create(workspace_id: int, resolved: Resolved, scopes: dict[str, Scope], *, now: datetime) -> Session:
+def get_or_create(workspace_id: int, resolved: Resolution, scopes: dict[str, Scope], *, now: datetime) -> Session:
     """The session of an address, begun if this is its first message, and a new conversation if it was idle for long.
 
     Needs the session's lock. Raises InvalidAddress when somebody else speaks in a direct chat, or
@@ -68,27 +68,27 @@ def direct_chat(workspace_id: int, platform: str, account: str, *keys: str) -> t
     return next((found[key] for key in keys if key in found), ("", ""))
 
 
-def _peer_of(resolved: Resolved) -> str:
+def _peer_of(resolved: Resolution) -> str:
     """Whom a direct chat is with; a session that memory shares between chats is with nobody in particular."""
     is_one_chat = bool(resolved.session_platform) and not resolved.address.is_group
     return resolved.address.peer if is_one_chat else ""
 
 
-def matches(session: Session, resolved: Resolved) -> bool:
+def matches(session: Session, resolved: Resolution) -> bool:
     """Whether an address may mean this session: the same kind of chat, and in a direct one with the same peer."""
     return _is_same_kind(session, resolved) and _is_same_peer(session, resolved)
 
 
-def _is_same_kind(session: Session, resolved: Resolved) -> bool:
+def _is_same_kind(session: Session, resolved: Resolution) -> bool:
     return session.is_group == resolved.address.is_group
 
 
-def _is_same_peer(session: Session, resolved: Resolved) -> bool:
+def _is_same_peer(session: Session, resolved: Resolution) -> bool:
     peer = _peer_of(resolved)
     return not (session.peer and peer) or session.peer == peer
 
 
-def _check(session: Session, resolved: Resolved) -> None:
+def _check(session: Session, resolved: Resolution) -> None:
     if not _is_same_kind(session, resolved):
         known = "a group" if session.is_group else "a direct chat"
         raise InvalidAddress(f"This chat is known as {known}: what is said in private never goes into a group.")
@@ -106,7 +106,7 @@ def check_speakers(session: Session, messages: Sequence[NewMessage]) -> None:
             raise InvalidAddress(_OF_ANOTHER, field=f"events.{n}.sender")
 
 
-def _columns(resolved: Resolved, scopes: dict[str, Scope]) -> dict[str, Any]:
+def _columns(resolved: Resolution, scopes: dict[str, Scope]) -> dict[str, Any]:
     """What a session keeps of what its address means: the rules, and whose memory it belongs to.
 
     A group's session belongs to nobody in particular, who speaks changes; unless each member has one (B8).
@@ -119,7 +119,7 @@ def _columns(resolved: Resolved, scopes: dict[str, Scope]) -> dict[str, Any]:
     }
 
 
-def _update(session: Session, resolved: Resolved, scopes: dict[str, Scope], now: datetime) -> None:
+def _update(session: Session, resolved: Resolution, scopes: dict[str, Scope], now: datetime) -> None:
     """Go by the rules as they are now. What was said for another memory does not go on in this one."""
     held, peer = _columns(resolved, scopes), session.peer or _peer_of(resolved)
     before = {name: getattr(session, f"{name}_id") for name in ("user_scope", "chat_scope")}

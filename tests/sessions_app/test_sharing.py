@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.choices import DmScope, GroupSessions
-from memories.tenancy.resolver import Address, ChannelRules, Resolved, key_of_direct_chat, resolve
+from memories.tenancy.resolver import Address, ChannelRules, Resolution, key_of_direct_chat, resolve
 from tests.support.properties import examples
 
 PLATFORMS = ["lark", "dingtalk", "telegram", "wechat", "web", "cli"]
@@ -26,7 +26,7 @@ DIFFERENCES = [
 ]
 
 
-def session_of(resolved: Resolved) -> tuple[str, str, str]:
+def session_of(resolved: Resolution) -> tuple[str, str, str]:
     return resolved.session_platform, resolved.session_account, resolved.session_key
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, ScopeKind, SessionMode
 from memories.exceptions import InvalidAddress
-from memories.tenancy.resolver import Address, ChannelRules, Resolved, ScopeRef, resolve
+from memories.tenancy.resolver import Address, ChannelRules, Resolution, ScopeRef, resolve
 
 PLATFORMS = ["lark", "dingtalk", "telegram", "wechat"]
 LOCAL = ["cli", "web"]
@@ -17,7 +17,7 @@ GROUP = Address(platform="telegram", account="mybot", peer="u42", chat="g1", is_
 CHAT_SCOPE = "telegram:mybot:group_g1"
 
 
-def under(dm_scope: str, address: Address, **rules: Any) -> Resolved:
+def under(dm_scope: str, address: Address, **rules: Any) -> Resolution:
     return resolve(address, ChannelRules(dm_scope=dm_scope, **rules))
 
 
