@@ -168,9 +168,9 @@ class _Past:
 
 def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent]) -> _Columns:
     """By row, the columns a batch changed, before it; what it made counts as out of use."""
-    found = entries.rows_before(batch, model._meta.db_table, rows) if rows else {}
-    gone = {"archived_at" if model is Entry else "expired_at": True}
-    return {pk: row.columns | (gone if row.is_new else {}) for pk, row in found.items()}
+    prior = entries.rows_before(batch, model._meta.db_table, rows) if rows else {}
+    expired = {"archived_at" if model is Entry else "expired_at": True}
+    return {pk: row.columns | (expired if row.is_new else {}) for pk, row in prior.items()}
 
 
 def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:

@@ -58,13 +58,13 @@ _TYPES = """
 
 def violations(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
     """Why a batch needs the approval of a person, as codes with figures; empty when it needs none."""
-    found: list[dict[str, Any]] = []
+    reasons: list[dict[str, Any]] = []
     if unreadable:
-        found.append({"code": HoldReason.UNREADABLE, "problem": unreadable[:500]})
+        reasons.append({"code": HoldReason.UNREADABLE, "problem": unreadable[:500]})
     changes = BatchChange.objects.filter(batch=batch)
     if pinned := changes.filter(entry__pinned=True).count():
-        found.append({"code": HoldReason.PINNED, "pinned": pinned})
-    return found + _too_many(batch)
+        reasons.append({"code": HoldReason.PINNED, "pinned": pinned})
+    return reasons + _too_many(batch)
 
 
 def approval_reasons(batch: Batch) -> list[str]:

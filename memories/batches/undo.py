@@ -49,19 +49,19 @@ def plan_undo(
     Raises BatchSettled, BatchBusy, NothingToUndo or ScopeFrozen.
     """
     with transaction.atomic():
-        held = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
-        if held.state != BatchState.APPLIED or held.scope is None:
+        locked = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
+        if locked.state != BatchState.APPLIED or locked.scope is None:
             raise BatchSettled
-        if held.undone_by.filter(state__in=(BatchState.PROPOSED, BatchState.APPLYING)).exists():
+        if locked.undone_by.filter(state__in=(BatchState.PROPOSED, BatchState.APPLYING)).exists():
             raise BatchBusy
-        if held.changes.filter(verb=BatchVerb.PURGE).exists():
+        if locked.changes.filter(verb=BatchVerb.PURGE).exists():
             raise NothingToUndo
-        entries = _still_applied(held) if positions is None else _named(held, positions)
-        events = _events(held, positions)
+        entries = _still_applied(locked) if positions is None else _named(locked, positions)
+        events = _events(locked, positions)
         if not (entries or events):
             raise NothingToUndo
         undo = plan(
-            held.scope,
+            locked.scope,
             [
                 *(PlanRow(step=UndoStep(force=force), entry_id=entry) for entry in entries),
                 *(PlanRow(step=UndoStep(force=force), event_id=event) for event in events),
@@ -72,7 +72,7 @@ def plan_undo(
             now=now,
             reason=reason,
         )
-        Batch.objects.filter(pk=undo.pk).update(undoes=held)
+        Batch.objects.filter(pk=undo.pk).update(undoes=locked)
     undo.refresh_from_db()
     return undo
 

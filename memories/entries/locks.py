@@ -7,7 +7,7 @@ from django.db import connection
 from memories.exceptions import ScopeFrozen
 from memories.models import Scope
 
-#: Advisory locks are told apart by their highest byte.
+#: The highest byte of an advisory lock is its kind.
 SCOPE_LOCK = 1 << 56
 
 

@@ -39,15 +39,15 @@ def blocked_by_dependents(
 
 def _dependents(scope: Scope, expiring: Collection[int]) -> dict[int, set[int]]:
     """By entry, those out of use only because it replaced them."""
-    found: defaultdict[int, set[int]] = defaultdict(set)
+    dependents: defaultdict[int, set[int]] = defaultdict(set)
     rows = Entry.objects.in_scope(scope).filter(expired_at=None, suppressed_at=None)
     for other, entry in rows.filter(superseded_by__in=expiring, archived_at=None).values_list("pk", "superseded_by"):
-        found[entry or 0].add(other)
+        dependents[entry or 0].add(other)
     merged = Link.objects.filter(workspace_id=scope.workspace_id, kind=LinkKind.MERGED_FROM, from_entry__in=expiring)
     archived = rows.filter(archived_at__isnull=False, superseded_by=None)
     for entry, other in merged.filter(to_entry__in=archived).values_list("from_entry", "to_entry"):
-        found[entry].add(other)
-    return dict(found)
+        dependents[entry].add(other)
+    return dict(dependents)
 
 
 def _replaced_since(dependents: dict[int, set[int]], of: int, by: int | None) -> dict[int, set[int]]:

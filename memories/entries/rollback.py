@@ -41,29 +41,29 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
     locked = lock_scopes([scope])[scope.pk]
     prior = rows_before(of, ENTRIES, entries)
     related = {table: _prior_related(of, table, entries) for table in RELATED}
-    found = Entry.objects.in_scope(locked).select_for_update().in_bulk(list(entries))
-    outcome = BulkOutcome(applied=sorted(found))
-    outcome.skip(set(entries) - found.keys(), SkipReason.GONE)
+    current = Entry.objects.in_scope(locked).select_for_update().in_bulk(list(entries))
+    outcome = BulkOutcome(applied=sorted(current))
+    outcome.skip(set(entries) - current.keys(), SkipReason.GONE)
     if not force:
         changed = changed_since({pk: row.last_change for pk, row in prior.items()}, by=by)
-        outcome.skip(changed & found.keys(), SkipReason.CHANGED)
-    expiring = {pk for pk in outcome.applied if pk in prior and _is_expired_by_undo(found[pk], prior[pk])}
+        outcome.skip(changed & current.keys(), SkipReason.CHANGED)
+    expiring = {pk for pk in outcome.applied if pk in prior and _is_expired_by_undo(current[pk], prior[pk])}
     for pk, (reason, detail) in blocked_by_dependents(locked, expiring, of=of, by=by, force=force).items():
         outcome.skip([pk], reason)
         outcome.details[pk] = detail
-    _restore_entries(locked, {pk: prior[pk] for pk in outcome.applied if pk in prior}, found, now)
+    _restore_entries(locked, {pk: prior[pk] for pk in outcome.applied if pk in prior}, current, now)
     for table, rows in related.items():
         _restore_related(table, rows, set(outcome.applied))
     if outcome.applied:
         if related[Suppression._meta.db_table]:
-            suppression.reconcile(locked, [found[pk] for pk in outcome.applied], now=now)
+            suppression.reconcile(locked, [current[pk] for pk in outcome.applied], now=now)
         search_rows.enqueue(outcome.applied)
         scope_statistics.raise_version(locked)
     return outcome
 
 
 def _prior_related(batch: int, table: str, entries: Sequence[int]) -> dict[int, PriorRow]:
-    """The rows of these entries that the batch changed or removed, as it found them."""
+    """The rows of these entries that the batch changed or removed, as they were."""
     _model, columns = RELATED[table]
     here = " OR ".join(f"{column} = ANY(%(entries)s)" for column in columns)
     gone = " OR ".join(f"(old -> '{column}')::bigint = ANY(%(entries)s)" for column in columns)
@@ -80,8 +80,8 @@ def _prior_related(batch: int, table: str, entries: Sequence[int]) -> dict[int, 
 def needed_replacements(scope: Scope, entries: Sequence[int], *, of: int) -> dict[int, str]:
     """Entries that undoing batch `of` would skip because they replaced others since, with the batches that did it."""
     prior = rows_before(of, ENTRIES, entries)
-    found = Entry.objects.in_scope(scope).in_bulk(list(prior))
-    expiring = {pk for pk, entry in found.items() if _is_expired_by_undo(entry, prior[pk])}
+    current = Entry.objects.in_scope(scope).in_bulk(list(prior))
+    expiring = {pk for pk, entry in current.items() if _is_expired_by_undo(entry, prior[pk])}
     blocked = blocked_by_dependents(scope, expiring, of=of, by=None, force=False)
     return {pk: detail for pk, (reason, detail) in blocked.items() if reason == SkipReason.STANDS}
 
@@ -99,16 +99,16 @@ _POPULATE = (
 ).replace("{columns}", ", ".join(f"{column} = was.{column}" for column in _COLUMNS))
 
 
-def _restore_entries(scope: Scope, prior: dict[int, PriorRow], found: dict[int, Entry], now: datetime) -> None:
-    made = [pk for pk, row in prior.items() if row.is_new and found[pk].archived_at is None]
+def _restore_entries(scope: Scope, prior: dict[int, PriorRow], current: dict[int, Entry], now: datetime) -> None:
+    made = [pk for pk, row in prior.items() if row.is_new and current[pk].archived_at is None]
     Entry.objects.in_scope(scope).filter(pk__in=made).update(archived_at=now, updated_at=now)
     changed = {pk: row.columns for pk, row in prior.items() if not row.is_new and row.columns}
     if not changed:
         return
     with connection.cursor() as cursor:
         cursor.execute(_POPULATE, [now, list(changed), [json.dumps(columns) for columns in changed.values()]])
-    _renew_terms(scope, [pk for pk in changed if found[pk].expired_at], now)
-    reworded = [found[pk] for pk, columns in changed.items() if "terms" in columns or "content" in columns]
+    _renew_terms(scope, [pk for pk in changed if current[pk].expired_at], now)
+    reworded = [current[pk] for pk, columns in changed.items() if "terms" in columns or "content" in columns]
     if reworded:
         _reindex(scope, reworded)
 

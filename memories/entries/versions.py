@@ -89,8 +89,8 @@ def columns_and_slots(entry: Entry, version: int) -> tuple[dict[str, Any], dict[
     """
     old = as_of_version(entry, version)
     columns = read_columns({name: value for name, value in old.items() if name in REVERTIBLE})
-    gone: dict[str, str | None] = dict.fromkeys(slot.name for slot in entry.slots.all())
-    return columns, gone | slots_as_of_version(entry, version)
+    removed: dict[str, str | None] = dict.fromkeys(slot.name for slot in entry.slots.all())
+    return columns, removed | slots_as_of_version(entry, version)
 
 
 def differences(entry: Entry, version: int) -> dict[str, tuple[Any, Any]]:
@@ -120,10 +120,10 @@ def changes_of(entry: Entry) -> QuerySet[Change]:
 def slot_changes_of(entry: Entry) -> QuerySet[Change]:
     """The changes of an entry's slots, also of removed ones, whose whole row the history keeps."""
     table = Slot._meta.db_table
-    gone = Change.objects.filter(
+    removed = Change.objects.filter(
         workspace_id=entry.workspace_id, table_name=table, op=Operation.DELETE, old__entry_id=entry.pk
     )
-    rows = {*gone.values_list("row_id", flat=True), *_slots(entry).values_list("pk", flat=True)}
+    rows = {*removed.values_list("row_id", flat=True), *_slots(entry).values_list("pk", flat=True)}
     return Change.objects.filter(Q(table_name=table, row_id__in=rows), workspace_id=entry.workspace_id)
 
 

@@ -106,11 +106,11 @@ def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, r
 
 def _make_room(scope: Scope, *, now: datetime, run: str) -> dict[str, int]:
     """Archive surplus facts of passing categories, least relevant first; propose to a person what is still too much."""
-    held = _facts(scope).count()
-    counts: Counter[str] = Counter(above_aim=int(held > conf.FACTS_AIM))
-    if held <= conf.FACTS_MOST:
+    total = _facts(scope).count()
+    counts: Counter[str] = Counter(above_aim=int(total > conf.FACTS_AIM))
+    if total <= conf.FACTS_MOST:
         return dict(counts)
-    surplus = held - conf.FACTS_MOST
+    surplus = total - conf.FACTS_MOST
     chosen: list[int] = []
     for categories in PASSING:
         free = _facts(scope).filter(category__in=categories, pinned=False)
@@ -119,11 +119,11 @@ def _make_room(scope: Scope, *, now: datetime, run: str) -> dict[str, int]:
         chosen += list(least[: surplus - len(chosen)])
     counts.update(_archive(scope, _facts(scope).filter(pk__in=chosen), CROWDED, now=now, run=run))
     if len(chosen) < surplus:
-        counts.update(_propose(scope, surplus - len(chosen), held, now=now, run=run))
+        counts.update(_propose(scope, surplus - len(chosen), total, now=now, run=run))
     return dict(counts)
 
 
-def _propose(scope: Scope, surplus: int, held: int, *, now: datetime, run: str) -> dict[str, int]:
+def _propose(scope: Scope, surplus: int, total: int, *, now: datetime, run: str) -> dict[str, int]:
     """Propose to archive the least important and least recently used of the facts that last."""
     if batches.open_proposals(scope, REST):
         return {}
@@ -141,5 +141,5 @@ def _propose(scope: Scope, surplus: int, held: int, *, now: datetime, run: str) 
         step = batches.StepForAll(ArchiveStep(), chosen)
         part = batches.run_part(run, REST)
         plan = batches.plan(scope, step, name=REST, run=part, actor=ACTOR, now=now, judged=True)
-        batches.require_approval(plan, HoldReason.CROWDED, facts=held, most=conf.FACTS_MOST)
+        batches.require_approval(plan, HoldReason.CROWDED, facts=total, most=conf.FACTS_MOST)
     return {"proposed": 1}
