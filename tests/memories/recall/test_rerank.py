@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.utils import timezone
+from prometheus_client import REGISTRY
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
@@ -194,6 +195,22 @@ def test_one_that_keeps_failing_is_left_alone_and_recall_says_so(api: Api, endpo
     save(api, *CONTENTS)
     assert [ask(api)["degraded"] for _n in range(6)] == [["rerank"]] * 6
     assert len(endpoint.log) == 3
+
+
+def test_metrics_count_its_time_and_its_failures(api: Api, endpoint: HTTPServer) -> None:
+    names = {
+        "memplatform_recall_seconds_count": {"step": "rerank"},
+        "memplatform_recalls_degraded_total": {"part": "rerank"},
+    }
+
+    def counted() -> list[float]:
+        return [REGISTRY.get_sample_value(name, labels) or 0.0 for name, labels in names.items()]
+
+    endpoint.expect_ordered_request("/rerank").respond_with_handler(rerank)
+    endpoint.expect_ordered_request("/rerank").respond_with_data("{}", status=500)
+    save(api, *CONTENTS)
+    (times, failures), _answers = counted(), [ask(api, cache=False), ask(api, "which cat is grey?", cache=False)]
+    assert counted() == [times + 2, failures + 1]
 
 
 def test_an_answer_is_kept_with_its_order_and_a_degraded_one_is_not(api: Api, endpoint: HTTPServer) -> None:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -152,6 +153,14 @@ def test_home_names_what_needs_somebody(owner: Client, mine: House) -> None:
         "1 job failed in the last day",
         "1 batch waits for you",
     }
+
+
+def test_home_names_the_reranker_where_there_is_one(owner: Client, mine: House, settings: Any) -> None:
+    RecallTrace.objects.update(degraded=["rerank"], created_at=timezone.now())
+    said = "The embedder or the reranker did not answer in time"
+    assert said not in owner.get(reverse(HOME)).content.decode()
+    settings.MEMORY_RERANK_BASE_URL = "http://127.0.0.1:9"
+    assert said in owner.get(reverse(HOME)).content.decode()
 
 
 def test_members_hear_of_processes_but_not_of_others_tasks(alice: Client, mine: House, theirs: House) -> None:
