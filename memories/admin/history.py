@@ -8,21 +8,22 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.formats import localize
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories.admin.confirmation import confirmation_page, is_confirmed
 from memories.admin.labels import batch_name
 from memories.choices import Operation
-from memories.models import Batch, Change
+from memories.entries.versions import as_of_version, changes_of, stored_columns
+from memories.exceptions import PlatformError
+from memories.models import Batch
 
 UNSHOWN = frozenset({"id", "uid", "workspace_id", "version", "updated_at"})
 
@@ -38,7 +39,7 @@ class FieldChange:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryStep:
-    """A step of a row's life as the page tells it."""
+    """A change of a row, as the page shows it."""
 
     version: int
     at: datetime
@@ -56,7 +57,7 @@ class HistoryStep:
 
 
 def history_page(
-    model_admin: Any, request: HttpRequest, row: Model, told: list[HistoryStep], back: str | None = None
+    model_admin: Any, request: HttpRequest, row: Model, steps: list[HistoryStep], back: str | None = None
 ) -> HttpResponse:
     label = row._meta.label_lower.replace(".", "_")
     context = {
@@ -65,7 +66,7 @@ def history_page(
         "title": gettext("History"),
         "subtitle": str(row)[:60],
         "back": back or reverse(f"admin:{label}_change", args=[row.pk]),
-        "told": told,
+        "steps": steps,
     }
     request.current_app = model_admin.admin_site.name
     return TemplateResponse(request, "admin/memories/history.html", context)
@@ -78,67 +79,52 @@ class RecordedHistory:
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         row = self.reach(request, object_id, "view")
-        return history_page(self, request, row, row_history(row))
+        return history_page(self, request, row, self.history_steps(row))
+
+    def history_steps(self, row: Any) -> list[HistoryStep]:
+        """The changes of a row, the newest first."""
+        return row_history(row, stored_columns(row))
 
 
-def row_history(row: Any) -> list[HistoryStep]:
-    """The changes of a row, the newest first: walked back from the row as it is, for a change holds what was."""
-    return _steps(type(row), row.workspace_id, row.pk, columns_of(row), row.version)
+def row_history(row: Any, now: dict[str, Any]) -> list[HistoryStep]:
+    """The changes of a row, the newest first: walked back from its columns `now`, for a change holds what was.
 
-
-def removed_row_history(model: type[Model], removal: Change) -> list[HistoryStep]:
-    """The same of a row that is there no more, from its removal on, which holds all of it."""
-    return _steps(model, removal.workspace_id, removal.row_id, {}, None)
-
-
-def _steps(
-    model: type[Model], workspace_id: int, row_id: int, now: dict[str, Any], version: int | None
-) -> list[HistoryStep]:
-    told = []
-    changes = Change.objects.filter(workspace_id=workspace_id, table_name=model._meta.db_table, row_id=row_id)
-    for change in changes.order_by("-version", "-id"):
-        added = change.op == Operation.INSERT
-        before = dict.fromkeys(now) if added else change.old
+    A row that is there no more has none, and its removal holds all of it.
+    """
+    steps, model, now = [], type(row), dict(now)
+    present = row.version if now else None
+    for change in changes_of(row).order_by("-version", "-id"):
+        before = dict.fromkeys(now) if change.op == Operation.INSERT else change.old
         lines = [field_change(model, name, was, now.get(name)) for name, was in before.items() if name not in UNSHOWN]
-        told.append(
+        steps.append(
             HistoryStep(
                 version=change.version,
                 at=change.at,
                 actor=change.actor,
-                headline=_headline(change.op),
+                headline=str(_HEADLINES.get(change.op, _CHANGED)),
                 lines=[line for line in lines if line.before != line.after],
-                is_present=change.version == version,
+                is_present=change.version == present,
             )
         )
         now.update(change.old)
-    return told
+    return steps
 
 
-def _headline(op: str) -> str:
-    match op:
-        case Operation.INSERT:
-            return pgettext("history", "Added")
-        case Operation.DELETE:
-            return pgettext("history", "Removed")
-    return pgettext("history", "Changed")
-
-
-def columns_of(row: Model) -> dict[str, Any]:
-    """The row as the history writes values down."""
-    table = connection.ops.quote_name(row._meta.db_table)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT pair.key, pair.value FROM {table} row,"  # noqa: S608 (the name is quoted)
-            " jsonb_each(to_jsonb(row)) pair WHERE row.id = %s",
-            [row.pk],
-        )
-        return {name: json.loads(value) for name, value in cursor.fetchall()}  # Django leaves JSON as text
+_CHANGED = pgettext_lazy("history", "Changed")
+_HEADLINES: dict[str, Any] = {
+    Operation.INSERT: pgettext_lazy("history", "Added"),
+    Operation.DELETE: pgettext_lazy("history", "Removed"),
+}
 
 
 def field_change(model: type[Model], name: str, before: Any, after: Any) -> FieldChange:
     column = next((column for column in model._meta.concrete_fields if name in (column.attname, column.name)), None)
     label = str(column.verbose_name) if column else name
     return FieldChange(label, display_value(column, before), display_value(column, after))
+
+
+def slot_change(name: str, before: str | None, after: str | None) -> FieldChange:
+    return FieldChange(f"{gettext('slot')} {name}", display_value(None, before), display_value(None, after))
 
 
 def display_value(column: Any, value: Any) -> str:
@@ -173,6 +159,7 @@ class RevertibleHistory(RecordedHistory):
 
     #: The fields that are brought back; what a row is about never is.
     revertible: tuple[str, ...] = ()
+    model: Any
     opts: Any
     admin_site: Any
     has_change_permission: Any
@@ -185,64 +172,61 @@ class RevertibleHistory(RecordedHistory):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         row = self.reach(request, object_id, "view")
-        told = row_history(row)
+        steps = self.history_steps(row)
         if self.has_change_permission(request, row):
-            told = [replace(step, bring_back="" if step.is_present else self._address(row, step)) for step in told]
-        return history_page(self, request, row, told)
+            page = f"admin:{self._name('version')}"
+            steps = [
+                step if step.is_present else replace(step, bring_back=reverse(page, args=[row.pk, step.version]))
+                for step in steps
+            ]
+        return history_page(self, request, row, steps)
 
     def bring_version_back(self, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
         row = self.reach(request, object_id, "change")
         if not 1 <= version <= row.version:
             raise Http404
-        was = self._differing(row, version)
+        pairs = self.differences(row, version)
         back = reverse(f"admin:{self._name('history')}", args=[row.pk])
-        if not was:
+        if not pairs:
             messages.info(request, gettext("Nothing differs from that version."))
             return HttpResponseRedirect(back)
-        lines = {name: field_change(type(row), name, getattr(row, name), value) for name, value in was.items()}
+        lines = {name: self.difference_line(name, was, present) for name, (was, present) in pairs.items()}
         form = RevertForm(request.POST if is_confirmed(request) else None, lines=lines)
-        if is_confirmed(request) and form.is_valid():
-            self._save(request, row, {name: was[name] for name in form.cleaned_data["fields_back"]}, version)
-            return HttpResponseRedirect(back)
-        return confirmation_page(
-            self,
-            request,
-            form,
-            title=gettext("Bring version %(version)d back") % {"version": version},
-            text=f"{gettext('It holds from the next call on. What holds now stays in the history.')} "
-            f"{self.consequence(row, was)}".strip(),
-            button=gettext("Bring it back"),
-            back=back,
-        )
+        if not (is_confirmed(request) and form.is_valid()):
+            title, button = gettext("Bring version %(version)d back") % {"version": version}, gettext("Bring it back")
+            question = self.revert_question(row, version, pairs)
+            return confirmation_page(self, request, form, title=title, button=button, back=back, **question)
+        try:
+            self.revert(request, row, version, {name: pairs[name][0] for name in form.cleaned_data["fields_back"]})
+        except PlatformError as refusal:
+            messages.error(request, str(refusal))
+        except ValidationError as refusal:  # a version from before a rule that holds now
+            messages.error(request, " ".join(refusal.messages))
+        else:
+            messages.success(request, gettext("Version %(version)d is back.") % {"version": version})
+        return HttpResponseRedirect(back)
 
-    def consequence(self, row: Any, values: dict[str, Any]) -> str:
-        """What the page that asks says of these values besides, if anything."""
-        return ""
-
-    def _differing(self, row: Any, version: int) -> dict[str, Any]:
-        """What each field was in that version, of those that are something else now."""
-        was = columns_of(row)
-        later = Change.objects.filter(
-            workspace_id=row.workspace_id, table_name=row._meta.db_table, row_id=row.pk, version__gt=version
-        )
-        for change in later.order_by("-version", "-id"):
-            was.update(change.old)
+    def differences(self, row: Any, version: int) -> dict[str, tuple[Any, Any]]:
+        """The revertible fields that differ from a version: as they were then, and as they are."""
+        was = stored_columns(row) | as_of_version(row, version)
         values = {name: row._meta.get_field(name).to_python(was[name]) for name in self.revertible}
-        return {name: value for name, value in values.items() if value != getattr(row, name)}
+        pairs = {name: (value, getattr(row, name)) for name, value in values.items()}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
-    def _save(self, request: HttpRequest, row: Any, values: dict[str, Any], version: int) -> None:
+    def difference_line(self, name: str, was: Any, present: Any) -> FieldChange:
+        """A field as it is now, and as it would be."""
+        return field_change(self.model, name, present, was)
+
+    def revert_question(self, row: Any, version: int, pairs: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
+        """The text of the page that asks, and the rows it is about."""
+        return {"text": gettext("It holds from the next call on. What holds now stays in the history.")}
+
+    def revert(self, request: HttpRequest, row: Any, version: int, values: dict[str, Any]) -> None:
+        """Give a row the values of a version. Raises ValidationError or PlatformError."""
         for name, value in values.items():
             setattr(row, name, value)
-        try:
-            row.full_clean()
-        except ValidationError as problem:  # a version from before a rule that holds now
-            messages.error(request, " ".join(problem.messages))
-            return
+        row.full_clean()
         self.save_model(request, row, None, True)
-        messages.success(request, gettext("Version %(version)d is back.") % {"version": version})
 
     def _name(self, page: str) -> str:
         return f"{self.opts.app_label}_{self.opts.model_name}_{page}"
-
-    def _address(self, row: Any, step: Any) -> str:
-        return reverse(f"admin:{self._name('version')}", args=[row.pk, step.version])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -16,8 +15,15 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
-from memories.admin.access import MANAGE, RestrictedAdmin, workspaces_of
-from memories.admin.history import RevertibleHistory, history_page, removed_row_history
+from memories.admin.access import (
+    MANAGE,
+    RestrictedAdmin,
+    in_workspaces,
+    visible_workspaces,
+    workspace_choice,
+    workspaces_of,
+)
+from memories.admin.history import RevertibleHistory, history_page, row_history
 from memories.choices import EntryType, Operation, PolicyKind, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
@@ -32,23 +38,12 @@ _WEIGHT_CHOICES = [("", "—"), *((name.lower(), name.lower()) for name in WEIGH
 
 @dataclass(frozen=True)
 class EffectivePolicy:
-    """One number that holds in a workspace, and where it comes from."""
+    """A number in effect in a workspace, with the page that sets it."""
 
     subject: str
     value: str
     default: str
     is_set: bool
-    address: str
-
-
-@dataclass(frozen=True)
-class RemovedPolicy:
-    """A policy that holds no more, and where its history is read."""
-
-    subject: str
-    value: str
-    actor: str
-    at: datetime
     address: str
 
 
@@ -69,14 +64,14 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
         if (data.get("value") or 0) < 0:
             self.add_error("value", _("Not below 0."))
         elif data.get("kind", self.instance.kind) == PolicyKind.TTL and not self.errors:
-            self._ask_about_what_ends(data)
+            self._warn_of_expiry(data)
         return data
 
-    def _ask_about_what_ends(self, data: dict[str, Any]) -> None:
+    def _warn_of_expiry(self, data: dict[str, Any]) -> None:
         """A shorter life ends memories at once: it is saved only when whoever sets it has seen how many."""
-        about = {name: data.get(name) or getattr(self.instance, name) for name in ("entry_type", "scope_kind")}
-        workspace = data.get("workspace") or self.instance.workspace
-        warning = expiry_warning(workspace.pk, **about, days=data.get("value"))
+        names = ("workspace", "entry_type", "scope_kind")
+        policy = Policy(**{name: data.get(name) or getattr(self.instance, name) for name in names})
+        warning = expiry_warning(policy, days=data.get("value"))
         if warning and not data.get("agreed"):
             self.fields["agreed"].widget = UnfoldBooleanSwitchWidget()
             self.add_error("agreed", warning)
@@ -87,10 +82,10 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
                 self.add_error(name, _("This kind of policy needs it."))
 
 
-def expiry_warning(workspace: int, *, entry_type: str, scope_kind: str, days: float | None, is_set: bool = True) -> str:
+def expiry_warning(policy: Policy, *, days: float | None, is_set: bool = True) -> str:
     """The warning that a time to live would take memories out of recall at once, with their number; else nothing."""
-    after = Policy.objects.of(workspace).with_ttl(entry_type, scope_kind, days, is_set=is_set)
-    ended, recalled = expiry.count_newly_over(workspace, after, now=timezone.now())
+    after = Policy.objects.of(policy.workspace_id).with_ttl(policy.entry_type, policy.scope_kind, days, is_set=is_set)
+    ended, recalled = expiry.count_newly_over(policy.workspace_id, after, now=timezone.now())
     if not ended:
         return ""
     return gettext("%(ended)s of %(recalled)s memories would no longer be recalled, from the next call on.") % {
@@ -106,7 +101,7 @@ class PolicyAdmin(RevertibleHistory, RestrictedAdmin):
     members_may = MANAGE
     revertible = ("value",)
     form = PolicyForm
-    list_display = ["subject", "workspace", "said_value", "said_default", "updated_at"]
+    list_display = ["subject", "workspace", "value_label", "default_label", "updated_at"]
     list_display_links = ["subject"]
     list_select_related = ["workspace"]
     ordering = ["workspace__name", "kind", "entry_type", "scope_kind", "name"]
@@ -121,49 +116,33 @@ class PolicyAdmin(RevertibleHistory, RestrictedAdmin):
         return ["workspace", "kind", "entry_type", "scope_kind", "name"] if obj else []
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        known = {name: request.GET[name] for name in self.fields if name in request.GET}
-        return {"workspace": self._only_workspace(request), **known}
+        mine = visible_workspaces(request)
+        given = {name: request.GET[name] for name in self.fields if name in request.GET}
+        return {"workspace": mine[0].pk if len(mine) == 1 else None, **given}
 
-    def consequence(self, row: Any, values: dict[str, Any]) -> str:
-        if row.kind != PolicyKind.TTL or "value" not in values:
-            return ""
-        return expiry_warning(
-            row.workspace_id, entry_type=row.entry_type, scope_kind=row.scope_kind, days=values["value"]
-        )
+    def revert_question(self, row: Any, version: int, pairs: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
+        question = super().revert_question(row, version, pairs)
+        if row.kind == PolicyKind.TTL and (warning := expiry_warning(row, days=pairs["value"][0])):
+            question["text"] += f" {warning}"
+        return question
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """The page that asks says what the default would end."""
         policy = self.get_object(request, object_id)
-        if request.method == "GET" and policy and policy.kind == PolicyKind.TTL:
-            about = {"entry_type": policy.entry_type, "scope_kind": policy.scope_kind}
-            if warning := expiry_warning(policy.workspace_id, **about, days=None, is_set=False):
-                messages.warning(request, warning)
+        is_asked = request.method == "GET" and policy and policy.kind == PolicyKind.TTL
+        if is_asked and (warning := expiry_warning(policy, days=None, is_set=False)):
+            messages.warning(request, warning)
         answer: HttpResponse = super().delete_view(request, object_id, extra_context)
         return answer
 
-    def _only_workspace(self, request: HttpRequest) -> int | None:
-        mine = self._workspaces(request)
-        return mine[0].pk if len(mine) == 1 else None
-
-    def _workspaces(self, request: HttpRequest) -> list[Workspace]:
-        seen = workspaces_of(request)
-        rows = Workspace.objects.order_by("name")
-        return list(rows if seen is None else rows.filter(pk__in=seen))
-
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """With everything that holds in a workspace above the list, the defaults included."""
-        mine = self._workspaces(request)
-        asked = request.GET.get("of", "")
-        chosen = next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
-        holds = list(effective_policies(chosen)) if chosen else []
-        lookups = request.GET.copy()
-        lookups.pop("of", None)  # ours, not a lookup of the list
-        request.GET = lookups  # type: ignore[assignment]
+        mine, chosen = workspace_choice(request)
         more = {
             "workspaces": mine,
             "chosen": chosen,
-            "holds": holds,
-            "removed": removed_policies(request),
+            "policies": list(effective_policies(chosen)) if chosen else [],
+            "removed": [_removed_row(removal) for removal in removals(request)[:REMOVED_SHOWN]],
             **(extra_context or {}),
         }
         answer: HttpResponse = super().changelist_view(request, more)
@@ -174,27 +153,27 @@ class PolicyAdmin(RevertibleHistory, RestrictedAdmin):
         removal = next((one for one in removals(request) if str(one.row_id) == object_id), None)
         if removal is None:
             return super().history_view(request, object_id, extra_context)
-        told, back = removed_row_history(Policy, removal), reverse("admin:memories_policy_changelist")
-        return history_page(self, request, policy_of(removal), told, back)
+        policy = policy_of(removal)
+        return history_page(self, request, policy, row_history(policy, {}), reverse("admin:memories_policy_changelist"))
 
     @display(description=_("policy"))
     def subject(self, policy: Policy) -> str:
-        return policy_subject(policy.kind, policy.entry_type, policy.scope_kind, policy.name)
+        return policy_subject(policy)
 
     @display(description=_("value"))
-    def said_value(self, policy: Policy) -> str:
+    def value_label(self, policy: Policy) -> str:
         return policy_value(policy.kind, policy.value)
 
     @display(description=_("default"))
-    def said_default(self, policy: Policy) -> str:
-        return policy_value(policy.kind, default_of(policy.kind, policy.entry_type, policy.scope_kind, policy.name))
+    def default_label(self, policy: Policy) -> str:
+        return policy_value(policy.kind, default_of(policy))
 
 
 def removals(request: HttpRequest) -> QuerySet[Change]:
-    """When policies were removed, the last first, in the workspaces of whoever asks."""
-    seen = workspaces_of(request)
+    """The removals of policies, the last first, in the workspaces of whoever asks."""
     rows = Change.objects.filter(table_name=Policy._meta.db_table, op=Operation.DELETE).order_by("-id")
-    return rows if seen is None else rows.filter(workspace_id__in=seen)
+    found: QuerySet[Change] = in_workspaces(rows, workspaces_of(request))
+    return found
 
 
 def policy_of(removal: Change) -> Policy:
@@ -203,35 +182,28 @@ def policy_of(removal: Change) -> Policy:
     return Policy(**{name: value for name, value in removal.old.items() if name in columns})
 
 
-def removed_policies(request: HttpRequest) -> list[RemovedPolicy]:
-    """The policies that were removed last."""
-    found = []
-    for removal in removals(request)[:REMOVED_SHOWN]:
-        was = policy_of(removal)
-        found.append(
-            RemovedPolicy(
-                subject=policy_subject(was.kind, was.entry_type, was.scope_kind, was.name),
-                value=policy_value(was.kind, was.value),
-                actor=removal.actor,
-                at=removal.at,
-                address=reverse("admin:memories_policy_history", args=[removal.row_id]),
-            )
-        )
-    return found
+def _removed_row(removal: Change) -> dict[str, Any]:
+    policy = policy_of(removal)
+    return {
+        "change": removal,
+        "subject": policy_subject(policy),
+        "value": policy_value(policy.kind, policy.value),
+    }
 
 
-def policy_subject(kind: str, entry_type: str, scope_kind: str, name: str) -> str:
-    about = name or f"{dict(EntryType.choices)[entry_type]} · {ScopeKind(scope_kind).label}"
-    return f"{PolicyKind(kind).label}: {about}"
+def policy_subject(policy: Policy) -> str:
+    about = policy.name or f"{dict(EntryType.choices)[policy.entry_type]} · {ScopeKind(policy.scope_kind).label}"
+    return f"{PolicyKind(policy.kind).label}: {about}"
 
 
-def default_of(kind: str, entry_type: str, scope_kind: str, name: str) -> float | None:
+def default_of(policy: Policy) -> float | None:
     """The built-in number; None: without limit."""
-    if kind == PolicyKind.WEIGHT:
-        return float(getattr(conf, name.upper()))
-    if kind == PolicyKind.QUOTA:
-        return type_rule(entry_type).quotas.get(scope_kind)
-    ttl = type_rule(entry_type).ttls.get(scope_kind)
+    if policy.kind == PolicyKind.WEIGHT:
+        return float(getattr(conf, policy.name.upper()))
+    rule = type_rule(policy.entry_type)
+    if policy.kind == PolicyKind.QUOTA:
+        return rule.quotas.get(policy.scope_kind)
+    ttl = rule.ttls.get(policy.scope_kind)
     return ttl.days if ttl else None
 
 
@@ -242,35 +214,29 @@ def policy_value(kind: str, value: float | None) -> str:
 
 
 def effective_policies(workspace: Workspace) -> Iterator[EffectivePolicy]:
-    """Every number a workspace could set, with what holds now."""
+    """Every number a workspace could set, with the value that holds now."""
     rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row for row in workspace.policies.all()}
-    holds = Policies(list(rows.values()))
+    effective = Policies(list(rows.values()))
     kinds = [(entry_type, scope_kind) for entry_type in EntryType for scope_kind in ScopeKind]
-    for entry_type, scope_kind in kinds:
-        ttl = holds.ttl(entry_type, scope_kind)
-        days = None if ttl is None else ttl.total_seconds() / 86_400
-        yield _row(workspace, rows, (PolicyKind.TTL, entry_type, scope_kind, ""), days)
-    for entry_type, scope_kind in kinds:
-        quota = holds.quota(entry_type, scope_kind)
-        yield _row(workspace, rows, (PolicyKind.QUOTA, entry_type, scope_kind, ""), quota)
-    for name in WEIGHTS:
-        yield _row(workspace, rows, (PolicyKind.WEIGHT, "", "", name.lower()), holds.weight(name))
-
-
-def _row(
-    workspace: Workspace, rows: dict[Any, Policy], key: tuple[str, str, str, str], value: float | None
-) -> EffectivePolicy:
-    policy = rows.get(key)
-    if policy:
-        address = reverse("admin:memories_policy_change", args=[policy.pk])
-    else:
-        names = ("kind", "entry_type", "scope_kind", "name")
-        asked = "&".join(f"{name}={part}" for name, part in zip(names, key, strict=True) if part)
-        address = f"{reverse('admin:memories_policy_add')}?workspace={workspace.pk}&{asked}"
-    return EffectivePolicy(
-        policy_subject(*key),
-        policy_value(key[0], value),
-        policy_value(key[0], default_of(*key)),
-        policy is not None,
-        address,
-    )
+    values: dict[tuple[str, str, str, str], float | None] = {}
+    for kind in kinds:
+        ttl = effective.ttl(*kind)
+        values[PolicyKind.TTL, *kind, ""] = None if ttl is None else ttl.total_seconds() / 86_400
+    values |= {(PolicyKind.QUOTA, *kind, ""): effective.quota(*kind) for kind in kinds}
+    values |= {(PolicyKind.WEIGHT, "", "", name.lower()): effective.weight(name) for name in WEIGHTS}
+    for key, value in values.items():
+        names = dict(zip(("kind", "entry_type", "scope_kind", "name"), key, strict=True))
+        policy = rows.get(key)
+        about = policy or Policy(workspace=workspace, **names)
+        if policy:
+            address = reverse("admin:memories_policy_change", args=[policy.pk])
+        else:
+            given = "&".join(f"{name}={part}" for name, part in names.items() if part)
+            address = f"{reverse('admin:memories_policy_add')}?workspace={workspace.pk}&{given}"
+        yield EffectivePolicy(
+            subject=policy_subject(about),
+            value=policy_value(about.kind, value),
+            default=policy_value(about.kind, default_of(about)),
+            is_set=policy is not None,
+            address=address,
+        )

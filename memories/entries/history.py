@@ -1,7 +1,6 @@
 """The history of an entry: who changed which value when, and how the words differ (F2)."""
 
 import difflib
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import rjieba
-from django.db import connection, models
+from django.db import models
 
 from memories.choices import Operation
 from memories.entries import versions
@@ -75,7 +74,7 @@ def _pieces(text: str) -> list[str]:
 def _entry_steps(entry: Entry) -> list[Revision]:
     """Walk back from today's row: a change holds the values before it, the row or the next change those after it."""
     steps = []
-    row = _row(entry)
+    row = versions.stored_columns(entry)
     for change in versions.changes_of(entry).order_by("-version", "-id"):
         created = change.op == Operation.INSERT
         old = dict.fromkeys(row) if created else change.old
@@ -84,18 +83,6 @@ def _entry_steps(entry: Entry) -> list[Revision]:
         steps.append(step)
         row.update(change.old)
     return steps[::-1]
-
-
-def _row(entry: Entry) -> dict[str, Any]:
-    """The row as JSON, like the values in the history."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT to_jsonb(e)::text FROM memories_entry e WHERE id = %s AND workspace_id = %s",
-            [entry.pk, entry.workspace_id],
-        )
-        found = cursor.fetchone()
-    columns: dict[str, Any] = json.loads(found[0]) if found else {}
-    return columns
 
 
 def _shown(differing: dict[str, tuple[Before, After]], *, created: bool) -> dict[str, tuple[Before, After]]:

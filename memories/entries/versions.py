@@ -62,14 +62,27 @@ def contents_at(
         return [(version, content) for version, content in cursor.fetchall()]
 
 
-def as_of_version(entry: Entry, version: int) -> dict[str, Any]:
-    """The columns of an entry that differ from today's, as they were in a version. Raises VersionNotFound."""
-    if not 1 <= version <= entry.version:
-        raise VersionNotFound
-    columns: dict[str, Any] = {}
-    for change in changes_of(entry).filter(version__gt=version).order_by("-version", "-id"):
-        columns.update(change.old)
+def stored_columns(row: Any) -> dict[str, Any]:
+    """The columns of a row as the history writes them down; nothing where the row is gone."""
+    table = connection.ops.quote_name(row._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT to_jsonb(t)::text FROM {table} t WHERE id = %s AND workspace_id = %s",  # noqa: S608 (quoted)
+            [row.pk, row.workspace_id],
+        )
+        found = cursor.fetchone()
+    columns: dict[str, Any] = json.loads(found[0]) if found else {}
     return columns
+
+
+def as_of_version(row: Any, version: int) -> dict[str, Any]:
+    """The columns of a recorded row that changed since a version, with their values in it. Raises VersionNotFound."""
+    if not 1 <= version <= row.version:
+        raise VersionNotFound
+    was: dict[str, Any] = {}
+    for change in changes_of(row).filter(version__gt=version).order_by("-version", "-id"):
+        was.update(change.old)
+    return was
 
 
 def slots_as_of_version(entry: Entry, version: int) -> dict[str, str]:
@@ -112,9 +125,9 @@ def undo(change: Change, slots: dict[int, dict[str, str]]) -> None:
         slots[change.row_id].update(change.old)
 
 
-def changes_of(entry: Entry) -> QuerySet[Change]:
-    """The changes of an entry's own row."""
-    return Change.objects.filter(workspace_id=entry.workspace_id, table_name=Entry._meta.db_table, row_id=entry.pk)
+def changes_of(row: Any) -> QuerySet[Change]:
+    """The changes of a recorded row itself."""
+    return Change.objects.filter(workspace_id=row.workspace_id, table_name=row._meta.db_table, row_id=row.pk)
 
 
 def slot_changes_of(entry: Entry) -> QuerySet[Change]:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy, pgettext
 
 from memories import batches, entries
-from memories.admin.history import FieldChange, display_value, field_change
+from memories.admin.history import FieldChange, display_value, field_change, slot_change
 from memories.admin.labels import batch_name
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
@@ -53,9 +53,9 @@ COSTS = {
 
 @dataclass(kw_only=True)
 class ChangeRow:
-    """A row of a batch, ready to be shown."""
+    """A row of a batch with its labels and colours."""
 
-    told: Description
+    description: Description
     verb: Any
     verb_color: str | None
     state: Any
@@ -66,32 +66,32 @@ class ChangeRow:
 
     @property
     def words(self) -> str:
-        """What it says, where the words stay."""
-        return self.told.before or self.told.after or ""
+        """The content, where it does not change."""
+        return self.description.before or self.description.after or ""
 
     @property
     def sources(self) -> list[Entry]:
-        return self.told.sources[:SOURCES_SHOWN]
+        return self.description.sources[:SOURCES_SHOWN]
 
     @property
     def more_sources(self) -> int:
-        return max(len(self.told.sources) - SOURCES_SHOWN, 0)
+        return max(len(self.description.sources) - SOURCES_SHOWN, 0)
 
     @property
     def new_words(self) -> str:
-        """What a form to reword it begins with."""
-        return self.told.after or self.told.before or ""
+        """The initial value of the form that rewords it."""
+        return self.description.after or self.description.before or ""
 
 
 def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
-    asked = {
+    filters = {
         name: request.GET[name]
-        for name, known in (("verb", BatchVerb.values), ("state", ChangeState.values))
-        if request.GET.get(name) in known
+        for name, values in (("verb", BatchVerb.values), ("state", ChangeState.values))
+        if request.GET.get(name) in values
     }
     changes = BatchChange.objects.filter(workspace_id=batch.workspace_id, batch=batch)
-    found = Paginator(changes.filter(**asked).order_by("position").select_related("entry", "event"), PER_PAGE)
-    rows = found.get_page(request.GET.get("page"))
+    pages = Paginator(changes.filter(**filters).order_by("position").select_related("entry", "event"), PER_PAGE)
+    rows = pages.get_page(request.GET.get("page"))
     context = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,
@@ -100,14 +100,14 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "batch": batch,
         "state": BatchState(batch.state),
         "state_color": STATE_COLORS[BatchState(batch.state)],
-        "held": batches.approval_reasons(batch) if batch.state == BatchState.PROPOSED else [],
-        "was_held": batches.approval_reasons(batch) if batch.state != BatchState.PROPOSED else [],
+        "reasons": batches.approval_reasons(batch) if batch.state == BatchState.PROPOSED else [],
+        "past_reasons": batches.approval_reasons(batch) if batch.state != BatchState.PROPOSED else [],
         "cost": [FieldChange(str(COSTS[name]), "", _cost(batch.cost[name])) for name in COSTS if batch.cost.get(name)],
         "undone_by": batch.undone_by.order_by("pk"),
         "row_states": rows_by_state(changes),
         "verbs": [(verb, BatchVerb(verb).label) for verb in sorted(batch.counts) if verb in BatchVerb.values],
-        "asked": asked,
-        "rows": [_row(batch, told) for told in batches.describe(batch, list(rows.object_list))],
+        "filters": filters,
+        "rows": [_row(batch, description) for description in batches.describe(batch, list(rows.object_list))],
         "page": rows,
         "may_decide": batch.state == BatchState.PROPOSED,
         "may_restore": is_expiry(batch),
@@ -148,33 +148,34 @@ def batch_url(batch: Batch, what: str = "change") -> str:
     return reverse(f"admin:memories_batch_{what}", args=[batch.pk])
 
 
-def _row(batch: Batch, told: Description) -> ChangeRow:
-    change = told.change
+def _row(batch: Batch, description: Description) -> ChangeRow:
+    change = description.change
     verb, state = BatchVerb(change.verb), ChangeState(change.state)
     is_open = batch.state == BatchState.PROPOSED and state == ChangeState.PLANNED
     return ChangeRow(
-        told=told,
+        description=description,
         verb=verb.label,
         verb_color=VERB_COLORS.get(verb),
         state=state.label,
         state_color=ROW_STATE_COLORS.get(state),
         may_reword=is_open and verb in (BatchVerb.CREATE, BatchVerb.CHANGE),
-        wording=_wording(told),
-        lines=[_line(name, *values) for name, values in told.columns.items()]
-        + [
-            FieldChange(f"{gettext('slot')} {name}", display_value(None, old), display_value(None, new))
-            for name, (old, new) in told.slots.items()
-        ]
-        + _term(told),
+        wording=_wording(description),
+        lines=[_line(name, *values) for name, values in description.columns.items()]
+        + [slot_change(name, *values) for name, values in description.slots.items()]
+        + _term(description),
     )
 
 
-def _wording(told: Description) -> list[tuple[str, str]] | None:
-    """How the words change; what is made of others is compared with what these said."""
-    if told.after is None:
+def _wording(description: Description) -> list[tuple[str, str]] | None:
+    """The word diff of the content; what is made of others is compared with their contents."""
+    if description.after is None:
         return None
-    before = told.before if told.before is not None else "\n".join(source.content for source in told.sources)
-    return None if before == told.after else word_diff(before, told.after)
+    before = (
+        description.before
+        if description.before is not None
+        else "\n".join(source.content for source in description.sources)
+    )
+    return None if before == description.after else word_diff(before, description.after)
 
 
 def _line(name: str, before: Any, after: Any) -> FieldChange:
@@ -192,9 +193,9 @@ _MARKS = {
 }
 
 
-def _term(told: Description) -> list[FieldChange]:
-    """Of a restored entry for how long; of one that is put back whether over what others changed."""
-    match told.step:
+def _term(description: Description) -> list[FieldChange]:
+    """The term of a restored entry; whether an undo overrides later changes."""
+    match description.step:
         case RestoreStep(term_seconds=float() as seconds):
             days = gettext("%(days)g days") % {"days": seconds / 86_400}
             return [FieldChange(gettext("New term"), "—", days)]

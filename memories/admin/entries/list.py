@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
@@ -18,11 +17,11 @@ from unfold.contrib.filters.admin import (
 from unfold.decorators import display
 
 from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of, workspaces_of
-from memories.admin.entries import history
 from memories.admin.entries.actions import EntryActions
 from memories.admin.entries.detail import entry_context
 from memories.admin.entries.filters import search
 from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
+from memories.admin.entries.history import EntryHistory
 from memories.admin.filters import DaysFilter, DueFilter, ProjectFilter, ReachableFilter, StateFilter, TierFilter
 from memories.admin.pagination import BoundedChangeList
 from memories.entries import update
@@ -65,7 +64,7 @@ class EntryList(BoundedChangeList):
 
 
 @admin.register(Entry)
-class EntryAdmin(EntryActions, RestrictedAdmin):
+class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     members_may = EDIT
@@ -216,16 +215,3 @@ class EntryAdmin(EntryActions, RestrictedAdmin):
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
         """See construct_change_message."""
-
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        return history.page(self, request, self.reach(request, object_id, "view"))
-
-    def get_urls(self) -> list[Any]:
-        back = self.admin_site.admin_view(self.bring_version_back)
-        return [
-            path("<path:object_id>/versions/<int:version>/", back, name="memories_entry_version"),
-            *super().get_urls(),
-        ]
-
-    def bring_version_back(self, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
-        return history.bring_back(self, request, self.reach(request, object_id), version)

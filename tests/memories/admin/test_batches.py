@@ -85,7 +85,7 @@ def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:
     assert len(shown.context["rows"]) == 50 and "1–50 of 60" in shown.content.decode()
     assert len(alice.get(page_of(done), {"page": "2"}).context["rows"]) == 10
     (left,) = alice.get(page_of(done), {"state": "left"}).context["rows"]
-    assert left.told.note == ("changed", "It was changed meanwhile.")
+    assert left.description.note == ("changed", "It was changed meanwhile.")
     assert len(alice.get(page_of(done), {"verb": "weather", "page": "x"}).context["rows"]) == 50
 
 

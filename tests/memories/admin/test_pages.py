@@ -88,7 +88,7 @@ def test_a_time_zone_exists(alice: Client, mine: House) -> None:
 def test_policies_show_what_holds_and_where_it_differs(alice: Client, mine: House) -> None:
     shown = {
         row.subject: (row.value, row.default)
-        for row in alice.get(reverse("admin:memories_policy_changelist")).context["holds"]
+        for row in alice.get(reverse("admin:memories_policy_changelist")).context["policies"]
     }
     assert shown["Time to live, days: Chat turn · User"] == ("30 days", "30 days")
     assert shown["Time to live, days: Fact · User"] == ("never ends", "never ends")
