@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from channels_app.channels import default_rules, ensure_channel, find_channel
-from memories.choices import NeedMode
+from memories.choices import NeedMode, ScopeKind
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import Scope
 from memories.recall import Query, SearchScope
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Address, ChannelRules, Resolution, key_of_direct_chat, resolve
+from memories.tenancy.resolver import Address, ChannelRules, Resolution, ScopeRef, key_of_direct_chat, resolve
+from memories.visibility import scope_for
 from sessions_app.lifecycle import conversations, locks
 from sessions_app.models import Session
 from sessions_app.visibility import visible_sessions
@@ -20,21 +21,21 @@ from sessions_app.visibility import visible_sessions
 def resolve_address(caller: Caller, address: Address) -> Resolution:
     """What an address means under the rules of its channel; reads only.
 
-    With whom a chat is, is told only to a caller who reaches that peer's memory; to others it is unknown.
+    With whom a chat is, learns only a caller who reaches that peer's memory; to others the peer is unknown.
     """
     platform, channel = find_channel(caller.workspace_id, address.platform, address.account)
     address = address if platform == address.platform else replace(address, platform=platform)
     rules = channel.rules() if channel else default_rules()
-    known = _with_speaker(caller.workspace_id, address, rules)
-    if known is not address:
-        resolved = resolve(known, rules, default_dm_scope=conf.DM_SCOPE)
+    with_peer = _with_peer(caller.workspace_id, address, rules)
+    if with_peer is not address:
+        resolved = resolve(with_peer, rules, default_dm_scope=conf.DM_SCOPE)
         if caller.may_reach(resolved.user_scope or ""):
             return resolved
     return resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
 
 
-def _with_speaker(workspace_id: int, address: Address, rules: ChannelRules) -> Address:
-    """A direct chat whose peer is not named is with whom it was before; else with whom its id names, if any (A5)."""
+def _with_peer(workspace_id: int, address: Address, rules: ChannelRules) -> Address:
+    """A direct chat that names no peer has the peer it had before, else the one its id names, if any (A5)."""
     key = None if address.peer else key_of_direct_chat(address, rules)
     if key is None:
         return address
@@ -49,7 +50,7 @@ def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Se
     Raises InvalidAddress, ScopeNotFound, SessionBusy.
     """
     resolved = resolve_address(caller, address)
-    check_reach(caller, resolved)  # whoever has no business there does not learn that somebody speaks
+    check_reach(caller, resolved)  # before the lock: others must not learn that somebody speaks
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
     locks.acquire_lock(caller.workspace_id, *place)
     scopes = scopes_to_write(caller, resolved)
@@ -65,13 +66,13 @@ def visible_session(caller: Caller, resolved: Resolution) -> Session | None:
 
 
 def scopes_to_write(caller: Caller, resolved: Resolution) -> dict[str, Scope]:
-    """The scopes a message of this address is written to, by key, begun where needed.
+    """The scopes a message of this address is written to, by key, created where needed.
 
     Raises ScopeNotFound when the caller does not reach one of them.
     """
     check_reach(caller, resolved)
-    wanted = {scope: kind_of(resolved, scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope}
-    return {scope: Scope.objects.begin(caller.workspace_id, scope, kind) for scope, kind in wanted.items()}
+    keys = [key for key in (resolved.user_scope, resolved.chat_scope) if key]
+    return {key: scope_to_write(caller, resolved, key) for key in keys}
 
 
 def check_reach(caller: Caller, resolved: Resolution) -> None:
@@ -81,29 +82,22 @@ def check_reach(caller: Caller, resolved: Resolution) -> None:
 
 
 def scope_to_write(caller: Caller, resolved: Resolution, scope_key: str) -> Scope:
-    """One scope of an address, begun where needed. Raises ScopeNotFound when the caller does not reach it."""
+    """One scope of an address, created where needed. Raises ScopeNotFound when the caller does not reach it."""
     if not caller.may_reach(scope_key):
         raise ScopeNotFound
-    return Scope.objects.begin(caller.workspace_id, scope_key, kind_of(resolved, scope_key))
-
-
-def kind_of(resolved: Resolution, scope_key: str) -> str:
-    return "chat" if scope_key == resolved.chat_scope else "user"
+    kind = ScopeKind.CHAT if scope_key == resolved.chat_scope else ScopeKind.USER
+    return Scope.objects.begin(caller.workspace_id, scope_key, kind)
 
 
 def places_to_recall(caller: Caller, resolved: Resolution) -> list[SearchScope]:
-    """The scopes an address may recall from, as far as they exist and the caller reaches them."""
+    """The scopes an address recalls from, in its order, as far as they exist and the caller reaches them."""
     keys = keys_to_recall(caller, resolved)
-    refs = {ref.key: ref for ref in resolved.recall if ref.key in keys}
-    scopes = Scope.objects.in_workspace(caller.workspace_id).filter(key__in=list(refs))
-    order = list(refs)
-    return sorted(
-        (SearchScope(scope, refs[scope.key]) for scope in scopes), key=lambda place: order.index(place.ref.key)
-    )
+    scopes = {scope.key: scope for scope in Scope.objects.in_workspace(caller.workspace_id).filter(key__in=keys)}
+    return [SearchScope(scopes[ref.key], ref) for ref in resolved.recall if ref.key in scopes]
 
 
 def keys_to_recall(caller: Caller, resolved: Resolution) -> list[str]:
-    """The keys of the scopes an address recalls from that the caller reaches, begun or not.
+    """The keys of the scopes an address recalls from that the caller reaches, whether or not the scopes exist.
 
     Raises ScopeNotFound when it reaches none.
     """
@@ -116,7 +110,7 @@ def keys_to_recall(caller: Caller, resolved: Resolution) -> list[str]:
 def recall_query(
     caller: Caller, resolved: Resolution, *, message: str, limit: int, need: str = NeedMode.AUTO, **options: Any
 ) -> Query:
-    """What an address asks of memory: of the scopes it may recall from, in its session, for its speaker.
+    """The query of a message from an address: of the scopes it recalls from, in its session, for its speaker.
 
     `options` are further fields of Query. Raises ScopeNotFound when the caller reaches none of the scopes.
     """
@@ -132,3 +126,10 @@ def recall_query(
         need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need,
         **options,
     )
+
+
+def scope_query(caller: Caller, scope_key: str, **options: Any) -> Query:
+    """The query of a question about one scope; `options` are further fields of Query. Raises ScopeNotFound."""
+    scope = scope_for(caller, scope_key)
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    return Query(workspace_id=caller.workspace_id, bot_id=caller.bot_id, places=places, **options)

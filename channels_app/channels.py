@@ -1,4 +1,4 @@
-"""Channels under the names they are known by: found, begun, and given rules (E1).
+"""Channels under their names: looked up, created, and their rules set (E1).
 
 A platform nobody knows and an account in another spelling are refused, so that no misspelling begins another memory.
 """
@@ -23,14 +23,14 @@ from memories.tenancy.resolver import Address, ChannelRules, platform_of_key, st
 def find_channel(
     workspace_id: int, platform: str, account: str, *, may_be_new: bool = False, inside: str = "address."
 ) -> tuple[str, Channel | None]:
-    """The name a platform is known by, and the channel of this account there, if that has been heard of.
+    """The name of a platform, and the channel of this account there, if there is one.
 
-    Raises InvalidAddress where the platform is not known, unless it may be new, or where the account differs from a
-    known one by its case alone. Fields are named as those `inside` of what was asked.
+    Raises InvalidAddress where the platform is unknown, unless it may be new, or where the account differs from one
+    that exists by its case alone; its fields have the prefix `inside`.
     """
     channels = Channel.objects.filter(workspace_id=workspace_id)
-    if known := channels.filter(platform=platform, account=account).first():
-        return platform, known
+    if channel := channels.filter(platform=platform, account=account).first():
+        return platform, channel
     places = set(channels.values_list("platform", "account"))
     allowed = {name for name, _account in places}
     if platform not in PLATFORMS and _has_scopes(workspace_id, platform):
@@ -46,7 +46,7 @@ def find_channel(
 
 
 def default_rules() -> ChannelRules:
-    """The rules of a channel nobody has configured."""
+    """The rules of a channel that nobody has configured."""
     return ChannelRules(capture_group_memory=conf.CAPTURE_GROUP_MEMORY, group_user_recall=conf.GROUP_USER_RECALL)
 
 
@@ -63,14 +63,14 @@ def set_rules(
     actor: str,
     expected_version: int | None = None,
 ) -> tuple[Channel, bool]:
-    """Give the channel of a platform and account these rules; it begins if need be, which is the second answer.
+    """Set rules of the channel of a platform and account: the channel, and whether it was created.
 
     Rules that are not named stay. Raises InvalidAddress or VersionConflict.
     """
     with transaction.atomic(), acting(actor):
-        platform, known = find_channel(workspace_id, *place, may_be_new=True, inside="")
+        platform, existing = find_channel(workspace_id, *place, may_be_new=True, inside="")
         where = {"workspace_id": workspace_id, "platform": platform, "account": place[1]}
-        if known is None and expected_version is None:
+        if existing is None and expected_version is None:
             channel, is_new = Channel.objects.get_or_create(**where, defaults=dict(rules))
             if is_new:
                 return channel, True
@@ -86,7 +86,7 @@ def set_rules(
 
 
 def check_scope_key(workspace_id: int, scope_key: str) -> None:
-    """Raises InvalidAddress when a scope that is to be begun names a platform that is not known."""
+    """Raises InvalidAddress when the key of a new scope names a platform that is unknown."""
     name = platform_of_key(scope_key)
     if not name or name in PLATFORMS or _has_scopes(workspace_id, name):
         return
@@ -96,14 +96,14 @@ def check_scope_key(workspace_id: int, scope_key: str) -> None:
 
 
 def normalized(name: str) -> str:
-    """A name as it is compared: without regard to case and width."""
+    """A name without case and width, for comparing."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _platform_name(name: str, allowed: Collection[str], *, field: str, may_be_new: bool = False) -> str:
-    """The name of a platform as it is known, or as a new one is written.
+    """The name of a platform that exists, or of a new one as it is written.
 
-    Raises InvalidAddress where it is neither, naming the one that was probably meant.
+    Raises InvalidAddress where it is neither, with the name that was probably meant.
     """
     plain = name if name in allowed else normalized(name)
     if plain in PLATFORMS or plain in allowed:
@@ -119,6 +119,6 @@ def _platform_name(name: str, allowed: Collection[str], *, field: str, may_be_ne
 
 
 def _has_scopes(workspace_id: int, platform: str) -> bool:
-    """Whether a workspace has a scope of this platform, from a time when no name was refused."""
+    """Whether a workspace has a scope of this platform, from before names were checked."""
     scopes = Scope.objects.in_workspace(workspace_id)
     return any(scopes.filter(key__startswith=start).exists() for start in starts_of_keys(platform))

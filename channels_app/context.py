@@ -30,15 +30,15 @@ from sessions_app.lifecycle import budget, close, conversations, reset
 from sessions_app.messages import in_language
 from sessions_app.models import Session, SessionEvent
 
-#: The verdict that takes the most words: room is kept for it before anything is known.
+#: The verdict that takes the most words: room is kept for it before memory is asked.
 LONGEST = "in_history"
-#: Characters of a message of the group that was not meant for the bot.
+#: Characters of an ambient message of a group.
 RECENT_CHARS = 300
 
 
 @dataclass
 class Context:
-    """What a bot is given."""
+    """All that a bot gets before it answers."""
 
     query: Query
     resolved: Resolution
@@ -74,7 +74,7 @@ def context_for(
     max_tokens: int | None = None,
     now: datetime,
 ) -> Context:
-    """What a bot is given before it answers a message; it changes nothing, and asks no model but the embedder.
+    """All that a bot gets before it answers a message; changes nothing, and asks no model but the embedder.
 
     `token_budget` is that of everything, `max_tokens` that of the history, if it is not the channel's. Raises
     InvalidAddress, ScopeNotFound.
@@ -119,7 +119,7 @@ def _filled(context: Context, caller: Caller, policies: Policies, now: datetime)
 
 
 class _Conversation:
-    """The open conversation of a context: what of it is sure to be handed out is known before memory is asked."""
+    """The open conversation of a context; what of it is handed out for sure is settled before memory is asked."""
 
     def __init__(self, context: Context, sure: int) -> None:
         self._context, session = context, context.session
@@ -144,7 +144,7 @@ class _Conversation:
 
 
 def _of_reset(context: Context, language: str) -> Context:
-    """What there is to do about /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
+    """The context of /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
     context.reply = reset.reset_reply(language)
     instruction = in_language(RESET_INSTRUCTION, language).format(reply=context.reply)
     context.recall = Recall(GateDecision(False, "reset"))
@@ -166,9 +166,9 @@ def _goes_on(session: Session, resolved: Resolution, *, now: datetime) -> bool:
 
 
 def _add_directives(context: Context, page: SystemText, language: str, verdict: str = "") -> None:
-    """What the bot has to do comes first. What the text has no room for is asked beside it all the same.
+    """Put what the bot has to do first; a directive the text has no room for is still among the directives.
 
-    With a `verdict`, before memory is asked, they keep the place of those that will come.
+    With a `verdict`, before memory is asked, they reserve the room of those that will come.
     """
     before, context.directives = context.directives, []
     if is_about_past(context.query.message):
@@ -215,12 +215,12 @@ def _add_memories(context: Context, page: SystemText, limit: int, zone: tzinfo) 
 
 
 def _scope_of(context: Context, key: str | None) -> Scope | None:
-    """The scope with this key, if it is among those that are asked."""
+    """The scope with this key, if it is among those that are searched."""
     return next((place.scope for place in context.query.places if place.ref.key == key), None)
 
 
 def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None:
-    """The newest talk of a group that was not meant for the bot, in order; whichever member's session it is in."""
+    """The newest ambient messages of a group, in order, from the sessions of all its members."""
     resolved = context.resolved
     if not (resolved.chat_scope and caller.may_reach(resolved.chat_scope)):
         return

@@ -15,7 +15,7 @@ from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 from memories.visibility import scope_to_write
 
-#: The tier of a fact nobody says belongs into the profile.
+#: The tier of a fact, unless it is to belong to the profile.
 KNOWLEDGE = 2
 
 
@@ -28,7 +28,7 @@ def save(
     now: datetime,
     **attributes: Any,
 ) -> entries.WriteResult:
-    """Save a memory to the scope with a key, or to that of the given kind which an address means.
+    """Save a memory to the scope with a key, or to the scope of this kind that an address means.
 
     From an address it has its place in the slots, as a turn from there would, and a person's memory the chat.
     `attributes` are further fields of Draft. Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen.
@@ -52,7 +52,7 @@ def save(
 
 
 def _scope_key(resolved: Resolution, kind: str | None) -> str:
-    """Whose memory it becomes; of a group in which nobody is named the group's. Raises InvalidAddress."""
+    """The key of the scope it is saved to: the speaker's, or the group's. Raises InvalidAddress."""
     kind = kind or (ScopeKind.USER if resolved.user_scope else ScopeKind.CHAT)
     key = resolved.user_scope if kind == ScopeKind.USER else resolved.chat_scope
     if key is None and kind == ScopeKind.USER:

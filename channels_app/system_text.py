@@ -15,7 +15,7 @@ HEADINGS = {
     "directives": {"en": "# What you are asked to do", "zh-hans": "# 请遵守"},
 }
 
-#: A question about the past (C13); what was found is said beside it (C3).
+#: For a question about the past (C13), followed by how well memory answers it (C3).
 PAST_INSTRUCTION = {
     "en": (
         "The message asks about the past. Memory has been searched already: rely on what is given here. If it is not"

@@ -12,9 +12,9 @@ from sessions_app.models import SessionEvent
 
 
 def shorten_turn(workspace_id: int, events: Sequence[int], entries: Sequence[int]) -> int:
-    """After the capture of a long turn: its words are looked up where they were said, and are in no queue."""
-    said = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=list(events)).values_list("kind", "content")
-    by_kind = dict(said)
+    """Shorten the entries of a long turn; its words are read from the session's messages, and are in no queue."""
+    messages = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=list(events))
+    by_kind = dict(messages.values_list("kind", "content"))
     user, assistant = by_kind.get(EventKind.USER, ""), by_kind.get(EventKind.ASSISTANT, "")
     workspace = Workspace.objects.get(pk=workspace_id)
     return turn_summaries.shorten(workspace, entries, user, assistant, turn_text(user, assistant), now=timezone.now())

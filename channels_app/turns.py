@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -39,10 +38,10 @@ class TurnResult:
 
 
 def report_turn(caller: Caller, turn: Turn, *, used: Sequence[UUID] | None, now: datetime) -> TurnResult:
-    """Take a turn, and record of the recall it names what its answer used: what the bot says, and what the words tell.
+    """Take a turn, and record as feedback of the recall it names which memories its answer used.
 
-    What a bot says was used is checked before anything is stored. A trace may be gone by then, after a crash or after
-    its time: that is no reason to lose a turn. Raises NotServed, and whatever take_turn raises.
+    `used` is checked before anything is stored. A trace may be gone by then, after a crash or after its time: that is
+    no reason to lose a turn. Raises NotServed, and whatever take_turn raises.
     """
     trace = trace_for(caller, UUID(turn.recall_id)) if turn.recall_id else None
     if trace is not None and used:
@@ -56,7 +55,7 @@ def report_turn(caller: Caller, turn: Turn, *, used: Sequence[UUID] | None, now:
 
 
 def take_turn(caller: Caller, turn: Turn, *, now: datetime) -> TurnResult:
-    """Append a turn to its session and remember it; one that says /reset closes the conversation instead.
+    """Append a turn to its session and remember it; the command /reset closes the conversation instead.
 
     Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen, SessionBusy.
     """
@@ -76,25 +75,16 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime) -> TurnResult:
 
 
 def _append(session: Session, turn: Turn, sender: str, now: datetime) -> list[SessionEvent]:
-    messages = [
-        conversations.NewMessage(kind=kind, content=content, at=turn.at, sender_id=who, data=data)
-        for kind, content, who, data in (
-            (EventKind.USER, turn.user, sender, {}),
-            (EventKind.ASSISTANT, turn.assistant, "", _reported(turn)),
-        )
-        if content.strip()
-    ]
-    return conversations.append(session, messages, now=now)
-
-
-def _reported(turn: Turn) -> dict[str, Any]:
-    """What else a bot reported of a turn, less what looks secret; kept with the answer (A6)."""
-    data = {
+    """Both sides of a turn; what else the bot reported, less what looks secret, goes with the answer (A6)."""
+    reported = {
         "tool_calls": [call.cleaned() for call in turn.tool_calls],
         "outcome": redact(turn.outcome),
         "recall_id": turn.recall_id,
     }
-    return {name: value for name, value in data.items() if value}
+    data = {name: value for name, value in reported.items() if value}
+    user = conversations.NewMessage(kind=EventKind.USER, content=turn.user, at=turn.at, sender_id=sender)
+    assistant = conversations.NewMessage(kind=EventKind.ASSISTANT, content=turn.assistant, at=turn.at, data=data)
+    return conversations.append(session, [side for side in (user, assistant) if side.content.strip()], now=now)
 
 
 def _buffer(

@@ -122,7 +122,7 @@ def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
             yield from routes(pattern, path)
         elif isinstance(pattern, URLPattern):
             view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
-            yield from (f"{method} {path}" for method in getattr(view, "endpoints", {"GET": None}))
+            yield from (f"{method} {path}" for method in getattr(view, "methods", {"GET": None}))
 
 
 def test_every_route_has_its_heading() -> None:

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from channels_app import addresses
 from memories.api import fields
 from memories.api.answers import Answer
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.choices import Permission
 from memories.models.change import acting
 from memories.tenancy.resolver import Address
@@ -51,7 +51,7 @@ class ResolvedAnswer(Answer):
 class ResolveView(Call):
     """What an address means: its session, its scopes, and what is recalled there."""
 
-    @Endpoint("resolve_address", Permission.READ, ResolvedAnswer, body=AddressRequest)
+    @Method("resolve_address", Permission.READ, ResolvedAnswer, body=AddressRequest)
     def post(self) -> Response:
         resolved = addresses.resolve_address(self.caller, self.body["address"])
         recall = addresses.keys_to_recall(self.caller, resolved)
@@ -65,7 +65,7 @@ class ResolveView(Call):
 class SessionsView(SessionListView):
     """The conversations a key may see; and the one an address means, begun if need be."""
 
-    @Endpoint("meet_session", Permission.WRITE, SessionAnswer, body=AddressRequest)
+    @Method("meet_session", Permission.WRITE, SessionAnswer, body=AddressRequest)
     def post(self) -> Response:
         with acting(self.caller.actor):
             session, _resolved, _scopes = addresses.open_session(self.caller, self.body["address"], now=self.now)

@@ -9,11 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from channels_app.channels import find_channel, set_rules
-from channels_app.models import Channel
 from memories.api import fields
 from memories.api.access import method_of
 from memories.api.answers import Answer
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.headers import etag, expected_version
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, Permission, ScopeKind, SessionMode
 from memories.exceptions import ChannelNotFound, InvalidAddress
@@ -81,7 +80,7 @@ class ChannelCall(Call):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        if method_of(request) not in self.endpoints:
+        if method_of(request) not in self.methods:
             return
         if not self.caller.reaches_everything:
             raise ChannelNotFound
@@ -89,63 +88,51 @@ class ChannelCall(Call):
         place.is_valid(raise_exception=True)
         self.place = place.validated_data["platform"], place.validated_data["account"]
 
-    def read(self) -> Response:
+    def read(self, **_place: str) -> Response:
         try:
             _name, channel = find_channel(self.caller.workspace_id, *self.place, may_be_new=True, inside="")
         except InvalidAddress as error:
             raise ChannelNotFound(str(error), field=error.field) from error
         if channel is None:
             raise ChannelNotFound
-        return _answer(channel)
+        return Response(ChannelAnswer.of(channel), headers=etag(channel))
 
-    def write(self) -> Response:
+    def write(self, **_place: str) -> Response:
         version = expected_version(self.request)
         channel, is_new = set_rules(
             self.caller.workspace_id, self.place, self.body, actor=self.caller.actor, expected_version=version
         )
-        return _answer(channel, status=201 if is_new else 200)
+        return Response(ChannelAnswer.of(channel), status=201 if is_new else 200, headers=etag(channel))
 
 
 class ChannelView(ChannelCall):
     """The rules of one account of a platform."""
 
-    @Endpoint("read_channel", Permission.READ, ChannelAnswer, parameters=(PLATFORM, ACCOUNT), tagged=True)
-    def get(self, platform: str, account: str) -> Response:
-        return self.read()
-
-    @Endpoint(
+    get = Method("read_channel", Permission.READ, ChannelAnswer, parameters=(PLATFORM, ACCOUNT), tagged=True)(
+        ChannelCall.read
+    )
+    put = Method(
         "set_channel_rules",
         Permission.ADMIN,
         {200: ChannelAnswer, 201: ChannelAnswer},
         body=NewRules,
         parameters=(PLATFORM, ACCOUNT),
         description="Set rules of a channel; it begins here if nobody has spoken from it yet.",
-        tagged=True,
         versioned=True,
-    )
-    def put(self, platform: str, account: str) -> Response:
-        return self.write()
+    )(ChannelCall.write)
 
 
 class PlatformView(ChannelCall):
     """The rules of a platform's messages that name no account."""
 
-    @Endpoint("read_channel_without_account", Permission.READ, ChannelAnswer, parameters=(PLATFORM,), tagged=True)
-    def get(self, platform: str) -> Response:
-        return self.read()
-
-    @Endpoint(
+    get = Method("read_channel_without_account", Permission.READ, ChannelAnswer, parameters=(PLATFORM,), tagged=True)(
+        ChannelCall.read
+    )
+    put = Method(
         "set_rules_without_account",
         Permission.ADMIN,
         {200: ChannelAnswer, 201: ChannelAnswer},
         body=NewRules,
         parameters=(PLATFORM,),
-        tagged=True,
         versioned=True,
-    )
-    def put(self, platform: str) -> Response:
-        return self.write()
-
-
-def _answer(channel: Channel, *, status: int = 200) -> Response:
-    return Response(ChannelAnswer.of(channel), status=status, headers=etag(channel))
+    )(ChannelCall.write)

@@ -17,7 +17,7 @@ from channels_app.api.recall import (
 from channels_app.context import Context, context_for
 from memories.api import fields
 from memories.api.answers import Answer
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.recall_traces.answers import RecalledMemory
 from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
@@ -118,7 +118,7 @@ class ContextAnswer(Answer):
 class ContextView(Call):
     """A bot asks for all it needs at once, and then asks its model."""
 
-    @Endpoint("context", Permission.READ, ContextAnswer, body=ContextRequest)
+    @Method("context", Permission.READ, ContextAnswer, body=ContextRequest)
     def post(self) -> Response:
         return Response(_answer(context_for(self.caller, **self.body, now=self.now)))
 

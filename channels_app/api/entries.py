@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from channels_app.api.addresses import AddressField
 from channels_app.entries import save
 from memories.api import fields
-from memories.api.calls import Endpoint
+from memories.api.calls import Method
 from memories.api.entries.answers import SavedEntry, entry_answer
 from memories.api.entries.list import EntryListView, NewAttributes
 from memories.api.headers import etag
@@ -52,7 +52,7 @@ class NewEntry(NewAttributes):
 class EntriesView(EntryListView):
     """Save a memory on purpose; list what is remembered."""
 
-    @Endpoint("save_entry", Permission.WRITE, {201: SavedEntry}, body=NewEntry, tagged=True)
+    @Method("save_entry", Permission.WRITE, {201: SavedEntry}, body=NewEntry, tagged=True)
     def post(self) -> Response:
         data, now = dict(self.body), self.now
         fields.check_past("at", data["at"], now)

@@ -13,18 +13,16 @@ from channels_app import addresses
 from channels_app.api.addresses import AddressField
 from memories.api import fields
 from memories.api.answers import Answer
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.entries.answers import slots_of
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Policy
-from memories.recall import Mode, Query, Recall, SearchScope, explanation, recall
+from memories.recall import Mode, Query, Recall, explanation, recall
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import ScopeRef
-from memories.visibility import scope_for
 
 MODES = tuple(mode.value for mode in Mode)
 #: What a request says of a query as it is.
@@ -120,7 +118,7 @@ class RecallAnswer(Answer):
 class RecallView(Call):
     """The memories that bear on a message."""
 
-    @Endpoint("recall", Permission.READ, RecallAnswer, body=RecallRequest)
+    @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest)
     def post(self) -> Response:
         query = _query(self.caller, self.body)
         return Response(_answer(recall(query, now=self.now, zone=self.caller.zone), explain=query.explain))
@@ -129,11 +127,9 @@ class RecallView(Call):
 def _query(caller: Caller, asked: dict[str, Any]) -> Query:
     options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
     options["limit"] = asked["limit"] or int(Policy.objects.of(caller.workspace_id).weight("MAX_RECALLS"))
-    if "address" in asked:
-        return addresses.recall_query(caller, addresses.resolve_address(caller, asked["address"]), **options)
-    scope = scope_for(caller, asked["scope"])
-    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
-    return Query(workspace_id=caller.workspace_id, bot_id=caller.bot_id, places=places, **options)
+    if "scope" in asked:
+        return addresses.scope_query(caller, asked["scope"], **options)
+    return addresses.recall_query(caller, addresses.resolve_address(caller, asked["address"]), **options)
 
 
 def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from channels_app.api.addresses import AddressField
 from channels_app.turns import report_turn
 from memories.api import fields
 from memories.api.answers import Answer
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.recall_traces.detail import USED_MAX
 from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
@@ -54,7 +54,8 @@ class NewTurn(fields.StrictSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["used"] is not None and attrs["recall_id"] is None:
             raise serializers.ValidationError({"recall_id": [_("What was used is told of a recall: which one?")]})
-        return attrs
+        attrs["tool_calls"] = tuple(ToolCall(**call) for call in attrs["tool_calls"] or ())
+        return attrs | {"outcome": attrs["outcome"] or "", "recall_id": str(attrs["recall_id"] or "")}
 
 
 class TurnSession(Answer):
@@ -93,23 +94,12 @@ class TurnAnswer(Answer):
 class TurnsView(Call):
     """A bot reports a finished turn; it is remembered when this returns."""
 
-    @Endpoint("take_turn", Permission.WRITE, {201: TurnAnswer}, body=NewTurn)
+    @Method("take_turn", Permission.WRITE, {201: TurnAnswer}, body=NewTurn)
     def post(self) -> Response:
-        data = self.body
-        fields.check_past("at", data["at"], self.now)
-        turn = Turn(
-            address=data["address"],
-            user=data["user"],
-            assistant=data["assistant"],
-            at=data["at"] or self.now,
-            slots=data["slots"],
-            sender_name=data["sender_name"],
-            tool_calls=tuple(ToolCall(**call) for call in data["tool_calls"] or ()),
-            outcome=data["outcome"] or "",
-            recall_id=str(data["recall_id"] or ""),
-            max_tokens=data["max_tokens"],
-        )
-        result = report_turn(self.caller, turn, used=data["used"], now=self.now)
+        at, used = self.body.pop("at"), self.body.pop("used")
+        fields.check_past("at", at, self.now)
+        turn = Turn(**self.body, at=at or self.now)
+        result = report_turn(self.caller, turn, used=used, now=self.now)
         answer = TurnAnswer.of(
             result,
             session=TurnSession.of(result.session),

@@ -52,17 +52,17 @@ def method_of(request: Request) -> str:
 
 
 class KeyPermits(BasePermission):
-    """Admits a key with the permission that the endpoint needs; a method that is no endpoint admits nobody."""
+    """Admits a key with the permission that the method needs; a method that is not declared admits nobody."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         if not isinstance(request.auth, BotKey):
             return False
         if request.method == "OPTIONS":
             return True
-        endpoint = view.endpoints.get(method_of(request))
-        if endpoint is None:
+        method = view.methods.get(method_of(request))
+        if method is None:
             raise MethodNotAllowed(str(request.method))
-        return request.auth.permits(endpoint.needs)
+        return request.auth.permits(method.needs)
 
 
 class StaffOrKey(BasePermission):

@@ -3,37 +3,37 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from rest_framework import serializers
 
 
 class Answer(serializers.Serializer[Any]):
-    """What a call answers. A field is read off the row by its `source`, or given by name; nothing else gets in.
+    """What a call answers. A field is read off a row by its `source`, or passed by name; any other name is an error.
 
     Rendered by `of` and not by `to_representation`, which takes several times as long for a page of entries.
     """
 
     @classmethod
-    def of(cls, row: object = None, /, **given: Any) -> dict[str, Any]:
+    def of(cls, row: object = None, /, **values: Any) -> dict[str, Any]:
         """The JSON of a row; raises TypeError for a name that is not described."""
-        names, read, blank = _reader(cls, tuple(given))
+        names, read, blank = _reader(cls, tuple(values))
         answer = blank.copy()  # keeps the order of the fields
         answer.update(zip(names, read(row), strict=True))
-        answer.update(given)
+        answer.update(values)
         return answer
 
 
 @cache
 def _reader(
-    kind: type[Answer], given: tuple[str, ...]
+    kind: type[Answer], passed: tuple[str, ...]
 ) -> tuple[list[str], Callable[[object], tuple[Any, ...]], dict[str, Any]]:
     """The names that are read off a row, how they are read, and an answer with none of its values yet."""
     fields: dict[str, Any] = kind._declared_fields
-    if undescribed := [name for name in given if name not in fields]:
+    if undescribed := [name for name in passed if name not in fields]:
         raise TypeError(f"{kind.__name__} does not describe {', '.join(undescribed)}.")
-    names = [name for name, field in fields.items() if name not in given and field.required is not False]
-    blank: dict[str, Any] = {name: None for name in fields if name in given or name in names}
+    names = [name for name, field in fields.items() if name not in passed and field.required is not False]
+    blank: dict[str, Any] = {name: None for name in fields if name in passed or name in names}
     sources = [fields[name].source or name for name in names]
     match sources:
         case []:
@@ -51,17 +51,25 @@ class Page(Answer):
     cursor = serializers.CharField(allow_null=True)
 
 
+def page_of(kind: type[Answer], description: str) -> type[Page]:
+    """The page of a list of these answers: of BatchAnswer, BatchPage."""
+    fields = {"results": kind(many=True), "__doc__": description, "__module__": kind.__module__}
+    return cast(type[Page], type(kind.__name__.removesuffix("Answer") + "Page", (Page,), fields))
+
+
+class WordDiff(serializers.ListField):
+    """Runs of words, each after the sign of what became of it."""
+
+    child = serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2)
+
+
 class ColumnChange(Answer):
     """One column before and after; of the content also word by word."""
 
     column = serializers.CharField()
     old = serializers.JSONField(allow_null=True)
     new = serializers.JSONField(allow_null=True)
-    diff = serializers.ListField(
-        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
-        required=False,
-        help_text="Runs of words: = stayed, - went, + came.",
-    )
+    diff = WordDiff(required=False, help_text="Runs of words: = stayed, - went, + came.")
 
 
 class SlotChange(Answer):

@@ -30,10 +30,10 @@ class LengthRequired(APIException):
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class Method:
     """A method of a call: decorates its handler, which is given only what the path holds.
 
-    An endpoint that needs more than READ may be sent again under its Idempotency-Key.
+    A method that needs more than READ may be sent again under its Idempotency-Key.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Endpoint:
     description: str | None = None  # None: the docstring of the call
     parameters: tuple[Any, ...] = ()  # described in place of those of `query`
     tagged: bool = False  # the answer has an ETag
-    versioned: bool = False  # If-Match is read
+    versioned: bool = False  # the same, and If-Match is read
 
     def __call__(self, handler: Handler) -> Handler:
         @wraps(handler)
@@ -53,15 +53,15 @@ class Endpoint:
                 call.body = _validated(self.body, request.data)
             return handler(call, **path)
 
-        method: Any = read if self.needs == Permission.READ else repeatable(read)
-        method.endpoint = self
-        return cast(Handler, method)
+        decorated: Any = read if self.needs == Permission.READ else repeatable(read)
+        decorated.declared = self
+        return cast(Handler, decorated)
 
 
 class Call(APIView):
-    """A call of the API; its methods are endpoints."""
+    """A call of the API, with its methods by name."""
 
-    endpoints: ClassVar[dict[str, Endpoint]] = {}
+    methods: ClassVar[dict[str, Method]] = {}
     #: The query string and the body of this request, as read.
     query: dict[str, Any]
     body: dict[str, Any]
@@ -69,15 +69,15 @@ class Call(APIView):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         handlers = {name.upper(): getattr(cls, name, None) for name in cls.http_method_names}
-        declared = {name: getattr(handler, "endpoint", None) for name, handler in handlers.items()}
-        cls.endpoints = {name: endpoint for name, endpoint in declared.items() if endpoint}
+        declared = {name: getattr(handler, "declared", None) for name, handler in handlers.items()}
+        cls.methods = {name: method for name, method in declared.items() if method}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if "Transfer-Encoding" in request.headers:  # such a body would be taken for an empty one
             raise LengthRequired
-        endpoint = self.endpoints.get(method_of(request))
-        self.query = _validated(endpoint.query if endpoint else StrictSerializer, _single_values(request))
+        method = self.methods.get(method_of(request))
+        self.query = _validated(method.query if method else StrictSerializer, _single_values(request))
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]
         return Response(status=204)  # the Allow header says it all

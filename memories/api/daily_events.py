@@ -8,8 +8,8 @@ from django.db.models import Q
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from memories.api.answers import Answer, Page
-from memories.api.calls import Call, Endpoint
+from memories.api.answers import Answer, page_of
+from memories.api.calls import Call, Method
 from memories.api.pagination import NO_CURSOR, LimitQuery, first_rows, page_answer
 from memories.choices import Permission, Source
 from memories.entries import daily_events
@@ -57,16 +57,13 @@ class DailyEventAnswer(Answer):
     updated_at = serializers.DateTimeField()
 
 
-class DailyEventPage(Page):
-    """Events, the latest day first."""
-
-    results = DailyEventAnswer(many=True)
+DailyEventPage = page_of(DailyEventAnswer, "Events, the latest day first.")
 
 
 class DailyEventsView(Call):
     """What happened, the latest day first."""
 
-    @Endpoint(
+    @Method(
         "list_events",
         Permission.READ,
         DailyEventPage,

@@ -89,8 +89,8 @@ def _named(field: str | None, detail: drf.ErrorDetail) -> Any:
     if field is None:
         return [detail]
     *outer, last = field.split(".", 1)
-    named: Any = {last: [detail]}
-    return {outer[0]: named} if outer else named
+    detail_of: Any = {last: [detail]}
+    return {outer[0]: detail_of} if outer else detail_of
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

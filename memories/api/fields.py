@@ -14,7 +14,7 @@ from memories.entries.fields import COLUMN_SLOTS
 YEARS = range(1970, 2200)
 #: How far the clock of a bot may be ahead of ours.
 SKEW = timedelta(minutes=5)
-#: Slots that say where something was said.
+#: Slots that say where a message comes from.
 PLACE_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "thread_id", "source_session_id")
 
 
@@ -85,40 +85,41 @@ def _is_unseen(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char not in _JOINERS
 
 
-class Whole(serializers.IntegerField):
+class _Typed(serializers.Field[Any, Any, Any, Any]):
+    """A field that takes values of the types of JSON it names, and nothing that looks like one."""
+
+    types: tuple[type, ...]
+    code = "invalid"
+
+    def to_internal_value(self, data: Any) -> Any:
+        if type(data) not in self.types:
+            self.fail(self.code, input=data)
+        return super().to_internal_value(data)
+
+
+class Whole(_Typed, serializers.IntegerField):
     """A whole number; neither a string nor true."""
 
-    def to_internal_value(self, data: Any) -> int:
-        if not isinstance(data, int) or isinstance(data, bool):
-            self.fail("invalid")
-        return super().to_internal_value(data)
+    types = (int,)
 
 
-class Number(serializers.FloatField):
+class Number(_Typed, serializers.FloatField):
     """A number; neither a string nor true."""
 
-    def to_internal_value(self, data: Any) -> float:
-        if not isinstance(data, int | float) or isinstance(data, bool):
-            self.fail("invalid")
-        return super().to_internal_value(data)
+    types = (int, float)
 
 
-class YesNo(serializers.BooleanField):
+class YesNo(_Typed, serializers.BooleanField):
     """true or false, nothing that looks like it."""
 
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid", input=data)
-        return data
+    types = (bool,)
 
 
-class Word(serializers.ChoiceField):
+class Word(_Typed, serializers.ChoiceField):
     """One of a closed vocabulary, as a string."""
 
-    def to_internal_value(self, data: Any) -> str:
-        if not isinstance(data, str):
-            self.fail("invalid_choice", input=data)
-        return str(super().to_internal_value(data))
+    types = (str,)
+    code = "invalid_choice"
 
 
 class Moment(serializers.DateTimeField):
@@ -171,7 +172,7 @@ class Slots(serializers.DictField):
 
 
 class FreeSlots(Slots):
-    """Slots beside those that follow from where something is said."""
+    """Slots beside those that follow from where a message comes from."""
 
     default_error_messages = {"place": _("This follows from the address or the session, and is not told as a slot.")}
 
@@ -190,16 +191,16 @@ class SlotChanges(Slots):
 
 
 def check_past(name: str, moment: datetime | None, now: datetime) -> None:
-    """What was said was said before now, but for a clock that is a little fast. Raises ValidationError."""
+    """Raises ValidationError for a time to come, but for a clock that is a little fast."""
     if moment is not None and moment > now + SKEW:
-        raise serializers.ValidationError(
-            {name: [serializers.ErrorDetail(str(_("This lies in the future.")), code="future")]}
-        )
+        raise _invalid(name, _("This lies in the future."), "future")
 
 
 def check_ahead(name: str, moment: datetime | None, now: datetime) -> None:
-    """What ends, ends after now. Raises ValidationError."""
+    """Raises ValidationError for a time that is past."""
     if moment is not None and moment <= now:
-        raise serializers.ValidationError(
-            {name: [serializers.ErrorDetail(str(_("This is past already.")), code="past")]}
-        )
+        raise _invalid(name, _("This is past already."), "past")
+
+
+def _invalid(name: str, detail: Any, code: str) -> serializers.ValidationError:
+    return serializers.ValidationError({name: [serializers.ErrorDetail(str(detail), code=code)]})

@@ -17,21 +17,21 @@ _VERSION = re.compile(r'"(?P<quoted>[0-9]{1,18})"|(?P<bare>[0-9]{1,18})')
 
 def now_of(request: Request) -> datetime:
     """The present; with MEMPLATFORM_TEST_CLOCK=1 the time in X-Memplatform-Now, when it is given."""
-    given = request.headers.get("X-Memplatform-Now")
-    if not (given and settings.TEST_CLOCK):
+    clock = request.headers.get("X-Memplatform-Now")
+    if not (clock and settings.TEST_CLOCK):
         return timezone.now()
     try:
-        return Moment().to_internal_value(given)
+        return Moment().to_internal_value(clock)
     except ValidationError as error:
         raise ValidationError({"X-Memplatform-Now": error.detail}) from error
 
 
 def expected_version(request: Request) -> int | None:
     """The version named in If-Match, quoted or bare; None when any will do. Raises ValidationError."""
-    given = request.headers.get("If-Match", "*").strip()
-    if given == "*":
+    version = request.headers.get("If-Match", "*").strip()
+    if version == "*":
         return None
-    read = _VERSION.fullmatch(given)
+    read = _VERSION.fullmatch(version)
     if read is None:
         detail = ErrorDetail(str(_('If-Match names one version, such as "3".')), code="invalid")
         raise ValidationError({"If-Match": [detail]})

@@ -66,7 +66,7 @@ def _name(request: Request) -> str | None:
 
 
 def _claim(request: Request, name: str, now: datetime) -> bool:
-    """Whether this call is the first under its key; waits for another one that is still at work."""
+    """Whether this call is the first under its key; waits for another one that is not finished."""
     caller = caller_of(request)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -80,11 +80,11 @@ def _claim(request: Request, name: str, now: datetime) -> bool:
 
 
 def _fingerprint(request: Request) -> str:
-    """Of all that is asked, and of what the asking key may do: a narrower key of the bot must not read the answer."""
+    """A hash of the request and of what its key may do: a narrower key of the bot must not read the answer."""
     caller = caller_of(request)
-    asked = [request.method, request.path, sorted(request.query_params.lists()), request.data]
-    asked += [request.headers.get("If-Match", "*"), sorted(caller.scope_patterns), sorted(caller.permissions)]
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    parts = [request.method, request.path, sorted(request.query_params.lists()), request.data]
+    parts += [request.headers.get("If-Match", "*"), sorted(caller.scope_patterns), sorted(caller.permissions)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _keep(request: Request, name: str, response: Response) -> None:

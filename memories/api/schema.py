@@ -1,4 +1,4 @@
-"""The API described by itself: every endpoint as it is declared, with the headers and errors that all of them share."""
+"""The API described by itself: every method as it is declared, with the headers and errors that all of them share."""
 
 from typing import Any, cast
 
@@ -7,7 +7,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.fields import StrictSerializer
 from memories.choices import Permission
 
@@ -49,39 +49,39 @@ class ErrorAnswer(serializers.Serializer[Any]):
 
 
 class CallSchema(AutoSchema):
-    """A call by its endpoints, with the headers it takes and the errors it may answer with."""
+    """A call by its methods, with the headers it takes and the errors it may answer with."""
 
     @property
-    def _endpoint(self) -> Endpoint:
-        return cast(Call, self.view).endpoints[self.method]
+    def _declared(self) -> Method:
+        return cast(Call, self.view).methods[self.method]
 
     def get_operation_id(self) -> str:
-        return self._endpoint.name
+        return self._declared.name
 
     def get_description(self) -> Any:  # type: ignore[override]
-        return self._endpoint.description or super().get_description()
+        return self._declared.description or super().get_description()
 
     def get_request_serializer(self) -> Any:
-        body = self._endpoint.body
+        body = self._declared.body
         return None if body is StrictSerializer else body
 
     def get_response_serializers(self) -> Any:
-        return self._endpoint.answers
+        return self._declared.answers
 
     def get_override_parameters(self) -> list[Any]:
-        endpoint = self._endpoint
+        method = self._declared
         headers = [
             (_WAIT, True),
-            (_KEY, endpoint.needs != Permission.READ),
-            (_TAG, endpoint.tagged),
-            (_VERSION, endpoint.versioned),
+            (_KEY, method.needs != Permission.READ),
+            (_TAG, method.tagged or method.versioned),
+            (_VERSION, method.versioned),
         ]
-        query = endpoint.parameters or ([] if endpoint.query is StrictSerializer else [endpoint.query])
+        query = method.parameters or ([] if method.query is StrictSerializer else [method.query])
         return [*(header for header, is_taken in headers if is_taken), *query]
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
-        codes = [*READS, *(WRITES if self.method != "GET" else ()), *(["412"] if self._endpoint.versioned else [])]
+        codes = [*READS, *(WRITES if self.method != "GET" else ()), *(["412"] if self._declared.versioned else [])]
         for code in sorted(codes):
             shape = self._get_response_for_code(ErrorAnswer, code, direction=direction)  # type: ignore[no-untyped-call]
             bodies.setdefault(code, shape)

@@ -16,7 +16,6 @@ from memories.admin.access import actor_of
 from memories.admin.confirmation import confirm
 from memories.models.change import acting
 from sessions_app.compaction import flush as flushing
-from sessions_app.compaction import model
 from sessions_app.lifecycle import close, locks, reset
 from sessions_app.models import Session
 
@@ -86,12 +85,10 @@ def _session_name(session: Session) -> str:
 
 
 def _flush(session: Session, *, actor: str) -> str:
-    if model.is_on():
-        is_new, message = flushing.queue_flush(session, actor=actor), gettext("The model flushes it in a moment.")
-    else:
-        flush = flushing.flush_by_platform(session, now=timezone.now(), actor=actor)
-        is_new, message = flush is not None, gettext("The conversation is flushed.")
-    return message if is_new else gettext("Nothing new was said since the last flush.")
+    flush, is_queued = flushing.flush_or_queue(session, now=timezone.now(), actor=actor)
+    if is_queued:
+        return gettext("The model flushes it in a moment.")
+    return gettext("The conversation is flushed.") if flush else gettext("Nothing new was said since the last flush.")
 
 
 def _close(session: Session) -> str:

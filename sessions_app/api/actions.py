@@ -2,7 +2,7 @@
 
 from rest_framework.response import Response
 
-from memories.api.calls import Endpoint
+from memories.api.calls import Method
 from memories.choices import Permission
 from memories.models.change import acting
 from sessions_app.api import answers
@@ -19,7 +19,7 @@ from sessions_app.models import Flush
 class ResetView(SessionCall):
     """Closes the conversation; the next message begins another, with no history. Long-term memory stays."""
 
-    @Endpoint("reset_session", Permission.WRITE, answers.ResetAnswer, query=SessionPlace)
+    @Method("reset_session", Permission.WRITE, answers.ResetAnswer, query=SessionPlace)
     def post(self, key: str) -> Response:
         session = self.session(key)
         with acting(self.caller.actor):
@@ -32,7 +32,7 @@ class ResetView(SessionCall):
 class FlushView(SessionCall):
     """Takes in what must not be lost when a conversation is shortened."""
 
-    @Endpoint(
+    @Method(
         "flush_session",
         Permission.WRITE,
         {200: answers.FlushAnswer, 202: answers.FlushAnswer},
@@ -71,7 +71,7 @@ class FlushView(SessionCall):
 class CompactView(SessionCall):
     """Has the worker replace older turns by a summary, however full the history is."""
 
-    @Endpoint("compact_session", Permission.WRITE, {202: answers.CompactAnswer}, query=SessionPlace)
+    @Method("compact_session", Permission.WRITE, {202: answers.CompactAnswer}, query=SessionPlace)
     def post(self, key: str) -> Response:
         session = self.session(key)
         with acting(self.caller.actor):

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memories.api.answers import Answer, Page
+from memories.api.answers import Answer, page_of
 from memories.choices import EntryType, Outcome
 from memories.entries import WriteResult
 from sessions_app.api.serializers import ROLES
@@ -51,10 +51,7 @@ def session_answer(session: Session) -> dict[str, Any]:
     )
 
 
-class SessionPage(Page):
-    """Sessions, those that heard something last first."""
-
-    results = SessionAnswer(many=True)
+SessionPage = page_of(SessionAnswer, "Sessions, those that heard something last first.")
 
 
 class SessionEventAnswer(Answer):
@@ -71,10 +68,7 @@ class SessionEventAnswer(Answer):
     at = serializers.DateTimeField()
 
 
-class SessionEventPage(Page):
-    """Messages in the order in which they were said."""
-
-    results = SessionEventAnswer(many=True)
+SessionEventPage = page_of(SessionEventAnswer, "Messages in the order in which they were said.")
 
 
 class ReadEventAnswer(Answer):

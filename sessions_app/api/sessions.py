@@ -4,7 +4,7 @@ from uuid import UUID
 
 from rest_framework.response import Response
 
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.fields import check_past
 from memories.api.pagination import first_rows, page_answer, paginated
 from memories.choices import Permission
@@ -41,7 +41,7 @@ class SessionCall(Call):
 class SessionListView(SessionCall):
     """The conversations a key may see."""
 
-    @Endpoint("list_sessions", Permission.READ, answers.SessionPage, query=SessionQuery)
+    @Method("list_sessions", Permission.READ, answers.SessionPage, query=SessionQuery)
     def get(self) -> Response:
         sessions = visible_sessions(self.caller).filter(**self.place())
         if "scope" in self.query:
@@ -55,7 +55,7 @@ class SessionListView(SessionCall):
 class SessionView(SessionCall):
     """One session, as it stands."""
 
-    @Endpoint("read_session", Permission.READ, answers.SessionAnswer, query=SessionPlace)
+    @Method("read_session", Permission.READ, answers.SessionAnswer, query=SessionPlace)
     def get(self, key: str) -> Response:
         return Response(session_answer(self.session(key)))
 
@@ -63,14 +63,14 @@ class SessionView(SessionCall):
 class SessionEventsView(SessionCall):
     """The messages of a session: what was said is read, what is said now is appended."""
 
-    @Endpoint("list_session_events", Permission.READ, answers.SessionEventPage, query=SessionEventQuery)
+    @Method("list_session_events", Permission.READ, answers.SessionEventPage, query=SessionEventQuery)
     def get(self, key: str) -> Response:
         messages = self.session(key).messages(self.query.get("conversation"))
         page, has_more = first_rows(messages.filter(position__gt=self.query.get("cursor", 0)), self.query["limit"])
         events = map(answers.SessionEventAnswer.of, page)
         return Response(page_answer(self, events, str(page[-1].position) if has_more else None))
 
-    @Endpoint(
+    @Method(
         "append_session_events",
         Permission.WRITE,
         {201: answers.AppendedAnswer},
@@ -82,14 +82,7 @@ class SessionEventsView(SessionCall):
         for n, event in enumerate(new):
             check_past(f"events.{n}.at", event["at"], self.now)
         messages = [
-            NewMessage(
-                kind=EventKind(event["kind"]),
-                content=event["content"],
-                sender_id=event["sender"],
-                at=event["at"] or self.now,
-                data=event["data"],
-            )
-            for event in new
+            NewMessage(**{**event, "kind": EventKind(event["kind"]), "at": event["at"] or self.now}) for event in new
         ]
         events, directives = append_report(
             self.caller,
@@ -110,7 +103,7 @@ class SessionEventsView(SessionCall):
 class SessionHistoryView(SessionCall):
     """The open conversation as it goes to a model."""
 
-    @Endpoint("replay_session", Permission.READ, answers.SessionHistoryAnswer, query=SessionHistoryQuery)
+    @Method("replay_session", Permission.READ, answers.SessionHistoryAnswer, query=SessionHistoryQuery)
     def get(self, key: str) -> Response:
         session = self.session(key)
         history = replay_history(session, max_tokens=self.query.get("max_tokens"), now=self.now)
@@ -121,7 +114,7 @@ class SessionHistoryView(SessionCall):
 class MessageView(Call):
     """The message behind a path that a recall handed out."""
 
-    @Endpoint("read_session_event", Permission.READ, answers.ReadEventAnswer)
+    @Method("read_session_event", Permission.READ, answers.ReadEventAnswer)
     def get(self, session: UUID, conversation: int, event: int) -> Response:
         of, scope = session_and_scope(self.caller, session)
         message = visible_message(of, scope, conversation, event, now=self.now)

@@ -12,7 +12,7 @@ from memories import batches, tasks
 from memories.api import fields
 from memories.api.batches.answers import BatchChangeAnswer, BatchWithChanges, change_answer
 from memories.api.batches.list import with_changes
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.choices import BatchVerb, Permission
 from memories.visibility import batch_for
 
@@ -55,7 +55,7 @@ class RowChange(fields.StrictSerializer):
 class ApproveView(Call):
     """Let a proposed batch be applied, though the safety limit held it."""
 
-    @Endpoint(
+    @Method(
         "approve_batch",
         Permission.ADMIN,
         {200: BatchWithChanges, 202: BatchWithChanges},
@@ -73,7 +73,7 @@ class ApproveView(Call):
 class RefuseView(Call):
     """Let a proposed batch never be applied."""
 
-    @Endpoint("refuse_batch", Permission.ADMIN, {200: BatchWithChanges}, body=fields.StrictSerializer)
+    @Method("refuse_batch", Permission.ADMIN, {200: BatchWithChanges}, body=fields.StrictSerializer)
     def post(self, uid: UUID) -> Response:
         batches.refuse(batch_for(self.caller, uid), actor=self.caller.actor, now=self.now)
         return with_changes(self, uid)
@@ -82,7 +82,7 @@ class RefuseView(Call):
 class UndoView(Call):
     """Undo a batch, in whole or in part; the answer is the batch that does so."""
 
-    @Endpoint(
+    @Method(
         "undo_batch",
         Permission.ADMIN,
         {201: BatchWithChanges, 202: BatchWithChanges},
@@ -97,7 +97,7 @@ class UndoView(Call):
 class RowView(Call):
     """One row of a plan nobody has decided on."""
 
-    @Endpoint("change_batch_row", Permission.ADMIN, {200: BatchChangeAnswer}, body=RowChange)
+    @Method("change_batch_row", Permission.ADMIN, {200: BatchChangeAnswer}, body=RowChange)
     def patch(self, uid: UUID, position: int) -> Response:
         batch = batch_for(self.caller, uid)
         rows = batch.changes.filter(position=position).select_related("entry", "event")

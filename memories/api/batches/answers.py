@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from memories import batches
-from memories.api.answers import Answer, ColumnChange, Page, SlotChange, slot_changes
+from memories.api.answers import Answer, ColumnChange, SlotChange, WordDiff, page_of, slot_changes
 from memories.batches import Description
 from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
 from memories.entries import history
@@ -54,10 +54,7 @@ class BatchAnswer(Answer):
     closed_at = serializers.DateTimeField(allow_null=True)
 
 
-class BatchPage(Page):
-    """Batches, newest first."""
-
-    results = BatchAnswer(many=True)
+BatchPage = page_of(BatchAnswer, "Batches, newest first.")
 
 
 class BatchChangeAnswer(Answer):
@@ -75,11 +72,7 @@ class BatchChangeAnswer(Answer):
     note_details = RowNoteDetails(allow_null=True)
     draft = serializers.JSONField(allow_null=True, help_text="Of what is created or changed.")
     content = serializers.CharField(allow_null=True, source="before", help_text="What the entry said before.")
-    diff = serializers.ListField(
-        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
-        allow_null=True,
-        help_text="Runs of words: = stay, - go, + come. Null where the words stay.",
-    )
+    diff = WordDiff(allow_null=True, help_text="Runs of words: = stay, - go, + come. Null where the words stay.")
     changes = ColumnChange(many=True)
     slots = SlotChange(many=True)
     into = serializers.UUIDField(allow_null=True, help_text="The entry that takes its place.")
@@ -87,10 +80,7 @@ class BatchChangeAnswer(Answer):
     sources = serializers.ListField(child=serializers.UUIDField(), help_text="What becomes part of what it makes.")
 
 
-class BatchChangePage(Page):
-    """The changes of a batch, in their order."""
-
-    results = BatchChangeAnswer(many=True)
+BatchChangePage = page_of(BatchChangeAnswer, "The changes of a batch, in their order.")
 
 
 class BatchWithChanges(BatchAnswer):
@@ -102,15 +92,17 @@ class BatchWithChanges(BatchAnswer):
 
 def batch_answer(batch: Batch, kind: type[BatchAnswer] = BatchAnswer, **more: Any) -> dict[str, Any]:
     """A batch as clients see it."""
-    reasons = zip(batch.held_because, batches.approval_reasons(batch), strict=True)
+    reasons = zip(batch.held_because, batches.approval_reasons(batch), strict=True)  # stored, and in a sentence
     return kind.of(
         batch,
         scope=batch.scope.key if batch.scope else None,
         held_because=[
             HeldReason.of(
-                code=held["code"], figures={name: value for name, value in held.items() if name != "code"}, text=text
+                code=reason["code"],
+                figures={name: value for name, value in reason.items() if name != "code"},
+                text=text,
             )
-            for held, text in reasons
+            for reason, text in reasons
         ],
         undoes=batch.undoes.uid if batch.undoes else None,
         **more,
@@ -137,7 +129,7 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
 
 
 def _draft(row: Description, caller: Caller | None) -> dict[str, Any] | None:
-    """What is created, changed or told of a day, with the chats the caller reaches."""
+    """What is created or changed, or the event of a day, with the chats the caller reaches."""
     if row.change.verb not in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL):
         return None
     draft = row.step.as_json()
@@ -145,7 +137,7 @@ def _draft(row: Description, caller: Caller | None) -> dict[str, Any] | None:
 
 
 def _diff(row: Description) -> list[tuple[str, str]] | None:
-    """How the words change; of what is made of others, against what these said."""
+    """How the words change; of what is made of other entries, against their words."""
     before = row.before
     if before is None:
         before = "\n".join(source.content for source in row.sources)

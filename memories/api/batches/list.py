@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from memories import batches, tasks
 from memories.api import fields
 from memories.api.batches.answers import BatchPage, BatchWithChanges, batch_answer, change_answer
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.entries.detail import DAYS_MAX, ChangedAttributes
 from memories.api.pagination import PAGE_SIZE, LimitQuery, PageQuery, PositionCursor, first_rows, page_answer, paginated
 from memories.batches import bulk_actions
@@ -79,14 +79,14 @@ class NewBatch(fields.StrictSerializer):
 class BatchesView(Call):
     """Batches, newest first; change many entries at once."""
 
-    @Endpoint("list_batches", Permission.READ, BatchPage, query=BatchQuery)
+    @Method("list_batches", Permission.READ, BatchPage, query=BatchQuery)
     def get(self) -> Response:
         rows = visible_batches(self.caller, self.query.get("scope"))
         if "state" in self.query:
             rows = rows.filter(state=self.query["state"])
         return paginated(self, rows, batch_answer)
 
-    @Endpoint("make_batch", Permission.WRITE, {201: BatchWithChanges}, body=NewBatch)
+    @Method("make_batch", Permission.WRITE, {201: BatchWithChanges}, body=NewBatch)
     def post(self) -> Response:
         data = self.body
         fields.check_ahead("columns.expires_at", data.get("columns", {}).get("expires_at"), self.now)
@@ -107,7 +107,7 @@ class BatchesView(Call):
 class BatchView(Call):
     """One batch with its changes, in their order."""
 
-    @Endpoint("read_batch", Permission.READ, BatchWithChanges, query=ChangesQuery)
+    @Method("read_batch", Permission.READ, BatchWithChanges, query=ChangesQuery)
     def get(self, uid: UUID) -> Response:
         return with_changes(self, uid, **self.query)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memories.api.answers import Answer, ColumnChange, Page, SlotChange
+from memories.api.answers import Answer, ColumnChange, SlotChange, page_of
 from memories.choices import Category, EntryType, LinkKind, Outcome, Source
 from memories.entries import CONTRADICTED_BY, TAKEN_OUT
 from memories.entries.fields import COLUMN_SLOTS
@@ -53,10 +53,7 @@ class SavedEntry(EntryAnswer):
     brought_back = serializers.BooleanField(help_text="People had taken these words out before.")
 
 
-class EntryPage(Page):
-    """Memories, newest first."""
-
-    results = EntryAnswer(many=True)
+EntryPage = page_of(EntryAnswer, "Memories, newest first.")
 
 
 def entry_answer(
@@ -130,7 +127,4 @@ class RevisionAnswer(Answer):
     slots = SlotChange(many=True)
 
 
-class EntryHistoryPage(Page):
-    """The steps of an entry's life, newest first."""
-
-    results = RevisionAnswer(many=True)
+RevisionPage = page_of(RevisionAnswer, "The steps of an entry's life, newest first.")

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from memories import entries
 from memories.api import fields
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.entries.answers import (
     CopyAnswer,
     EntryAnswer,
@@ -104,19 +104,19 @@ class EntryCall(Call):
     def answer_with_copies(self, entry: Entry, copies: Sequence[Entry]) -> Response:
         """An entry as an answer, with its copies by name."""
         policies = Policy.objects.of(entry.workspace_id)
-        named = [CopyAnswer.of(copy, state=state_of(copy, policies.end_of(copy), self.now)) for copy in copies]
-        return Response(entry_answer(entry, policies, self.now, EntryWithCopies, copies=named), headers=etag(entry))
+        answers = [CopyAnswer.of(copy, state=state_of(copy, policies.end_of(copy), self.now)) for copy in copies]
+        return Response(entry_answer(entry, policies, self.now, EntryWithCopies, copies=answers), headers=etag(entry))
 
 
 class EntryView(EntryCall):
     """Read an entry, change it, or take it out of use."""
 
-    @Endpoint("read_entry", Permission.READ, EntryWithLineage, tagged=True)
+    @Method("read_entry", Permission.READ, EntryWithLineage, tagged=True)
     def get(self, uid: UUID) -> Response:
         entry = entry_for(self.caller, uid)
         return self.answer(entry, EntryWithLineage, **_lineage(entry))
 
-    @Endpoint("change_entry", Permission.WRITE, EntryAnswer, body=EntryChange, tagged=True, versioned=True)
+    @Method("change_entry", Permission.WRITE, EntryAnswer, body=EntryChange, versioned=True)
     def patch(self, uid: UUID) -> Response:
         fields.check_ahead("expires_at", self.body.get("expires_at"), self.now)
         entry = entry_for(self.caller, uid)
@@ -124,13 +124,12 @@ class EntryView(EntryCall):
         edit = entries.Edit(columns=columns, slots=self.body.get("slots", {}))
         return self.answer(entries.update(entry, edit, **self.change()))
 
-    @Endpoint(
+    @Method(
         "delete_entry",
         Permission.WRITE,
         {200: EntryWithCopies},
         query=CopiesChoice,
         body=CopiesChoice,
-        tagged=True,
         versioned=True,
         description="Take an entry out of use, with its copies in the other memories its words were written to. It "
         "stays out until it is restored, and nothing but saving it on purpose writes it again.",
@@ -152,7 +151,7 @@ class EntryView(EntryCall):
 class RestoreView(EntryCall):
     """Bring an entry back into use."""
 
-    @Endpoint("restore_entry", Permission.WRITE, EntryWithCopies, body=Term, tagged=True, versioned=True)
+    @Method("restore_entry", Permission.WRITE, EntryWithCopies, body=Term, versioned=True)
     def post(self, uid: UUID) -> Response:
         days = self.body["term_days"]
         back, copies = entries.restore_with_copies(
@@ -168,7 +167,7 @@ class RestoreView(EntryCall):
 class RevertView(EntryCall):
     """Give an entry back the words, attributes and slots of an earlier version."""
 
-    @Endpoint("revert_entry", Permission.WRITE, EntryAnswer, body=RevertRequest, tagged=True, versioned=True)
+    @Method("revert_entry", Permission.WRITE, EntryAnswer, body=RevertRequest, versioned=True)
     def post(self, uid: UUID) -> Response:
         entry = entry_for(self.caller, uid)
         return self.answer(entries.revert(entry, self.body["version"], only=self.body.get("only"), **self.change()))

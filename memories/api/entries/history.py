@@ -6,8 +6,8 @@ from uuid import UUID
 from rest_framework.response import Response
 
 from memories.api.answers import ColumnChange, slot_changes
-from memories.api.calls import Call, Endpoint
-from memories.api.entries.answers import EntryHistoryPage, RevisionAnswer
+from memories.api.calls import Call, Method
+from memories.api.entries.answers import RevisionAnswer, RevisionPage
 from memories.api.pagination import LimitQuery, PositionCursor, page_answer
 from memories.choices import Operation, Permission
 from memories.entries import history
@@ -27,7 +27,7 @@ class EntryHistoryQuery(LimitQuery):
 class EntryHistoryView(Call):
     """The life of an entry, the last change first."""
 
-    @Endpoint("entry_history", Permission.READ, EntryHistoryPage, query=EntryHistoryQuery)
+    @Method("entry_history", Permission.READ, RevisionPage, query=EntryHistoryQuery)
     def get(self, uid: UUID) -> Response:
         steps = history.history_of(entry_for(self.caller, uid))
         end = min(self.query.get("cursor", len(steps)), len(steps))
@@ -37,8 +37,8 @@ class EntryHistoryView(Call):
 
 
 def _answers(steps: list[history.Revision], caller: Caller) -> list[dict[str, Any]]:
-    named = {step.batch_id for step in steps if step.batch_id}
-    batches = dict(Batch.objects.filter(workspace_id=caller.workspace_id, pk__in=named).values_list("pk", "uid"))
+    pks = {step.batch_id for step in steps if step.batch_id}
+    batches = dict(Batch.objects.filter(workspace_id=caller.workspace_id, pk__in=pks).values_list("pk", "uid"))
     successors = _successors(steps, caller.workspace_id)
     return [
         RevisionAnswer.of(

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from memories.api import fields
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.entries.answers import EntryPage, entry_answer
 from memories.api.pagination import PageQuery, paginated
 from memories.choices import Category, Due, EntryType, Permission
@@ -54,7 +54,7 @@ class EntryFilter(EntryQuery):
 class EntryListView(Call):
     """What is remembered."""
 
-    @Endpoint(
+    @Method(
         "list_entries",
         Permission.READ,
         EntryPage,
@@ -69,17 +69,17 @@ class EntryListView(Call):
 
 
 def _filtered(call: Call, policies: Policies) -> QuerySet[Entry]:
-    asked = call.query
-    entries = visible_entries(call.caller, asked.get("scope"))
-    if "type" in asked:
-        entries = entries.filter(type=asked["type"])
-    if "state" in asked:
-        entries = entries.filter(in_state(asked["state"], policies.over(call.now)))
-    if "due" in asked:
-        entries = entries.filter(expiry.due(asked["due"], call.now, policies.over))
-    for word in asked.get("q", "").split():
+    query = call.query
+    entries = visible_entries(call.caller, query.get("scope"))
+    if "type" in query:
+        entries = entries.filter(type=query["type"])
+    if "state" in query:
+        entries = entries.filter(in_state(query["state"], policies.over(call.now)))
+    if "due" in query:
+        entries = entries.filter(expiry.due(query["due"], call.now, policies.over))
+    for word in query.get("q", "").split():
         entries = entries.filter(content__icontains=word)
-    for name, value in asked["slot"].items():
+    for name, value in query["slot"].items():
         entries = entries.filter(**_slot_filter(name, value))
     return entries.select_related("scope").prefetch_related("slots")
 

@@ -1,4 +1,4 @@
-"""GET /recalls/{id}: why a bot said that (F5). POST /recalls/{id}/feedback: what its answer rested on (A14)."""
+"""GET /recalls/{id}: why a bot said that (F5). POST /recalls/{id}/feedback: which memories its answer used (A14)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.response import Response
 
 from memories.api import fields
-from memories.api.calls import Call, Endpoint
+from memories.api.calls import Call, Method
 from memories.api.entries.answers import slots_of
 from memories.api.recall_traces import answers
 from memories.choices import Permission
@@ -34,7 +34,7 @@ class Feedback(fields.StrictSerializer):
 class RecallTraceView(Call):
     """A past recall: what was asked, what was served, what was left out and why."""
 
-    @Endpoint("recall_told", Permission.READ, answers.RecallTraceAnswer)
+    @Method("recall_told", Permission.READ, answers.RecallTraceAnswer)
     def get(self, uid: UUID) -> Response:
         trace = trace_for(self.caller, uid)
         if trace is None:
@@ -45,7 +45,7 @@ class RecallTraceView(Call):
 class FeedbackView(Call):
     """A bot tells which of the memories it was given its answer used; the last word counts."""
 
-    @Endpoint("recall_feedback", Permission.WRITE, answers.FeedbackAnswer, body=Feedback)
+    @Method("recall_feedback", Permission.WRITE, answers.FeedbackAnswer, body=Feedback)
     def post(self, uid: UUID) -> Response:
         trace = trace_for(self.caller, uid)
         if trace is None:
@@ -95,7 +95,7 @@ def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: d
 
 
 def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
-    """A candidate as far as it is still there."""
+    """A candidate, as far as its entry still exists."""
     entry = entries.get(line.entry)
     sender = sender_of(entry, entry.scope, "") if entry else None
     return {
@@ -122,9 +122,9 @@ def _left_out(
 def _records(
     trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]
 ) -> dict[int, dict[str, Any]]:
-    """By candidate what it said at the time, whether it says something else now, and where both can be read."""
-    known = {line.entry: line.version for line in lines if line.version}
-    then, out = served_versions(trace, entries, known), suppressed_entries(entries)
+    """By candidate its words at the time, whether they are others now, and where both can be read."""
+    versions = {line.entry: line.version for line in lines if line.version}
+    then, out = served_versions(trace, entries, versions), suppressed_entries(entries)
     return {
         pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
         for pk in {*trace.served, *(line.entry for line in lines)}
@@ -132,7 +132,7 @@ def _records(
 
 
 def _record(entry: Entry | None, then: ServedVersion | None, *, is_out: bool) -> dict[str, Any]:
-    """The words of what people took out are not told (A15); of what was removed for good there are none."""
+    """Words that people took out are withheld (A15); of a purged entry there are none."""
     if entry is None or then is None:
         return dict.fromkeys(("content", "version", "reworded_since", "links")) | {"withheld": "gone"}
     own = {"uid": entry.uid}
@@ -146,11 +146,11 @@ def _record(entry: Entry | None, then: ServedVersion | None, *, is_out: bool) ->
 
 
 def _entries(trace: RecallTrace, candidates: Sequence[int]) -> dict[int, Entry]:
-    """The entries a trace names, as far as they still are in the scopes that were asked."""
-    named = {*candidates, *trace.served, *(trace.used or ()), *(trace.overlap or ())}
+    """The entries a trace names, as far as they still are in the scopes that were searched."""
+    pks = {*candidates, *trace.served, *(trace.used or ()), *(trace.overlap or ())}
     here = Entry.objects.filter(workspace_id=trace.workspace_id, scope__in=trace.scopes)
-    return here.select_related("scope").prefetch_related("slots").in_bulk(named)
+    return here.select_related("scope").prefetch_related("slots").in_bulk(pks)
 
 
-def _uids(named: Sequence[int] | None, entries: dict[int, Entry]) -> list[UUID] | None:
-    return None if named is None else [entries[pk].uid for pk in named if pk in entries]
+def _uids(pks: Sequence[int] | None, entries: dict[int, Entry]) -> list[UUID] | None:
+    return None if pks is None else [entries[pk].uid for pk in pks if pk in entries]

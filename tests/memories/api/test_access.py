@@ -81,7 +81,7 @@ def test_every_call_names_the_permission_of_each_of_its_methods() -> None:
         (route, method)
         for route, view in routes()
         if hasattr(view, "view_class")
-        for method in getattr(view.view_class, "endpoints", {})
+        for method in getattr(view.view_class, "methods", {})
     }
     assert named == set(ACCESS)
 
@@ -91,7 +91,7 @@ def test_every_write_may_be_sent_again() -> None:
         (route, method)
         for route, view in routes()
         if route not in OPEN | LOCAL
-        for method in view.view_class.endpoints
+        for method in view.view_class.methods
         if getattr(getattr(view.view_class, method.lower()), "is_repeatable", False)
     }
     assert repeatable == {(route, method) for route, method in ACCESS if method != "GET" and route not in ASKING}
