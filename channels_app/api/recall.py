@@ -83,7 +83,7 @@ class NeedAnswer(Answer):
 
 @extend_schema_serializer(component_name="RecalledEvent")
 class RecalledEventAnswer(Answer):
-    """A message that was said, or what is told of a day, with the path that proves it."""
+    """A message, or an event of a day, with the path that proves it."""
 
     kind = serializers.ChoiceField(choices=["session_event", "daily_event"])
     path = serializers.CharField(help_text="session_events/<session>/<conversation>/event-<id>, or daily_events/<id>")
@@ -94,7 +94,7 @@ class RecalledEventAnswer(Answer):
     content = serializers.CharField(help_text="Shortened when it is long.")
     cut = serializers.BooleanField(source="is_cut")
     at = serializers.DateTimeField()
-    score = serializers.FloatField(help_text="By words, meaning and days; 0.1: said then.")
+    score = serializers.FloatField(help_text="By words, meaning and days; 0.1: by its day only.")
     words = serializers.FloatField(help_text="Share of the question's telling words it holds.")
     similarity = serializers.FloatField(allow_null=True, help_text="To the question; null: it was not compared.")
     memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
@@ -107,7 +107,7 @@ class RecallAnswer(Answer):
     need = NeedAnswer()
     evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
     memories = RecalledMemory(many=True)
-    events = RecalledEventAnswer(many=True, help_text="Of a question about the past: what was said, word for word.")
+    events = RecalledEventAnswer(many=True, help_text="Of a question about the past: messages, word for word.")
     context = serializers.CharField()  # type: ignore[assignment]
     tokens = serializers.IntegerField()
     degraded = serializers.ListField(child=serializers.CharField())

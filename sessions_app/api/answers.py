@@ -28,7 +28,7 @@ class SessionAnswer(Answer):
     user_scope = serializers.CharField(allow_null=True)
     chat_scope = serializers.CharField(allow_null=True)
     conversation = serializers.IntegerField(help_text="The open one; 1 is the first.")
-    is_empty = serializers.BooleanField(help_text="Nothing has been said in it yet.")
+    is_empty = serializers.BooleanField(help_text="It has no message yet.")
     tokens = serializers.IntegerField(help_text="Of its history, as it is handed out.")
     max_tokens = serializers.IntegerField()
     cycle = serializers.IntegerField(help_text="Rises with each compaction.")
@@ -51,11 +51,11 @@ def session_answer(session: Session) -> dict[str, Any]:
     )
 
 
-SessionPage = page_of(SessionAnswer, "Sessions, those that heard something last first.")
+SessionPage = page_of(SessionAnswer, "Sessions, the last active first.")
 
 
 class SessionEventAnswer(Answer):
-    """A message as it was said."""
+    """A message of a session."""
 
     id = serializers.IntegerField(source="pk")
     conversation = serializers.IntegerField()
@@ -68,11 +68,11 @@ class SessionEventAnswer(Answer):
     at = serializers.DateTimeField()
 
 
-SessionEventPage = page_of(SessionEventAnswer, "Messages in the order in which they were said.")
+SessionEventPage = page_of(SessionEventAnswer, "Messages, the oldest first.")
 
 
 class ReadEventAnswer(Answer):
-    """One message, whole; without words when there is none that may be told."""
+    """One message, unabridged; without content when there is none that may be shown."""
 
     path = serializers.CharField()
     found = serializers.BooleanField()
@@ -84,14 +84,14 @@ class ReadEventAnswer(Answer):
 
 
 class DirectiveAnswer(Answer):
-    """What the bot is asked to do next."""
+    """What the bot is to do next."""
 
     kind = serializers.CharField()
     instruction = serializers.CharField()
 
 
 class AppendedAnswer(Answer):
-    """What was appended; what was there already is not among it."""
+    """The messages that were appended, without those that were there already."""
 
     session = SessionAnswer()
     events = SessionEventAnswer(many=True)

@@ -66,7 +66,7 @@ class BelievedMessage(fields.StrictSerializer):
 
 
 class NewEvents(fields.StrictSerializer):
-    """Messages to append, and what the client believes was said before them."""
+    """Messages to append, and the history the client believes to come before them."""
 
     events = NewEvent(many=True, default=list, max_length=EVENTS_MAX)  # type: ignore[call-arg]
     history = serializers.ListField(child=BelievedMessage(), allow_null=True, default=None)

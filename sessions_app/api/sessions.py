@@ -53,7 +53,7 @@ class SessionListView(SessionCall):
 
 
 class SessionView(SessionCall):
-    """One session, as it stands."""
+    """One session, as it is now."""
 
     @Method("read_session", Permission.READ, answers.SessionAnswer, query=SessionPlace)
     def get(self, key: str) -> Response:
@@ -61,7 +61,7 @@ class SessionView(SessionCall):
 
 
 class SessionEventsView(SessionCall):
-    """The messages of a session: what was said is read, what is said now is appended."""
+    """Read the messages of a session, or append to them."""
 
     @Method("list_session_events", Permission.READ, answers.SessionEventPage, query=SessionEventQuery)
     def get(self, key: str) -> Response:

@@ -18,7 +18,7 @@ ROW_NOTES = (*SkipReason.values, Outcome.MERGED.value, Outcome.SKIPPED.value, "n
 
 
 class RowNoteDetails(Answer):
-    """What the note of a row says, for people, and what to do first."""
+    """The note of a row for people, and what to do first."""
 
     text = serializers.CharField(help_text="The same in a sentence for people, in the language of the request.")
     batches = serializers.ListField(
@@ -63,7 +63,7 @@ class BatchChangeAnswer(Answer):
     position = serializers.IntegerField(source="change.position")
     verb = serializers.ChoiceField(choices=BatchVerb.choices, source="change.verb")
     entry = serializers.UUIDField(allow_null=True)
-    event = serializers.UUIDField(allow_null=True, help_text="The event of a day, where the row tells of one.")
+    event = serializers.UUIDField(allow_null=True, help_text="The event of a day, where the row is about one.")
     expected_version = serializers.IntegerField(allow_null=True, source="change.expected_version")
     state = serializers.ChoiceField(choices=ChangeState.choices, source="change.state")
     note = serializers.ChoiceField(
@@ -71,7 +71,7 @@ class BatchChangeAnswer(Answer):
     )
     note_details = RowNoteDetails(allow_null=True)
     draft = serializers.JSONField(allow_null=True, help_text="Of what is created or changed.")
-    content = serializers.CharField(allow_null=True, source="before", help_text="What the entry said before.")
+    content = serializers.CharField(allow_null=True, source="before", help_text="The words of the entry before.")
     diff = WordDiff(allow_null=True, help_text="Runs of words: = stay, - go, + come. Null where the words stay.")
     changes = ColumnChange(many=True)
     slots = SlotChange(many=True)

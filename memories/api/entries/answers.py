@@ -96,7 +96,7 @@ class EntryWithLineage(EntryAnswer):
     )
     times_recalled = serializers.IntegerField()
     last_recalled_at = serializers.DateTimeField(allow_null=True)
-    times_repeated = serializers.IntegerField(help_text="How often the same was said again.")
+    times_repeated = serializers.IntegerField(help_text="How often it was repeated.")
 
 
 class CopyAnswer(Answer):

@@ -55,7 +55,7 @@ class RecalledMemory(Answer):
 
 
 class ExplainedMemory(Answer):
-    """A memory of a recall; what is gone, or not to be told, is null."""
+    """A memory of a recall; what is gone or withheld is null."""
 
     id = serializers.UUIDField(allow_null=True)
     type = serializers.ChoiceField(choices=EntryType.choices, allow_null=True)
@@ -69,7 +69,7 @@ class ExplainedMemory(Answer):
 
 
 class LeftOutMemory(ExplainedMemory):
-    """A memory that was found and not served, and why."""
+    """A candidate that was not served, and why."""
 
     reason = serializers.CharField()
 
@@ -93,7 +93,7 @@ class RecordedMemory(ExplainedMemory):
 
 
 class RecordedLeftOut(RecordedMemory):
-    """A memory that was found and not served, in the words it had then, and why."""
+    """A candidate that was not served, in the words it had then, and why."""
 
     reason = serializers.CharField()
 
@@ -110,7 +110,7 @@ class EventOfTrace(Answer):
 
 
 class RecallTraceAnswer(Answer):
-    """A past recall: what was asked, what was served and left out, and why."""
+    """A past recall: its message, what was served and left out, and why."""
 
     recall_id = serializers.UUIDField(source="uid")
     message = serializers.CharField()
@@ -139,7 +139,7 @@ class RecallTraceAnswer(Answer):
 
 
 class FeedbackAnswer(Answer):
-    """What is now known about a recall."""
+    """The feedback on a recall."""
 
     recall_id = serializers.UUIDField(source="uid")
     used = serializers.ListField(child=serializers.UUIDField())

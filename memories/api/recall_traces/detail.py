@@ -25,14 +25,14 @@ USED_MAX = 50
 
 
 class Feedback(fields.StrictSerializer):
-    """The served entries an answer rested on; none of them: an empty list."""
+    """The served entries an answer used; none of them: an empty list."""
 
     used = serializers.ListField(child=serializers.UUIDField(), max_length=USED_MAX)
     note = fields.Text(max_length=2_000, allow_blank=True, default="")
 
 
 class RecallTraceView(Call):
-    """A past recall: what was asked, what was served, what was left out and why."""
+    """A past recall: its message, what was served, what was left out and why."""
 
     @Method("recall_told", Permission.READ, answers.RecallTraceAnswer)
     def get(self, uid: UUID) -> Response:
@@ -43,7 +43,7 @@ class RecallTraceView(Call):
 
 
 class FeedbackView(Call):
-    """A bot tells which of the memories it was given its answer used; the last word counts."""
+    """A bot reports which of the served memories its answer used; the last report counts."""
 
     @Method("recall_feedback", Permission.WRITE, answers.FeedbackAnswer, body=Feedback)
     def post(self, uid: UUID) -> Response:
