@@ -233,7 +233,7 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
             return entries.expire_many(scope, expected, now=now, actor=actor, column="archived_at")
         case steps.RestoreStep():
             return entries.restore_many(scope, expected, now=now, term=step.term)
-        case steps.MergeStep() | steps.SupersedeStep():
+        case steps.ReplaceStep():
             successor = step.into.entry or _created_by(work.batch, step.into.position)
             if successor is None:
                 return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.NO_SUCCESSOR))

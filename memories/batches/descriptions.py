@@ -175,7 +175,7 @@ def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent]) ->
 
 def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
     """Describe the successors of entries: stored ones, and those that rows of the batch create."""
-    replaced = [(row, row.step.into) for row in rows if isinstance(row.step, steps.MergeStep | steps.SupersedeStep)]
+    replaced = [(row, row.step.into) for row in rows if isinstance(row.step, steps.ReplaceStep)]
     ids = {into.entry for _row, into in replaced if into.entry}
     positions = {into.position for _row, into in replaced if into.position}
     found = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {}
@@ -201,6 +201,6 @@ def _sources(batch: Batch, rows: Iterable[Description]) -> dict[int, list[Entry]
         )
         for change in replaced.select_related("entry").order_by("position"):
             step = steps.step_of(change)
-            if change.entry and isinstance(step, steps.MergeStep | steps.SupersedeStep):
+            if change.entry and isinstance(step, steps.ReplaceStep):
                 found[step.into.position or 0].append(change.entry)
     return found

@@ -66,22 +66,21 @@ def _write_rows(batch: Batch, scope: Scope, rows: Iterable[PlanRow] | StepForAll
     if isinstance(rows, StepForAll):
         _write_all(batch, rows.entries.filter(scope=scope, workspace_id=scope.workspace_id), rows.step)
         return
-    numbered = enumerate(rows, start=1)
-    while changes := [_change(batch, position, row) for position, row in islice(numbered, ROWS_AT_ONCE)]:
-        BatchChange.objects.bulk_create(changes)
-
-
-def _change(batch: Batch, position: int, row: PlanRow) -> BatchChange:
-    return BatchChange(
-        workspace_id=batch.workspace_id,
-        batch=batch,
-        position=position,
-        verb=row.step.verb,
-        entry_id=row.entry_id,
-        event_id=row.event_id,
-        expected_version=row.version,
-        draft=row.step.as_json(),
+    changes = (
+        BatchChange(
+            workspace_id=batch.workspace_id,
+            batch=batch,
+            position=position,
+            verb=row.step.verb,
+            entry_id=row.entry_id,
+            event_id=row.event_id,
+            expected_version=row.version,
+            draft=row.step.as_json(),
+        )
+        for position, row in enumerate(rows, start=1)
     )
+    while some := list(islice(changes, ROWS_AT_ONCE)):
+        BatchChange.objects.bulk_create(some)
 
 
 def _write_all(batch: Batch, chosen: EntryQuerySet, step: PlannedStep) -> None:

@@ -100,18 +100,22 @@ class RestoreStep(_Step):
         return None if self.term_seconds is None else timedelta(seconds=self.term_seconds)
 
 
-class MergeStep(_Step):
+class ReplaceStep(_Step):
+    """Replace an entry by a successor."""
+
+    into: Successor
+
+
+class MergeStep(ReplaceStep):
     """Archive an entry that became part of its successor, and link it as a source of that."""
 
     verb: Literal[BatchVerb.MERGE] = BatchVerb.MERGE
-    into: Successor
 
 
-class SupersedeStep(_Step):
-    """Replace an entry that no longer holds by a successor."""
+class SupersedeStep(ReplaceStep):
+    """Mark an entry that no longer holds as superseded by its successor."""
 
     verb: Literal[BatchVerb.SUPERSEDE] = BatchVerb.SUPERSEDE
-    into: Successor
 
 
 class EventStep(_Step):

@@ -85,7 +85,12 @@ def serialize(draft: UnscopedDraft) -> dict[str, Any]:
 def check(draft: Draft) -> None:
     """Raise InvalidDraft, naming the field, unless the draft can be stored."""
     _check_words(draft)
-    _check_content(draft)
+    check_content(draft.content)
+    for name, limit in _FIELD_CHARS.items():
+        value = getattr(draft, name)
+        _check_characters(name, value)
+        if len(value) > limit:
+            raise InvalidDraft(_too_long(len(value), limit), field=name)
     _check_slots(draft)
 
 
@@ -112,15 +117,6 @@ def check_content(content: str) -> None:
     if len(content) > conf.CONTENT_MAX_CHARS:
         raise InvalidDraft(_too_long(len(content), conf.CONTENT_MAX_CHARS), field="content")
     _check_characters("content", content)
-
-
-def _check_content(draft: Draft) -> None:
-    check_content(draft.content)
-    for name, limit in _FIELD_CHARS.items():
-        value = getattr(draft, name)
-        _check_characters(name, value)
-        if len(value) > limit:
-            raise InvalidDraft(_too_long(len(value), limit), field=name)
 
 
 def _too_long(length: int, limit: int) -> str:
