@@ -1,13 +1,16 @@
-"""The most telling sentences of a conversation, as they were said: a summary that invents nothing (D5).
+"""Extractive summaries: the most informative sentences of a conversation, word for word (D5, B3).
 
-What tells most is in words that are rare in the scope, in numbers and in names; a person's statements come before
-questions, and those before what the assistant said. Greetings and thanks tell nothing. Pure and deterministic.
+One greedy selection and one writer, for notes of days (`summarise`) and for the histories of sessions_app.compaction.
+They differ in the score: a note prefers what is rare in its scope, a history what recurs in its conversation. Pure and
+deterministic.
 """
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import rjieba
 
@@ -15,21 +18,21 @@ from memories.language import text
 from memories.language.scripts import begins_with_han, has_han
 from memories.language.sentences import is_pleasantry, is_question, sentences
 
-Weigh = Callable[[int], float]
 _ASSISTANT_SHARE = 0.5
 _QUESTION_SHARE = 0.5
-_SUBSTANCE = 0.2  # added for each number or name in a sentence, up to SUBSTANCE_MOST of them
+_SUBSTANCE = 0.2  # added for each number or name in a sentence, up to _SUBSTANCE_MOST of them
 _SUBSTANCE_MOST = 4
-_SENTENCE_CHARS = 120  # of a longer one head and tail are told
-_LOOK_CHARS = 4_000  # of one message
+_SENTENCE_CHARS = 120  # of a longer sentence, head and tail
+_MESSAGE_CHARS = 4_000  # read of one message
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*|[一二三四五六七八九十百千万两]{2,}")
 _CAPITAL = re.compile(r"(?<=[a-z,:;\d] )[A-Z][\w-]+|\b[A-Z]{2,}\b|\b\w+[A-Z]\w*\b")
 _NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
+_NOTHING_NEW = -1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Utterance:
-    """One message: whose words it holds as the summary calls them (empty: the person it is about), and its id."""
+    """One message, its id and the label of its speaker; no label for the person the summary is about."""
 
     content: str
     origin: str
@@ -39,94 +42,105 @@ class Utterance:
 
 @dataclass(frozen=True)
 class ExtractiveSummary:
-    """What was told, and the messages it was taken from."""
+    """A summary and the ids of the messages its sentences come from."""
 
     content: str = ""
     origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class _Sentence:
-    place: int
+class Sentence:
+    """A candidate for a summary; `position` is its index among the candidates."""
+
+    position: int
     content: str
-    line: Utterance
+    utterance: Utterance
     terms: frozenset[int]
-    share: float
 
 
-def summarise(lines: Sequence[Utterance], weigh: Weigh, *, limit: int) -> ExtractiveSummary:
-    """The sentences that tell most, in the order they were said, in at most `limit` characters.
+def summarise(utterances: Sequence[Utterance], weigh: Callable[[int], float], *, limit: int) -> ExtractiveSummary:
+    """The most informative sentences in their order, at most `limit` characters; `weigh` gives the weight of a term."""
+    candidates = _candidates(utterances)
+    shares = [_share(one) for one in candidates]
 
-    `weigh` says how much a term tells. Each sentence counts for what those chosen before it have not said yet.
+    def score(sentence: Sentence, covered: AbstractSet[int]) -> float:
+        """The weight of its new terms for the room it takes; a long sentence is not better for being long."""
+        added = sum(weigh(term) for term in sentence.terms if term not in covered)
+        return shares[sentence.position] * added / math.sqrt(len(sentence.terms) + 3) if added > 0 else _NOTHING_NEW
+
+    chosen = choose(candidates, score, lambda some: len(write(some)) <= limit)
+    return ExtractiveSummary(write(chosen), tuple(dict.fromkeys(one.utterance.origin for one in chosen)))
+
+
+def choose(
+    candidates: Sequence[Sentence],
+    score: Callable[[Sentence, AbstractSet[int]], float],
+    fits: Callable[[Sequence[Sentence]], bool],
+) -> list[Sentence]:
+    """Sentences by descending score as long as they fit together, in their order; none of a negative score.
+
+    `score` gets the terms that are covered so far, and must not rise as they grow: an old score is then an upper bound,
+    and only the best candidate is scored again (lazy greedy selection, Minoux 1978).
     """
-    waiting = _sentences(lines)
-    chosen: list[_Sentence] = []
-    told: set[int] = set()
+    chosen: list[Sentence] = []
+    covered: set[int] = set()
+    waiting = [(-score(one, covered), one.position) for one in candidates]
+    heapify(waiting)
     while waiting:
-        worth, best = max(
-            ((_worth(sentence, told, weigh), sentence) for sentence in waiting),
-            key=lambda pair: (pair[0], -pair[1].place),
-        )
-        if worth <= 0:
+        position = heappop(waiting)[1]
+        best = candidates[position]
+        current = (-score(best, covered), position)
+        if waiting and current > waiting[0]:
+            heappush(waiting, current)
+        elif current[0] > 0:
             break
-        waiting.remove(best)
-        if len(_written([*chosen, best])) <= limit:
+        elif fits([*chosen, best]):
             chosen.append(best)
-            told |= best.terms
-    chosen.sort(key=lambda sentence: sentence.place)
-    return ExtractiveSummary(_written(chosen), tuple(dict.fromkeys(sentence.line.origin for sentence in chosen)))
+            covered.update(best.terms)
+    return sorted(chosen, key=lambda one: one.position)
 
 
-def _sentences(lines: Sequence[Utterance]) -> list[_Sentence]:
-    """What may be told; neither pleasantries nor the questions of an assistant, which offer and state nothing."""
-    found: list[_Sentence] = []
-    for line in lines:
-        for part in sentences(line.content[:_LOOK_CHARS]):
-            said = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
-            is_offer = line.is_answer and is_question(said)
-            if not is_offer and not is_pleasantry(said):
-                found.append(_Sentence(len(found), said, line, frozenset(text.terms(said)), _share(said, line)))
+def write(chosen: Iterable[Sentence], *, separator: str = "") -> str:
+    """Sentences in their order, each run of one speaker after the speaker's label.
+
+    `separator` stands between all of them; without one, speakers have a line each and sentences what suits their end.
+    """
+    written, speaker = "", None
+    for sentence in sorted(chosen, key=lambda one: one.position):
+        label = sentence.utterance.label
+        is_new = label != speaker
+        if written:
+            written += separator or ("\n" if is_new else _joint(written))
+        written += f"{label}: {sentence.content}" if label and is_new else sentence.content
+        speaker = label
+    return written
+
+
+def _joint(written: str) -> str:
+    """The separator after a sentence; items of a list have no mark of their own at the end."""
+    if written[-1] in "。！？；…":
+        return ""
+    return " " if written[-1] in ".!?;,:" else "；" if begins_with_han(written[-1]) else "; "
+
+
+def _candidates(utterances: Sequence[Utterance]) -> list[Sentence]:
+    """All sentences but pleasantries and questions of the assistant, which are offers and state nothing."""
+    found: list[Sentence] = []
+    for utterance in utterances:
+        for part in sentences(utterance.content[:_MESSAGE_CHARS]):
+            content = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
+            if not is_pleasantry(content) and not (utterance.is_answer and is_question(content)):
+                found.append(Sentence(len(found), content, utterance, frozenset(text.terms(content))))
     return found
 
 
-def _share(said: str, line: Utterance) -> float:
-    """How much of what its words weigh a sentence is worth, by who says it, how, and about what."""
-    share = _ASSISTANT_SHARE if line.is_answer else 1.0
-    if is_question(said):
+def _share(sentence: Sentence) -> float:
+    """The factor of a sentence by its speaker, its form, and the numbers and names in it."""
+    content = sentence.content
+    share = _ASSISTANT_SHARE if sentence.utterance.is_answer else 1.0
+    if is_question(content):
         share *= _QUESTION_SHARE
-    return share * (1 + _SUBSTANCE * min(_substance(said), _SUBSTANCE_MOST))
-
-
-def _substance(said: str) -> int:
-    """Numbers and names in a sentence."""
-    count = len(_NUMBER.findall(said)) + len(_CAPITAL.findall(said))
-    if has_han(said):
-        count += sum(tag in _NAME_TAGS for _word, tag in rjieba.tag(said))
-    return count
-
-
-def _worth(sentence: _Sentence, told: set[int], weigh: Weigh) -> float:
-    """What it adds, for the room it takes; a long sentence is not better for being long."""
-    added = sum(weigh(term) for term in sentence.terms if term not in told)
-    return sentence.share * added / math.sqrt(len(sentence.terms) + 3)
-
-
-def _written(sentences: Sequence[_Sentence]) -> str:
-    """One line for whatever one speaker says in a row, with the name of the speaker where one is needed."""
-    lines: list[str] = []
-    before: str | None = None
-    for sentence in sorted(sentences, key=lambda sentence: sentence.place):
-        label = sentence.line.label
-        if label == before:
-            lines[-1] += _joint(lines[-1]) + sentence.content
-        else:
-            lines.append(f"{label}: {sentence.content}" if label else sentence.content)
-        before = label
-    return "\n".join(lines)
-
-
-def _joint(before: str) -> str:
-    """What stands between two sentences; the items of a list end in nothing of their own."""
-    if before[-1] in "。！？；…":
-        return ""
-    return " " if before[-1] in ".!?;,:" else "；" if begins_with_han(before[-1]) else "; "
+    substance = len(_NUMBER.findall(content)) + len(_CAPITAL.findall(content))
+    if has_han(content):
+        substance += sum(tag in _NAME_TAGS for _word, tag in rjieba.tag(content))
+    return share * (1 + _SUBSTANCE * min(substance, _SUBSTANCE_MOST))
