@@ -26,7 +26,7 @@ from memories.recall.temporal import is_about_past
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 from sessions_app.history.replay import replay_messages
-from sessions_app.lifecycle import budget, close, conversations, reset
+from sessions_app.lifecycle import budget, close, conversations
 from sessions_app.messages import in_language
 from sessions_app.models import Session, SessionEvent
 
@@ -94,7 +94,7 @@ def context_for(
     session = addresses.visible_session(caller, resolved)
     current = session if session and _goes_on(session, resolved, now=now) else None
     context = Context(query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens)
-    if reset.is_reset_command(message):
+    if close.is_reset_command(message):
         return _of_reset(context, caller.language)
     return _filled(context, caller, policies, now)
 
@@ -145,7 +145,7 @@ class _Conversation:
 
 def _of_reset(context: Context, language: str) -> Context:
     """The context of /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
-    context.reply = reset.reset_reply(language)
+    context.reply = close.reset_reply(language)
     instruction = in_language(RESET_INSTRUCTION, language).format(reply=context.reply)
     context.recall = Recall(GateDecision(False, "reset"))
     context.directives = [budget.BotDirective("reset", instruction)]

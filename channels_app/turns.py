@@ -21,7 +21,7 @@ from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
 from memories.visibility import trace_for
 from sessions_app.choices import EventKind
-from sessions_app.lifecycle import budget, conversations, reset
+from sessions_app.lifecycle import budget, close, conversations
 from sessions_app.models import Session, SessionEvent
 
 _ROLES = {EventKind.USER: buffer.USER, EventKind.ASSISTANT: buffer.ASSISTANT}
@@ -62,9 +62,9 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime) -> TurnResult:
     language, actor = caller.language, caller.actor
     with acting(actor):
         session, resolved, scopes = addresses.open_session(caller, turn.address, now=now)
-        if reset.is_reset_command(turn.user):
-            reset.reset(session, now=now)
-            return TurnResult(session, reply=reset.reset_reply(language))
+        if close.is_reset_command(turn.user):
+            close.reset(session, now=now)
+            return TurnResult(session, reply=close.reset_reply(language))
         events = _append(session, turn, resolved.address.speaker, now)
         origins = [session.origin_of(event) for event in events]
         written = capture(turn, resolved, scopes, origins=origins, now=now, actor=actor)
@@ -82,8 +82,8 @@ def _append(session: Session, turn: Turn, sender: str, now: datetime) -> list[Se
         "recall_id": turn.recall_id,
     }
     data = {name: value for name, value in reported.items() if value}
-    user = conversations.NewMessage(kind=EventKind.USER, content=turn.user, at=turn.at, sender_id=sender)
-    assistant = conversations.NewMessage(kind=EventKind.ASSISTANT, content=turn.assistant, at=turn.at, data=data)
+    user = SessionEvent(kind=EventKind.USER, content=turn.user, at=turn.at, sender_id=sender)
+    assistant = SessionEvent(kind=EventKind.ASSISTANT, content=turn.assistant, at=turn.at, data=data)
     return conversations.append(session, [side for side in (user, assistant) if side.content.strip()], now=now)
 
 

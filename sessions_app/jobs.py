@@ -4,7 +4,8 @@ from django.utils.translation import gettext_noop as _
 
 from memories.jobs import Job
 from sessions_app import tasks
-from sessions_app.lifecycle import cleanup, close
+from sessions_app.history import retention
+from sessions_app.lifecycle import close
 
 JOBS = (
     Job(
@@ -21,6 +22,6 @@ JOBS = (
         behaviour="C6",
         cron="5-59/10 * * * *",
         run=tasks.clean_events,
-        preview=cleanup.count_old,
+        preview=retention.count_old,
     ),
 )

@@ -1,6 +1,8 @@
-"""Conversations as they were said."""
+"""Sessions, their messages, the search rows of these, and flushes."""
 
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
@@ -14,7 +16,7 @@ from memories.models.lease import RetryQuerySet
 from memories.tenancy.resolver import Address, ChannelRules
 from sessions_app.choices import SPOKEN, EventKind
 
-#: What rises with every message, and where the open conversation stands in its budget: not worth a line of history.
+#: Columns that change with every message or with the budget: their changes are not recorded.
 COUNTERS = (
     "tokens",
     "next_position",
@@ -25,8 +27,23 @@ COUNTERS = (
     "flush_asked_at",
     "compaction_asked_at",
 )
-#: How often a message is embedded on which the embedder fails, though it answers for others.
+#: Tries to embed a message on which the embedder fails although it answers for others.
 ATTEMPTS = 5
+_ID_DIGITS = 19  # the most an id has
+
+
+def conversation_path(session: UUID, conversation: int) -> str:
+    """The path all messages of a conversation begin with."""
+    return f"session_events/{session}/{conversation}"
+
+
+def event_ids(origins: Iterable[str], conversations: Collection[str] | None = None) -> Iterator[int]:
+    """The ids of the messages among what a memory rests on: all, or those of some conversations, by path."""
+    for origin in origins:
+        path, _slash, number = origin.rpartition("/event-")
+        is_id = number.isascii() and number.isdigit() and len(number) < _ID_DIGITS
+        if is_id and (conversations is None or path in conversations):
+            yield int(number)
 
 
 class Session(Recorded):
@@ -100,16 +117,16 @@ class Session(Recorded):
         return self.key
 
     def channel_rules(self) -> ChannelRules:
-        """The rules it was last used under; names of earlier or later versions are passed over."""
-        known = {field.name for field in fields(ChannelRules)}
-        return ChannelRules(**{name: value for name, value in self.rules.items() if name in known})
+        """The rules it was last used under; names of other versions are ignored."""
+        names = {field.name for field in fields(ChannelRules)}
+        return ChannelRules(**{name: value for name, value in self.rules.items() if name in names})
 
     def max_tokens(self) -> int:
         """How many tokens its history may have: the channel's number, else the platform's."""
         return self.channel_rules().max_tokens or conf.SESSION_MAX_TOKENS
 
     def messages(self, conversation: int | None = None) -> "models.QuerySet[SessionEvent]":
-        """All messages of a conversation in order; of the open one unless told otherwise."""
+        """All messages of a conversation in order; by default of the open one."""
         number = self.conversation if conversation is None else conversation
         return SessionEvent.objects.filter(session=self, conversation=number).order_by("position")
 
@@ -119,8 +136,18 @@ class Session(Recorded):
 
     def address_of(self, sender: str) -> Address:
         """The address of a message of this sender in this session."""
-        place = {"platform": self.platform, "account": self.account, "chat": self.chat_id}
-        return Address(**place, peer=sender, is_group=self.is_group)
+        return Address(
+            platform=self.platform, account=self.account, chat=self.chat_id, peer=sender, is_group=self.is_group
+        )
+
+    @property
+    def open_cycle(self) -> tuple[int, int]:
+        """The numbers of the open conversation and of its compaction cycle."""
+        return self.conversation, self.cycle
+
+    def flush_of_cycle(self) -> "models.QuerySet[Flush]":
+        """The flush of the open cycle, if there was one."""
+        return Flush.objects.filter(session=self, conversation=self.conversation, cycle=self.cycle)
 
     def origin_of(self, event: "SessionEvent") -> str:
         """The path by which an entry names a message it rests on."""
@@ -128,11 +155,7 @@ class Session(Recorded):
 
     def origin(self, conversation: int, event: int) -> str:
         """The path of a message by its conversation and id."""
-        return f"{self.place_of(conversation)}/event-{event}"
-
-    def place_of(self, conversation: int) -> str:
-        """The path all messages of a conversation begin with."""
-        return f"session_events/{self.uid}/{conversation}"
+        return f"{conversation_path(self.uid, conversation)}/event-{event}"
 
 
 class SessionEvent(models.Model):
@@ -207,7 +230,7 @@ class EventIndex(models.Model):
 
 
 class Flush(models.Model):
-    """What was taken out of a conversation before it was compacted, closed or interrupted (C7, E4); one a cycle."""
+    """A record of a flush: what was extracted before a compaction, a close or a stop (C7, E4); one a cycle."""
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

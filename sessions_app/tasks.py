@@ -4,7 +4,8 @@ from django.utils import timezone
 
 from sessions_app.compaction import compaction
 from sessions_app.compaction import flush as flushing
-from sessions_app.lifecycle import cleanup, close
+from sessions_app.history import retention
+from sessions_app.lifecycle import close
 
 
 def compact(session_id: int, conversation: int, cycle: int, max_tokens: int, is_asked: bool = False) -> bool:
@@ -22,7 +23,7 @@ def sweep_sessions() -> dict[str, int]:
 
 
 def clean_events() -> dict[str, int]:
-    return cleanup.clean_events(now=timezone.now())
+    return retention.clean_events(now=timezone.now())
 
 
 def flush_active() -> dict[str, int]:

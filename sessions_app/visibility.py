@@ -16,7 +16,6 @@ from sessions_app.choices import SPOKEN
 from sessions_app.compaction import closing_summary
 from sessions_app.history import redaction
 from sessions_app.history.retention import retention_of
-from sessions_app.lifecycle.conversations import NewMessage
 from sessions_app.models import Session, SessionEvent
 
 #: A larger number is no id.
@@ -56,7 +55,7 @@ def _is_id(name: str) -> bool:
         return False
 
 
-def check_reach_of_speakers(caller: Caller, session: Session, messages: Sequence[NewMessage]) -> None:
+def check_reach_of_speakers(caller: Caller, session: Session, messages: Sequence[SessionEvent]) -> None:
     """Raises SessionNotFound when a message of a group belongs to somebody whose memory the caller does not reach.
 
     What a member of a group says goes into their own memory when the conversation ends (B4).

@@ -16,7 +16,7 @@ from memories.admin.access import actor_of
 from memories.admin.confirmation import confirm
 from memories.models.change import acting
 from sessions_app.compaction import flush as flushing
-from sessions_app.lifecycle import close, locks, reset
+from sessions_app.lifecycle import close, locks
 from sessions_app.models import Session
 
 
@@ -99,5 +99,5 @@ def _close(session: Session) -> str:
 
 def _reset(session: Session) -> str:
     locks.lock_session(session)
-    closed = reset.reset(session, now=timezone.now())
+    closed = close.reset(session, now=timezone.now())
     return gettext("The conversation is reset.") if closed else gettext("Nothing has been said in it yet.")

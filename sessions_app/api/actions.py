@@ -12,7 +12,7 @@ from sessions_app.api.sessions import SessionCall
 from sessions_app.compaction import compaction
 from sessions_app.compaction import flush as flushing
 from sessions_app.compaction.candidates import FlushCandidate
-from sessions_app.lifecycle import locks, reset
+from sessions_app.lifecycle import close, locks
 from sessions_app.models import Flush
 
 
@@ -24,8 +24,8 @@ class ResetView(SessionCall):
         session = self.session(key)
         with acting(self.caller.actor):
             locks.lock_session(session)
-            reset.reset(session, now=self.now)
-        reply = reset.reset_reply(self.caller.language)
+            close.reset(session, now=self.now)
+        reply = close.reset_reply(self.caller.language)
         return Response(answers.ResetAnswer.of(session=session_answer(session), reply=reply))
 
 
@@ -43,7 +43,7 @@ class FlushView(SessionCall):
         session, data = self.session(key), self.body
         flush: Flush | None
         if data["reply"] or data["continue"] or data["candidates"]:
-            result = flushing.flush_by_bot(
+            flush, results = flushing.flush_by_bot(
                 session,
                 [FlushCandidate(**{**one, "rests_on": tuple(one["rests_on"])}) for one in data["candidates"]],
                 goes_on_with=data["continue"] or "",
@@ -52,8 +52,8 @@ class FlushView(SessionCall):
                 now=self.now,
                 actor=self.caller.actor,
             )
-            flush, queued = result.flush, False
-            candidates = list(map(candidate_answer, result.remembered, result.reasons))
+            queued = False
+            candidates = list(map(candidate_answer, results.written, results.reasons))
         else:
             flush, queued = flushing.flush_or_queue(session, now=self.now, actor=self.caller.actor)
             candidates = []

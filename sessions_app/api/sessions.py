@@ -21,9 +21,8 @@ from sessions_app.api.serializers import (
 from sessions_app.choices import EventKind
 from sessions_app.history.client_diff import ClientMessage
 from sessions_app.history.replay import replay_history
-from sessions_app.lifecycle.conversations import NewMessage
 from sessions_app.lifecycle.reports import append_report
-from sessions_app.models import Session
+from sessions_app.models import Session, SessionEvent
 from sessions_app.visibility import session_and_scope, session_for, visible_message, visible_sessions
 
 
@@ -82,7 +81,7 @@ class SessionEventsView(SessionCall):
         for n, event in enumerate(new):
             check_past(f"events.{n}.at", event["at"], self.now)
         messages = [
-            NewMessage(**{**event, "kind": EventKind(event["kind"]), "at": event["at"] or self.now}) for event in new
+            SessionEvent(**{**event, "kind": EventKind(event["kind"]), "at": event["at"] or self.now}) for event in new
         ]
         events, directives = append_report(
             self.caller,

@@ -1,7 +1,7 @@
-"""What memory keeps of a stretch of conversation when nobody said what to keep: its own words, shortened (B4, C7).
+"""Closing summaries: part of a conversation as memory, where neither bot nor model said what to keep (B4, C7).
 
-Whose memory it becomes: in a direct chat the peer's. In a group each speaker's own turns go to that speaker, and the
-whole to the chat only where the channel remembers for the group.
+In a direct chat it becomes memory of the peer. In a group the turns of each speaker become memory of that speaker, and
+all of them memory of the chat where its channel captures group memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from sessions_app.compaction.summary import TurnEvents, turns_of
 from sessions_app.history import redaction
 from sessions_app.models import Session, SessionEvent
 
-#: Of a closed conversation its last TURNS are kept as they were said, of one that goes on a summary.
+#: Of a closed conversation its last TURNS are kept, of one that goes on a summary.
 EXPIRED, FLUSHED = SUMMARY_SUBTYPES
 TURNS = 5
 
@@ -29,23 +29,22 @@ TURNS = 5
 def store_summary(
     session: Session, events: Sequence[SessionEvent], subtype: str, *, now: datetime, actor: str
 ) -> list[entries.WriteResult]:
-    """Store a stretch of one conversation by the rule above, less what people took out (A15).
+    """Store part of one conversation by the rule above, without its redacted messages (A15).
 
-    They take it out of a scope: what is left out is looked up with the scopes held, so that nothing goes in between.
-    Raises ScopeFrozen or InvalidDraft.
+    These are looked up with the scopes locked, so that nobody redacts meanwhile. Raises ScopeFrozen or InvalidDraft.
     """
     if not events:
         return []
     with transaction.atomic():
         locked = entries.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
-        said = redaction.redact(events, redaction.redacted_events(session, events[0].conversation))
-        shares = _shares(session, turns_of(said))
+        left = redaction.redact(events, redaction.redacted_events(session, events[0].conversation))
+        shares = _shares(session, turns_of(left))
         drafts = [_draft(session, scope, turns, subtype, sender) for scope, turns, sender in shares]
         return entries.remember_many(drafts, now=now, actor=actor, locked=locked)
 
 
 def _shares(session: Session, turns: list[TurnEvents]) -> Iterator[tuple[Scope, list[TurnEvents], str]]:
-    """Whose memory these turns become, which of them, and the sender if it is one person's."""
+    """Each scope these turns become memory of, its share of them, and the sender where there is only one."""
     if not turns:
         return
     if not session.is_group:
@@ -79,7 +78,7 @@ def _draft(session: Session, scope: Scope, turns: list[TurnEvents], subtype: str
 
 
 def slots_of(session: Session, sender: str) -> dict[str, str]:
-    """Where it was said, and in which session (E3)."""
+    """The slots of a memory of this session (E3)."""
     return {
         "channel": session.platform,
         "chat_id": session.chat_id,
@@ -90,19 +89,19 @@ def slots_of(session: Session, sender: str) -> dict[str, str]:
 
 
 def chats_of(session: Session, scope: Scope) -> tuple[str, ...]:
-    """Where it was said, as a memory of a person keeps it (A3)."""
+    """The chat a memory of a person comes from (A3)."""
     if scope.kind == ScopeKind.CHAT:
         return ()
-    said_in = session.chat_scope if session.is_group else session.user_scope
-    return (said_in.key,) if said_in else ()
+    chat = session.chat_scope if session.is_group else session.user_scope
+    return (chat.key,) if chat else ()
 
 
 def speaker_in(session: Session, sender: str) -> Resolution:
-    """What the resolver says of somebody who speaks in this session."""
+    """The resolved address of somebody who speaks in this session."""
     return resolve(session.address_of(sender), session.channel_rules(), default_dm_scope=conf.DM_SCOPE)
 
 
 def scope_of_speaker(session: Session, sender: str) -> Scope | None:
-    """The own memory of somebody who speaks in a group."""
+    """The scope of somebody who speaks in a group, begun where needed."""
     key = speaker_in(session, sender).user_scope
     return Scope.objects.begin(session.workspace_id, key, ScopeKind.USER) if key else None

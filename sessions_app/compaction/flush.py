@@ -1,29 +1,27 @@
-"""Before a conversation is shortened, what must not be lost is taken out of it (C7, E4).
+"""A flush: before a conversation is shortened, what must not be lost is extracted from it (C7, E4).
 
-A flush yields two things: what the session goes on with, and candidates for memory. The candidates are stored in the
-scope their session means, by the rules of D5 and A3; the flush itself is recorded, once a compaction cycle.
+It yields a continuation, which the session goes on with, and candidates for memory, which are stored in the scope their
+session means (D5, A3). The flush itself is recorded, once a compaction cycle.
 """
 
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django_q.tasks import async_task
 
-from memories import entries
+from memories import llm
 from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app.compaction import closing_summary
-from sessions_app.compaction.candidates import FlushCandidate, store_candidates
+from sessions_app.compaction.candidates import CandidateResults, FlushCandidate, store_candidates
 from sessions_app.compaction.model import EMPTY_EXTRACTION, ConversationModel, FlushExtraction, parts_of
-from sessions_app.compaction.model import is_on as model_is_on
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close, locks
 from sessions_app.models import Flush, Session, SessionEvent
@@ -36,15 +34,6 @@ NO_REPLY = "NO_REPLY"
 TASK = "sessions_app.tasks.flush"
 
 
-@dataclass(frozen=True)
-class FlushResult:
-    """What became of a flush: of each candidate, in order; None where it was left out, and why."""
-
-    flush: Flush
-    remembered: list[entries.WriteResult | None]
-    reasons: list[str]
-
-
 def flush_by_bot(
     session: Session,
     candidates: Sequence[FlushCandidate],
@@ -54,134 +43,110 @@ def flush_by_bot(
     may_reach: Callable[[str], bool],
     now: datetime,
     actor: str,
-) -> FlushResult:
-    """Store what a bot took out of the open conversation. Sent twice, it is stored once.
+) -> tuple[Flush, CandidateResults]:
+    """Store a bot's report on the open conversation; one that is sent twice is stored once.
 
     Raises InvalidDraft, ScopeFrozen, SessionBusy.
     """
     with acting(actor):
         locks.lock_session(session)
-        stored = store_candidates(session, candidates, may_reach=may_reach, now=now, actor=actor)
-        flush = record_flush(session, stored.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
-    return FlushResult(flush, stored.remembered, stored.reasons)
+        results = store_candidates(session, candidates, may_reach=may_reach, now=now, actor=actor)
+        flush = _record(session, results.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
+    return flush, results
 
 
 def flush_by_platform(
     session: Session, *, now: datetime, actor: str = close.ACTOR, model: ConversationModel | None = None
 ) -> Flush | None:
-    """Flush what was said since the last flush, where no bot does it; None: there was nothing.
+    """Flush the messages since the last flush; None: there were none.
 
-    A model does it as a bot would, with nothing held while it is asked, so outside any transaction. Without one, and
-    of what it gives no answer for, a summary is kept in the conversation's own words.
+    A model does it as a bot would, asked outside any transaction. Without one, and of messages it gives no answer for,
+    a closing summary is stored.
     """
-    life, end = _cycle_of(session), session.next_position
+    cycle, end = session.open_cycle, session.next_position
     flush = _flush_by_model(session, model, end, now, actor) if model else None
-    if model and (_cycle_of(session) != life or not unflushed_events(session, before=end)):
-        return flush  # all of it; or it has ended, or another process has compacted it
-    return _flush_by_extraction(session, now, actor) or flush
+    if model and (session.open_cycle != cycle or not unflushed_events(session, before=end)):
+        return flush  # all is flushed; or the conversation has ended, or another process has compacted it
+    return _flush_by_summary(session, now, actor) or flush
 
 
 def flush_or_queue(session: Session, *, now: datetime, actor: str) -> tuple[Flush | None, bool]:
     """Flush at once without a model; with one, queue it: the flush, if there was one, and whether it is queued."""
-    if not model_is_on():
+    if not llm.is_available():
         return flush_by_platform(session, now=now, actor=actor), False
     with acting(actor):
         return None, queue_flush(session, actor=actor)
 
 
 def queue_flush(session: Session, *, actor: str) -> bool:
-    """Have the worker flush a conversation with its model, when this is committed; whether there is anything to flush.
-
-    Whoever waits for an answer does not wait for a model.
-    """
+    """Queue a flush by the model when the transaction commits; whether there is anything to flush."""
     if not unflushed_events(session):
         return False
-    what = (session.pk, session.conversation, session.cycle, actor)
-    transaction.on_commit(partial(async_task, TASK, *what, group="mem:sessions"))
+    task = partial(async_task, TASK, session.pk, *session.open_cycle, actor, group="mem:sessions")
+    transaction.on_commit(task)
     return True
 
 
 def flush_queued(session_id: int, conversation: int, cycle: int, actor: str, *, now: datetime) -> bool:
-    """Flush with the model what somebody asked to be flushed, unless the conversation ended meanwhile."""
+    """Flush by the model what was queued, unless the conversation ended meanwhile."""
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
-    if _cycle_of(session) != (conversation, cycle) or close.is_stale(session, now=now):
+    if session.open_cycle != (conversation, cycle) or close.is_stale(session, now=now):
         return False
-    return (
-        flush_by_platform(session, now=now, actor=actor, model=ConversationModel(session.workspace, now=now))
-        is not None
-    )
+    model = ConversationModel(session.workspace, now=now)
+    return flush_by_platform(session, now=now, actor=actor, model=model) is not None
 
 
 def _flush_by_model(session: Session, model: ConversationModel, end: int, now: datetime, actor: str) -> Flush | None:
-    """Piece by piece, each stored before the next is asked for: whoever goes on after a crash asks for no piece again.
+    """Part by part, each stored before the next is asked for, so that after a crash none is asked for again.
 
-    Stops where there is no answer, and before what was said meanwhile. It is shown nothing that people took out (A15),
-    and what it says of something they took out while it was asked is not taken.
+    Stops where there is no answer, and at `end`. The model is shown nothing redacted, and an answer about messages that
+    are redacted while it is asked is discarded (A15).
     """
     flush = None
-    life = _cycle_of(session)
-    while model.may_ask() and _cycle_of(session) == life and (events := unflushed_events(session, before=end)):
+    cycle = session.open_cycle
+    while model.may_ask() and session.open_cycle == cycle and (events := unflushed_events(session, before=end)):
         part, flushed_to = next(parts_of(events)), session.flushed_to
         shown = redaction.redact(part, redaction.redacted_events(session))
-        extraction = model.extract(session, shown, before=_known_before(session)) if shown else EMPTY_EXTRACTION
+        extraction = model.extract(session, shown, before=_continuation(session)) if shown else EMPTY_EXTRACTION
         if extraction is None:
             break
         with acting(actor):
             locks.lock_session(session)
-            if (_cycle_of(session), session.flushed_to) == (life, flushed_to) and _is_unredacted(session, shown):
+            redacted = redaction.redacted_events(session)
+            is_current = (session.open_cycle, session.flushed_to) == (cycle, flushed_to)
+            if is_current and not any(event.pk in redacted for event in shown):
                 flush = _store_extraction(session, extraction, part[-1].position, now=now, actor=actor)
             else:
-                log.info("session_flush_discarded", session=str(session.uid), conversation=life[0])
+                log.info("session_flush_discarded", session=str(session.uid), conversation=cycle[0])
     return flush
 
 
-def _is_unredacted(session: Session, events: Sequence[SessionEvent]) -> bool:
-    out = redaction.redacted_events(session)
-    return not any(event.pk in out for event in events)
-
-
-def _cycle_of(session: Session) -> tuple[int, int]:
-    return session.conversation, session.cycle
-
-
-def flush_of(session: Session) -> Flush | None:
-    """Of the present cycle of the open conversation, if there was one."""
-    return Flush.objects.filter(session=session, conversation=session.conversation, cycle=session.cycle).first()
-
-
-def _known_before(session: Session) -> str:
-    """What is known of the open conversation besides its unflushed messages: by the last flush, else by the summary."""
-    out = redaction.redacted_events(session)
-    flush = flush_of(session)
-    if flush and has_continuation(flush, out):
+def _continuation(session: Session) -> str:
+    """What the open conversation goes on from: the text of its last flush, else its summary."""
+    redacted = redaction.redacted_events(session)
+    flush = session.flush_of_cycle().first()
+    if flush and has_continuation(flush, redacted):
         return flush.goes_on_with
-    summary, _up_to = redaction.latest_summary(session, out)
+    summary, _up_to = redaction.latest_summary(session, redacted)
     return summary.content if summary else ""
 
 
-def has_continuation(flush: Flush, out: Mapping[int, int]) -> bool:
-    """Whether a flush says what the session goes on with, and tells nothing that people took out."""
-    return bool(flush.goes_on_with) and not redaction.reveals(out, flush.goes_on_to)
+def has_continuation(flush: Flush, redacted: Mapping[int, int]) -> bool:
+    """Whether a flush has a continuation, and it reveals nothing redacted."""
+    return bool(flush.goes_on_with) and not redaction.reveals(redacted, flush.goes_on_to)
 
 
 def _store_extraction(session: Session, extraction: FlushExtraction, up_to: int, *, now: datetime, actor: str) -> Flush:
-    """Store what a model took out; a memory that takes nothing in is no reason to stop."""
     candidates = [
         FlushCandidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in extraction.candidates
     ]
-    counts = Counter(unfounded=extraction.unfounded) if extraction.unfounded else Counter[str]()
-    try:
-        with transaction.atomic():
-            counts += store_candidates(
-                session, candidates, may_reach=lambda _scope_key: True, now=now, actor=actor
-            ).counts
-    except PlatformError as error:
-        log.warning("session_not_kept", session=str(session.uid), error=str(error))
-    earlier = flush_of(session)  # of the messages before these
+    store = partial(store_candidates, session, candidates, may_reach=lambda _scope_key: True, now=now, actor=actor)
+    counts = _unless_refused(session, lambda: store().counts)
+    earlier = session.flush_of_cycle().first()  # of earlier messages
     goes_on_with = extraction.goes_on_with or (earlier.goes_on_with if earlier else "")
-    return record_flush(
+    return _record(
         session,
-        counts,
+        counts + Counter(unfounded=extraction.unfounded),
         goes_on_with=goes_on_with,
         no_reply=extraction.no_reply and not goes_on_with,
         now=now,
@@ -191,19 +156,25 @@ def _store_extraction(session: Session, extraction: FlushExtraction, up_to: int,
     )
 
 
-def _flush_by_extraction(session: Session, now: datetime, actor: str) -> Flush | None:
+def _flush_by_summary(session: Session, now: datetime, actor: str) -> Flush | None:
     with acting(actor):
         locks.lock_session(session)
         events = unflushed_events(session)
         if not events:
             return None
-        try:
-            with transaction.atomic():
-                kept = closing_summary.store_summary(session, events, closing_summary.FLUSHED, now=now, actor=actor)
-        except PlatformError as error:  # such as a frozen scope, which takes nothing in: that is no reason to stop
-            log.warning("session_not_kept", session=str(session.uid), error=str(error))
-            kept = []
-        return record_flush(session, Counter(str(one.outcome) for one in kept), now=now, actor=actor)
+        store = partial(closing_summary.store_summary, session, events, closing_summary.FLUSHED, now=now, actor=actor)
+        counts = _unless_refused(session, lambda: Counter(str(result.outcome) for result in store()))
+        return _record(session, counts, now=now, actor=actor)
+
+
+def _unless_refused(session: Session, store: Callable[[], Counter[str]]) -> Counter[str]:
+    """The counts of what is stored; none where it is refused, as by a frozen scope, which does not stop a flush."""
+    try:
+        with transaction.atomic():
+            return store()
+    except PlatformError as error:
+        log.warning("session_not_kept", session=str(session.uid), error=str(error))
+        return Counter()
 
 
 def unflushed_events(session: Session, *, before: int | None = None) -> list[SessionEvent]:
@@ -211,7 +182,7 @@ def unflushed_events(session: Session, *, before: int | None = None) -> list[Ses
     return list(session.spoken().filter(position__gt=session.flushed_to, position__lt=before or session.next_position))
 
 
-def record_flush(
+def _record(
     session: Session,
     counts: Mapping[str, int],
     *,
@@ -222,21 +193,21 @@ def record_flush(
     up_to: int | None = None,
     model: str = "",
 ) -> Flush:
-    """Write down that the conversation is flushed, up to its end unless told otherwise. Needs the session's lock."""
+    """Record that the conversation is flushed, by default up to its end. Needs the session's lock."""
     here = up_to or session.next_position - 1
     columns: dict[str, Any] = {"up_to": here, "actor": actor, "no_reply": no_reply, "at": now}
     if goes_on_with or no_reply:
         columns |= {"model": model}
     if goes_on_with:
         columns |= {"goes_on_with": goes_on_with, "goes_on_to": here}
-    flush, made = Flush.objects.get_or_create(
+    flush, is_created = Flush.objects.get_or_create(
         workspace_id=session.workspace_id,
         session=session,
         conversation=session.conversation,
         cycle=session.cycle,
         defaults={**columns, "counts": dict(counts)},
     )
-    if not made:
+    if not is_created:
         flush.counts = dict(Counter(flush.counts) + Counter(counts))
         for name, value in columns.items():
             setattr(flush, name, value)
@@ -247,26 +218,28 @@ def record_flush(
     return flush
 
 
+def _unflushed_sessions() -> QuerySet[Session]:
+    return Session.objects.filter(next_position__gt=F("flushed_to") + 1)
+
+
 def count_active(*, now: datetime) -> dict[str, int]:
-    """How many conversations go on and have something that was not flushed."""
-    waiting = Session.objects.filter(next_position__gt=F("flushed_to") + 1)
-    return {"flushed": sum(not close.is_stale(session, now=now) for session in waiting.iterator())}
+    """How many conversations go on and have unflushed messages."""
+    return {"flushed": sum(not close.is_stale(session, now=now) for session in _unflushed_sessions().iterator())}
 
 
 def flush_active(*, now: datetime, seconds: float = 20.0) -> dict[str, int]:
-    """Flush every conversation that goes on and has something new, the latest first, as far as there is time (C8).
+    """Flush every conversation that goes on and has unflushed messages, the latest first, within `seconds` (C8).
 
-    In its own words: a model may take longer than a process that stops has.
+    Without the model, which may take longer than a process that stops has.
     """
     end = time.monotonic() + seconds
     flushed = left = 0
-    waiting = Session.objects.filter(next_position__gt=F("flushed_to") + 1).order_by("-last_at")
-    for session in waiting.select_related("user_scope", "chat_scope"):
-        if close.is_stale(session, now=now):  # older ones are as idle: the sweep closes them
+    for session in _unflushed_sessions().order_by("-last_at").select_related("user_scope", "chat_scope"):
+        if close.is_stale(session, now=now):  # older ones are stale too: the sweep closes them
             break
         try:
             flushed += time.monotonic() < end and flush_by_platform(session, now=now) is not None
             left += time.monotonic() >= end
-        except PlatformError:  # somebody writes to it, who is acknowledged or not; its turns are stored either way
+        except PlatformError:  # in use; its turns are stored in any case
             left += 1
     return {"flushed": flushed, "left": left}

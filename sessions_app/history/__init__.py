@@ -1,1 +1,1 @@
-"""A conversation as it is handed out again: replay, redaction, and what a client believes it was."""
+"""The history of a conversation: replay, redaction, retention, and the diff of a client's history."""

@@ -1,23 +1,22 @@
-"""The redacted messages of a conversation: people took out a memory that rests on them (A15).
+"""The redacted messages of a conversation: people suppressed a memory that rests on them (A15).
 
-What was said stays stored as it was said. But it is handed to no model any more, and nothing is made of it, until the
-memory is restored: of the messages whose memory was taken out, of whichever scope, and of what the bot answered to
-them, which mostly says the same again. This is the one place that says which they are.
+They stay stored, but are handed to no model and nothing is made of them until the memory is restored; nor of what the
+bot answered to them, which mostly repeats them. This is the one place that says which they are.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from django.db import connection
 
 from sessions_app.choices import EventKind
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import Session, SessionEvent, conversation_path, event_ids
 
-#: Looked up by where they were said; a memory of several conversations names more than one.
+#: Suppressions are indexed by conversation; a memory of several conversations stands under this.
 _SEVERAL = "*"
-_TAKEN_OUT = "SELECT origins FROM memories_suppression WHERE workspace_id = %s AND conversation = ANY(%s)"
-#: Asked only where there are any: to plan it takes longer than to answer it. A message that is gone was summarised
-#: before, so it stands before everything that is there.
+_SUPPRESSED = "SELECT origins FROM memories_suppression WHERE workspace_id = %s AND conversation = ANY(%s)"
+#: Run only where there are any: planning it takes longer than running it. A message that is no longer stored was
+#: summarised before, so it stands before all that are (position 0).
 _WITH_ANSWERS = """
 SELECT named.id, coalesce(e.position, 0)
 FROM unnest(%(ids)s::bigint[]) AS named (id)
@@ -33,7 +32,6 @@ JOIN sessions_app_sessionevent answer
 WHERE e.id = ANY(%(ids)s::bigint[]) AND e.workspace_id = %(workspace)s AND e.kind = %(user)s
 """
 _NO_END = 2**31 - 1
-_DIGITS = 19  # as many as an id has at most
 
 
 class Identified(Protocol):
@@ -47,58 +45,49 @@ M = TypeVar("M", bound=Identified)
 
 
 def redacted_events(session: Session, conversation: int | None = None) -> dict[int, int]:
-    """The positions of the redacted messages of a conversation, the open one unless told otherwise, by id."""
-    here = session.place_of(session.conversation if conversation is None else conversation)
-    return redacted_in(session.workspace_id, {here})
+    """The positions of the redacted messages of a conversation, by default the open one, by id."""
+    number = session.conversation if conversation is None else conversation
+    return redacted_in(session.workspace_id, {conversation_path(session.uid, number)})
 
 
-def redacted_in(workspace_id: int, places: Collection[str]) -> dict[int, int]:
-    """The same of several conversations of a workspace, named as Session.place_of does."""
+def redacted_in(workspace_id: int, conversations: Collection[str]) -> dict[int, int]:
+    """The same of several conversations of a workspace, by path."""
     with connection.cursor() as cursor:
-        cursor.execute(_TAKEN_OUT, [workspace_id, [*places, _SEVERAL]])
-        ids = [int(pk) for (origins,) in cursor.fetchall() for pk in _named(places, origins)]
+        cursor.execute(_SUPPRESSED, [workspace_id, [*conversations, _SEVERAL]])
+        ids = [pk for (origins,) in cursor.fetchall() for pk in event_ids(origins, conversations)]
         if not ids:
             return {}
-        asked: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "ids": ids,
             "workspace": workspace_id,
             "user": EventKind.USER.value,
             "answers": [EventKind.ASSISTANT.value, EventKind.TOOL.value],
             "end": _NO_END,
         }
-        cursor.execute(_WITH_ANSWERS, asked)
+        cursor.execute(_WITH_ANSWERS, parameters)
         return dict(cursor.fetchall())
 
 
-def _named(places: Collection[str], origins: Iterable[str]) -> Iterator[str]:
-    """The ids of messages of these conversations among what a memory rests on, as digits."""
-    for origin in origins:
-        place, _slash, number = origin.rpartition("/event-")
-        if place in places and number.isascii() and number.isdigit() and len(number) < _DIGITS:
-            yield number
-
-
-def redact(events: Iterable[M], out: Collection[int]) -> list[M]:
+def redact(events: Iterable[M], redacted: Collection[int]) -> list[M]:
     """Messages without the redacted ones."""
-    return [event for event in events if event.pk not in out]
+    return [event for event in events if event.pk not in redacted]
 
 
-def reveals(out: Mapping[int, int], up_to: int, known: Collection[int] = ()) -> bool:
+def reveals(redacted: Mapping[int, int], up_to: int, known: Collection[int] = ()) -> bool:
     """Whether a text about all up to a position may tell a redacted message; `known` were redacted when it was made."""
-    return any(position <= up_to and pk not in known for pk, position in out.items())
+    return any(position <= up_to and pk not in known for pk, position in redacted.items())
 
 
-def latest_summary(session: Session, out: Mapping[int, int]) -> tuple[SessionEvent | None, int]:
+def latest_summary(session: Session, redacted: Mapping[int, int]) -> tuple[SessionEvent | None, int]:
     """The newest summary of the open conversation that reveals nothing redacted, and the position it covers.
 
-    Where people took something out that the newest tells of, an older one, or none: then what it stood for is handed
-    out as it was said, until a new one is made.
+    (None, 0) when all reveal something: then the messages are handed out themselves, until there is a new one.
     """
     if not session.compacted_to:
         return None, 0
     newest_first = session.messages().filter(kind=EventKind.SUMMARY).order_by("-position")
-    for summary in newest_first if out else newest_first[:1]:
+    for summary in newest_first if redacted else newest_first[:1]:
         up_to = int(summary.data.get("covers_to", summary.position))
-        if not reveals(out, up_to, summary.data.get("left_out", ())):
+        if not reveals(redacted, up_to, summary.data.get("left_out", ())):
             return summary, up_to
     return None, 0

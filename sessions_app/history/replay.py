@@ -1,4 +1,4 @@
-"""The open conversation as it is handed out again (B2, B3), less what people took out (A15)."""
+"""The open conversation as it is handed out again (B2, B3), without its redacted messages (A15)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,22 +11,22 @@ from sessions_app.history import redaction
 from sessions_app.lifecycle import close
 from sessions_app.models import Session, SessionEvent
 
-#: What a message costs a model besides its words.
+#: Tokens of a message besides those of its content.
 MESSAGE_TOKENS = 4
 
 _EVENTS = "FROM sessions_app_sessionevent WHERE session_id = %(session)s AND conversation = %(conversation)s"
 _COLUMNS = "id, position, kind, sender_id, content, tokens, at::text"
-#: Of the newest, one more than has room: by it a reader sees that there are more.
+#: The newest messages, one more than fits: by it a caller sees that there are more.
 _SPOKEN = f"""
 SELECT {_COLUMNS} FROM (
     SELECT *, sum(tokens + %(each)s) OVER (ORDER BY position DESC) - tokens - %(each)s AS newer
-    {_EVENTS} AND position > %(compacted)s AND kind = ANY(%(spoken)s) AND id <> ALL(%(out)s::bigint[])
-) said WHERE newer < %(limit)s ORDER BY position
+    {_EVENTS} AND position > %(compacted)s AND kind = ANY(%(spoken)s) AND id <> ALL(%(redacted)s::bigint[])
+) spoken WHERE newer < %(limit)s ORDER BY position
 """  # noqa: S608 (constants)
 
 
 class ReplayedMessage(NamedTuple):
-    """What a history needs of a message."""
+    """The columns of a message that a history needs."""
 
     pk: int
     position: int
@@ -38,48 +38,48 @@ class ReplayedMessage(NamedTuple):
 
 
 def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
-    """The open conversation, its summary first, no further back than `limit` tokens and one message more.
+    """The open conversation, its summary first, back to `limit` tokens and one message more.
 
-    Less what people took out, and summaries that tell of it (A15). In plain SQL, with times as text: hundreds of rows
-    are read for every answer of a bot, and loading them by the ORM takes longer than finding them.
+    In plain SQL, with times as text: every answer of a bot reads hundreds of rows, and the ORM takes longer to load
+    them than PostgreSQL to find them.
     """
-    out = redaction.redacted_events(session)
-    summary, compacted = redaction.latest_summary(session, out)
-    asked: dict[str, Any] = {
+    redacted = redaction.redacted_events(session)
+    summary, compacted = redaction.latest_summary(session, redacted)
+    parameters: dict[str, Any] = {
         "session": session.pk,
         "conversation": session.conversation,
         "compacted": compacted,
         "spoken": [kind.value for kind in SPOKEN],
-        "out": list(out),
+        "redacted": list(redacted),
         "each": MESSAGE_TOKENS,
         "limit": limit,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_SPOKEN, asked)
-        said = [ReplayedMessage._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
+        cursor.execute(_SPOKEN, parameters)
+        spoken = [ReplayedMessage._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
     if summary is None:
-        return said
+        return spoken
     values = [getattr(summary, name) for name in ReplayedMessage._fields]
-    return [ReplayedMessage._make(values), *said]
+    return [ReplayedMessage._make(values), *spoken]
 
 
 @dataclass(frozen=True)
 class History:
-    """A conversation as it is handed out: a summary of older turns, if there is one, and the newest as they were."""
+    """A conversation as it is handed out: the summary of older turns, if there is one, and the newest messages."""
 
     events: list[SessionEvent]
     tokens: int
-    is_cut: bool  # older messages were left out: they did not fit, and no summary stands for them yet
+    is_cut: bool  # older messages did not fit, and no summary covers them yet
 
 
 def replay_history(session: Session, *, max_tokens: int | None = None, now: datetime) -> History:
-    """The open conversation within its budget, or within `max_tokens`; nothing of one that its next use will close."""
+    """The open conversation within its budget, or within `max_tokens`; empty for one that its next use will close."""
     if close.is_stale(session, now=now):
         return History([], 0, False)
-    out = redaction.redacted_events(session)
-    latest, up_to = redaction.latest_summary(session, out)
+    redacted = redaction.redacted_events(session)
+    latest, up_to = redaction.latest_summary(session, redacted)
     summary = [latest] if latest else []
-    spoken = redaction.redact(session.spoken().filter(position__gt=up_to), out)
+    spoken = redaction.redact(session.spoken().filter(position__gt=up_to), redacted)
     limit = session.max_tokens() if max_tokens is None else max_tokens
     fitting = _newest(spoken, limit - sum(event.tokens for event in summary))
     events = [*summary, *fitting]

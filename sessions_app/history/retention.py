@@ -1,7 +1,7 @@
-"""How long messages are handed out: as long as the memory of their turn lives (A9).
+"""How long messages are handed out, and kept: as long as the memory of their turn lives (A9, C6).
 
-A message that never became a memory has the same term, from when it was said. Past it no answer and no text tells the
-message; the log keeps it for the operator, until it is cleaned up (C6).
+A message that never became a memory has the same term. Past it no answer and no text has the message; it stays stored
+for the operator until SESSION_EVENT_TTL.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,12 @@ from typing import Any
 from django.db import connection
 
 from memories.choices import EntryType, ScopeKind
+from memories.conf import conf
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
+from sessions_app.models import event_ids
 
-#: Turns whose term is not that of their messages: pinned, restored, said again; or with an end of their own.
+#: Turns whose term is not that of their messages: pinned, restored, repeated, or with a term of their own.
 _LIVES = f"""({LIVE_SQL} AND CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s
     WHEN e.pinned THEN true ELSE e.stated_at > %(since)s END)"""
 _APART = f"""
@@ -29,9 +31,9 @@ WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) 
 
 @dataclass(frozen=True)
 class Retention:
-    """The messages of some scopes of one kind that are still handed out: all since then, but for exceptions by id."""
+    """Which messages of some scopes of one kind are handed out: all after a time, with exceptions by id."""
 
-    since: datetime | None  # None: whenever
+    since: datetime | None  # None: no limit
     longer: frozenset[int] = frozenset()
     shorter: frozenset[int] = frozenset()
 
@@ -50,7 +52,7 @@ def retention_of(
     since = None if ttl is None else now - ttl
     if not scopes:
         return Retention(since)
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "workspace": workspace_id,
         "scopes": list(scopes),
         "turn": EntryType.CHAT_TURN.value,
@@ -58,14 +60,42 @@ def retention_of(
         "now": now,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_APART, asked)
+        cursor.execute(_APART, parameters)
         rows = cursor.fetchall()
-    longer = {number for origins, lives in rows if lives for number in _numbers(origins)}
-    shorter = {number for origins, lives in rows if not lives for number in _numbers(origins)}
+    longer = {pk for origins, lives in rows if lives for pk in event_ids(origins)}
+    shorter = {pk for origins, lives in rows if not lives for pk in event_ids(origins)}
     return Retention(since, frozenset(longer), frozenset(shorter - longer))
 
 
-def _numbers(origins: Sequence[str]) -> list[int]:
-    """The messages a memory rests on, by id; of what is no message nothing."""
-    ends = (origin.rpartition("/event-")[2] for origin in origins)
-    return [int(end) for end in ends if end.isascii() and end.isdigit() and len(end) < 19]
+CHUNK = 5_000  # messages removed in one transaction
+#: Never a message of the open conversation that no summary covers, nor one that waits to be extracted.
+_OLD = """
+    FROM sessions_app_sessionevent e JOIN sessions_app_session s ON s.id = e.session_id
+    WHERE e.at < %(before)s AND NOT (e.conversation = s.conversation AND e.position > s.compacted_to)
+    AND NOT EXISTS (
+        SELECT 1 FROM memories_extractionbatch b WHERE b.session_uid = s.uid AND b.conversation = e.conversation
+    )
+"""
+_REMOVE = f"""
+    DELETE FROM sessions_app_sessionevent WHERE id IN (
+        SELECT e.id {_OLD} ORDER BY e.at LIMIT %(chunk)s FOR UPDATE OF e SKIP LOCKED
+    )
+"""  # noqa: S608 (constants)
+
+
+def clean_events(*, now: datetime) -> dict[str, int]:
+    """Remove messages older than SESSION_EVENT_TTL, in short transactions; their count."""
+    total, removed = 0, CHUNK
+    while removed == CHUNK:
+        with connection.cursor() as cursor:
+            cursor.execute(_REMOVE, {"before": now - conf.SESSION_EVENT_TTL, "chunk": CHUNK})
+            removed = int(cursor.rowcount)
+        total += removed
+    return {"events": total}
+
+
+def count_old(*, now: datetime) -> dict[str, int]:
+    """How many messages a run would remove."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) {_OLD}", {"before": now - conf.SESSION_EVENT_TTL})  # noqa: S608 (constants)
+        return {"events": int(cursor.fetchone()[0])}

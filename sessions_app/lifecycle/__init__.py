@@ -1,1 +1,1 @@
-"""The life of a session: opened, appended to, locked, reset and closed."""
+"""The life of a session: opened, appended to, locked, kept within its budget, reset and closed."""

@@ -1,4 +1,4 @@
-"""How full a conversation is, and what follows from it: the bot is asked to flush, the worker to compact (B3)."""
+"""The budget of a conversation: when the bot is asked to flush it, and the worker to compact it (B3)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,10 +9,10 @@ from django_q.tasks import async_task
 
 from memories.conf import conf
 from sessions_app.messages import FLUSH_INSTRUCTION, in_language
-from sessions_app.models import Flush, Session
+from sessions_app.models import Session
 
-#: A compaction that was asked for and never came is asked for again.
-ASKED_AGAIN_AFTER = timedelta(minutes=10)
+#: A compaction that did not come is queued again.
+QUEUE_AGAIN_AFTER = timedelta(minutes=10)
 TASK = "sessions_app.tasks.compact"
 
 
@@ -25,10 +25,10 @@ class BotDirective:
 
 
 def directives(session: Session, *, language: str, now: datetime, max_tokens: int | None = None) -> list[BotDirective]:
-    """What an answer asks for after messages were added. Needs the session's lock; queues compaction as well."""
+    """The bot's directives after messages were appended; may queue a compaction. Needs the session's lock."""
     limit = max_tokens or session.max_tokens()
     if session.tokens >= limit * conf.SESSION_COMPACT_SHARE:
-        ask_for_compaction(session, limit, now=now)
+        queue_compaction_task(session, limit, now=now)
     if not is_flush_due(session, limit):
         return []
     if session.flush_asked_at is None:
@@ -38,11 +38,10 @@ def directives(session: Session, *, language: str, now: datetime, max_tokens: in
 
 
 def is_flush_due(session: Session, max_tokens: int | None = None) -> bool:
-    """Whether a flush is due and nobody has done it in this compaction cycle; it is asked for until somebody does."""
+    """Whether the share of the budget is reached and there is no flush in this compaction cycle yet."""
     if session.tokens < (max_tokens or session.max_tokens()) * conf.SESSION_FLUSH_SHARE:
         return False
-    here = {"session": session, "conversation": session.conversation, "cycle": session.cycle}
-    return not Flush.objects.filter(**here).exists()
+    return not session.flush_of_cycle().exists()
 
 
 def flush_directive(session: Session, language: str) -> BotDirective:
@@ -50,12 +49,12 @@ def flush_directive(session: Session, language: str) -> BotDirective:
     return BotDirective("flush_required", in_language(FLUSH_INSTRUCTION, language).format(id=session.uid))
 
 
-def ask_for_compaction(session: Session, max_tokens: int, *, now: datetime, is_asked: bool = False) -> None:
-    """Have the worker compact this conversation, unless it was told to a moment ago; somebody who asks is heard."""
-    told = session.compaction_asked_at
-    if told is not None and abs(now - told) < ASKED_AGAIN_AFTER and not is_asked:
+def queue_compaction_task(session: Session, max_tokens: int, *, now: datetime, is_asked: bool = False) -> None:
+    """Queue a compaction, unless one was queued a moment ago; with `is_asked`, by a bot or an operator, in any case."""
+    queued_at = session.compaction_asked_at
+    if queued_at is not None and abs(now - queued_at) < QUEUE_AGAIN_AFTER and not is_asked:
         return
     session.compaction_asked_at = now
     session.save(update_fields=["compaction_asked_at"])
-    what = (session.pk, session.conversation, session.cycle, max_tokens, is_asked)
-    transaction.on_commit(partial(async_task, TASK, *what, group="mem:sessions"))
+    task = partial(async_task, TASK, session.pk, *session.open_cycle, max_tokens, is_asked, group="mem:sessions")
+    transaction.on_commit(task)

@@ -1,7 +1,7 @@
-"""The running conversation of a chat: found or begun under its key, and appended to in order (B1)."""
+"""The running conversation of a chat: its session, by key, and the messages appended to it in order (B1)."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -18,148 +18,112 @@ from sessions_app.lifecycle import close
 from sessions_app.models import Session, SessionEvent
 from sessions_app.search import rows
 
-_OF_ANOTHER = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewMessage:
-    """One message on its way into a session."""
-
-    kind: EventKind
-    content: str
-    at: datetime
-    sender_id: str = ""
-    data: dict[str, Any] = field(default_factory=dict)
+_OTHER_PEER = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
 
 
 def get_or_create(workspace_id: int, resolved: Resolution, scopes: dict[str, Scope], *, now: datetime) -> Session:
-    """The session of an address, begun if this is its first message, and a new conversation if it was idle for long.
+    """The session of an address, with a new conversation if it was idle for too long. Needs the session's lock.
 
-    Needs the session's lock. Raises InvalidAddress when somebody else speaks in a direct chat, or
-    when what is called a group here was called a direct chat before, or the other way round.
+    Raises InvalidAddress for another peer in a direct chat, and for a chat that was a group and now is not, or the
+    other way round.
     """
-    address = resolved.address
-    session, made = Session.objects.get_or_create(
+    address, columns = resolved.address, _columns(resolved, scopes)
+    session, is_created = Session.objects.get_or_create(
         workspace_id=workspace_id,
         platform=resolved.session_platform,
         account=resolved.session_account,
         key=resolved.session_key,
         defaults={
             "chat_id": address.chat,
-            "peer": _peer_of(resolved),
             "is_group": address.is_group,
-            **_columns(resolved, scopes),
+            **columns,
             "started_at": now,
             "last_at": now,
         },
     )
-    if not made:
-        _check(session, resolved)
+    if not is_created:
+        if problem := _mismatch(session, resolved):
+            raise InvalidAddress(problem)
         close.close_if_stale(session, now=now)
-        _update(session, resolved, scopes, now)
+        _update(session, columns, now)
     return session
 
 
 def direct_chat(workspace_id: int, platform: str, account: str, *keys: str) -> tuple[str, str]:
-    """Chat and peer of the direct chat whose session has the first of these keys that has one; empty: nobody knows."""
-    place = {"workspace_id": workspace_id, "platform": platform, "account": account, "key__in": keys}
-    known = Session.objects.filter(**place, is_group=False).exclude(peer="").values_list("key", "chat_id", "peer")
-    found = {key: (chat, peer) for key, chat, peer in known}
-    return next((found[key] for key in keys if key in found), ("", ""))
+    """Chat and peer of the first of these keys that is the session of a direct chat; both empty when none is."""
+    channel = {"workspace_id": workspace_id, "platform": platform, "account": account}
+    direct = Session.objects.filter(**channel, key__in=keys, is_group=False).exclude(peer="")
+    chats = {key: (chat, peer) for key, chat, peer in direct.values_list("key", "chat_id", "peer")}
+    return next((chats[key] for key in keys if key in chats), ("", ""))
 
 
 def _peer_of(resolved: Resolution) -> str:
-    """Whom a direct chat is with; a session that memory shares between chats is with nobody in particular."""
+    """The peer of a direct chat; empty for a session that memory shares between chats."""
     is_one_chat = bool(resolved.session_platform) and not resolved.address.is_group
     return resolved.address.peer if is_one_chat else ""
 
 
 def matches(session: Session, resolved: Resolution) -> bool:
-    """Whether an address may mean this session: the same kind of chat, and in a direct one with the same peer."""
-    return _is_same_kind(session, resolved) and _is_same_peer(session, resolved)
+    """Whether an address may mean this session: the same kind of chat, and in a direct one the same peer."""
+    return not _mismatch(session, resolved)
 
 
-def _is_same_kind(session: Session, resolved: Resolution) -> bool:
-    return session.is_group == resolved.address.is_group
-
-
-def _is_same_peer(session: Session, resolved: Resolution) -> bool:
+def _mismatch(session: Session, resolved: Resolution) -> str:
+    """Why an address cannot mean this session; empty when it can."""
+    if session.is_group != resolved.address.is_group:
+        kind = "a group" if session.is_group else "a direct chat"
+        return f"This chat is known as {kind}: what is said in private never goes into a group."
     peer = _peer_of(resolved)
-    return not (session.peer and peer) or session.peer == peer
+    return _OTHER_PEER if session.peer and peer and session.peer != peer else ""
 
 
-def _check(session: Session, resolved: Resolution) -> None:
-    if not _is_same_kind(session, resolved):
-        known = "a group" if session.is_group else "a direct chat"
-        raise InvalidAddress(f"This chat is known as {known}: what is said in private never goes into a group.")
-    if not _is_same_peer(session, resolved):
-        raise InvalidAddress(_OF_ANOTHER)
-
-
-def check_speakers(session: Session, messages: Sequence[NewMessage]) -> None:
-    """Nobody but its peer speaks in a direct chat. Raises InvalidAddress, naming the first message of another."""
+def check_speakers(session: Session, messages: Sequence[SessionEvent]) -> None:
+    """Raises InvalidAddress for the first message in a direct chat that is not by its peer."""
     if session.is_group or not session.peer:
         return
-    heard = (EventKind.USER, EventKind.AMBIENT)
     for n, message in enumerate(messages):
-        if message.kind in heard and message.sender_id not in ("", session.peer):
-            raise InvalidAddress(_OF_ANOTHER, field=f"events.{n}.sender")
+        is_spoken_by_people = message.kind in (EventKind.USER, EventKind.AMBIENT)
+        if is_spoken_by_people and message.sender_id not in ("", session.peer):
+            raise InvalidAddress(_OTHER_PEER, field=f"events.{n}.sender")
 
 
 def _columns(resolved: Resolution, scopes: dict[str, Scope]) -> dict[str, Any]:
-    """What a session keeps of what its address means: the rules, and whose memory it belongs to.
+    """The columns of a session that follow its address and the rules: peer, rules and scopes.
 
-    A group's session belongs to nobody in particular, who speaks changes; unless each member has one (B8).
+    The session of a group has no user scope, unless each member has a session (B8).
     """
-    own = not resolved.address.is_group or resolved.rules.group_sessions == GroupSessions.PER_MEMBER
+    is_own = not resolved.address.is_group or resolved.rules.group_sessions == GroupSessions.PER_MEMBER
     return {
+        "peer": _peer_of(resolved),
         "rules": asdict(resolved.rules),
-        "user_scope": scopes.get(resolved.user_scope or "") if own else None,
+        "user_scope": scopes.get(resolved.user_scope or "") if is_own else None,
         "chat_scope": scopes.get(resolved.chat_scope or ""),
     }
 
 
-def _update(session: Session, resolved: Resolution, scopes: dict[str, Scope], now: datetime) -> None:
-    """Go by the rules as they are now. What was said for another memory does not go on in this one."""
-    held, peer = _columns(resolved, scopes), session.peer or _peer_of(resolved)
-    before = {name: getattr(session, f"{name}_id") for name in ("user_scope", "chat_scope")}
-    if any(pk and held[name] and held[name].pk != pk for name, pk in before.items()):
+def _update(session: Session, columns: dict[str, Any], now: datetime) -> None:
+    """Apply the rules of today; a conversation whose messages belong to another scope is closed."""
+    columns = {**columns, "peer": session.peer or columns["peer"]}
+    stored = {name: getattr(session, f"{name}_id") for name in ("user_scope", "chat_scope")}
+    moved = [name for name, pk in stored.items() if pk != (columns[name] and columns[name].pk)]
+    if any(stored[name] and columns[name] for name in moved):
         close.close(session, close.MOVED, now=now)
-    wanted = {**held, "peer": peer}
-    changed = [name for name, value in wanted.items() if _as_stored(session, name) != _plain(value)]
+    changed = [*moved, *(name for name in ("peer", "rules") if getattr(session, name) != columns[name])]
     if changed:
         for name in changed:
-            setattr(session, name, wanted[name])
+            setattr(session, name, columns[name])
         session.save(update_fields=changed)
 
 
-def _as_stored(session: Session, name: str) -> Any:
-    return getattr(session, f"{name}_id" if name.endswith("_scope") else name)
-
-
-def _plain(value: Any) -> Any:
-    return value.pk if isinstance(value, Scope) else value
-
-
-def append(session: Session, messages: Sequence[NewMessage], *, now: datetime) -> list[SessionEvent]:
-    """Add messages in order to the open conversation. Needs the session's lock."""
-    events = SessionEvent.objects.bulk_create(
-        SessionEvent(
-            workspace_id=session.workspace_id,
-            session=session,
-            conversation=session.conversation,
-            position=session.next_position + n,
-            kind=message.kind,
-            sender_id=message.sender_id,
-            content=message.content,
-            data=message.data,
-            tokens=count_tokens(message.content),
-            at=message.at,
-        )
-        for n, message in enumerate(messages)
-    )
-    if not events:
-        return events
+def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime) -> list[SessionEvent]:
+    """Append unsaved messages to the open conversation, in order. Needs the session's lock."""
+    if not messages:
+        return []
+    for position, message in enumerate(messages, start=session.next_position):
+        message.workspace_id, message.session = session.workspace_id, session
+        message.conversation, message.position = session.conversation, position
+        message.tokens = count_tokens(message.content)
+    events = SessionEvent.objects.bulk_create(messages)
     rows.write(events)
     spoken = [event for event in events if event.kind != EventKind.AMBIENT]
     session.tokens += sum(event.tokens for event in spoken)
@@ -167,7 +131,7 @@ def append(session: Session, messages: Sequence[NewMessage], *, now: datetime) -
     session.last_at = max(session.last_at, now) if spoken else session.last_at
     session.save(update_fields=["tokens", "next_position", "last_at"])
     if len(spoken) < len(events):
-        _forget_old_ambient(session)
+        _delete_old_ambient(session)
     return events
 
 
@@ -180,16 +144,16 @@ def ambient_events(session: Session) -> QuerySet[SessionEvent]:
     return ambient.filter(session__in=Session.objects.filter(is_group=True, **same).values("pk"))
 
 
-def _forget_old_ambient(session: Session) -> None:
-    """All but the last AMBIENT_KEPT of a chat are gone."""
-    kept = ambient_events(session).order_by("-id")
-    oldest = list(kept.values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT])
+def _delete_old_ambient(session: Session) -> None:
+    """Keep the last AMBIENT_KEPT of a chat."""
+    ambient = ambient_events(session)
+    oldest = ambient.order_by("-id").values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT].first()
     if oldest:
-        ambient_events(session).filter(pk__lt=oldest[0]).delete()
+        ambient.filter(pk__lt=oldest).delete()
 
 
 def recent_chat(session: Session, limit: int | None = None) -> list[SessionEvent]:
-    """What was lately said in a group besides, in order; nothing of a direct chat, whose history says it all (B5)."""
+    """The latest ambient talk of a group, in order; none of a direct chat (B5)."""
     if not session.is_group:
         return []
     return list(ambient_events(session).order_by("-id")[: conf.CHAT_CONTEXT if limit is None else limit])[::-1]

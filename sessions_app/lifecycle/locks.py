@@ -1,6 +1,6 @@
-"""Messages of one session one after another (B7): an advisory lock, a bounded wait, and few who wait.
+"""The lock of a session: an advisory lock with a bounded wait and a bounded number of waiters (B7).
 
-Held until the transaction ends. Nothing but SQL happens under it, so that it is never held for long.
+It lasts until the transaction ends. Nothing but SQL happens under it, so that this is never long.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import OperationalError, connection
+from django.db.backends.utils import CursorWrapper
 from psycopg.errors import LockNotAvailable
 
 from memories.conf import conf
@@ -24,30 +25,26 @@ _waiting = 0
 
 
 def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> None:
-    """Be the only one who writes to a session, until the transaction ends. It need not exist yet.
+    """Lock a session, which need not exist yet, until the transaction ends.
 
-    Who comes while it is taken waits, in the order of arrival, SESSION_WAIT at most; where SESSION_WAITERS threads of
-    this process wait already, nobody else does. Raises SessionBusy.
+    Waits in the order of arrival, SESSION_WAIT at most; not at all where SESSION_WAITERS threads of this process wait
+    already. Raises SessionBusy.
     """
-    number = _number_of(workspace_id, platform, account, key)
+    named = "\0".join([str(workspace_id), platform, account, key]).encode()
+    # sessions that share a number only wait for each other
+    number = SESSION_LOCK | int.from_bytes(hashlib.blake2b(named, digest_size=8).digest()) & _BITS
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
         if cursor.fetchone()[0]:
             return
-        with _waiter_slot(), _lock_timeout():
+        with _waiter_slot(), _lock_timeout(cursor):
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
 
 
 def lock_session(session: Session) -> None:
-    """The same for a session that exists, read again as it stands then. Raises SessionBusy."""
+    """Lock a session that exists, and read it again. Raises SessionBusy."""
     acquire_lock(session.workspace_id, session.platform, session.account, session.key)
     session.refresh_from_db()
-
-
-def _number_of(workspace_id: int, platform: str, account: str, key: str) -> int:
-    """Two sessions that shared one would only wait for each other now and then."""
-    named = "\0".join([str(workspace_id), platform, account, key]).encode()
-    return SESSION_LOCK | int.from_bytes(hashlib.blake2b(named, digest_size=8).digest()) & _BITS
 
 
 @contextmanager
@@ -65,18 +62,16 @@ def _waiter_slot() -> Iterator[None]:
 
 
 @contextmanager
-def _lock_timeout() -> Iterator[None]:
-    """A limit to what this statement waits for, and to nothing after it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('lock_timeout')")
-        before = cursor.fetchone()[0]
-        cursor.execute(
-            "SELECT set_config('lock_timeout', %s, true)", [f"{int(conf.SESSION_WAIT.total_seconds() * 1000)}"]
-        )
-        try:
-            yield
-        except OperationalError as error:
-            if isinstance(error.__cause__, LockNotAvailable):
-                raise SessionBusy from error
-            raise
-        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [before])
+def _lock_timeout(cursor: CursorWrapper) -> Iterator[None]:
+    """SESSION_WAIT as the lock timeout of one statement. Raises SessionBusy."""
+    cursor.execute("SELECT current_setting('lock_timeout')")
+    before = cursor.fetchone()[0]
+    limit = f"{int(conf.SESSION_WAIT.total_seconds() * 1000)}"
+    cursor.execute("SELECT set_config('lock_timeout', %s, true)", [limit])
+    try:
+        yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            raise SessionBusy from error
+        raise
+    cursor.execute("SELECT set_config('lock_timeout', %s, true)", [before])

@@ -7,7 +7,6 @@ from memories.models.change import acting
 from memories.tenancy.access import Caller
 from sessions_app.history.client_diff import ClientMessage, missing_messages
 from sessions_app.lifecycle import budget, close, conversations, locks
-from sessions_app.lifecycle.conversations import NewMessage
 from sessions_app.models import Session, SessionEvent
 from sessions_app.visibility import check_reach_of_speakers
 
@@ -15,7 +14,7 @@ from sessions_app.visibility import check_reach_of_speakers
 def append_report(
     caller: Caller,
     session: Session,
-    messages: Sequence[NewMessage],
+    messages: Sequence[SessionEvent],
     *,
     history: Sequence[ClientMessage] | None,
     max_tokens: int | None,

@@ -1,6 +1,6 @@
-"""Messages get their embeddings in the background, while no entry waits for one (C6, A12, A13).
+"""Embeddings of messages, made in the background while no entry waits for one (C6, A12, A13).
 
-The embedder calls, a batch at a time. A message never changes, so nothing can become stale while it is embedded.
+The embedder process calls, a batch at a time. A message never changes, so no embedding becomes outdated meanwhile.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from sessions_app.models import ATTEMPTS, EventIndex
 from sessions_app.search import rows
 
 log = structlog.get_logger(__name__)
-#: Tokens that are embedded at once, about a tenth of a second's work; then it is seen whether an entry waits.
+#: Tokens embedded at once, about a tenth of a second's work; then entries that wait come first.
 AT_ONCE = 64
-#: After a failure of its own a message waits a minute, then twice as long each time.
+#: Rest of a message after a failure of its own; it doubles each time.
 RETRY_FIRST, RETRY_LONGEST = timedelta(minutes=1), timedelta(hours=1)
-#: An embedder that gives no vector for this gives none at all.
+#: A provider that does not embed this embeds nothing.
 PROBE = "hello"
 
 _STORE = """
@@ -36,7 +36,7 @@ FROM unnest(%s::bigint[], %s::text[]) AS new (event, embedding) WHERE i.event_id
 
 @dataclass(frozen=True)
 class EventClaim:
-    """A message this process is about to embed, as much of it as is embedded."""
+    """A message leased to this process, cut to what is embedded."""
 
     event_id: int
     failures: int
@@ -44,48 +44,48 @@ class EventClaim:
 
 
 class EventEmbedder:
-    """What one embedder process does for messages, and what it has learnt of its provider meanwhile."""
+    """The work of one embedder process for messages, and its state between calls."""
 
     def __init__(self) -> None:
         self._rests_until: datetime | None = None
         self._mended_for: tuple[int, int] | None = None  # model and dimension
-        self._outdated: int | None = None  # where forgetting goes on; None: it is done
+        self._outdated: int | None = None  # the message after which discarding goes on; None: done
         self._missing: int | None = 0
-        self._is_doubted = False  # the provider gave no answer last time: its fault, or that of a text?
+        self._is_doubted = False  # no answer last time: the fault of the provider, or of a text?
 
     def __call__(self, *, now: datetime) -> float:
-        """Do a little; the seconds until there is more, 0 when there is."""
+        """Embed or mend one batch; seconds until the next call, 0 when there is more to do."""
         provider = embeddings.main_provider() if conf.SESSION_EVENT_EMBEDDING else None
         model = model_of(provider) if provider else None
-        if self._mends(model):
+        if self._mend(model):
             return 0.0
         if self._rests_until is not None and now < self._rests_until:
             return (self._rests_until - now).total_seconds()
-        if model and self._embeds(model, now):
+        if model and self._embed(model, now):
             return 0.0
         self._rests_until = now + conf.SESSION_EVENT_EMBED_INTERVAL
         return conf.SESSION_EVENT_EMBED_INTERVAL.total_seconds()
 
-    def _mends(self, model: EmbeddingModel | None) -> bool:
-        """Once a process, and for every model anew: rows nobody made, and vectors that are not the model's."""
+    def _mend(self, model: EmbeddingModel | None) -> bool:
+        """Make missing rows, once a process; discard other embeddings, once a model; whether there was work."""
         if model and self._mended_for != (model.pk, model.dimension):
             self._mended_for, self._outdated = (model.pk, model.dimension), 0
         if self._missing is not None:
             try:
                 self._missing = rows.write_missing(self._missing)
-            except IntegrityError:  # a message was removed meanwhile: the same again
+            except IntegrityError:  # a message was removed meanwhile: try again
                 log.info("messages vanished while their search rows were made")
         elif model and self._outdated is not None:
-            self._outdated = rows.forget_outdated(self._outdated, model)
+            self._outdated = rows.discard_outdated(self._outdated, model)
         else:
             return False
         return True
 
-    def _embeds(self, model: EmbeddingModel, now: datetime) -> bool:
+    def _embed(self, model: EmbeddingModel, now: datetime) -> bool:
         """Embed the messages that have waited longest; whether there is more to do at once.
 
-        A provider that gave no answer is tried with a text that is known to be harmless. If it answers that, messages
-        are tried one by one, and only those it fails on are counted as failed.
+        After no answer the provider is tried with a harmless text. If it answers that, messages are tried one by one,
+        and only those it fails on are counted as failed.
         """
         alone = self._is_doubted
         if alone and _embedded([PROBE], use_cache=False) is None:
@@ -94,7 +94,7 @@ class EventEmbedder:
         claims, is_all = _claim(now, limit)
         self._is_doubted = False
         while claims and not self._is_doubted:
-            some, claims = _some(claims)
+            some, claims = _split(claims)
             vectors = _embedded([claim.content for claim in some])
             if vectors is not None:
                 _store(some, vectors, model)
@@ -110,7 +110,7 @@ class EventEmbedder:
 
 
 def _claim(now: datetime, limit: int) -> tuple[Sequence[EventClaim], bool]:
-    """The oldest messages nobody else is at work on, leased to this process, and whether no others wait."""
+    """The oldest free messages, leased to this process, and whether these are all."""
     waiting = EventIndex.objects.free(now=now).filter(model=None, failures__lt=ATTEMPTS).order_by("event")
     found = waiting.select_related("event").only("failures", "event__content").claim(limit, retry_at=now + LEASE)
     chars = conf.SESSION_EVENT_EMBED_CHARS
@@ -118,8 +118,8 @@ def _claim(now: datetime, limit: int) -> tuple[Sequence[EventClaim], bool]:
     return claims, len(claims) < limit
 
 
-def _some(claims: Sequence[EventClaim]) -> tuple[Sequence[EventClaim], Sequence[EventClaim]]:
-    """As many as are embedded at once, one in any case; and the others."""
+def _split(claims: Sequence[EventClaim]) -> tuple[Sequence[EventClaim], Sequence[EventClaim]]:
+    """The claims embedded at once, at least one; and the others."""
     used = 0
     for count, claim in enumerate(claims):
         used += text.count_tokens(claim.content)
@@ -134,7 +134,7 @@ def _embedded(texts: list[str], *, use_cache: bool = True) -> list[list[float]] 
 
 
 def _store(claims: Sequence[EventClaim], vectors: Sequence[Sequence[float]], model: EmbeddingModel) -> None:
-    """What was removed meanwhile is not written."""
+    """Store the vectors of messages that still exist."""
     with connection.cursor() as cursor:
         cursor.execute(_STORE, [model.pk, [claim.event_id for claim in claims], [*map(dense_literal, vectors)]])
 
@@ -144,7 +144,7 @@ def _release(claims: Sequence[EventClaim]) -> None:
 
 
 def _count_failure(claim: EventClaim, now: datetime) -> None:
-    """After ATTEMPTS it is left alone, until an embedder process begins: it is found by its words."""
+    """After ATTEMPTS failures it is not tried until an embedder process starts; it is still found by its words."""
     log.info("message_not_embedded", session_event=claim.event_id, failures=claim.failures + 1)
     EventIndex.objects.postpone([claim.event_id], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST)
 

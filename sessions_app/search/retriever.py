@@ -1,8 +1,7 @@
-"""What was said word for word, for questions about the past: the retriever of session events (C5, C6).
+"""The retriever of session events: messages word for word, for questions about the past (C5, C6).
 
-A group's events belong to the chat, a direct chat's to its user (C4). So a person's private messages are found where
-that person is alone with the bot, and never in a group, not even in one that may hear everything: a message has no
-category, and nobody can tell whether it is a password.
+A group's messages belong to the chat, a direct chat's to its user (C4). A person's private messages are never found in
+a group, not even in one that may recall everything: a message has no category that says it is a password.
 """
 
 import math
@@ -25,14 +24,15 @@ from memories.recall.speakers import OTHERS_FACTOR
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.history.retention import retention_of
+from sessions_app.models import conversation_path
 
 KIND = "session_event"
-#: Looked at before suppressed ones go, and those that are too far.
+#: Read before redacted ones are left out, and those that are too dissimilar.
 CANDIDATES = 40
-#: Of a message that nothing but its meaning speaks for; «记住了» and «Noted.» are shorter.
+#: Of a message found by its meaning alone; «记住了» and «Noted.» are shorter.
 LEAST_TOKENS = 3
 
-#: The sessions of the scopes that are asked, by an index each.
+#: The sessions of the searched scopes, by an index each.
 _HERE = """
 WITH here AS MATERIALIZED (
     SELECT s.id, s.uid, s.conversation, s.is_group,
@@ -44,9 +44,9 @@ WITH here AS MATERIALIZED (
     )
 )
 """
-#: Their rows, without summaries: whose words they are made of, and whether people took those out, no longer shows.
+#: Their rows, without summaries, which do not show whether a redacted message is among their sources.
 _ROWS = "FROM here JOIN sessions_app_eventindex i ON i.session_id = here.id WHERE {conditions}"
-#: Of those alone whose term is not over; of a person's messages and of a group's each its own.
+#: Within the retention of a person's messages, and of a group's.
 _RETAINED = (
     "(i.event_id = ANY(%(longer)s::bigint[]) OR (i.event_id <> ALL(%(shorter)s::bigint[])"
     " AND i.at > CASE WHEN here.is_group THEN %(chat_since)s::timestamptz ELSE %(user_since)s::timestamptz END))"
@@ -54,8 +54,8 @@ _RETAINED = (
 _COLUMNS = "e.id, here.uid AS session, e.conversation, e.kind, e.sender_id, e.content, e.at, here.scope_id"
 _JOINS = "JOIN sessions_app_sessionevent e ON e.id = best.event_id JOIN here ON here.id = best.session_id"
 
-#: Exact over all rows, with one number a row: its parts are told of the best alone. They are doubles, for decimals,
-#: which literals are, take longer to add up than vectors to compare.
+#: Exact over all rows, with one score a row; its parts are computed again for the best alone. They are doubles, since
+#: decimals, which literals are, take longer to add up than vectors to compare.
 _BEST = """
 SELECT {columns}, round({covered}::numeric, 3)::float8, {near}, {then}, {cosine} FROM (
     SELECT i.event_id, i.session_id,
@@ -72,14 +72,14 @@ SELECT {columns}, 0::float8, NULL::float8, true, NULL::float8 FROM (
 """
 _COVERED = "least(greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0), 1)"
 _BOOST = "+ CASE WHEN {then} THEN %(date_boost)s::float8 ELSE 0 END"
-#: Inner products: the question is moved and no longer of length 1. A vector of other dimensions waits to be made anew.
+#: Inner products, as the centred query is not of length 1. A vector of other dimensions waits to be made again.
 _HAS_VECTOR = "CASE WHEN i.model_id = %(model)s AND vector_dims(i.embedding) = %(dimension)s THEN"
 _NEAR = f"{_HAS_VECTOR} (-(i.embedding <#> %(centred)s::halfvec) - %(offset)s::float8) / %(span)s::float8 END"
 _COSINE = f"{_HAS_VECTOR} -(i.embedding <#> %(vector)s::halfvec) END"
 
 
 @dataclass(frozen=True)
-class _Message:
+class _EventRow:
     """A message, in the order of _COLUMNS and of what each statement adds."""
 
     pk: int
@@ -92,51 +92,46 @@ class _Message:
     scope_id: int
     covered: float  # share of the question's words
     near: float | None  # on the ranking's scale; None: not compared
-    on_named_days: bool  # said on the days that are named
+    on_named_days: bool
     cosine: float | None
-    cap: float = math.inf  # of its score, where something else comes before it
+    cap: float = math.inf  # of its score, where other rows come first
 
     @property
     def path(self) -> str:
-        """As Session.origin names it."""
-        return f"{self.place}/event-{self.pk}"
+        return f"{self.conversation_path}/event-{self.pk}"
 
     @property
-    def place(self) -> str:
-        """As Session.place_of names its conversation."""
-        return f"session_events/{self.session}/{self.conversation}"
+    def conversation_path(self) -> str:
+        return conversation_path(self.session, self.conversation)
 
 
 def session_events(question: PastQuestion, places: Sequence[SearchScope], now: datetime) -> list[RecalledEvent]:
-    """The messages that bear on a question about the past, best first. What is ambient was never said to the bot."""
-    heard = [place for place in places if not _is_private_here(place)]
-    if not heard:
+    """The messages that bear on a question about the past, best first; none that are ambient."""
+    open_places = [place for place in places if not (place.ref.in_group and place.scope.kind == ScopeKind.USER)]
+    if not open_places:
         return []
-    scopes = {place.scope.pk: place.scope.key for place in heard}
-    known: dict[int, _Message] = {}
-    for rows in _searches(question, _Log(question, heard, now)):
-        known = {row.pk: row for row in rows} | known
+    scopes = {place.scope.pk: place.scope.key for place in open_places}
+    found: dict[int, _EventRow] = {}
+    for rows in _searches(question, _Log(question, open_places, now)):
+        found = {row.pk: row for row in rows} | found
         if any(row.path not in question.history_paths for row in rows):
             break
-    best = sorted(known.values(), key=lambda row: (-_score(row, question), -row.at.timestamp()))
+    best = sorted(found.values(), key=lambda row: (-_score(row, question), -row.at.timestamp()))
     return limit_events([_event(row, question, scopes[row.scope_id]) for row in best], question)
 
 
-def _is_private_here(place: SearchScope) -> bool:
-    return place.ref.in_group and place.scope.kind == ScopeKind.USER
+def _searches(question: PastQuestion, log: "_Log") -> Iterator[list[_EventRow]]:
+    """Searches in order, until one finds what the client does not have.
 
-
-def _searches(question: PastQuestion, log: "_Log") -> Iterator[list[_Message]]:
-    """What was said of it, by words and meaning; else on the days that are named, whatever it was.
-
-    Where it was spoken of on the days that are named, those days alone; else these and the best of other days.
+    By words and meaning, on the named days alone where a message there has a word of the question; else on all days,
+    beside the messages of the named days.
     """
     if keywords := _keywords(question.words):
-        then = _near_enough(question, log.best(keywords, then=True)) if question.date_ranges else []
+        then = _relevant(question, log.best(keywords, on_named_days=True)) if question.date_ranges else []
         if any(row.covered for row in then):
             yield then
-        elsewhere = _near_enough(question, log.best(keywords))
-        yield _with_days(question, elsewhere, then or log.latest()) if question.date_ranges else elsewhere
+        anytime = _relevant(question, log.best(keywords))
+        yield _with_named_days(question, anytime, then or log.latest()) if question.date_ranges else anytime
     if question.date_ranges:
         yield log.latest()
     elif not keywords:  # «last time»: the conversation before this one, if there is one
@@ -144,27 +139,29 @@ def _searches(question: PastQuestion, log: "_Log") -> Iterator[list[_Message]]:
         yield log.latest()
 
 
-def _with_days(question: PastQuestion, elsewhere: Sequence[_Message], then: Sequence[_Message]) -> list[_Message]:
-    """The best of other days, and before the others what was said on the days that are named."""
-    if not (elsewhere and then):
-        return [*elsewhere, *then]
-    first, *others = sorted(elsewhere, key=lambda row: -_score(row, question))
+def _with_named_days(
+    question: PastQuestion, anytime: Sequence[_EventRow], then: Sequence[_EventRow]
+) -> list[_EventRow]:
+    """The best row of all days, the rows of the named days, and after these the others."""
+    if not (anytime and then):
+        return [*anytime, *then]
+    first, *others = sorted(anytime, key=lambda row: -_score(row, question))
     least = min(_score(row, question) for row in then)
     return [first, *then, *(replace(row, cap=least) for row in others if row not in then)]
 
 
 def _keywords(words: Sequence[str]) -> dict[int, float]:
     """The terms the words are found by; the words count alike, and add up to 1."""
-    held = [terms for terms in map(text.terms_of_word, words) if terms]
+    terms_of_words = [terms for terms in map(text.terms_of_word, words) if terms]
     shares: dict[int, float] = {}
-    for terms in held:
+    for terms in terms_of_words:
         for term in terms:
-            shares[term] = shares.get(term, 0.0) + 1 / (len(held) * len(terms))
+            shares[term] = shares.get(term, 0.0) + 1 / (len(terms_of_words) * len(terms))
     return shares
 
 
-def _near_enough(question: PastQuestion, rows: Sequence[_Message]) -> list[_Message]:
-    """What holds a word, or is near and more than «noted»: the shortest texts are near to whatever is asked."""
+def _relevant(question: PastQuestion, rows: Sequence[_EventRow]) -> list[_EventRow]:
+    """Rows with a word of the question, and similar ones; the shortest texts are similar to whatever is asked."""
     return [
         row
         for row in rows
@@ -173,21 +170,21 @@ def _near_enough(question: PastQuestion, rows: Sequence[_Message]) -> list[_Mess
     ]
 
 
-def _similarity(row: _Message, question: PastQuestion) -> float | None:
+def _similarity(row: _EventRow, question: PastQuestion) -> float | None:
     if question.vector is None or row.cosine is None:
         return None
     return similarity(question.vector, row.cosine, question.message, row.content)
 
 
-def _score(row: _Message, question: PastQuestion) -> float:
-    """What another said counts less where somebody asks about themselves; what the bot said is no other's."""
+def _score(row: _EventRow, question: PastQuestion) -> float:
+    """Messages of others count less where somebody asks about themselves; the bot's do not."""
     is_anothers = question.asker is not None and row.sender_id not in ("", question.asker)
     share = OTHERS_FACTOR if is_anothers else 1.0
     matched = question.score(row.covered, row.near, on_named_days=row.on_named_days) if question.words else 1.0
     return min(share * (matched + question.core_boost(row.at)), row.cap)
 
 
-def _event(row: _Message, question: PastQuestion, scope: str) -> RecalledEvent:
+def _event(row: _EventRow, question: PastQuestion, scope: str) -> RecalledEvent:
     return RecalledEvent(
         kind=KIND,
         path=row.path,
@@ -204,60 +201,42 @@ def _event(row: _Message, question: PastQuestion, scope: str) -> RecalledEvent:
 
 @dataclass(frozen=True)
 class _Log:
-    """What was said in the scopes that are asked, but for what people took out."""
+    """The messages of the searched scopes, without redacted ones and those past their retention."""
 
     question: PastQuestion
     places: Sequence[SearchScope]
     now: datetime
 
-    def best(self, keywords: dict[int, float], *, then: bool = False) -> list[_Message]:
-        """By words and meaning; of the days that are named alone, or of all."""
-        on_days, days = self._on_days()
+    def best(self, keywords: dict[int, float], *, on_named_days: bool = False) -> list[_EventRow]:
+        """The best rows by words and meaning; of the named days alone, or of all."""
+        then, days = self._on_named_days()
         vector = self.question.vector
         near = {"near": _NEAR, "cosine": _COSINE} if vector else dict.fromkeys(("near", "cosine"), "NULL::float8")
-        parts = {**near, "covered": _COVERED, "boost": _BOOST if days else "", "then": on_days or "false"}
+        parts = {**near, "covered": _COVERED, "boost": _BOOST if days else "", "then": then or "false"}
         weights = {"alpha": self.question.alpha, "date_boost": self.question.date_boost}
-        pointed = vector.sql_parameters() if vector else {"centroid_similarity": 0.0}
-        parameters = days | pointed | weights | {"keywords": sparse_literal(keywords)}
-        return self._read(_BEST, parts, parameters, [on_days] if then else [])
+        centred = vector.sql_parameters() if vector else {"centroid_similarity": 0.0}
+        parameters = days | centred | weights | {"keywords": sparse_literal(keywords)}
+        return self._read(_BEST, parts, parameters, [then] if on_named_days else [])
 
-    def latest(self, *, closed: bool = False) -> list[_Message]:
-        """The newest of the days that are named, or of all; or only of conversations that are closed."""
-        then, days = self._on_days()
-        core, cores = self._in_core()
-        return self._read(
-            _LATEST, {"core": core}, days | cores, [then, "i.conversation < here.conversation" if closed else ""]
-        )
+    def latest(self, *, closed: bool = False) -> list[_EventRow]:
+        """The newest rows of the named days, or of all; or only of closed conversations."""
+        then, days = self._on_named_days()
+        core, cores = _within("core", [range_.core for range_ in self.question.date_ranges if range_.core])
+        parts = {"core": f"{core} DESC," if core else ""}
+        return self._read(_LATEST, parts, days | cores, [then, "i.conversation < here.conversation" if closed else ""])
 
-    def _on_days(self) -> tuple[str, dict[str, Any]]:
-        """Whether a row is of the days that are named, in SQL; nothing when none are."""
-        moments = dict(enumerate(self.question.date_ranges))
-        each = [f"(i.at >= %(from{n})s AND i.at < %(to{n})s)" for n in moments]
-        begins = {f"from{n}": moment.start for n, moment in moments.items()}
-        ends = {f"to{n}": moment.end for n, moment in moments.items()}
-        return f"({' OR '.join(each)})" if each else "", begins | ends
-
-    def _in_core(self) -> tuple[str, dict[str, Any]]:
-        """What is meant most of the days that are named, first."""
-        cores = [moment.core for moment in self.question.date_ranges if moment.core]
-        each = [f"(i.at >= %(core{n}_0)s AND i.at < %(core{n}_1)s)" for n, _ in enumerate(cores)]
-        ends = {f"core{n}_{end}": core[end] for n, core in enumerate(cores) for end in (0, 1)}
-        return f"({' OR '.join(each)}) DESC," if each else "", ends
+    def _on_named_days(self) -> tuple[str, dict[str, Any]]:
+        return _within("day", [(range_.start, range_.end) for range_ in self.question.date_ranges])
 
     def _read(
-        self, statement: str, parts: dict[str, str], parameters: dict[str, Any], where: Sequence[str] = ()
-    ) -> list[_Message]:
+        self, statement: str, parts: dict[str, str], parameters: dict[str, Any], where: Sequence[str]
+    ) -> list[_EventRow]:
         question = self.question
         between = ["i.at >= %(since)s" if question.since else "", "i.at < %(until)s" if question.until else ""]
         conditions = " AND ".join(filter(None, ["i.kind <> %(summary)s", _RETAINED, *between, *where]))
+        parts = {"columns": _COLUMNS, "joins": _JOINS, "rows": _ROWS, **parts, "conditions": conditions}
         statement = _HERE + statement
-        for name, part in {
-            "columns": _COLUMNS,
-            "joins": _JOINS,
-            "rows": _ROWS,
-            **parts,
-            "conditions": conditions,
-        }.items():
+        for name, part in parts.items():
             statement = statement.replace(f"{{{name}}}", part)
         parameters = parameters | {
             "workspace": question.workspace_id,
@@ -266,26 +245,37 @@ class _Log:
             "summary": EventKind.SUMMARY.value,
             "since": question.since,
             "until": question.until,
-            **self._terms,
+            **self._retention,
             "limit": CANDIDATES + len(question.history_paths),
         }
         with connection.cursor() as cursor:
             cursor.execute(statement, parameters)
-            rows = [_Message(*row) for row in cursor.fetchall()]
-        return redaction.redact(rows, redaction.redacted_in(question.workspace_id, {row.place for row in rows}))
+            rows = [_EventRow(*row) for row in cursor.fetchall()]
+        conversations = {row.conversation_path for row in rows}
+        return redaction.redact(rows, redaction.redacted_in(question.workspace_id, conversations))
 
     @cached_property
-    def _terms(self) -> dict[str, Any]:
-        """Which messages are still told, in SQL."""
-        question, ends = self.question, {}
-        for kind in (ScopeKind.USER, ScopeKind.CHAT):
-            ends[kind] = retention_of(question.workspace_id, self._scopes(kind), kind, question.policies, self.now)
+    def _retention(self) -> dict[str, Any]:
+        """The parameters of _RETAINED."""
+        workspace_id, policies = self.question.workspace_id, self.question.policies
+        user, chat = (
+            retention_of(workspace_id, self._scopes(kind), kind, policies, self.now)
+            for kind in (ScopeKind.USER, ScopeKind.CHAT)
+        )
         return {
-            "longer": list(ends[ScopeKind.USER].longer | ends[ScopeKind.CHAT].longer),
-            "shorter": list(ends[ScopeKind.USER].shorter | ends[ScopeKind.CHAT].shorter),
-            "user_since": ends[ScopeKind.USER].since or "-infinity",
-            "chat_since": ends[ScopeKind.CHAT].since or "-infinity",
+            "longer": list(user.longer | chat.longer),
+            "shorter": list(user.shorter | chat.shorter),
+            "user_since": user.since or "-infinity",
+            "chat_since": chat.since or "-infinity",
         }
 
     def _scopes(self, kind: ScopeKind) -> list[int]:
         return [place.scope.pk for place in self.places if place.scope.kind == kind]
+
+
+def _within(name: str, ranges: Sequence[tuple[datetime, datetime]]) -> tuple[str, dict[str, Any]]:
+    """Whether a row is within one of these time ranges, in SQL with its parameters; empty where there are none."""
+    each = [f"(i.at >= %({name}{n}_start)s AND i.at < %({name}{n}_end)s)" for n in range(len(ranges))]
+    starts = {f"{name}{n}_start": start for n, (start, _end) in enumerate(ranges)}
+    ends = {f"{name}{n}_end": end for n, (_start, end) in enumerate(ranges)}
+    return f"({' OR '.join(each)})" if each else "", starts | ends

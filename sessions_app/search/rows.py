@@ -1,7 +1,6 @@
-"""The search rows of messages: written with the message, made anew at any time (C6).
+"""The search rows of messages, which can be made again at any time (C6).
 
-A row holds the words of a message from the first moment, and its embedding as soon as the embedder has come to it.
-What is found by its words is found whether anybody embeds or not.
+A row holds the words of a message from the beginning, and its embedding as soon as the embedder has made one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,12 +11,12 @@ from memories.index.contextual import sparse_literal
 from memories.language import text
 from memories.models import EmbeddingModel
 from sessions_app.choices import SEARCHED
-from sessions_app.lifecycle.reset import is_reset_command
+from sessions_app.lifecycle.close import is_reset_command
 from sessions_app.models import ATTEMPTS, SessionEvent
 
-#: Different words of one message by which it can be found, the first ones.
+#: Terms of one message by which it can be found, the first ones.
 TERMS = 1_000
-#: Rows that are made at a time, and ids that are looked through: a tenth of a second, for entries wait meanwhile (A13).
+#: Rows made at a time, and ids looked through: a tenth of a second, for entries wait meanwhile (A13).
 CHUNK, WINDOW = 200, 5_000
 
 _WRITE = """
@@ -40,26 +39,25 @@ WHERE event_id > %(after)s AND event_id <= %(end)s AND CASE WHEN model_id IS NUL
 
 
 def write(events: Sequence[SessionEvent]) -> None:
-    """Search rows of new messages. Nothing ambient is searched, nor what clears a conversation (B5, B6)."""
+    """Write the search rows of new messages; ambient talk and /reset have none (B5, B6)."""
     _write([(event.pk, event.content) for event in events if event.kind in SEARCHED])
 
 
-def _write(said: Iterable[tuple[int, str]]) -> None:
-    found = [(pk, content) for pk, content in said if content.strip() and not is_reset_command(content)]
-    if not found:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(_WRITE, [[pk for pk, _ in found], [_keywords(content) for _, content in found]])
+def _write(messages: Iterable[tuple[int, str]]) -> None:
+    keywords = {pk: _keywords(words) for pk, words in messages if words.strip() and not is_reset_command(words)}
+    if keywords:
+        with connection.cursor() as cursor:
+            cursor.execute(_WRITE, [list(keywords), list(keywords.values())])
 
 
 def _keywords(content: str) -> str:
-    """The terms of a message and its single Chinese characters, each once: how often says little of so short a text."""
+    """The terms of a message and its Chinese characters, each once: counts say little of so short a text."""
     terms = dict.fromkeys([*text.terms(content), *map(text.dimension_of, sorted(text.characters(content)))], 1.0)
     return sparse_literal(dict(list(terms.items())[:TERMS]))
 
 
 def write_missing(after: int) -> int | None:
-    """Make rows for messages that have none, beginning after this one: to where; None when there are no more."""
+    """Make the rows that are missing after this message; up to which, or None when there are no more messages."""
     end = after + WINDOW
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, {"after": after, "end": end, "kinds": list(SEARCHED), "limit": CHUNK})
@@ -68,15 +66,15 @@ def write_missing(after: int) -> int | None:
     return missing[-1][0] if len(missing) == CHUNK else _unless_last(end)
 
 
-def forget_outdated(after: int, model: EmbeddingModel) -> int | None:
-    """Have embedded anew what another model embedded, or this one in other dimensions, and try again what failed.
+def discard_outdated(after: int, model: EmbeddingModel) -> int | None:
+    """Discard embeddings of another model or dimension after this message, and retry failed ones.
 
-    Beginning after this message: to where; None when there are no more.
+    Up to which message, or None when there are no more.
     """
     end = after + WINDOW
-    asked = {"after": after, "end": end, "attempts": ATTEMPTS, "model": model.pk, "dimension": model.dimension}
+    parameters = {"after": after, "end": end, "attempts": ATTEMPTS, "model": model.pk, "dimension": model.dimension}
     with connection.cursor() as cursor:
-        cursor.execute(_OUTDATED, asked)
+        cursor.execute(_OUTDATED, parameters)
     return _unless_last(end)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from memories.models import BufferedTurn, Entry, ExtractionBatch, Workspace
 from sessions_app.compaction import compaction, flush
-from sessions_app.lifecycle import cleanup, close, conversations
+from sessions_app.history import retention
+from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
 from tests.sessions_app.conftest import Talk
@@ -71,8 +72,8 @@ def test_messages_of_closed_conversations_are_removed_after_a_month(talk: Talk, 
     ExtractionBatch.objects.all().delete()
     talk.say("wait for me")  # to be extracted
     close.sweep(now=NOW + timedelta(days=3))
-    assert cleanup.clean_events(now=MONTH - timedelta(days=2)) == {"events": 0}
-    assert cleanup.clean_events(now=MONTH) == {"events": 2}
+    assert retention.clean_events(now=MONTH - timedelta(days=2)) == {"events": 0}
+    assert retention.clean_events(now=MONTH) == {"events": 2}
     assert set(SessionEvent.objects.values_list("session__chat_id", flat=True)) == {"c7"}  # still to be extracted
 
 
@@ -82,8 +83,8 @@ def test_what_an_open_conversation_still_hands_out_is_never_removed(talk: Talk, 
         talk.say(f"thing number {n}")
     session = Session.objects.get()
     ExtractionBatch.objects.all().delete()
-    assert cleanup.clean_events(now=MONTH) == {"events": 0}
+    assert retention.clean_events(now=MONTH) == {"events": 0}
     assert compaction.compact(session.pk, 1, 1, 1, now=NOW, is_asked=True)
     shown = talk.history(session)
-    assert cleanup.clean_events(now=MONTH) == {"events": 10}
+    assert retention.clean_events(now=MONTH) == {"events": 10}
     assert talk.history(session) == shown and len(shown) == 3

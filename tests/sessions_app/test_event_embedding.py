@@ -12,7 +12,7 @@ from memories.embeddings.deterministic import Deterministic
 from memories.index import worker as embedder
 from memories.management.commands.embedder import Command
 from memories.models import EmbeddingModel, IndexQueueItem
-from sessions_app.lifecycle.cleanup import clean_events
+from sessions_app.history.retention import clean_events
 from sessions_app.models import ATTEMPTS, EventIndex, Session, SessionEvent
 from sessions_app.search.embedder import EventEmbedder
 from tests.conftest import GROUP, NOW

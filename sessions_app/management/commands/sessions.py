@@ -10,14 +10,15 @@ from django.utils.translation import gettext as _
 
 from memories.management import told
 from sessions_app.compaction import flush
-from sessions_app.lifecycle import cleanup, close
+from sessions_app.history import retention
+from sessions_app.lifecycle import close
 
 Work = Callable[..., dict[str, int]]
 #: What there is to do, and what counts it first.
 WORK: dict[str, tuple[Work, Work]] = {
     "sweep": (close.sweep, close.count_stale),
     "flush": (flush.flush_active, flush.count_active),
-    "clean": (cleanup.clean_events, cleanup.count_old),
+    "clean": (retention.clean_events, retention.count_old),
 }
 
 
