@@ -1,7 +1,7 @@
-"""The machine's own model: one OpenAI-compatible endpoint of the owner's, off until it is named (D7).
+"""The machine's own model: one OpenAI-compatible endpoint of the owner's, off until it is configured (D7).
 
-`ask` puts a prompt to it and gives back an answer of the schema, or one of four errors. Every call is paid from the
-workspace's budget of the day, waits for one of a few places, and happens outside any transaction.
+`ask` sends a prompt and returns an answer of a schema, or raises one of four errors. Every call is paid from the
+workspace's budget of the day, needs one of a few permits, and happens outside any transaction.
 """
 
 import logging
@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, ModelFailed, ModelOff
 from memories.language import text
-from memories.llm import budget, concurrency, health, parsing, prompts
+from memories.llm import budget, health, parsing, prompts
 from memories.llm.client import CallFailed, Completion, Request, complete
 from memories.llm.prompts import Prompt
 from memories.llm.schemas import Given
@@ -27,7 +27,7 @@ from memories.models import Workspace
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
-#: Says what is wrong with an answer, or nothing.
+#: Says what is wrong with an answer; None: nothing.
 Judge = Callable[[T], str | None]
 #: The estimate of tokens is right on average; a single text may have half as many again.
 _MARGIN, _OVERHEAD = 1.5, 50
@@ -36,58 +36,28 @@ _BACKOFF, _LONGEST_BACKOFF = 0.5, 20.0  # seconds
 
 @dataclass(frozen=True)
 class ModelAnswer(Generic[T]):
-    """What a model answered, validated, and what all calls for it cost."""
+    """A validated answer, and the cost of all calls for it."""
 
     value: T
     model: str
     calls: int
     prompt_tokens: int
     completion_tokens: int
-    refused: int = 0  # items of its list that could not be used, and are left out
+    refused: int = 0  # items of its list that were left out as unusable
 
     @property
     def tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
 
 
-@dataclass
-class _Question:
-    """One question on its way: whose it is, what it may cost, and how long it may take."""
-
-    workspace: Workspace
-    purpose: str
-    request: Request
-    now: datetime
-    until: float
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-@dataclass(frozen=True)
-class _Terms(Generic[T]):
-    """What makes an answer one."""
-
-    schema: type[T]
-    given: Given
-    judge: Judge[T] | None
-    in_part: str
-
-    def read(self, said: str) -> T:
-        """Raises AnswerInvalid."""
-        value = parsing.parse(said, self.schema, self.given)
-        if self.judge and (wrong := self.judge(value)):
-            raise AnswerInvalid(wrong)
-        return value
-
-    def read_in_part(self, said: str) -> tuple[T, int] | None:
-        found = parsing.parse_in_part(said, self.schema, self.given, self.in_part) if self.in_part else None
-        return None if found and self.judge and self.judge(found[0]) else found
-
-
 def is_on() -> bool:
-    """Whether an owner has named an endpoint and a model."""
+    """Whether the owner has configured an endpoint and a model."""
     return bool(settings.MEMORY_LLM_BASE_URL and settings.MEMORY_LLM_MODEL)
+
+
+def is_available() -> bool:
+    """Whether a model is configured and has a budget."""
+    return is_on() and conf.LLM_DAILY_TOKENS > 0
 
 
 def ask(
@@ -106,116 +76,126 @@ def ask(
 ) -> ModelAnswer[T]:
     """Ask until an answer fits the schema and names nothing but what was given.
 
-    `judge` says what is wrong with an answer that does: it is corrected and counted as any other that cannot be used.
-    `in_part` names a list: where no try was right, the latest is taken that was but for items of it, without those.
-    `seconds` is for all of it, waiting and corrections included. Raises ModelOff, ModelFailed, BudgetSpent,
-    AnswerInvalid.
+    An answer to which `judge` objects is corrected and counted like any other that cannot be used. `in_part` names a
+    list: where no answer is valid, the latest is taken that is valid but for items of it, without those. `seconds`
+    include waiting and corrections. Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
     """
     if not is_on():
         raise ModelOff
+    given = given or Given()
     request = Request(
         model=model or settings.MEMORY_LLM_MODEL,
         messages=prompt.messages(),
         language=prompt.language,
         name=schema.__name__.removesuffix("Output").lower(),
-        schema=parsing.wire_schema(schema, given or Given()),
+        schema=parsing.wire_schema(schema, given),
         max_tokens=max_tokens or conf.LLM_MAX_TOKENS,
         temperature=conf.LLM_TEMPERATURE,
     )
     until = time.monotonic() + (seconds or conf.LLM_TOTAL_SECONDS)
-    return _answer(_Question(workspace, purpose, request, now, until), _Terms(schema, given or Given(), judge, in_part))
+    return _Question(workspace, purpose, request, now, until, schema, given, judge, in_part).answer()
 
 
-def _answer(question: _Question, terms: _Terms[T]) -> ModelAnswer[T]:
-    spare: tuple[T, int] | None = None
-    for correction in range(conf.LLM_CORRECTIONS + 1):
-        reply, reservation = _patiently(question)
-        try:
-            return _answered(question, terms.read(reply.text))
-        except AnswerInvalid as error:
-            budget.count_failure(reservation)
-            problem = f"it was cut off: be shorter; {error}" if reply.was_cut else str(error)
-            log.warning("llm.answer_invalid purpose=%s try=%d", question.purpose, correction + 1)
-            spare = terms.read_in_part(reply.text) or spare
-            question.request = _corrected(question.request, reply.text, problem)
-    if spare:
-        return _answered(question, *spare)
-    raise AnswerInvalid(_("The model's answer cannot be used: %(problem)s") % {"problem": problem})
+@dataclass
+class _Question(Generic[T]):
+    """One question: who pays, how long it may take, what a valid answer is, and what it has cost so far."""
+
+    workspace: Workspace
+    purpose: str
+    request: Request
+    now: datetime
+    until: float  # of the monotonic clock
+    schema: type[T]
+    given: Given
+    judge: Judge[T] | None
+    in_part: str
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def answer(self) -> ModelAnswer[T]:
+        """A valid answer, after corrections. Raises ModelFailed, BudgetSpent, AnswerInvalid."""
+        partial: tuple[T, int] | None = None
+        for correction in range(conf.LLM_CORRECTIONS + 1):
+            reply, reservation = self._call_patiently()
+            try:
+                return self._paid(parsing.parse(reply.text, self.schema, self.given, self.judge))
+            except AnswerInvalid as error:
+                budget.count_failure(reservation)
+                problem = f"it was cut off: be shorter; {error}" if reply.was_cut else str(error)
+            log.warning("llm.answer_invalid purpose=%s try=%d", self.purpose, correction + 1)
+            if self.in_part:
+                partial = (
+                    parsing.parse_in_part(reply.text, self.schema, self.given, self.in_part, self.judge) or partial
+                )
+            self.request = _corrected(self.request, reply.text, problem)
+        if partial:
+            return self._paid(*partial)
+        raise AnswerInvalid(_("The model's answer cannot be used: %(problem)s") % {"problem": problem})
+
+    def _paid(self, value: T, refused: int = 0) -> ModelAnswer[T]:
+        return ModelAnswer(value, self.request.model, self.calls, self.prompt_tokens, self.completion_tokens, refused)
+
+    def _call_patiently(self) -> tuple[Completion, budget.Reservation]:
+        """A reply, after temporary failures. Raises ModelFailed, BudgetSpent."""
+        for attempt in range(conf.LLM_RETRIES + 1):
+            try:
+                return self._call()
+            except CallFailed as failure:
+                pause = pause_after(failure, attempt)
+                log.warning("llm.call_failed purpose=%s try=%d: %s", self.purpose, attempt + 1, failure)
+                if not failure.is_temporary or attempt == conf.LLM_RETRIES or time.monotonic() + pause >= self.until:
+                    raise ModelFailed(_("The model gave no answer: %(what)s") % {"what": failure}) from None
+            time.sleep(pause)
+        raise ModelFailed
+
+    def _call(self) -> tuple[Completion, budget.Reservation]:
+        """One call with a permit, paid for. Raises CallFailed, ModelFailed, BudgetSpent."""
+        request = self.request
+        # roughly what the server will count, the schema included: some servers put it into the prompt
+        estimate = sum(
+            text.count_tokens(part) for part in [m["content"] for m in request.messages] + [str(request.schema)]
+        )
+        with budget.permit(self.until):
+            reservation = budget.reserve(
+                self.workspace,
+                self.purpose,
+                request.model,
+                prompt_tokens=round(estimate * _MARGIN) + _OVERHEAD,
+                completion_tokens=request.max_tokens,
+                now=self.now,
+            )
+            seconds = min(conf.LLM_SECONDS, max(self.until - time.monotonic(), 0.001))
+            try:
+                reply = complete(request, seconds=seconds)
+            except CallFailed as failure:
+                cost = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
+                self._settle(reservation, *cost, failed=True)
+                health.record_failure(request.model, str(failure), now=self.now)
+                raise
+            health.record_answer(request.model, now=self.now)
+            completion_tokens = reply.completion_tokens or text.count_tokens(reply.text)
+            self._settle(reservation, reply.prompt_tokens or estimate, completion_tokens, failed=False)
+            return reply, reservation
+
+    def _settle(
+        self, reservation: budget.Reservation, prompt_tokens: int, completion_tokens: int, *, failed: bool
+    ) -> None:
+        budget.settle(reservation, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, failed=failed)
+        self.calls += 1
+        self.prompt_tokens += prompt_tokens
+        self.completion_tokens += completion_tokens
 
 
-def _answered(question: _Question, value: T, refused: int = 0) -> ModelAnswer[T]:
-    cost = question.calls, question.prompt_tokens, question.completion_tokens
-    return ModelAnswer(value, question.request.model, *cost, refused)
-
-
-def _corrected(request: Request, said: str, problem: str) -> Request:
-    """The first question again, the last answer and what is wrong with it: earlier failures are left out."""
+def _corrected(request: Request, answer: str, problem: str) -> Request:
+    """The first question, the last answer and what is wrong with it; earlier answers are left out."""
     wrong = f"{prompts.fill('correction', request.language, {})}\n{prompts.as_data({'problem': problem})}"
-    back = [{"role": "assistant", "content": said[:8_000] or "…"}, {"role": "user", "content": wrong}]
-    return replace(request, messages=[*request.messages[:2], *back])
-
-
-def _patiently(question: _Question) -> tuple[Completion, budget.Reservation]:
-    """A reply, after failures that passed. Raises ModelFailed, BudgetSpent."""
-    for attempt in range(conf.LLM_RETRIES + 1):
-        try:
-            return _call(question)
-        except CallFailed as failure:
-            pause = pause_after(failure, attempt)
-            log.warning("llm.call_failed purpose=%s try=%d: %s", question.purpose, attempt + 1, failure)
-            if not failure.is_temporary or attempt == conf.LLM_RETRIES or time.monotonic() + pause >= question.until:
-                raise ModelFailed(_("The model gave no answer: %(what)s") % {"what": failure}) from None
-        time.sleep(pause)
-    raise ModelFailed
+    correction = [{"role": "assistant", "content": answer[:8_000] or "…"}, {"role": "user", "content": wrong}]
+    return replace(request, messages=[*request.messages[:2], *correction])
 
 
 def pause_after(failure: CallFailed, attempt: int) -> float:
-    """As long as the server asks for, else ever longer; by chance, so that many callers do not come back at once."""
+    """Seconds until the next try: what the server asks for, else doubling; random, so that callers spread out."""
     doubled: float = min(_BACKOFF * 2**attempt, _LONGEST_BACKOFF)
     chance = random.uniform(0.5, 1.0)  # noqa: S311 (chance, not a secret)
     return doubled * chance if failure.retry_after is None else failure.retry_after + doubled * (1 - chance)
-
-
-def _call(question: _Question) -> tuple[Completion, budget.Reservation]:
-    """One call in a place, paid for. Raises CallFailed, ModelFailed, BudgetSpent."""
-    request = question.request
-    with concurrency.place(question.until):
-        reservation = _reserved(question)
-        seconds = min(conf.LLM_SECONDS, max(question.until - time.monotonic(), 0.001))
-        try:
-            reply = complete(request, seconds=seconds)
-        except CallFailed as failure:
-            costs = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
-            _settle(question, reservation, *costs, failed=True)
-            health.record_failure(request.model, str(failure), now=question.now)
-            raise
-        health.record_answer(request.model, now=question.now)
-        prompt_tokens = reply.prompt_tokens or _estimated(request)
-        _settle(question, reservation, prompt_tokens, reply.completion_tokens or text.count_tokens(reply.text), False)
-        return reply, reservation
-
-
-def _reserved(question: _Question) -> budget.Reservation:
-    return budget.reserve(
-        question.workspace,
-        question.purpose,
-        question.request.model,
-        prompt_tokens=round(_estimated(question.request) * _MARGIN) + _OVERHEAD,
-        completion_tokens=question.request.max_tokens,
-        now=question.now,
-    )
-
-
-def _settle(
-    question: _Question, reservation: budget.Reservation, prompt_tokens: int, completion_tokens: int, failed: bool
-) -> None:
-    budget.settle(reservation, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, failed=failed)
-    question.calls += 1
-    question.prompt_tokens += prompt_tokens
-    question.completion_tokens += completion_tokens
-
-
-def _estimated(request: Request) -> int:
-    """Roughly what the server will count, the schema included: some servers put it into the prompt."""
-    said = sum(text.count_tokens(message["content"]) for message in request.messages)
-    return said + text.count_tokens(str(request.schema))

@@ -1,9 +1,16 @@
-"""The tokens a workspace may spend on one of its days: reserved before a call, settled after it (D7).
+"""The limits of calls: tokens a workspace may spend on a day, and calls of all processes at the same time (D7).
 
-A reservation nobody settles, because its process was killed, lapses with the day. Until then it counts as spent: the
-question was sent, and whoever serves the model will most likely count it too.
+Tokens are reserved before a call and settled after it. A reservation that is never settled, as its process was killed,
+counts as spent until the day ends: the question was sent, and its server has most likely counted it too.
+
+A permit is a session-level advisory lock, which PostgreSQL releases the moment a connection ends: a count in each
+process would let processes add up, and a row with a lease would keep the permit of a process that was killed.
 """
 
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -12,18 +19,20 @@ import structlog
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
+from django.utils.translation import gettext as _
 
 from memories.conf import conf
-from memories.exceptions import BudgetSpent
+from memories.exceptions import BudgetSpent, ModelFailed
 from memories.models import Spend, Workspace
 
 log = structlog.get_logger(__name__)
 #: Advisory locks are told apart by their highest byte.
-SPEND_LOCK = 6 << 56
-#: What a server says it counted is believed up to here.
+PERMIT_LOCK, SPEND_LOCK = 5 << 56, 6 << 56
+_LOOK_AGAIN = (0.05, 0.25)  # seconds, at random in between
+#: The most tokens a server is believed to have counted.
 _BELIEVED = 10_000_000
 
-#: Purposes and models have rows of their own: the sum over them is true because nobody else reserves meanwhile.
+#: Purposes and models have rows of their own; the sum over them is right as nobody else reserves meanwhile.
 _RESERVE = """
 WITH verdict AS MATERIALIZED (
   SELECT coalesce(sum(prompt_tokens + completion_tokens + reserved_tokens), 0) + %(tokens)s <= %(budget)s AS granted
@@ -53,17 +62,17 @@ class Reservation:
 
 
 def local_date(workspace: Workspace, now: datetime) -> date:
-    """The day of the workspace a moment belongs to."""
+    """The day of a time in the workspace's zone."""
     return now.astimezone(workspace.zone()).date()
 
 
 def reserve(
     workspace: Workspace, purpose: str, model: str, *, prompt_tokens: int, completion_tokens: int, now: datetime
 ) -> Reservation:
-    """Set tokens aside, or count a refusal. Raises BudgetSpent.
+    """Reserve tokens, or count a refusal. Raises BudgetSpent.
 
-    Committed before anything is sent, so it opens a transaction of its own and refuses, with a RuntimeError, to do so
-    inside another: that is how no call to a model ever happens in a transaction.
+    Committed before anything is sent, in a transaction of its own. Raises RuntimeError inside another, so that no call
+    to a model ever happens in a transaction.
     """
     values: dict[str, Any] = {
         "workspace": workspace.pk,
@@ -78,19 +87,14 @@ def reserve(
         cursor.execute(_RESERVE, values)
         spend_id, is_granted = cursor.fetchone()
     if not is_granted:
-        log.warning(
-            "llm.budget_spent",
-            workspace=workspace.pk,
-            purpose=purpose,
-            date=str(values["date"]),
-            asked=values["tokens"],
-        )
+        spent = {"workspace": workspace.pk, "purpose": purpose, "date": str(values["date"]), "asked": values["tokens"]}
+        log.warning("llm.budget_spent", **spent)
         raise BudgetSpent
     return Reservation(spend_id, prompt_tokens, completion_tokens)
 
 
 def settle(reservation: Reservation, *, prompt_tokens: int, completion_tokens: int, failed: bool) -> None:
-    """What a call did cost, in place of what was set aside for it."""
+    """Replace a reservation by what the call cost."""
     Spend.objects.filter(pk=reservation.spend_id).update(
         calls=F("calls") + 1,
         failures=F("failures") + int(failed),
@@ -101,5 +105,29 @@ def settle(reservation: Reservation, *, prompt_tokens: int, completion_tokens: i
 
 
 def count_failure(reservation: Reservation) -> None:
-    """A settled call whose answer could not be used."""
+    """Count a settled call whose answer cannot be used."""
     Spend.objects.filter(pk=reservation.spend_id).update(failures=F("failures") + 1)
+
+
+@contextmanager
+def permit(until: float) -> Iterator[None]:
+    """One of MEMORY_LLM_CALLS permits, waited for until then on the monotonic clock. Raises ModelFailed."""
+    number = _acquire(until)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [PERMIT_LOCK + number])
+
+
+def _acquire(until: float) -> int:
+    while True:
+        with connection.cursor() as cursor:
+            for number in range(conf.LLM_CALLS):
+                cursor.execute("SELECT pg_try_advisory_lock(%s)", [PERMIT_LOCK + number])
+                if cursor.fetchone()[0]:
+                    return number
+        pause = random.uniform(*_LOOK_AGAIN)  # noqa: S311 (chance, not a secret)
+        if time.monotonic() + pause >= until:
+            raise ModelFailed(_("The model is busy with other questions."))
+        time.sleep(pause)

@@ -1,22 +1,21 @@
-"""What the machine's own model may answer, and nothing else: bounded texts, known categories, ids it was given.
+"""The schemas of the model's answers: bounded texts, known categories, ids it was given, and nothing else.
 
-This is what makes a text that gives orders harmless. Whatever talked the model into an answer, the answer can name
-only rows the job laid before it, and holds only texts a person could have said. What becomes of it is the job's matter,
-through a batch with its safety limit.
+They make prompt injection harmless: an answer can name only rows the job showed the model, and holds only texts a
+person could have written. The job decides what becomes of it, through a batch with its safety limit.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from memories.choices import Category
 from memories.language import text
-from memories.llm.references import KNOWN
-from memories.llm.references import Given as Given
-from memories.llm.references import given_of as given_of
 
+#: In the schema of an id: which of the given ids it may be.
+KNOWN = "known"
 MAX_FACTS = 50
 MAX_REPLACED = 5  # facts one new fact may replace
 MAX_LINES = 100  # of a profile (D1)
@@ -32,86 +31,95 @@ _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
+@dataclass(frozen=True)
+class Given:
+    """The ids a model was shown and may name, and those it may drop or replace (None: all of them)."""
+
+    ids: frozenset[str] = frozenset()
+    droppable: frozenset[str] | None = None
+
+    @property
+    def may_go(self) -> frozenset[str]:
+        return self.ids if self.droppable is None else self.ids & self.droppable
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """What new facts may rest on: not on what they may replace."""
+        return self.ids - (self.droppable or frozenset())
+
+
+def _given(info: ValidationInfo) -> Given:
+    return info.context if isinstance(info.context, Given) else Given()
+
+
 def _known(value: Any, info: ValidationInfo) -> str:
-    """An id from the data; models like to write m3 as 3 where ids are numbers."""
-    said = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(said, str) or said not in given_of(info).ids:
-        raise ValueError(f"the id {str(said)[:40]!r} is not in the data")
-    return said
+    """A given id; models like to write m3 as 3 where ids are numbers."""
+    written = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(written, str) or written not in _given(info).ids:
+        raise ValueError(f"the id {str(written)[:40]!r} is not in the data")
+    return written
 
 
 def _position(value: Any, info: ValidationInfo) -> int:
-    """Of a message that was shown; ids are texts, positions numbers."""
+    """The position of a shown message; ids are strings, positions numbers."""
     if isinstance(value, float) or not (known := _known(value, info)).isdecimal():
         raise ValueError("it is no position")
     return int(known)
 
 
 def _cleaned(value: str) -> str:
-    """On one line, without what is no text."""
+    """A text on one line, without control characters."""
     return " ".join(_CONTROL.sub("", value).split())
 
 
-def _tells(said: str) -> None:
-    """Whether there is a word in it: small models answer with «…», as the instructions show it. Raises ValueError."""
-    if not said:
+def _with_words(value: str) -> str:
+    """A text with a word in it: small models answer with «…», as the instructions show it. Raises ValueError."""
+    if not value:
         raise ValueError("it is empty")
-    if not (_WORD.search(said) or _CJK.search(said)):
+    if not (_WORD.search(value) or _CJK.search(value)):
         raise ValueError("it says nothing")
+    return value
+
+
+def _at_most(value: str, limit: int) -> str:
+    if len(value) > limit:
+        raise ValueError(f"it has {len(value)} characters, at most {limit} are allowed")
+    return value
 
 
 def _sentence(value: str) -> str:
-    said = _cleaned(value)
-    _tells(said)
-    if not is_one_sentence(said):
+    sentence = _with_words(_cleaned(value))
+    if not is_one_sentence(sentence):
         raise ValueError(f"it is longer than {FACT_WORDS} words or {FACT_CJK} Chinese characters")
-    return said
+    return sentence
 
 
-def is_one_sentence(said: str) -> bool:
-    """Whether a text is as short as what a fact or a line of a profile says."""
-    chinese = len(_CJK.findall(said))
-    words = len(_WORD.findall(_CJK.sub(" ", said)))
-    return chinese * FACT_WORDS + words * FACT_CJK <= FACT_CJK * FACT_WORDS and len(said) <= FACT_CHARS
+def is_one_sentence(content: str) -> bool:
+    """Whether a text is short enough for a fact or a line of a profile."""
+    chinese = len(_CJK.findall(content))
+    words = len(_WORD.findall(_CJK.sub(" ", content)))
+    return chinese * FACT_WORDS + words * FACT_CJK <= FACT_CJK * FACT_WORDS and len(content) <= FACT_CHARS
 
 
 def _summary(value: str) -> str:
-    said = _cleaned(value)
-    if said:
-        _tells(said)
-    if len(said) > SUMMARY_CHARS:
-        raise ValueError(f"it has {len(said)} characters, at most {SUMMARY_CHARS} are allowed")
-    return said
+    summary = _cleaned(value)
+    return _at_most(_with_words(summary), SUMMARY_CHARS) if summary else ""
 
 
 def _paragraphs(value: str) -> str:
-    said = _paragraphs_if_any(value)
-    _tells(said)
-    return said
-
-
-def _paragraphs_if_any(value: str) -> str:
-    """Paragraphs stay apart."""
-    said = "\n\n".join(part for line in value.splitlines() if (part := _cleaned(line)))
-    if len(said) > HISTORY_CHARS:
-        raise ValueError(f"it has {len(said)} characters, at most {HISTORY_CHARS} are allowed")
-    return said
+    return _at_most("\n\n".join(part for line in value.splitlines() if (part := _cleaned(line))), HISTORY_CHARS)
 
 
 def _turn(value: str) -> str:
-    said = _cleaned(value)
-    _tells(said)
-    if text.count_tokens(said) > TURN_TOKENS:
+    summary = _with_words(_cleaned(value))
+    if text.count_tokens(summary) > TURN_TOKENS:
         raise ValueError("it is longer than 100 words or 200 Chinese characters")
-    return said
+    return summary
 
 
 def _name(fallback: str) -> BeforeValidator:
     def named(value: Any) -> Any:
-        said = _cleaned(value) if isinstance(value, str) else value
-        if isinstance(said, str) and len(said) > NAME_CHARS:
-            raise ValueError(f"it has {len(said)} characters, at most {NAME_CHARS} are allowed")
-        return said or fallback
+        return (_at_most(_cleaned(value), NAME_CHARS) if isinstance(value, str) else value) or fallback
 
     return BeforeValidator(named)
 
@@ -124,52 +132,52 @@ Sentence = Annotated[str, AfterValidator(_sentence)]
 
 
 class _Output(BaseModel):
-    """Fields nobody asked for are passed over: nothing reads them."""
+    """Fields that were not asked for are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Fact(_Output):
-    """One sentence somebody stated, and the messages it rests on."""
+class _Stated(_Output):
+    """One sentence, and where it belongs."""
 
     content: Sentence
     project: Annotated[str, _name(NO_PROJECT)] = NO_PROJECT
     topic: Annotated[str, _name(NO_TOPIC)] = NO_TOPIC
     category: Category
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
+
+
+class Fact(_Stated):
+    """A statement in a conversation, and the messages it rests on."""
+
     messages: list[SourceId] = Field(min_length=1)
     replaces: list[GoingId] = Field(default=[], max_length=MAX_REPLACED)
 
     @model_validator(mode="after")
     def _rests_on_messages(self, info: ValidationInfo) -> Self:
         """Where facts are shown beside messages, a fact rests on messages and replaces facts, never the other way."""
-        facts = given_of(info).droppable
+        facts = _given(info).droppable
         if facts is not None and (wrong := sorted(facts.intersection(self.messages))):
             raise ValueError(f"these are no messages: {', '.join(wrong[:10])}")
-        _may_go(self.replaces, given_of(info))
+        _may_go(self.replaces, _given(info))
         return self
 
 
 class ExtractionOutput(_Output):
-    """What a conversation leaves behind (D5)."""
+    """The facts and the summary of a conversation (D5)."""
 
     facts: list[Fact] = Field(max_length=MAX_FACTS)
     summary: Annotated[str, AfterValidator(_summary)]
 
 
-class DayFact(_Output):
-    """One sentence that some days leave behind."""
+class DayFact(_Stated):
+    """A statement, and the days it rests on."""
 
-    content: Sentence
-    project: Annotated[str, _name(NO_PROJECT)] = NO_PROJECT
-    topic: Annotated[str, _name(NO_TOPIC)] = NO_TOPIC
-    category: Category
-    importance: float = Field(ge=0, le=1, allow_inf_nan=False)
     days: list[SourceId] = Field(min_length=1)
 
 
 class DayFactsOutput(_Output):
-    """What days leave behind (D6)."""
+    """The facts of some days (D6)."""
 
     facts: list[DayFact] = Field(max_length=MAX_FACTS)
 
@@ -188,22 +196,22 @@ class Merge(_Output):
 
 
 class CompressionOutput(_Output):
-    """What becomes of the facts of a partition (D6); what it does not name is kept."""
+    """Which facts of a partition to keep, merge and drop (D6); others are kept."""
 
     keep: list[KnownId]
     merge: list[Merge]
     drop: list[GoingId]
 
     @model_validator(mode="after")
-    def _has_one_word_for_each(self, info: ValidationInfo) -> Self:
+    def _names_each_once(self, info: ValidationInfo) -> Self:
         merged = [pk for one in self.merge for pk in set(one.ids)]
         _once([*set(self.keep), *merged, *set(self.drop)])
-        _may_go([*merged, *self.drop], given_of(info))
+        _may_go([*merged, *self.drop], _given(info))
         return self
 
 
 class ProfileLine(_Output):
-    """A line of the profile and the facts and lines it rests on; lines named here are replaced by it."""
+    """A new line of the profile, and the facts and lines it rests on; it replaces these lines."""
 
     ids: list[KnownId] = Field(min_length=1)
     content: Sentence
@@ -211,29 +219,29 @@ class ProfileLine(_Output):
 
 
 class ProfileOutput(_Output):
-    """What becomes of the lines of a profile (D6), as a difference; facts are named, and never dropped."""
+    """A diff of the lines of a profile (D6); facts are named, and never dropped."""
 
     keep: list[KnownId]
     write: list[ProfileLine] = Field(max_length=MAX_LINES)
     drop: list[GoingId]
 
     @model_validator(mode="after")
-    def _has_one_word_for_each_line(self, info: ValidationInfo) -> Self:
-        lines = given_of(info).may_go
+    def _names_each_line_once(self, info: ValidationInfo) -> Self:
+        lines = _given(info).may_go
         replaced = [pk for line in self.write for pk in set(line.ids) if pk in lines]
         _once([*set(self.keep) & lines, *replaced, *set(self.drop)])
-        _may_go(self.drop, given_of(info))
+        _may_go(self.drop, _given(info))
         return self
 
 
 class SummaryOutput(_Output):
-    """What an over-long conversation goes on with (B3)."""
+    """The summary of a long conversation, or of a day (B3, C10)."""
 
-    summary: Annotated[str, AfterValidator(_paragraphs)]
+    summary: Annotated[str, AfterValidator(_paragraphs), AfterValidator(_with_words)]
 
 
 class CandidateFact(_Output):
-    """One sentence that was stated in a conversation, and the positions of the messages it rests on."""
+    """A proposed memory of a conversation, and the positions of the messages it rests on."""
 
     content: Sentence
     category: Category
@@ -244,11 +252,11 @@ class CandidateFact(_Output):
 
 
 class FlushOutput(_Output):
-    """What must not be lost when a conversation is shortened, in the form in which bots report it (C7, E4)."""
+    """A flush, in the form in which bots report it (C7, E4)."""
 
     version: Literal[1]
     reply: Literal["", "NO_REPLY"] = ""
-    goes_on_with: Annotated[str, AfterValidator(_paragraphs_if_any)] = Field(default="", alias="continue")
+    goes_on_with: Annotated[str, AfterValidator(_paragraphs)] = Field(default="", alias="continue")
     candidates: list[CandidateFact] = Field(default=[], max_length=MAX_FACTS)
 
     @model_validator(mode="after")
@@ -261,13 +269,13 @@ class FlushOutput(_Output):
 
 
 class TurnSummaryOutput(_Output):
-    """What is kept of a long turn (A11)."""
+    """The summary of a long turn (A11)."""
 
     summary: Annotated[str, AfterValidator(_turn)]
 
 
 def _once(ids: Sequence[str]) -> None:
-    """A row has one fate. Raises ValueError."""
+    """Raises ValueError for an id that is named twice."""
     twice = sorted({pk for pk in ids if ids.count(pk) > 1}) if len(set(ids)) < len(ids) else []
     if twice:
         raise ValueError(f"in more than one place: {', '.join(twice[:10])}")

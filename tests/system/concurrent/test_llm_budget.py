@@ -19,7 +19,7 @@ from django.db.models import F, Sum
 
 from memories import llm
 from memories.exceptions import BudgetSpent, ModelFailed
-from memories.llm import budget, concurrency
+from memories.llm import budget
 from memories.models import Spend, Workspace
 from tests import ROOT
 from tests.memories.llm.conftest import GOOD, extract
@@ -260,5 +260,5 @@ def test_places_are_given_back_after_a_failure(
             [5 << 24],
         )
         assert cursor.fetchone() == (0,)
-    with concurrency.place(time.monotonic() + 1):
+    with budget.permit(time.monotonic() + 1):
         assert llm.is_on()
