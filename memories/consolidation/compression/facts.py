@@ -1,4 +1,4 @@
-"""The facts of a scope as a model is shown them: by project and topic, those that are alike beside each other."""
+"""The facts of a scope as a model is shown them: by project and topic, similar ones beside each other."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,13 +12,13 @@ from memories.choices import BatchState, ChangeState, EntryType, SkipReason, Sou
 from memories.kinds import decay
 from memories.models import Batch, BatchChange, Entry, Scope
 
-#: Facts in one question: more bury what is alike, and their ids alone fill the answer.
+#: Facts in one question: among more, similar ones are missed, and their ids alone fill the answer.
 CHUNK = 80
-#: A batch tells which partitions it judged; so many of the newest are looked through.
+#: The newest batches in which the partitions that were judged are looked up.
 _BATCHES = 12
-#: The batches of the weekly run: of facts, of the profile, and what is in doubt of each.
+#: The batches of the weekly run: facts, profile, and the doubtful steps of each.
 NAMES = ("compress", "profile", "compress-doubts", "profile-doubts")
-#: What people wrote, or brought with them, no machine rewords or takes out.
+#: Sources of people: no machine rewords or archives such facts.
 OF_PEOPLE = frozenset({Source.MANUAL, Source.MIGRATION})
 
 
@@ -34,12 +34,9 @@ class Partition:
     def key(self) -> str:
         return f"{self.project}\n{self.topic}"
 
-    def changed_after(self, moment: datetime | None) -> bool:
-        return moment is None or any(fact.updated_at > moment for fact in self.facts)
-
 
 def is_fixed(entry: Entry) -> bool:
-    """Whether no machine may touch it: pinned, written by people, or given a term by them."""
+    """Whether no machine may change it: pinned, written by people, or with a term of its own."""
     return entry.pinned or entry.source in OF_PEOPLE or entry.expires_at is not None
 
 
@@ -49,20 +46,20 @@ def live_facts(scope: Scope, tier: int) -> list[Entry]:
 
 
 def partitions(scope: Scope, least: int) -> list[Partition]:
-    """Those with at least so many facts, and changed since they were judged last; the longest ago first."""
+    """Partitions with at least so many facts that changed since they were judged; the longest ago first."""
     by_key: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
     for fact in live_facts(scope, tier=2):
         by_key[fact.project, fact.topic].append(fact)
     found = [Partition(*key, tuple(facts)) for key, facts in sorted(by_key.items()) if len(facts) >= least]
-    judged = _judged_at(scope)
-    changed = [one for one in found if one.changed_after(judged.get(one.key))]
-    never = datetime.min.replace(tzinfo=scope.created_at.tzinfo)
+    judged, never = _judged_at(scope), datetime.min.replace(tzinfo=scope.created_at.tzinfo)
+    changed = [one for one in found if any(fact.updated_at > judged.get(one.key, never) for fact in one.facts)]
     return sorted(changed, key=lambda one: judged.get(one.key, never))
 
 
 def _judged_at(scope: Scope) -> dict[str, datetime]:
+    """When each partition was judged last, by key; a proposal that is still open does not count."""
     judged: dict[str, datetime] = {}
-    decided = Batch.objects.filter(scope=scope, name=NAMES[0]).exclude(state=BatchState.PROPOSED)  # held: asked again
+    decided = Batch.objects.filter(scope=scope, name=NAMES[0]).exclude(state=BatchState.PROPOSED)
     for batch in decided.order_by("-created_at", "-pk")[:_BATCHES]:
         for key in batch.cost.get("judged", []):
             judged.setdefault(key, batch.created_at)
@@ -70,31 +67,31 @@ def _judged_at(scope: Scope) -> dict[str, datetime]:
 
 
 def next_chunk(partition: Partition) -> int:
-    """The chunk of a large partition the last run did not come to."""
+    """The number of the first chunk of a partition that the last run did not reach."""
     last = Batch.objects.filter(scope=partition.facts[0].scope_id, name=NAMES[0]).order_by("-created_at", "-pk").first()
     return int(last.cost.get("reached", {}).get(partition.key, 0)) if last else 0
 
 
 def decided_by_people(scope: Scope) -> set[int]:
-    """Facts of which people took back, refused or struck out what a run made of them: none decides on them again."""
-    taken_back = Q(state=ChangeState.UNDONE) | Q(state=ChangeState.LEFT, note=SkipReason.REMOVED)
+    """Ids of facts for which people undid, refused or removed a step: no run decides on them again."""
+    overruled = Q(state=ChangeState.UNDONE) | Q(state=ChangeState.LEFT, note=SkipReason.REMOVED)
     refused = Q(batch__state=BatchState.REFUSED) & ~Q(batch__decided_by__startswith="job:")
-    rows = BatchChange.objects.filter(taken_back | refused, batch__scope=scope, batch__name__in=NAMES)
+    rows = BatchChange.objects.filter(overruled | refused, batch__scope=scope, batch__name__in=NAMES)
     return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
 
 
 def proposed_in(scope: Scope, name: str) -> set[int]:
-    """Facts that wait in an open proposal."""
+    """Ids of facts in an open proposal of this name."""
     rows = BatchChange.objects.filter(batch__scope=scope, batch__name=name, batch__state=BatchState.PROPOSED)
     return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
 
 
 def chunks(facts: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """As many as fit into one question; by the rarest word each shares with another, so that what is alike meets."""
-    heard = Counter(term for fact in facts for term in fact.terms)
+    """Facts in questions of CHUNK, by the rarest term each shares with another, so that similar ones are together."""
+    frequency = Counter(term for fact in facts for term in fact.terms)
 
     def place(fact: Entry) -> tuple[int, int, int]:
-        shared = [(heard[term], term) for term in fact.terms if heard[term] > 1]
+        shared = [(frequency[term], term) for term in fact.terms if frequency[term] > 1]
         return (*min(shared, default=(len(facts) + 1, 0)), fact.pk)
 
     ordered = sorted(facts, key=place)
@@ -103,14 +100,14 @@ def chunks(facts: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def relevance(entry: Entry, now: datetime) -> float:
-    """What a fact is worth, by its importance and how long nobody used it (D4)."""
+    """The importance of a fact, decayed by the days since it was used (D4)."""
     access = getattr(entry, "access", None)
     used_at = max(filter(None, [entry.stated_at, access and access.last_accessed]))
     return entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
 
 
-def as_data(named: dict[str, Entry]) -> list[dict[str, Any]]:
-    """Facts as data of a question."""
+def as_data(shown: dict[str, Entry], prefix: str = "") -> list[dict[str, Any]]:
+    """Facts as data of a question: those whose short id begins with `prefix`."""
     return [
         {
             "id": pk,
@@ -119,5 +116,6 @@ def as_data(named: dict[str, Entry]) -> list[dict[str, Any]]:
             "importance": round(fact.importance, 2),
             "stated": fact.stated_at.date(),
         }
-        for pk, fact in named.items()
+        for pk, fact in shown.items()
+        if pk.startswith(prefix)
     ]

@@ -1,20 +1,16 @@
-"""The profile, tier 1: a few lines, refreshed as a difference from the facts that count most (D1, D6)."""
+"""The profile, tier 1: a few lines, refreshed by a diff from the facts that count most (D1, D6)."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
-
 from memories import batches
-from memories.batches import PlanRow
 from memories.batches.steps import MergeStep, SupersedeStep
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Rewordings
 from memories.conf import conf
 from memories.consolidation.compression import drafts, merge_policy
 from memories.consolidation.compression.facts import as_data, decided_by_people, is_fixed, live_facts, relevance
-from memories.consolidation.compression.proposals import Proposals, propose
+from memories.consolidation.compression.plan import ScopePlan
 from memories.kinds import category_rule
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun
@@ -23,24 +19,19 @@ from memories.models import Batch, Entry, Scope
 from memories.verification import rewording, verbatim
 
 JOB = "profile"
-DOUBTS = "profile-doubts"
-ACTOR = "job:compress"
-#: Facts a profile may rest on, those that count most.
+#: The most facts a profile may rest on, and their least importance.
 _FACTS, _LEAST = 200, 0.7
 
 
 @dataclass
-class _ProfilePlan:
-    """What is to become of the lines of a profile."""
+class ProfilePlan(ScopePlan):
+    """The plan for the lines of a profile, and for how many more there is room."""
 
-    room: int
-    steps: list[PlanRow] = field(default_factory=list)
-    doubts: Proposals = field(default_factory=Proposals)
-    counts: Counter[str] = field(default_factory=Counter)
+    room: int = 0
 
 
-def refresh(scope: Scope, asker: ModelRun, clock: Clock, run: str) -> dict[str, int]:
-    """Ask what the profile of a scope is to say; nothing is asked where nothing has changed since."""
+def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, int]:
+    """Ask for the diff of a scope's profile, and apply it; nothing where no line or fact has changed since."""
     run = batches.run_part(run, JOB)
     begun = Batch.objects.filter(run=run, scope=scope).first()
     if begun is not None:
@@ -48,19 +39,26 @@ def refresh(scope: Scope, asker: ModelRun, clock: Clock, run: str) -> dict[str, 
     lines, facts = live_facts(scope, tier=1), _facts(scope, clock())
     if not facts or not _has_changed(scope, [*lines, *facts]):
         return {}
-    named = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
-    own = {pk for pk in named if pk.startswith("p")}
+    shown = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
     settled = decided_by_people(scope)
-    free = frozenset(pk for pk in own if not is_fixed(named[pk]) and named[pk].pk not in settled)
-    answer = asker.ask(_question(named, asker), ProfileOutput, Given(frozenset(named), free))
+    free = frozenset(pk for pk, line in shown.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
+    question = prompts.prompt(
+        "profile",
+        model.workspace.language,
+        {"profile": as_data(shown, "p"), "facts": as_data(shown, "f")},
+        max_lines=conf.PROFILE_LINES,
+        categories=", ".join(Category.values),
+    )
+    answer = model.ask(question, ProfileOutput, Given(frozenset(shown), free))
     if answer is None:
         return {}
-    refreshed = _read(answer, named, free, room=conf.PROFILE_LINES - len(lines), now=clock())
-    return dict(refreshed.counts) | {"planned": 1} | _apply(_plan(scope, refreshed, asker, clock(), run), clock())
+    plan = _plan(answer, shown, free, room=conf.PROFILE_LINES - len(lines), now=clock())
+    batch, _merges = plan.save(scope, JOB, run=run, cost=model.take_cost(), now=clock())
+    return dict(plan.counts) | {"planned": 1} | _apply(batch, clock())
 
 
 def _facts(scope: Scope, now: datetime) -> list[Entry]:
-    """Secrets are nothing to have before one always."""
+    """The most relevant facts that are important; secrets never."""
     important = [
         fact
         for fact in live_facts(scope, tier=2)
@@ -74,99 +72,77 @@ def _has_changed(scope: Scope, entries: Sequence[Entry]) -> bool:
     return last is None or any(entry.updated_at > last.created_at for entry in entries)
 
 
-def _question(named: dict[str, Entry], asker: ModelRun) -> prompts.Prompt:
-    rows = as_data(named)
-    data = {kind: [row for row in rows if row["id"][0] == kind[0]] for kind in ("profile", "facts")}
-    categories = ", ".join(Category.values)
-    values: dict[str, int | str] = {"max_lines": conf.PROFILE_LINES, "categories": categories}
-    return prompts.prompt("profile", asker.workspace.language, data, **values)
-
-
-def _read(
-    answer: ProfileOutput, named: dict[str, Entry], free: frozenset[str], *, room: int, now: datetime
-) -> _ProfilePlan:
-    """What is not named is kept, and a line people wrote stays whatever is said of it."""
-    refreshed = _ProfilePlan(room=room + len(set(answer.drop)))
+def _plan(
+    answer: ProfileOutput, shown: dict[str, Entry], free: Collection[str], *, room: int, now: datetime
+) -> ProfilePlan:
+    """Plan what an answer says; lines it does not name, and lines that are not free, are kept."""
+    plan = ProfilePlan(room=room + len(set(answer.drop)))
     for line in answer.write:
-        _write(line, [named[pk] for pk in dict.fromkeys(line.ids)], [named[pk] for pk in free], refreshed)
+        _add_line(plan, line, [shown[pk] for pk in dict.fromkeys(line.ids)], [shown[pk] for pk in free])
+    kept = [entry for pk, entry in shown.items() if pk not in answer.drop]
     for pk in dict.fromkeys(answer.drop):
-        kept = [entry for other, entry in named.items() if other not in answer.drop]
-        if merge_policy.is_over(named[pk], kept, now):
-            refreshed.steps.append(drafts.archive_step(named[pk]))
-        else:
-            refreshed.doubts.drops.append(named[pk])
-            refreshed.room -= 1
-    return refreshed
+        plan.room -= not plan.drop(shown[pk], kept, now)
+    return plan
 
 
-def _write(line: ProfileLine, sources: list[Entry], free: Sequence[Entry], refreshed: _ProfilePlan) -> None:
-    """One new line, in words of its sources; it takes the place of the lines it repeats or corrects, and no others."""
+def _add_line(plan: ProfilePlan, line: ProfileLine, sources: list[Entry], free: Sequence[Entry]) -> None:
+    """Plan a new line in words of its sources; it takes the place of the free lines it repeats or corrects."""
     named = [source for source in sources if source in free]
-    said = _quote_sources(line.content, sources, named)
-    old = {entry: step for entry in named if (step := _replacing_verb(said, entry, sources))}
-    why = _objection(line.content, sources, named) or ("" if said else "reworded")
-    if why or refreshed.room + len(old) < 1:
-        refreshed.counts[f"not_written_{why or 'no_room'}"] += 1
+    content = _quote_sources(line.content, sources, named)
+    replaced = {entry: step for entry in named if (step := _replacing_step(content, entry, sources))}
+    fault = _fault(line.content, sources, named) or ("" if content else "reworded")
+    if fault or plan.room + len(replaced) < 1:
+        plan.counts[f"not_written_{fault or 'no_room'}"] += 1
         return
-    refreshed.room += len(old) - 1
-    naming = [source for source in sources if source not in old]
-    refreshed.steps.append(drafts.create_step(drafts.line_draft(sources, said, line.category), sources, naming=naming))
-    place = len(refreshed.steps)
-    refreshed.steps += [drafts.replace_step(step, entry, place) for entry, step in old.items()]
+    plan.room += len(replaced) - 1
+    naming = [source for source in sources if source not in replaced]
+    plan.steps.append(drafts.create_step(drafts.line_draft(sources, content, line.category), sources, naming=naming))
+    position = len(plan.steps)
+    plan.steps += [drafts.replace_step(step, entry, position) for entry, step in replaced.items()]
 
 
-def _quote_sources(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
-    """A line as its sources have it: a model chooses what belongs into the profile, how it is said people did.
+def _quote_sources(written: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
+    """A line in the words of its sources: the model chooses what belongs into the profile, and does not reword it.
 
-    Empty: of several, which together are no sentence any more.
+    Empty where they are too long for one sentence together.
     """
     contents = [source.content for source in sources if source not in old] or [source.content for source in old]
-    if conf.REWORDINGS == Rewordings.APPLY or verbatim.repeats(said, contents):
-        return said
+    if conf.REWORDINGS == Rewordings.APPLY or verbatim.repeats(written, contents):
+        return written
     if len(contents) == 1:
         return contents[0]
     joined = verbatim.join_sources(contents)
     return joined if is_one_sentence(joined) else ""
 
 
-def _replacing_verb(said: str, entry: Entry, sources: Sequence[Entry]) -> type[MergeStep | SupersedeStep] | None:
-    """How a line takes the place of an older one: it says it again, or something newer corrects it."""
-    applies = conf.REWORDINGS == Rewordings.APPLY and not merge_policy.merge_fault([entry], said)
-    if applies or verbatim.contains(said, entry.content):
+def _replacing_step(content: str, entry: Entry, sources: Sequence[Entry]) -> type[MergeStep | SupersedeStep] | None:
+    """The step by which a line takes the place of an older one: it repeats it, or something newer corrects it."""
+    applies = conf.REWORDINGS == Rewordings.APPLY and not merge_policy.merge_fault([entry], content)
+    if applies or verbatim.contains(content, entry.content):
         return MergeStep
     newer = (source for source in sources if source.pk != entry.pk)
     return SupersedeStep if any(merge_policy.outdates(source, entry) for source in newer) else None
 
 
-def _objection(said: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
-    """A line says nothing its sources do not; and takes the place of others only when something newer was said."""
-    if rewording.invents([source.content for source in sources], said):
+def _fault(written: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
+    """Why a line is not written: it invents, is secret, or loses something of a line nothing newer corrects."""
+    if rewording.invents([source.content for source in sources], written):
         return merge_policy.MergeFault.INVENTED
     if drafts.secret_among(sources):
         return "secret"
     for entry in old:
         newer = [one for one in sources if one not in old and one.stated_at >= entry.stated_at]
-        if merge_policy.merge_fault([entry], said) and not newer:
+        if merge_policy.merge_fault([entry], written) and not newer:
             return merge_policy.MergeFault.LOST
     return ""
 
 
-def _plan(scope: Scope, refreshed: _ProfilePlan, asker: ModelRun, now: datetime, run: str) -> Batch:
-    with transaction.atomic():
-        batches.supersede_proposals(scope, JOB, actor=ACTOR, now=now)
-        plan = batches.plan(scope, refreshed.steps, name=JOB, run=run, actor=ACTOR, now=now, judged=True)
-        plan.cost = asker.take_cost()
-        plan.save(update_fields=["cost"])
-        propose(scope, refreshed.doubts, name=DOUBTS, run=run, actor=ACTOR, now=now)
-    return plan
-
-
-def _apply(plan: Batch, now: datetime) -> dict[str, int]:
-    done = batches.apply_batch(plan, now=now)
-    if done.state == BatchState.PROPOSED:
+def _apply(batch: Batch, now: datetime) -> dict[str, int]:
+    applied = batches.apply_batch(batch, now=now)
+    if applied.state == BatchState.PROPOSED:
         return {"held": 1}
-    if done.state != BatchState.APPLIED:
+    if applied.state != BatchState.APPLIED:
         return {}
-    gone = sum(done.counts.get(verb, 0) for verb in (BatchVerb.MERGE, BatchVerb.SUPERSEDE, BatchVerb.ARCHIVE))
-    written = done.changes.filter(verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="")  # else it was there
-    return {"lines_written": written.count(), "lines_replaced": gone}
+    replaced = sum(applied.counts.get(verb, 0) for verb in (BatchVerb.MERGE, BatchVerb.SUPERSEDE, BatchVerb.ARCHIVE))
+    written = applied.changes.filter(verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="")  # else it was there
+    return {"lines_written": written.count(), "lines_replaced": replaced}
