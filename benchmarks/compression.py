@@ -27,7 +27,7 @@ from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft
 from memories.index import worker
 from memories.lifecycle import access_counting, capacity, expiry
-from memories.llm import dialect
+from memories.llm import client
 from memories.models import Batch, DailyEvent, Entry, Link
 from memories.recall import recall as recall_entries
 from memories.recall.query import Query, SearchScope
@@ -67,7 +67,7 @@ def model() -> Iterator[Any]:
         settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL = fake.url, "fake"
         settings.MEMORY_LLM_DAILY_TOKENS = 100_000_000
         settings.MEMORY_COMPRESS_TIME = timedelta(hours=1)
-        dialect.forget()
+        client.DIALECTS.clear()
         yield fake
 
 

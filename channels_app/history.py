@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from memories.language import text
 from memories.recall.client_history import ClientHistory
 from sessions_app.choices import EventKind
-from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage
+from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage, newest_turns
 from sessions_app.models import Session
 
 #: Of what is left for the history, how much a summary of its older turns may take.
@@ -36,14 +36,8 @@ def within_budget(events: Sequence[ReplayedMessage], limit: int) -> list[History
     ]
     left = limit - sum(message.tokens for message in summary)
     spoken = [event for event in events if event.kind != EventKind.SUMMARY]
-    begin = len(spoken)
-    for n in range(len(spoken) - 1, -1, -1):
-        left -= spoken[n].tokens + MESSAGE_TOKENS
-        if left < 0:
-            break
-        if spoken[n].kind == EventKind.USER or n == 0:
-            begin = n
-    return summary + [HistoryMessage(event, event.content, event.tokens + MESSAGE_TOKENS) for event in spoken[begin:]]
+    newest = newest_turns(spoken, left, overhead=MESSAGE_TOKENS)
+    return summary + [HistoryMessage(event, event.content, event.tokens + MESSAGE_TOKENS) for event in newest]
 
 
 def handed_out(session: Session, history: Sequence[HistoryMessage]) -> ClientHistory | None:

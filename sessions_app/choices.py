@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class EventKind(TextChoices):
-    """Who or what a message of a session comes from."""
+    """The role of a message in a session."""
 
     USER = "user", _("User")
     ASSISTANT = "assistant", _("Assistant")
@@ -14,9 +14,9 @@ class EventKind(TextChoices):
     AMBIENT = "ambient", _("Ambient")
 
 
-#: What is said in a conversation; a summary stands for some of it, and ambient talk is no part of it (B5).
+#: Messages of a conversation itself: a summary covers some of them, and ambient talk is no part of it (B5).
 SPOKEN = (EventKind.USER, EventKind.ASSISTANT, EventKind.TOOL)
-#: What is searched by its words and by its meaning (C6).
+#: Messages that are searched by words and meaning (C6).
 SEARCHED = (EventKind.USER, EventKind.ASSISTANT, EventKind.SUMMARY)
-#: What a bot may report.
+#: Messages a bot may append.
 REPORTED = (*SPOKEN, EventKind.AMBIENT)

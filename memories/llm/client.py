@@ -1,27 +1,30 @@
-"""One call to the owner's model, in the words its server understands (D7)."""
+"""One call to the owner's model, in the dialect of the chat protocol its server understands (D7)."""
 
 import email.utils
 import json
+import re
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import httpx
 from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
 from memories.endpoint import Endpoint, Response
-from memories.llm import dialect, prompts
+from memories.llm import prompts
 
 _PASSING = {408, 409, 425, 429}  # and whatever begins with 5
 _REFUSALS = {400, 404, 422, 501}
 _SHAPES = ("response_format", "json_schema", "grammar")
+FORMS = ("json_schema", "json_object", "text")
+_TOO_LONG = re.compile(r"context.?(?:length|size|window)|maximum context|too long|too many tokens")
 
 
 class CallFailed(Exception):
-    """A call came to nothing; `complaint` is the server's own and is shown to nobody."""
+    """A call failed; `complaint` is the server's own text and is shown to nobody."""
 
     def __init__(
         self,
@@ -35,14 +38,13 @@ class CallFailed(Exception):
         super().__init__(message)
         self.is_temporary = is_temporary
         self.retry_after = retry_after  # seconds
-        #: Whether nothing was computed for it, so that it costs nothing.
-        self.is_free = is_free
+        self.is_free = is_free  # nothing was computed for it
         self.complaint = complaint
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a model is asked."""
+    """A question to a model."""
 
     model: str
     messages: list[dict[str, str]]
@@ -55,7 +57,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model wrote; tokens are None when the server did not count them."""
+    """The text of a model; tokens are None when the server did not count them."""
 
     text: str
     was_cut: bool
@@ -63,28 +65,66 @@ class Completion:
     completion_tokens: int | None
 
 
+@dataclass(frozen=True)
+class Dialect:
+    """What a server understands of the chat protocol: what it refuses is left out, one thing at a time."""
+
+    form: str = FORMS[0]
+    has_schema: bool = True  # of a JSON object: some servers take its schema beside it, others refuse it
+    limit: str = "max_tokens"
+    has_temperature: bool = True
+
+    def without(self, complaint: str) -> Self | None:
+        """The next poorer dialect after a refusal; None when there is nothing to leave out."""
+        if _TOO_LONG.search(complaint):
+            return None
+        if self.limit == "max_tokens" and "max_completion_tokens" in complaint:
+            return replace(self, limit="max_completion_tokens")
+        if self.has_temperature and "temperature" in complaint:
+            return replace(self, has_temperature=False)
+        if self.form == "json_object" and self.has_schema:
+            return replace(self, has_schema=False)
+        poorer = FORMS[FORMS.index(self.form) + 1 :]
+        return replace(self, form=poorer[0]) if poorer else None
+
+    def options(self, request: Request) -> dict[str, Any]:
+        """The options of a request beside its messages."""
+        options: dict[str, Any] = {self.limit: request.max_tokens}
+        if self.has_temperature:
+            options["temperature"] = request.temperature
+        if self.form == "json_schema":
+            shape = {"name": request.name, "schema": request.schema, "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": shape}
+        elif self.form == "json_object":
+            beside = {"schema": request.schema} if self.has_schema else {}
+            options["response_format"] = {"type": "json_object", **beside}
+        return options
+
+
+#: The dialects that worked in this process, by address and model.
+DIALECTS: dict[tuple[str, str], Dialect] = {}
+
+
 def complete(request: Request, *, seconds: float) -> Completion:
     """The model's answer. Raises CallFailed."""
     until = time.monotonic() + seconds
-    wording = dialect.of(settings.MEMORY_LLM_BASE_URL, request.model)
+    server = settings.MEMORY_LLM_BASE_URL, request.model
+    dialect = DIALECTS.get(server, Dialect())
     while True:
         try:
-            completion = _complete(request, wording, max(until - time.monotonic(), 0.001))
+            completion = _complete(request, dialect, max(until - time.monotonic(), 0.001))
         except CallFailed as failure:
-            poorer = wording.without(failure.complaint.lower()) if failure.complaint else None
+            poorer = dialect.without(failure.complaint.lower()) if failure.complaint else None
             if poorer is None:
                 raise
-            wording = poorer
+            dialect = poorer
         else:
-            dialect.learn(settings.MEMORY_LLM_BASE_URL, request.model, wording)
+            DIALECTS[server] = dialect
             return completion
 
 
-def _complete(request: Request, wording: dialect.Dialect, seconds: float) -> Completion:
-    options = wording.options(
-        max_tokens=request.max_tokens, temperature=request.temperature, name=request.name, schema=request.schema
-    )
-    payload = {"model": request.model, "messages": _messages(request, wording), **options}
+def _complete(request: Request, dialect: Dialect, seconds: float) -> Completion:
+    payload = {"model": request.model, "messages": _messages(request, dialect), **dialect.options(request)}
     try:
         with closing(_endpoint()) as endpoint:
             response = endpoint.post("chat/completions", payload, seconds=seconds)
@@ -109,9 +149,9 @@ def _endpoint() -> Endpoint:
         raise CallFailed("The model's key holds characters no header can carry.", is_free=True) from None
 
 
-def _messages(request: Request, wording: dialect.Dialect) -> list[dict[str, str]]:
-    """The messages; a schema the server does not take as an option is put into the last of our instructions."""
-    if wording.form == dialect.FORMS[0]:
+def _messages(request: Request, dialect: Dialect) -> list[dict[str, str]]:
+    """The messages; a schema the server does not take as an option is put into the instructions."""
+    if dialect.form == FORMS[0]:
         return request.messages
     shape = prompts.fill("shape", request.language, {"schema": json.dumps(request.schema)})
     first, *others = request.messages
@@ -132,7 +172,7 @@ def _refusal(response: Response) -> CallFailed:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the server wants to be left alone; a date is counted from the server's own clock."""
+    """Seconds until the server wants the next call; a date is counted from the server's own clock."""
     for header, divisor in (("retry-after-ms", 1_000), ("retry-after", 1)):
         try:
             seconds = float(headers.get(header, "")) / divisor

@@ -1,4 +1,4 @@
-"""Whether the model answers: what its last calls came to, whichever process made them."""
+"""The health of the model: the results of its last calls, of all processes."""
 
 from datetime import datetime
 
@@ -12,17 +12,17 @@ _ERROR_CHARS = 300
 
 
 def record_answer(model: str, *, now: datetime) -> None:
-    """Write down that a call was answered."""
+    """Record an answered call."""
     _write(model, answered_at=now, failures=0)
 
 
 def record_failure(model: str, error: str, *, now: datetime) -> None:
-    """Write down that a call came to nothing."""
+    """Record a failed call."""
     _write(model, failed_at=now, error=error[:_ERROR_CHARS], failures=F("failures") + 1)
 
 
 def failing() -> ModelHealth | None:
-    """The model in use whose last call came to nothing; of several the one that failed last."""
+    """The model in use whose last call failed; of several the one that failed last."""
     used = {settings.MEMORY_LLM_MODEL, conf.LLM_SUMMARY_MODEL}
     return ModelHealth.objects.filter(model__in=used, failures__gt=0).order_by("-failed_at").first()
 

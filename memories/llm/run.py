@@ -1,4 +1,4 @@
-"""Asking the model again and again for one piece of work, and knowing when to stop."""
+"""A run of questions to the model for one piece of work, and when it stops."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,10 +22,10 @@ Report = Callable[[dict[str, int]], None]
 
 
 class ModelRun:
-    """The model, until its budget is spent, the time of the run is up, or it fails `patience` times in a row.
+    """The model, until its budget is spent, the run's time is over, or it fails `patience` times in a row.
 
-    Where `is_strict`, whatever goes wrong counts as a failure; else a spent budget ends the run at once, and an answer
-    that cannot be used is only counted: the next question may fare better.
+    With `is_strict` every problem is a failure; else a spent budget ends the run at once, and an answer that cannot be
+    used is only counted, as the next question may fare better.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ModelRun:
     def ask(
         self, prompt: Prompt, schema: type[T], given: Given | None = None, *, purpose: str = "", **limits: Any
     ) -> T | None:
-        """An answer; None when there was none, and `stopped` says why when no other is to be expected."""
+        """An answer, or None; `stopped` says why when there will be no others."""
         if not self.may_ask():
             return None
         purpose = purpose or self._purpose
@@ -85,10 +85,10 @@ class ModelRun:
             self.stopped = "model_failed" if self._failures >= self._patience else ""
 
     def why(self) -> dict[str, int]:
-        """What stopped it, as a count of a run: nothing when nothing did."""
+        """What stopped the run, as a count; empty when nothing did."""
         return {f"stopped_{self.stopped}": 1} if self.stopped else {}
 
     def take_cost(self) -> dict[str, Any]:
-        """What was spent since this was asked last, for the batch it was spent on."""
+        """What was spent since the last call of this, for the batch it was spent on."""
         spent, self._spent = self._spent, Counter()
         return {"model": self.model, **spent} if spent else {}

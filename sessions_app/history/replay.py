@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import connection
 
@@ -23,6 +23,9 @@ SELECT {_COLUMNS} FROM (
     {_EVENTS} AND position > %(compacted)s AND kind = ANY(%(spoken)s) AND id <> ALL(%(redacted)s::bigint[])
 ) spoken WHERE newer < %(limit)s ORDER BY position
 """  # noqa: S608 (constants)
+
+
+M = TypeVar("M", SessionEvent, "ReplayedMessage")
 
 
 class ReplayedMessage(NamedTuple):
@@ -81,16 +84,16 @@ def replay_history(session: Session, *, max_tokens: int | None = None, now: date
     summary = [latest] if latest else []
     spoken = redaction.redact(session.spoken().filter(position__gt=up_to), redacted)
     limit = session.max_tokens() if max_tokens is None else max_tokens
-    fitting = _newest(spoken, limit - sum(event.tokens for event in summary))
+    fitting = newest_turns(spoken, limit - sum(event.tokens for event in summary))
     events = [*summary, *fitting]
     return History(events, sum(event.tokens for event in events), len(fitting) < len(spoken))
 
 
-def _newest(events: list[SessionEvent], limit: int) -> list[SessionEvent]:
-    """The newest messages that fit, from the beginning of a turn on."""
+def newest_turns(events: list[M], limit: int, *, overhead: int = 0) -> list[M]:
+    """The newest whole turns within `limit` tokens; `overhead` is added for each message."""
     used, begin = 0, len(events)
     for position in range(len(events) - 1, -1, -1):
-        used += events[position].tokens
+        used += events[position].tokens + overhead
         if used > limit:
             break
         if events[position].kind == EventKind.USER or position == 0:

@@ -1,7 +1,7 @@
-"""What the machine's own model is told: texts in files, and the data it is about, which nothing in it can leave (D7).
+"""Prompts: instructions from files, and data in a JSON block that no text in it can close (D7).
 
-Instructions are ours alone: what people said, their names, and whatever else they chose stands in the data, a JSON
-block no text can close. A placeholder takes only numbers and words of ours.
+Whatever people wrote, their names included, stands in the data. A placeholder of the instructions takes only numbers
+and words of ours.
 """
 
 import json
@@ -14,18 +14,18 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 LANGUAGES = ("en", "zh-hans")
-#: What could end the block or pass for a model's own mark: angle brackets, and words such as [INST] or [/INST].
+#: What could end the block or pass for a control token: angle brackets, and words such as [INST] or [/INST].
 _ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]|\\[(?=/?[A-Z_]{2,}\\])")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 class PromptBroken(ValueError):
-    """A prompt and what is to be put into it do not fit together: a mistake of ours, never of a user's."""
+    """A prompt and its values do not fit together: a mistake of ours, never of a user."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model is told, and the data it is about."""
+    """The instructions of a question, and the data it is about."""
 
     name: str
     language: str
@@ -33,18 +33,18 @@ class Prompt:
     data: str
 
     def messages(self) -> list[dict[str, str]]:
-        """As the chat protocol takes it: what we say, then the data."""
+        """The messages of the chat protocol: the instructions, then the data."""
         return [{"role": "system", "content": self.instructions}, {"role": "user", "content": self.data}]
 
 
 def prompt(name: str, language: str, data: Any, **values: int | str) -> Prompt:
-    """A prompt in a workspace's language (English where there is none in it). Raises PromptBroken."""
-    spoken = language if language in LANGUAGES else "en"
-    return Prompt(name, spoken, fill(name, spoken, values), as_data(data))
+    """A prompt in a workspace's language, else in English. Raises PromptBroken."""
+    language = language if language in LANGUAGES else "en"
+    return Prompt(name, language, fill(name, language, values), as_data(data))
 
 
 def fill(name: str, language: str, values: Mapping[str, int | str]) -> str:
-    """The text of a file with every placeholder taken, and nothing given that it has no place for."""
+    """The text of a file with its placeholders filled. Raises PromptBroken for a value too few or too many."""
     text = template(name, language)
     wanted = set(_PLACEHOLDER.findall(text))
     if wanted != set(values):
@@ -61,11 +61,11 @@ def template(name: str, language: str) -> str:
 
 
 def as_data(data: Any) -> str:
-    """The data between two marks, as JSON in which neither mark, nor any model's own, can occur."""
+    """The data between two tags, as JSON in which neither these nor a model's control tokens can occur."""
     written = json.dumps(data, ensure_ascii=False, allow_nan=False, default=str)
     return f"<data>\n{_ESCAPED.sub(_by_number, written)}\n</data>"
 
 
 def _by_number(found: re.Match[str]) -> str:
-    """The same character, as JSON may also write it."""
+    """The same character as a JSON escape."""
     return f"\\u{ord(found.group()):04x}"

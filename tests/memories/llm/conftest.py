@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memories import llm
-from memories.llm import dialect, prompts, schemas
+from memories.llm import client, prompts, schemas
 from memories.models import Workspace
 from tests.memories.llm.fake_server import FakeModel
 
@@ -50,7 +50,7 @@ def point_to(settings: Any, url: str) -> None:
     settings.MEMORY_LLM_API_KEY = KEY
     settings.MEMORY_LLM_SECONDS = 5.0
     settings.MEMORY_LLM_TOTAL_SECONDS = 15.0
-    dialect.forget()
+    client.DIALECTS.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from memories import llm
 from memories.api.errors import STATUSES
 from memories.choices import Category
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
-from memories.llm import dialect, prompts, schemas
+from memories.llm import client, prompts, schemas
 from memories.models import Spend, Workspace
 from tests.memories.llm.conftest import GOOD, extract, point_to
 from tests.memories.llm.fake_server import FakeModel, Reply
@@ -268,5 +268,5 @@ def test_what_a_server_understands_is_kept_by_its_address(
 ) -> None:
     model.refused_forms = {"json_schema"}
     extract(workspace, now)
-    assert dialect.of(model.url, "small").form == "json_object"
-    assert dialect.of(model.url, "other").form == "json_schema"
+    assert client.DIALECTS[model.url, "small"].form == "json_object"
+    assert client.DIALECTS.get((model.url, "other"), client.Dialect()).form == "json_schema"
