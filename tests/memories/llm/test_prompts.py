@@ -139,7 +139,10 @@ def test_a_server_is_told_which_ids_there_are() -> None:
     assert fact["messages"]["items"] == {"type": "string", "enum": ["m1", "m2", "m10"]}
     assert fact["replaces"]["items"] == {"type": "string", "enum": ["f1"]}
     positions = parsing.wire_schema(schemas.FlushOutput, schemas.Given(frozenset({"7", "11"})))
-    assert positions["$defs"]["Candidate"]["properties"]["rests_on"]["items"] == {"type": "integer", "enum": [7, 11]}
+    assert positions["$defs"]["CandidateFact"]["properties"]["rests_on"]["items"] == {
+        "type": "integer",
+        "enum": [7, 11],
+    }
 
 
 def test_what_nothing_can_be_named_in_is_not_asked_for_and_too_many_ids_are_not_listed() -> None:
