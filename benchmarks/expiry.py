@@ -3,7 +3,7 @@
 A hundred thousand memories are due (`--entries 1000000` for a million), a fifth of them, but no more than twenty
 thousand, in one scope; three times as many (`--live`) are not. One process expires them as the nightly job does.
 Meanwhile this one recalls, in scopes where something is due and elsewhere, and writes to the scope in which most is;
-every few seconds the job is made to stand still and the recalls are measured without it. Told are the 95th percentiles,
+every few seconds the job is made to stand still and the recalls are measured without it. It prints 95th percentiles,
 how long the plan of the largest scope took, and how much memory the job took. Then the job is killed with -9 ten times
 at random points of another night, and what is expired in the end is compared with what was due.
 """
@@ -17,16 +17,15 @@ from functools import partial
 from typing import Any
 
 import psutil
-from django.conf import settings
 from django.db import transaction
 
 from benchmarks.ground import begun, percentile, seconds, sql
+from benchmarks.walls import client
 from memories import embeddings
 from memories.index.contextual import dense_literal, sparse_literal
 from memories.language import text
 from memories.lifecycle import expiry
 from memories.models import EmbeddingModel, Entry, Policy, Scope, Workspace
-from tests.conftest import Api, make_key
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 ADDRESS = {"platform": "telegram", "account": "bench", "chat": "c"}
@@ -56,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> None:
     workspace = fill(options.entries, options.live, options.scopes)
     explain(workspace)
-    calls = clients(workspace)
+    calls = callers()
     for call in calls.values():
         for n in range(5):
             call(-n)
@@ -140,19 +139,16 @@ def explain(workspace: Any) -> None:
 # what is done meanwhile
 
 
-def clients(workspace: Any) -> dict[str, Callable[[int], None]]:
-    settings.ALLOWED_HOSTS = ["testserver"]
-    api, pick = Api(make_key(workspace)), random.Random(0)
+def callers() -> dict[str, Callable[[int], None]]:
+    post, pick = client(), random.Random(0)
 
     def recall(peer: str, n: int) -> None:
-        asked = f"when was it that the {pick.choice(WORDS)} and the {pick.choice(WORDS)} number {n} were painted?"
-        answer = api.post("recall", {"address": {**ADDRESS, "peer": peer}, "message": asked})
-        assert answer.status_code == 200, answer.content
+        question = f"when was it that the {pick.choice(WORDS)} and the {pick.choice(WORDS)} number {n} were painted?"
+        post("recall", {"address": {**ADDRESS, "peer": peer}, "message": question})
 
     def turn(peer: str, n: int) -> None:
-        said = {"user": f"{pick.random()} the {pick.choice(WORDS)} {n}", "assistant": "Noted."}
-        answer = api.post("turns", {"address": {**ADDRESS, "peer": peer}, **said})
-        assert answer.status_code == 201, answer.content
+        user = f"{pick.random()} the {pick.choice(WORDS)} {n}"
+        post("turns", {"address": {**ADDRESS, "peer": peer}, "user": user, "assistant": "Noted."})
 
     return {
         "recall where most is due": lambda n: recall("u0", n),

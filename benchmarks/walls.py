@@ -62,7 +62,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def client() -> Callable[[str, dict[str, Any]], None]:
-    """A bot of a new workspace, at the wire of this very process."""
+    """A bot of the workspace `bench`, through Django's test client; an answer of an error ends the measurement."""
     workspace, _made = Workspace.objects.get_or_create(name="bench")
     bot, _made = Bot.objects.get_or_create(workspace=workspace, name="bench")
     _key, token = BotKey.issue(bot, permissions=list(Permission.values))
