@@ -64,8 +64,8 @@ def ask_all(memories: list[Young]) -> Iterator[dict[str, Any]]:
             for n, young in enumerate(memories):
                 scope = _remember(workspace, f"{form}{n}", young, form)
                 for question, is_answerable in young.questions:
-                    asked = {"form": form, "half": young.half, "size": len(young.texts), "question": question}
-                    yield asked | {"answerable": is_answerable} | _ask(scope, question)
+                    about = {"form": form, "half": young.half, "size": len(young.texts), "question": question}
+                    yield about | {"answerable": is_answerable} | _ask(scope, question)
 
 
 def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
@@ -98,9 +98,9 @@ def _ask(scope: Any, question: str) -> dict[str, Any]:
         limit=8,
         need="off",
     )
-    found = recall(query, now=datetime(2026, 1, 8, tzinfo=UTC), embed_seconds=60, recorded=False)
-    best = found.served[0].entry.content if found.served else None
-    return {"served": len(found.served), "best": best, **found.answerability.as_json()}
+    result = recall(query, now=datetime(2026, 1, 8, tzinfo=UTC), embed_seconds=60, recorded=False)
+    best = result.served[0].entry.content if result.served else None
+    return {"served": len(result.served), "best": best, **result.answerability.as_json()}
 
 
 def report(answers: list[dict[str, Any]]) -> None:

@@ -72,10 +72,10 @@ def model() -> Iterator[Any]:
 
 
 def remember(scope: Any, facts: list[tuple[str, str]], at: datetime = NOW) -> None:
-    for n, (topic, said) in enumerate(facts):
+    for n, (topic, content) in enumerate(facts):
         stated = at - timedelta(hours=n % 700 + 1)
         entries.remember(
-            Draft(scope=scope, type="fact", tier=2, content=said, source="extraction", at=stated, category="config",
+            Draft(scope=scope, type="fact", tier=2, content=content, source="extraction", at=stated, category="config",
                   project="_global", topic=topic), now=stated, actor="bench",
         )  # fmt: skip
     worker.drain(now=at)
@@ -84,28 +84,28 @@ def remember(scope: Any, facts: list[tuple[str, str]], at: datetime = NOW) -> No
 def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float:
     """Of so many facts asked for by half of their words, the share found among ten; gold follows lineage."""
     pick = random.Random(5)
-    found = 0
+    hits = 0
     chosen = facts if len(facts) <= sample else pick.sample(facts, sample)
     place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
-    for _topic, said in chosen:
-        words = said.rstrip(".").split()
+    for _topic, content in chosen:
+        words = content.rstrip(".").split()
         question = "What about " + " ".join(word for n, word in enumerate(words) if n % 2 == 0 or word[0].isupper())
-        asked = Query(workspace_id=scope.workspace_id, places=[place], message=question + "?", limit=10, quotas=False,
+        query = Query(workspace_id=scope.workspace_id, places=[place], message=question + "?", limit=10, quotas=False,
                       need="off")  # fmt: skip
-        served = {item.entry.pk for item in recall_entries(asked, now=NOW + timedelta(days=15)).served}
-        gold = Entry.objects.in_scope(scope).filter(content=said).order_by("pk").first()
-        found += bool(gold and successors(gold.pk) & served)
-    return 100 * found / len(chosen)
+        served = {item.entry.pk for item in recall_entries(query, now=NOW + timedelta(days=15)).served}
+        gold = Entry.objects.in_scope(scope).filter(content=content).order_by("pk").first()
+        hits += bool(gold and successors(gold.pk) & served)
+    return 100 * hits / len(chosen)
 
 
 def successors(entry: int) -> set[int]:
     """An entry and what it has become part of."""
-    known, new = {entry}, {entry}
+    seen, new = {entry}, {entry}
     while new:
         links = Link.objects.filter(to_entry__in=new, kind__in=("merged_from", "supersedes"))
-        new = set(links.values_list("from_entry_id", flat=True)) - known
-        known |= new
-    return known
+        new = set(links.values_list("from_entry_id", flat=True)) - seen
+        seen |= new
+    return seen
 
 
 def compress(scope: Any, week: int) -> dict[str, int]:
@@ -123,11 +123,12 @@ def dutiful(fake: Any, count: int) -> None:
     facts, twins = texts(count)
     remember(scope, facts)
     fake.otherwise = merging_twins(twins)
-    before, held = recall(scope, facts), live(scope)
+    before, count_before = recall(scope, facts), live(scope)
     began = time.perf_counter()
     merged = [compress(scope, week).get("merged", 0) for week in (0, 1)]
     took = time.perf_counter() - began
-    print(f"dutiful: {held} facts, {len(twins) // 2} seeded pairs; merged {merged[0]} and {merged[1]} in {took:.1f} s,"
+    print(f"dutiful: {count_before} facts, {len(twins) // 2} seeded pairs; merged {merged[0]} and {merged[1]}"
+          f" in {took:.1f} s,"
           f" {live(scope)} left; recall@10 {before:.1f} → {recall(scope, facts):.1f}", end="")  # fmt: skip
     approve_all(scope)
     after = recall(scope, facts)
@@ -149,12 +150,12 @@ def adversarial(fake: Any, count: int) -> None:
     facts, _twins = texts(count)
     remember(scope, facts)
     fake.otherwise = at_random(random.Random(13))
-    before, held = recall(scope, facts), live(scope)
+    before, count_before = recall(scope, facts), live(scope)
     counts: Counter[str] = Counter()
     for week in (0, 1):
         counts.update(compress(scope, week))
     waiting = {one.name: one.counts for one in Batch.objects.filter(scope=scope, state="proposed")}
-    print(f"adversarial: {held} facts, {dict(counts)}; waiting for a person: {waiting}; {live(scope)} left;"
+    print(f"adversarial: {count_before} facts, {dict(counts)}; waiting for a person: {waiting}; {live(scope)} left;"
           f" recall@10 {before:.1f} → {recall(scope, facts):.1f}", end="")  # fmt: skip
     later = approve_all(scope)
     print(f"; had somebody approved everything: {live(scope)} left, {recall(scope, facts):.1f}", end="")
@@ -168,23 +169,23 @@ def adversarial(fake: Any, count: int) -> None:
 
 
 def a_week(fake: Any, turns: int) -> None:
-    """Turns by the door of capture's kind, days told of them, facts made at night, and at its end the weekly run."""
+    """Turns as capture writes them, their days, facts made at night, and at the end the weekly run."""
     scope, pick = scope_of("week"), random.Random(17)
     fake.otherwise = plausible
     began = time.perf_counter()
     for n in range(7):
         day = NOW - timedelta(days=7 - n)
         facts, _twins = texts(160, seed=n)
-        said = [(topic, f"{one} That was number {pick.randrange(10_000)}.") for topic, one in facts]
+        facts = [(topic, f"{one} That was number {pick.randrange(10_000)}.") for topic, one in facts]
         drafts = [
-            Draft(scope=scope, type="chat_turn", content=f"User: {pick.choice(said)[1]}\nAssistant: note {n}-{turn}",
+            Draft(scope=scope, type="chat_turn", content=f"User: {pick.choice(facts)[1]}\nAssistant: note {n}-{turn}",
                   source="conversation_capture", at=day + timedelta(seconds=30 * turn), slots={"sender_id": "u"})
             for turn in range(turns)
         ]  # fmt: skip
         for start in range(0, turns, 200):
             entries.remember_many(drafts[start : start + 200], now=day, actor="bench")
-        told = [EventDraft(scope=scope, local_date=day.date(), content=one) for _topic, one in said]
-        daily_events.write(told, now=day + timedelta(hours=12), actor="bench")
+        events = [EventDraft(scope=scope, local_date=day.date(), content=one) for _topic, one in facts]
+        daily_events.write(events, now=day + timedelta(hours=12), actor="bench")
         night = day + timedelta(days=1)
         workspace, run = scope.workspace_id, f"{scope.workspace_id}:{night.date()}"
         compression.compress_days(workspace, clock=lambda now=night: now, run=f"compress-days:{run}")
@@ -216,8 +217,8 @@ def killed(fake: Any, kills: int) -> None:
     pick, seen = random.Random(19), []
     for _kill in range(kills):
         process = begun(WORK, scopes[0].workspace_id, NOW.isoformat(), "compress:killed")
-        asked = len(fake.requests) + pick.randrange(8)  # not by the clock: on a busy machine nothing would be done yet
-        while len(fake.requests) < asked and process.poll() is None:
+        enough = len(fake.requests) + pick.randrange(8)  # not by the clock: on a busy machine nothing would be done yet
+        while len(fake.requests) < enough and process.poll() is None:
             time.sleep(0.01)
         time.sleep(pick.uniform(0.0, 0.4))
         process.kill()

@@ -150,11 +150,11 @@ def measure(wire: Any, calls: int) -> dict[str, dict[str, list[float]]]:
     for kind, question in QUESTIONS.items():
         took[kind] = defaultdict(list)
         for n in range(calls + 5):
-            asked = question.format(noun=random.choice(NOUNS), n=n)
+            message = question.format(noun=random.choice(NOUNS), n=n)
             clock, begun = Clock(), time.perf_counter()
             with connection.execute_wrapper(clock):
                 answer = wire.post(
-                    "/api/v1/context", {"address": ADDRESS, "message": asked}, content_type="application/json"
+                    "/api/v1/context", {"address": ADDRESS, "message": message}, content_type="application/json"
                 )
             total = (time.perf_counter() - begun) * 1000
             if answer.status_code != 200:

@@ -1,10 +1,10 @@
 """Do many conversations at once stay whole and in order? Part of `make bench`, about two minutes.
 
-Starts a platform of its own in a temporary folder. Fifty chats of forty turns each are told over HTTP, each turn sent
+Starts a platform of its own in a temporary folder. Fifty chats of forty turns each are sent over HTTP, each turn
 again with its Idempotency-Key until it is acknowledged; meanwhile a web worker, the worker, the embedder and the
-database are killed with -9, one after another. Then the history of every chat is asked for and compared with what was
-said, message by message. Then twenty people speak in one group at once. Then ten chats are told while the session of an
-eleventh is held by somebody who never comes to an end, and a crowd stands in line for it. Exits with 1 when anything is
+database are killed with -9, one after another. Then the history of every chat is compared with what was
+sent, message by message. Then twenty people speak in one group at once. Then ten chats go on while the session of an
+eleventh is locked by somebody who never comes to an end, and a crowd waits for it. Exits with 1 when anything is
 missing, twice, or out of order.
 """
 
@@ -79,7 +79,7 @@ def chats(house: House, count: int, turns: int) -> list[str]:
 
 
 def changed(house: House, addresses: list[dict[str, Any]], turns: int) -> list[str]:
-    """The chats whose history is not what was said in them."""
+    """The chats whose history is not what was sent."""
     return [address["chat"] for address in addresses if history(house, address) != expected(address, turns)]
 
 
@@ -87,20 +87,20 @@ def direct(number: int) -> dict[str, Any]:
     return {"platform": "telegram", "account": "bench", "peer": f"u{number}", "chat": f"chat {number}"}
 
 
-def said(address: dict[str, Any], turn: int) -> str:
+def message_of(address: dict[str, Any], turn: int) -> str:
     return f"{address['peer']} says number {turn}: the {turn * 7919 % 1009}th lantern of street {address['chat']}"
 
 
 def expected(address: dict[str, Any], turns: int) -> list[str]:
-    return [text for turn in range(turns) for text in (said(address, turn), f"Noted: {turn}.")]
+    return [text for turn in range(turns) for text in (message_of(address, turn), f"Noted: {turn}.")]
 
 
 def talk(house: House, address: dict[str, Any], turns: int, calls: Calls) -> None:
     """One turn after another, each until it is acknowledged."""
     for turn in range(turns):
-        body = {"address": address, "user": said(address, turn), "assistant": f"Noted: {turn}."}
+        body = {"address": address, "user": message_of(address, turn), "assistant": f"Noted: {turn}."}
         begun = time.monotonic()
-        while (status := house.post("turns", body, **{"Idempotency-Key": said(address, turn)}).status) != 201:
+        while (status := house.post("turns", body, **{"Idempotency-Key": message_of(address, turn)}).status) != 201:
             calls.refused[status] += 1
             time.sleep(0.1)
         calls.seconds.append(time.monotonic() - begun)
@@ -117,7 +117,7 @@ def history(house: House, address: dict[str, Any]) -> list[str]:
 
 
 def group(house: House, people: int, rounds: int) -> list[str]:
-    """Many at once in one chat: nobody's turns are torn, and each one's stand in the order they were said."""
+    """Many at once in one chat: nobody's turns are torn, and each one's stand in the order they were sent."""
     place = {"platform": "telegram", "account": "bench", "chat": "the square", "is_group": True}
     members = [{**place, "peer": f"m{n}"} for n in range(people)]
     with talking(house, members, rounds, f"{people} people in one group"):
@@ -133,11 +133,11 @@ def torn(log: list[str]) -> list[str]:
 
 
 def unlike(log: list[str], members: list[dict[str, Any]], rounds: int) -> list[str]:
-    """Members whose turns do not stand in the order they were said."""
+    """Members whose turns do not stand in the order they were sent."""
     wrong: list[str] = []
     for member in members:
         heard = [text for text in log if text.startswith(f"{member['peer']} ")]
-        if heard != [said(member, turn) for turn in range(rounds)]:
+        if heard != [message_of(member, turn) for turn in range(rounds)]:
             wrong.append(str(member["peer"]))
     return wrong
 

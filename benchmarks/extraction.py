@@ -65,14 +65,14 @@ def main(options: argparse.Namespace) -> None:
 def sometimes_wrong() -> Any:
     chance = random.Random(11)
 
-    def answer(asked: Any) -> Any:
+    def answer(request: Any) -> Any:
         at = chance.random()
         if at < NO_JSON:
             return "Certainly! Here are the facts you asked for: {"
-        told = plausible(asked)
+        reply = plausible(request)
         if at < NO_JSON + GARBAGE:
-            return {"facts": [fact | {"content": INVENTED} for fact in told["facts"]], "summary": INVENTED}
-        return told
+            return {"facts": [fact | {"content": INVENTED} for fact in reply["facts"]], "summary": INVENTED}
+        return reply
 
     return answer
 
@@ -85,11 +85,11 @@ def fill(conversations: int) -> dict[str, int]:
         scope = Scope.objects.create(workspace=workspace, key=f"telegram:direct_u{n}", kind="user")
         session = uuid4()
         for turn in range(TURNS):
-            said = chance.choice(_WHAT).format(who=chance.choice(_WHO), n=turn, port=chance.randrange(1_000, 9_999))
+            sentence = chance.choice(_WHAT).format(who=chance.choice(_WHO), n=turn, port=chance.randrange(1_000, 9_999))
             at = NOW + timedelta(minutes=turn)
             messages = tuple(
                 buffer.Message(id=f"session_events/{session}/1/event-{2 * turn + side}", role=role, content=text, at=at)
-                for side, (role, text) in enumerate([(buffer.USER, said), (buffer.ASSISTANT, "Noted, 记住了。")])
+                for side, (role, text) in enumerate([(buffer.USER, sentence), (buffer.ASSISTANT, "Noted, 记住了。")])
             )
             expected |= {message.id: scope.pk for message in messages}
             buffer.add(messages, session_uid=session, conversation=1, user_scope=scope, chat=scope.key, now=at)
@@ -119,8 +119,8 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
 
 
 def counted(one: "subprocess.Popen[str]") -> Counter[str]:
-    said = one.stdout.read().strip() if one.stdout else ""
-    return Counter(json.loads(said)) if one.returncode == 0 and said else Counter(killed=1)
+    output = one.stdout.read().strip() if one.stdout else ""
+    return Counter(json.loads(output)) if one.returncode == 0 and output else Counter(killed=1)
 
 
 def worker(url: str, options: argparse.Namespace) -> "subprocess.Popen[str]":
@@ -132,7 +132,7 @@ def worker(url: str, options: argparse.Namespace) -> "subprocess.Popen[str]":
 
 
 def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: float) -> None:
-    """Where every message is, and what it cost. Ends with an error when one is missing, or was told twice."""
+    """Where every message is, and what it cost. Ends with an error when one is missing, or is there twice."""
     facts = list(Entry.objects.filter(type="fact").values_list("scope_id", "content", "origins"))
     days = list(DailyEvent.objects.values_list("scope_id", "content", "origins"))
     in_facts = {origin for _scope, _content, origins in facts for origin in origins}
@@ -149,10 +149,10 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     people = len(set(expected.values()))
     print(f"{people:,} conversations, {len(expected):,} messages in {seconds:.0f} s ({people / seconds:.1f} a second)")
     print(f"in facts {len(in_facts):,}, only in days {len(in_days):,}, read and left out {len(left):,}", end=", ")
-    print(f"parked {len(parked):,}, lost {len(lost):,}, told twice {twice:,}")
+    print(f"parked {len(parked):,}, lost {len(lost):,}, there twice {twice:,}")
     print(f"{model.calls:,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server")
-    spent = Spend.objects.aggregate(calls=Sum("calls"), asked=Sum("prompt_tokens"), said=Sum("completion_tokens"))
-    print(f"{len(batches):,} batches; booked {spent['calls']:,} calls, {spent['asked'] + spent['said']:,} tokens")
+    spent = Spend.objects.aggregate(calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("completion_tokens"))
+    print(f"{len(batches):,} batches; booked {spent['calls']:,} calls, {spent['prompts'] + spent['answers']:,} tokens")
     print(
         f"{len(facts):,} facts, {len(days):,} days; invented {counts['unfounded']:,} facts, {invented:,} of them kept"
     )

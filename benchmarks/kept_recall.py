@@ -36,7 +36,7 @@ from memories.tenancy.resolver import ScopeRef
 
 WEEK = timedelta(days=7)
 MODELS = ("dutiful", "adversarial")
-#: A merged fact may have so many words (memories.llm.schemas); a longer line is not said twice.
+#: A merged fact may have so many words (memories.llm.schemas); a longer line is not written twice.
 FACT_WORDS = 60
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s*(?=\S)")
 
@@ -98,9 +98,9 @@ def remember(data: Any, name: str, seeded: float) -> Memory:
 
 
 def keep(memory: Memory, scope: Any, rows: list[Any], seeds: list[Any]) -> None:
-    said = [(row, row.text) for row in rows] + [(row, turned(row.text)) for row in seeds]
-    answers = entries.remember_many([draft(scope, row, one) for row, one in said], now=rows[-1].at, actor="bench")
-    for (row, one), answer in zip(said, answers, strict=True):
+    contents = [(row, row.text) for row in rows] + [(row, turned(row.text)) for row in seeds]
+    answers = entries.remember_many([draft(scope, row, one) for row, one in contents], now=rows[-1].at, actor="bench")
+    for (row, one), answer in zip(contents, answers, strict=True):
         memory.holders.setdefault(row.doc_id, set()).add(answer.entry.pk)
         if one != row.text and len(memory.holders[row.doc_id]) == 2:  # the door did not take them for one
             memory.twins |= {row.text: one, one: row.text}
@@ -139,9 +139,9 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
         result = recall(query, now=after(data), embed_seconds=600.0)
         if result.degraded:
             sys.exit("an answer was degraded: these figures do not count")
-        found = {item.entry.pk for item in result.served}
+        answered = {item.entry.pk for item in result.served}
         served.append([item.entry.pk for item in result.served])
-        hits = [bool(living[doc] & found) for doc in question.gold]
+        hits = [bool(living[doc] & answered) for doc in question.gold]
         every.append(sum(hits) / len(hits))
         if any(len(memory.holders[doc]) == 2 for doc in question.gold):
             paired.append(every[-1])
@@ -163,12 +163,12 @@ def count_live(memory: Memory) -> int:
 def dutiful(fake: Any, data: Any, seeded: float) -> None:
     memory = remember(data, "dutiful", seeded)
     fake.otherwise = merging_twins(memory.twins)
-    before, held = ask(data, memory), count_live(memory)
+    before, count_before = ask(data, memory), count_live(memory)
     done: Counter[str] = Counter()
     for week in (0, 1):
         done.update(compress(data, memory, week))
     now = ask(data, memory)
-    print(f"dutiful: {held} facts, {memory.pairs} pairs; {dict(done)}; {count_live(memory)} left", flush=True)
+    print(f"dutiful: {count_before} facts, {memory.pairs} pairs; {dict(done)}; {count_live(memory)} left", flush=True)
     print(f"recall@10 {before[0]:.2f} → {now[0]:.2f}, about a pair {before[1]:.2f} → {now[1]:.2f}", flush=True)
     if now[0] < before[0] - 1:
         sys.exit("two weekly compressions cost more than a point")
@@ -177,14 +177,14 @@ def dutiful(fake: Any, data: Any, seeded: float) -> None:
 def adversarial(fake: Any, data: Any, seeded: float) -> None:
     memory = remember(data, "adversarial", seeded)
     fake.otherwise = at_random(random.Random(13))
-    before, held = ask(data, memory), count_live(memory)
+    before, count_before = ask(data, memory), count_live(memory)
     done: Counter[str] = Counter()
     for week in (0, 1):
         done.update(compress(data, memory, week))
     now = ask(data, memory)
     open_ones = Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk")
     waiting = [(one.name, one.counts, [why["code"] for why in one.held_because]) for one in open_ones]
-    print(f"adversarial: {held} facts; {dict(done)}; waiting: {waiting}; {count_live(memory)} left;"
+    print(f"adversarial: {count_before} facts; {dict(done)}; waiting: {waiting}; {count_live(memory)} left;"
           f" recall@10 {before[0]:.2f} → {now[0]:.2f}", flush=True)  # fmt: skip
     approve_all(memory, after(data))
     careless = ask(data, memory)

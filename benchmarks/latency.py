@@ -59,21 +59,21 @@ def main(house: House, options: argparse.Namespace) -> None:
     print_report({"entries": options.entries, "calls": options.calls, **figures(over_http, within)}, options.json)
 
 
-# what is said and asked
+# turns and questions
 
 
 def turn(n: int) -> dict[str, Any]:
     """The n-th turn of a made-up life; its number keeps it from being merged with another."""
     pick = random.Random(n)
-    said = f"On day {n} I {pick.choice(VERBS)} the {pick.choice(NOUNS)} in {pick.choice(PLACES)}"
+    user = f"On day {n} I {pick.choice(VERBS)} the {pick.choice(NOUNS)} in {pick.choice(PLACES)}"
     more = f", and {pick.choice(CHINESE)}。" if n % 3 == 0 else f", then {pick.choice(VERBS)} a {pick.choice(NOUNS)}."
-    return {"address": ADDRESS, "user": said + more, "assistant": f"Day {n}: noted, in {pick.choice(PLACES)}."}
+    return {"address": ADDRESS, "user": user + more, "assistant": f"Day {n}: noted, in {pick.choice(PLACES)}."}
 
 
 def question(n: int) -> dict[str, Any]:
     pick = random.Random(-n - 1)
-    asked = f"When was it that I {pick.choice(VERBS)} the {pick.choice(NOUNS)} number {n} in {pick.choice(PLACES)}?"
-    return {"address": ADDRESS, "message": asked}
+    message = f"When was it that I {pick.choice(VERBS)} the {pick.choice(NOUNS)} number {n} in {pick.choice(PLACES)}?"
+    return {"address": ADDRESS, "message": message}
 
 
 # over HTTP

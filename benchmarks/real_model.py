@@ -115,8 +115,8 @@ def buffer_talks(talks: int, workspace: str) -> None:
         for n, sides in enumerate(talk):
             at = NOW - timedelta(hours=6) + timedelta(minutes=n)
             messages = tuple(
-                buffer.Message(id=f"session_events/{session}/1/event-{2 * n + side}", role=role, content=said, at=at)
-                for side, (role, said) in enumerate(zip((buffer.USER, buffer.ASSISTANT), sides, strict=True))
+                buffer.Message(id=f"session_events/{session}/1/event-{2 * n + side}", role=role, content=content, at=at)
+                for side, (role, content) in enumerate(zip((buffer.USER, buffer.ASSISTANT), sides, strict=True))
             )
             buffer.add(messages, session_uid=session, conversation=1, user_scope=scope, chat=scope.key, now=at)
 
@@ -150,8 +150,8 @@ def daily(talks: int) -> None:
 def weekly() -> None:
     scope = scope_of("twins")
     drafts = [
-        Draft(scope=scope, type="fact", tier=2, content=said, source="extraction", at=NOW - timedelta(days=n + 1),
-              category="config", project="_global", topic="_general") for n, said in enumerate(TWINS)
+        Draft(scope=scope, type="fact", tier=2, content=content, source="extraction", at=NOW - timedelta(days=n + 1),
+              category="config", project="_global", topic="_general") for n, content in enumerate(TWINS)
     ]  # fmt: skip
     entries.remember_many(drafts, now=NOW, actor="bench")
     counts = compression.compress_facts(scope.workspace_id, clock=lambda: NOW, run="real:facts")

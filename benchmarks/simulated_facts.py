@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 PEOPLE = ("Mia", "Bob", "Carol", "Dana", "Emil", "Freya", "Gus", "Hana", "Ivo", "Jun")
-#: What is known of people, said in two ways; what differs between two facts of a kind is in braces.
+#: Facts about people, each in two wordings; what differs between two facts of a kind is in braces.
 KINDS = (
     ("hobby", "{who} spends {day}s {what} with the neighbours.", "With the neighbours {who} spends {day}s {what}.",
      ("sailing", "baking", "climbing", "painting", "gardening", "fencing", "rowing", "knitting")),
@@ -25,20 +25,20 @@ def texts(count: int, seed: int = 3) -> tuple[list[tuple[str, str]], dict[str, s
     every = [(kind, who, what, day) for kind in KINDS for who in PEOPLE for what in kind[3] for day in DAYS]
     facts, twins = [], {}
     for n, (kind, who, what, day) in enumerate(pick.sample(every, min(count, len(every)))):
-        said, again = (wording.format(who=who, what=what, day=day) for wording in kind[1:3])
-        facts.append((kind[0], said))
+        content, again = (wording.format(who=who, what=what, day=day) for wording in kind[1:3])
+        facts.append((kind[0], content))
         if n % 5 == 0:
             facts.append((kind[0], again))
-            twins[said], twins[again] = again, said
+            twins[content], twins[again] = again, content
     pick.shuffle(facts)
     return facts, twins
 
 
 def merging_twins(twins: dict[str, str]) -> Callable[[Any], Any]:
-    def answer(asked: Any) -> Any:
-        if "profile" in asked.data:
+    def answer(request: Any) -> Any:
+        if "profile" in request.data:
             return {"keep": [], "write": [], "drop": []}
-        ids = {fact["content"]: fact["id"] for fact in asked.data["facts"]}
+        ids = {fact["content"]: fact["id"] for fact in request.data["facts"]}
         pairs = {tuple(sorted((one, twins[one]))) for one in ids if twins.get(one) in ids}
         merge = [{"ids": [ids[one], ids[other]], "content": one} for one, other in sorted(pairs)]
         return {"keep": [], "merge": merge, "drop": []}
@@ -47,20 +47,22 @@ def merging_twins(twins: dict[str, str]) -> Callable[[Any], Any]:
 
 
 def at_random(pick: random.Random) -> Callable[[Any], Any]:
-    def answer(asked: Any) -> Any:
-        if "profile" in asked.data:
+    def answer(request: Any) -> Any:
+        if "profile" in request.data:
             return {"keep": [], "write": [], "drop": []}
-        rows = list(asked.data["facts"])
+        rows = list(request.data["facts"])
         pick.shuffle(rows)
         third = len(rows) // 3
         pairs = zip(rows[:third:2], rows[1:third:2], strict=False)
         shorter = [(one, other, min(one["content"], other["content"], key=len)) for one, other in pairs]
-        merge = [{"ids": [one["id"], other["id"]], "content": said} for one, other, said in shorter if _fits(said)]
+        merge = [
+            {"ids": [one["id"], other["id"]], "content": content} for one, other, content in shorter if _fits(content)
+        ]
         return {"keep": [], "merge": merge, "drop": [row["id"] for row in rows[third : 2 * third]]}
 
     return answer
 
 
-def _fits(said: str) -> bool:
+def _fits(content: str) -> bool:
     """What is longer is refused with the whole answer, and that is too easy."""
-    return len(said.split()) < 50
+    return len(content.split()) < 50
