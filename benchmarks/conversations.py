@@ -34,6 +34,7 @@ class Calls:
 
     seconds: list[float] = field(default_factory=list)
     refused: Counter[int] = field(default_factory=Counter)
+    is_over: bool = False  # nobody waits for an answer any more
 
     def report(self, name: str, took: float) -> None:
         cuts = statistics.quantiles([seconds * 1000 for seconds in self.seconds], n=20)
@@ -61,9 +62,12 @@ def talking(house: House, addresses: list[dict[str, Any]], turns: int, name: str
     calls, began = Calls(), time.monotonic()
     with ThreadPoolExecutor(len(addresses)) as pool:
         running = [pool.submit(talk, house, address, turns, calls) for address in addresses]
-        yield
-        for one in running:
-            one.result()
+        try:
+            yield
+            for one in running:
+                one.result()
+        finally:
+            calls.is_over = True
     calls.report(name, time.monotonic() - began)
 
 
@@ -100,7 +104,8 @@ def talk(house: House, address: dict[str, Any], turns: int, calls: Calls) -> Non
     for turn in range(turns):
         body = {"address": address, "user": message_of(address, turn), "assistant": f"Noted: {turn}."}
         begun = time.monotonic()
-        while (status := house.post("turns", body, **{"Idempotency-Key": message_of(address, turn)}).status) != 201:
+        key = {"Idempotency-Key": message_of(address, turn)}
+        while not calls.is_over and (status := house.post("turns", body, **key).status) != 201:
             calls.refused[status] += 1
             time.sleep(0.1)
         calls.seconds.append(time.monotonic() - begun)
