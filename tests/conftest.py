@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client, override_settings
+from django.test import Client, TransactionTestCase, override_settings
 from django.test.client import ClientHandler
 from django.utils import translation
 from psycopg import sql
@@ -21,6 +21,7 @@ from memories.entries.draft import Draft
 from memories.models import Bot, BotKey, Scope, Workspace
 from memories.tenancy import row_level_security
 from tests.support import migrated, postgres_server, properties  # noqa: F401 (before hypothesis is told of a profile)
+from tests.support.emptied import delete_all_rows
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -83,6 +84,14 @@ def requests_are_answered_as_the_web() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ClientHandler, "__call__", bound)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tables_are_emptied_row_by_row() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        if not os.environ.get("DATABASE_URL"):  # on our own server the tests are superuser
+            patch.setattr(TransactionTestCase, "_fixture_teardown", delete_all_rows)
         yield
 
 

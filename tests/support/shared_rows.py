@@ -15,7 +15,6 @@ from memories import embeddings
 
 #: What the fixtures of each test set, which come later than this.
 SETTINGS = {
-    "MEMORY_EMBEDDERS": ["memories.embeddings.deterministic.Deterministic"],
     "MEMORY_SESSION_STALE_AFTER": timedelta(hours=48),
     "TEST_CLOCK": True,
 }
@@ -23,14 +22,14 @@ T = TypeVar("T")
 
 
 @contextmanager
-def kept_for_many(write: Callable[[], T], blocker: Any) -> Iterator[T]:
-    """What `write` returns, for a fixture of more than one test; `blocker` is django_db_blocker."""
+def kept_for_many(write: Callable[[], T], blocker: Any, **settings: Any) -> Iterator[T]:
+    """What `write` returns under these settings, for a fixture of many tests; `blocker` is django_db_blocker."""
     around = transaction.atomic()
     around._from_testcase = True  # type: ignore[attr-defined]
     with blocker.unblock():
         around.__enter__()
     try:
-        with blocker.unblock(), override_settings(**SETTINGS):
+        with blocker.unblock(), override_settings(**SETTINGS | settings):
             embeddings.forget()
             written = write()
         yield written

@@ -1,5 +1,7 @@
 """Two furnished workspaces, Alice's and Charlie's, and the people who come to the admin."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +18,7 @@ from memories.entries.daily_events import EventDraft
 from memories.models import Bot, Entry, JobRun, Link, Member, Policy, RecallTrace, Scope, Slot, Spend, Workspace
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
+from tests.support.shared_rows import kept_for_many
 
 #: Stands in everything of Charlie's, and in nothing of Alice's.
 SECRET = "quillfeather"
@@ -84,9 +87,18 @@ def enter(user: AbstractBaseUser | None) -> Client:
     return client
 
 
+@pytest.fixture(scope="module")
+def my_house(django_db_setup: None, django_db_blocker: Any) -> Iterator[House]:
+    """Furnished once for all tests of a module: it costs more than most of them."""
+    with kept_for_many(
+        lambda: furnish(Workspace.objects.create(name="Alice's"), OPEN), django_db_blocker, TEST_CLOCK=False
+    ) as house:
+        yield house
+
+
 @pytest.fixture
-def mine(workspace: Workspace) -> House:
-    return furnish(workspace, OPEN)
+def mine(my_house: House, db: None) -> House:
+    return deepcopy(my_house)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memories.models import Batch, Entry, Workspace
+from memories.models import Batch, Entry
 from tests.conftest import GROUP, Api, make_key
 from tests.memories.admin.conftest import House
 
@@ -12,10 +12,10 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def said(workspace: Workspace, mine: House) -> tuple[Entry, Entry]:
+def said(mine: House) -> tuple[Entry, Entry]:
     """The speaker's entry and the chat's."""
     turn = {"address": GROUP, "user": "my locker code is 7741", "assistant": "Noted."}
-    entries = Api(make_key(workspace)).post("turns", turn).json()["entries"]
+    entries = Api(make_key(mine.workspace)).post("turns", turn).json()["entries"]
     own, chat = (Entry.objects.get(uid=entry["id"]) for entry in entries)
     return own, chat
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from copy import deepcopy
 from datetime import timedelta
 from typing import Any
 
@@ -17,15 +19,37 @@ from memories.models import Batch, BatchChange, Bot, BotKey, Entry, RecallTrace,
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, make_draft, make_key, make_scope
 from tests.memories.api.routes import ACCESS, ASKING, CONTENT, LOCAL, OPEN, SCOPE, calls, described, routes, undescribed
+from tests.support.shared_rows import kept_for_many
 
 pytestmark = pytest.mark.django_db
 every_call = pytest.mark.parametrize(("route", "method"), sorted(ACCESS), ids=" ".join)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
+@pytest.fixture(scope="module")
+def alices(django_db_setup: None, django_db_blocker: Any) -> Iterator[tuple[Workspace, dict[str, Any]]]:
+    """Alice's workspace and what it holds, written once for all tests."""
+
+    def write() -> tuple[Workspace, dict[str, Any]]:
+        workspace = Workspace.objects.create(name="Alice's")
+        return workspace, fill(workspace)
+
+    with kept_for_many(write, django_db_blocker, TEST_CLOCK=False) as written:
+        yield written
+
+
 @pytest.fixture
-def rows(workspace: Workspace) -> dict[str, Any]:
-    """What Alice's workspace holds: an entry, a recall that served it, a batch, a session in which it was said."""
+def workspace(alices: tuple[Workspace, dict[str, Any]], db: None) -> Workspace:
+    return deepcopy(alices[0])
+
+
+@pytest.fixture
+def rows(alices: tuple[Workspace, dict[str, Any]], db: None) -> dict[str, Any]:
+    return dict(alices[1])
+
+
+def fill(workspace: Workspace) -> dict[str, Any]:
+    """An entry, a recall that served it, a batch, a session in which it was said."""
     scope = make_scope(workspace, SCOPE)
     entry = entries.remember(make_draft(scope, CONTENT), now=NOW, actor="test").entry
     trace = RecallTrace.objects.create(
@@ -267,13 +291,13 @@ def test_a_browser_without_a_login_is_sent_to_it_and_back_to_the_description(db:
     assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/login/?next=/api/docs")
 
 
-def test_a_batch_of_no_scope_is_seen_by_keys_that_reach_all(workspace: Workspace) -> None:
+def test_a_batch_of_no_scope_is_seen_by_keys_that_reach_all(stranger: Workspace) -> None:
     Batch.objects.create(
-        workspace=workspace, name="purge", run="r", actor="job", created_at=NOW, state=BatchState.APPLIED
+        workspace=stranger, name="purge", run="r", actor="job", created_at=NOW, state=BatchState.APPLIED
     )
     route = ("api/v1/batches", "GET")
-    assert len(call(make_key(workspace), *route, {}).json()["results"]) == 1
-    narrow = make_key(workspace, scope_patterns=["*"])
+    assert len(call(make_key(stranger), *route, {}).json()["results"]) == 1
+    narrow = make_key(stranger, scope_patterns=["*"])
     assert call(narrow, *route, {}).json()["results"] == []
 
 
