@@ -1,4 +1,4 @@
-"""The tests mirror the code: tests/<package>/…/test_<module>.py; tests/system starts processes,
+"""The tests mirror the code: tests/<package>/…/test_<module>.py; tests/system starts processes or races threads,
 tests/journeys a browser.
 """
 

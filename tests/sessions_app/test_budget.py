@@ -103,6 +103,7 @@ def spoken(session: Session) -> list[tuple[str, str]]:
     return [(event.kind, event.content) for event in events]
 
 
+@pytest.mark.thorough
 def test_a_later_summary_goes_on_from_the_one_before(talk: Talk) -> None:
     for cycle in (2, 3, 4):
         session, came = fill(talk, 0.75)
@@ -112,6 +113,7 @@ def test_a_later_summary_goes_on_from_the_one_before(talk: Talk) -> None:
     assert session.events.filter(kind="summary").count() == 3
 
 
+@pytest.mark.thorough
 def test_nothing_is_compacted_before_it_is_flushed(talk: Talk) -> None:
     session, _came = fill(talk, 0.75)
     assert compact(session)
@@ -122,6 +124,7 @@ def test_nothing_is_compacted_before_it_is_flushed(talk: Talk) -> None:
     assert (entry.scope.key, entry.type) == ("telegram:direct_u42", "auto_capture")
 
 
+@pytest.mark.thorough
 def test_a_flush_of_the_bot_is_enough_and_its_text_becomes_the_summary(talk: Talk) -> None:
     session, _came = fill(talk, 0.69)
     talk.do(session, "flush", {"version": 1, "continue": "They speak of boats; the harbour is the topic."})
@@ -131,6 +134,7 @@ def test_a_flush_of_the_bot_is_enough_and_its_text_becomes_the_summary(talk: Tal
     assert not Entry.objects.filter(subtype="session_flush").exists()
 
 
+@pytest.mark.thorough
 def test_what_an_early_flush_did_not_know_is_flushed_before_it_is_replaced(talk: Talk) -> None:
     session, _came = fill(talk, 0.1)
     talk.do(session, "flush", {"version": 1, "continue": "They said hello."})
@@ -141,6 +145,7 @@ def test_what_an_early_flush_did_not_know_is_flushed_before_it_is_replaced(talk:
     assert summary.startswith("They said hello.") and "Answer 4" in summary
 
 
+@pytest.mark.thorough
 def test_a_task_that_comes_late_or_twice_changes_nothing(talk: Talk) -> None:
     session, _came = fill(talk, 0.75)
     here = (session.pk, session.conversation, session.cycle, session.max_tokens())
@@ -164,6 +169,7 @@ def test_a_bot_may_ask_for_compaction(talk: Talk, django_capture_on_commit_callb
     assert tasks.compact.__module__ == "sessions_app.tasks"
 
 
+@pytest.mark.thorough
 def test_a_client_may_go_on_from_the_summary_it_was_given(talk: Talk) -> None:
     session, _came = fill(talk, 0.75)
     compact(session)
@@ -202,6 +208,7 @@ def test_a_stop_that_has_no_time_leaves_the_rest(talk: Talk) -> None:
     assert flush.flush_active(now=NOW, seconds=0) == {"flushed": 0, "left": 1}
 
 
+@pytest.mark.thorough
 def test_of_a_small_budget_the_summary_takes_little_enough_to_leave_room(talk: Talk, settings: Any) -> None:
     settings.MEMORY_HISTORY_SUMMARY_MAX_TOKENS = 600
     session, _came = fill(talk, 0.7)

@@ -151,6 +151,7 @@ def test_over_its_budget_the_model_is_not_asked(
     assert sum(Spend.objects.values_list("refused", flat=True)) == refused
 
 
+@pytest.mark.thorough
 def test_a_model_that_failed_is_not_asked_again_for_the_same_conversation(talk: Talk, model: FakeModel) -> None:
     session = grown(talk)
     model.otherwise = Reply(status=401)

@@ -79,6 +79,7 @@ def test_a_group_without_a_speaker_hears_only_its_own(api: Api) -> None:
     assert heard(api, "which music do I like?", {**GROUP, "peer": ""}) == {(CHAT, "in here I like folk music")}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("recall", ["none", "same_chat"])
 def test_what_was_saved_without_a_chat_is_not_heard_in_groups(api: Api, channel: Channel, recall: str) -> None:
     Channel.objects.update(group_user_recall=recall)

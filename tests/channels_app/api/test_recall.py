@@ -65,6 +65,7 @@ def test_the_context_dates_are_those_of_the_workspace(api: Api, workspace: Works
     assert "[2026-03-02]" in ask(api, "what is my cat called?")["context"]
 
 
+@pytest.mark.thorough
 def test_slots_are_filtered_by_before_anything_is_ranked(api: Api) -> None:
     for n in range(60):
         save(api, f"deploy number {n} of the shop went fine", slots={"env": "test"})
@@ -171,6 +172,7 @@ def test_without_quotas_the_best_are_served_whatever_they_are(api: Api) -> None:
     assert [memory["type"] for memory in answer["memories"]] == ["user_explicit"] * 3
 
 
+@pytest.mark.thorough
 def test_policies_set_quotas_and_how_many_are_served(api: Api, workspace: Workspace) -> None:
     for n in range(12):
         save(api, f"tea ceremony {n} " + "x" * n)
@@ -182,6 +184,7 @@ def test_policies_set_quotas_and_how_many_are_served(api: Api, workspace: Worksp
     assert types == ["user_explicit", "user_explicit"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("limit", [1, 5, 50])
 def test_no_more_are_served_than_asked_for(api: Api, limit: int) -> None:
     for n in range(60):

@@ -219,6 +219,7 @@ def test_a_flush_is_asked_for_until_it_is_done(talk: Talk, settings: Any) -> Non
     assert context(talk, "good morning")["directives"] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("language", "message", "words"),
     [

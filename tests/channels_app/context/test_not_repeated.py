@@ -34,6 +34,7 @@ def said(given: dict[str, Any]) -> set[str]:
     return {message["content"] for message in given["history"]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("address", [None, GROUP])
 def test_its_places_go_to_other_memories(talk: Talk, address: Any) -> None:
     """In a group neither the speaker's copy nor the chat's is told again."""
@@ -136,6 +137,7 @@ def test_recall_alone_tells_all_of_it(talk: Talk) -> None:
     assert len(answer.json()["memories"]) == 2
 
 
+@pytest.mark.thorough
 def test_a_request_may_bring_a_budget_of_the_history(talk: Talk) -> None:
     for n in range(20):
         talk.say(f"story {n}", "once upon a time " * 10, at=LATELY)

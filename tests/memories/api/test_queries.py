@@ -174,6 +174,7 @@ def test_batches_are_found_by_scope_and_state(api: Api, batches: list[Batch], wo
     assert api.get("batches", scope="nobody").status_code == 404
 
 
+@pytest.mark.thorough
 def test_a_batch_shows_its_changes_in_pages(api: Api, batches: list[Batch], entry: Entry) -> None:
     first = api.get(f"batches/{batches[-1].uid}", limit=3).json()
     second = api.get(f"batches/{batches[-1].uid}", limit=3, cursor=first["changes"]["cursor"]).json()

@@ -184,6 +184,7 @@ def test_a_proposed_batch_can_be_edited_row_by_row(scope: Scope) -> None:
         batches.edit_step(plan, 3, "too late")
 
 
+@pytest.mark.thorough
 def test_many_alike_changes_cost_few_queries(scope: Scope, django_assert_max_num_queries: Any) -> None:
     drafts = [make_draft(scope, f"we counted sheep number {n}") for n in range(200)]
     entries = [answer.entry for answer in store.remember_many(drafts, now=NOW, actor="t")]

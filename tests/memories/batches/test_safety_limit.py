@@ -33,6 +33,7 @@ def test_more_than_a_fifth_of_a_scope_is_held(scope: Scope, verb: BatchVerb) -> 
     assert len(live(scope)) == 60
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("size", "retired"), [(60, 12), (20, 10)])
 def test_a_fifth_or_ten_memories_are_not(scope: Scope, size: int, retired: int) -> None:
     entries = crowd(scope, size)

@@ -166,6 +166,7 @@ def test_rows_are_made_anew_only_for_ingredients_of_rows(set_of: SetOf, monkeypa
     assert 0 < len(made) <= (len(steps_of_rows) + 1) * 2  # of two scopes, and once more to leave them as they were
 
 
+@pytest.mark.thorough
 def test_an_ablation_leaves_nothing_behind(set_of: SetOf) -> None:
     measured(set_of())
     before = rows_of_every_table()

@@ -114,6 +114,7 @@ def test_how_far_it_is_stands_on_the_run_of_the_day(workspace: Workspace, scope:
     assert counted()["Mia likes tea."][0] == 2 and JobRun.objects.count() == 2
 
 
+@pytest.mark.thorough
 def test_a_row_somebody_holds_is_waited_for_shortly_and_counted_the_next_minute(
     workspace: Workspace, scope: Scope
 ) -> None:

@@ -155,6 +155,7 @@ def test_an_edit_teaches_a_name_at_once(scope: Scope) -> None:
     assert named("Where does Nick live?", scope) == ["Nicholas"]
 
 
+@pytest.mark.thorough
 def test_a_scope_keeps_no_more_names_than_are_worth_looking_for(scope: Scope) -> None:
     letters = "abcdefghijklmnopqrst"
     aliases = [f"N{one}{other}x" for one in letters for other in letters][:250]

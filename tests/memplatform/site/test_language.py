@@ -130,6 +130,7 @@ def test_pages_in_chinese_hold_no_english(owner: Client, mine: House) -> None:
         assert words & set(sentences) == set(), address
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_the_language_is_switched_on_any_page(alice: Client, mine: House) -> None:
     home = reverse("admin:index")

@@ -130,6 +130,7 @@ def test_an_owner_makes_an_operator(owner: Client) -> None:
     assert (ben.is_staff, ben.is_superuser) == (True, False)
 
 
+@pytest.mark.thorough
 def test_a_quiet_home_says_so(owner: Client, mine: House) -> None:
     beat(*health.NEEDED)
     IndexQueueItem.objects.all().delete()

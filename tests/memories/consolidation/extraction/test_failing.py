@@ -96,6 +96,7 @@ def test_where_more_is_wrong_than_some_of_the_facts_all_of_it_is_parked(
     assert held() == [["I moved to Hangzhou", "Noted."]]
 
 
+@pytest.mark.thorough
 def test_a_model_that_is_down_is_waited_for(batch: ExtractionBatch, model: FakeModel) -> None:
     model.otherwise = Reply(status=503)
     at, tries = NOW + QUIET, 0
@@ -111,6 +112,7 @@ def test_a_model_that_is_down_is_waited_for(batch: ExtractionBatch, model: FakeM
     assert held() == []
 
 
+@pytest.mark.thorough
 def test_one_that_is_down_for_a_day_parks_the_turns_for_all_to_see(batch: ExtractionBatch, model: FakeModel) -> None:
     model.otherwise = Reply(status=401)
     at, counts = NOW + QUIET, [0, 0]

@@ -53,6 +53,7 @@ def test_operators_of_a_workspace_are_told_too_but_not_of_others_conversations(d
     assert "answered 503" in shown.hint and "conversation" not in shown.hint
 
 
+@pytest.mark.thorough
 def test_an_answer_takes_it_away(down: FakeModel) -> None:
     down.otherwise = answering(fact("Amy moved to Hangzhou.", "Hangzhou"))
     extract(NOW + QUIET * 20)
