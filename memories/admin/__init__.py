@@ -1,4 +1,4 @@
-"""The admin of what is remembered: a module or package for each noun; importing it registers their pages."""
+"""The admin of memories: a module or package for each noun; importing it registers their pages."""
 
 from memories.admin import (
     batches,

@@ -1,7 +1,7 @@
-"""The wall between workspaces, as the admin keeps it: staff see the workspaces they belong to, superusers all.
+"""Access in the admin: staff see the workspaces they are members of, superusers all.
 
-Membership is the permission: whoever is a member of a workspace operates it, and Django's own permission tables are
-not asked. The site takes no ModelAdmin that does not stand behind this wall.
+Membership is the permission: a member of a workspace operates it, and Django's own permission tables are not read. The
+site takes no ModelAdmin that is not restricted so.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ CHOSEN_MOST = 500
 
 
 def workspaces_of(request: HttpRequest) -> frozenset[int] | None:
-    """The workspaces whose rows this request may touch; None: all of them. Asked once a request."""
+    """The workspaces whose rows this request may see; None: all of them. Read once a request."""
     user = request.user
     if not (user.is_active and user.is_staff):
         return frozenset()
     if user.is_superuser:
         return None
-    known: frozenset[int] | None = request.__dict__.get("_workspaces")
-    if known is None:
-        known = frozenset(Member.objects.filter(user_id=user.pk).values_list("workspace_id", flat=True))
-        request.__dict__["_workspaces"] = known
-    return known
+    workspaces: frozenset[int] | None = request.__dict__.get("_workspaces")
+    if workspaces is None:
+        workspaces = frozenset(Member.objects.filter(user_id=user.pk).values_list("workspace_id", flat=True))
+        request.__dict__["_workspaces"] = workspaces
+    return workspaces
 
 
 def in_workspaces(rows: Any, workspaces: frozenset[int] | None) -> Any:
@@ -71,7 +71,7 @@ def actor_of(request: HttpRequest) -> str:
 
 
 class WorkspaceRestriction:
-    """What a ModelAdmin and an inline have in common behind the wall."""
+    """Restricts a ModelAdmin or an inline to the workspaces of the request."""
 
     #: The field of the row that holds its workspace's id; None: only superusers come here.
     workspace_field: str | None = "workspace_id"
@@ -107,7 +107,7 @@ class WorkspaceRestriction:
         return every if workspaces_of(request) is None else every.none()
 
     def admits(self, request: HttpRequest, what: str, obj: Any = None) -> bool:
-        """Whether somebody may do this, to this row if one is given."""
+        """Whether the request may do this, to this row if one is given."""
         workspaces = workspaces_of(request)
         if workspaces is None:
             return what in self.members_may | self.superusers_may
@@ -135,13 +135,13 @@ class WorkspaceRestriction:
 
 
 class Colors(dict[Any, str | None]):
-    """The colours of labels by their words, in whichever language these are said."""
+    """The colours of labels by their text, in whichever language it is shown."""
 
-    def __contains__(self, said: object) -> bool:
-        return any(str(words) == str(said) for words in self.keys())
+    def __contains__(self, text: object) -> bool:
+        return any(str(label) == str(text) for label in self.keys())
 
-    def __getitem__(self, said: Any) -> str | None:
-        return next(color for words, color in self.items() if str(words) == str(said))
+    def __getitem__(self, text: Any) -> str | None:
+        return next(color for label, color in self.items() if str(label) == str(text))
 
 
 class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
@@ -199,7 +199,7 @@ class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
             super().delete_queryset(request, queryset)
 
     def reach(self, request: HttpRequest, object_id: str, what: str = "change") -> Any:
-        """The row a page is about, for somebody who may do this to it. Foreign and missing are the same: 404."""
+        """The row of a page, for a request that may do this to it. 404 for foreign and missing rows alike, else 403."""
         row = self.get_object(request, unquote(object_id))
         if row is None or not self.admits(request, "view", row):
             raise Http404
@@ -216,6 +216,6 @@ class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
 
 
 class RestrictedInline(WorkspaceRestriction, TabularInline):
-    """The base of every inline here; it may do what its parent's admin lets it."""
+    """The base of every inline here."""
 
     extra = 0

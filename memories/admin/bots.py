@@ -1,4 +1,4 @@
-"""Bots and their keys: a key is issued on a page that shows its token once, and taken back for good."""
+"""Bots and their keys: a key is issued on a page that shows its token once, and revoked for good."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -33,12 +33,12 @@ _TERMS = [("", _("never")), ("30", _("in 30 days")), ("90", _("in 90 days")), ("
 
 
 def grantable_permissions(request: HttpRequest) -> list[Permission]:
-    """What somebody may hand out to a bot: members read and write, and only superusers administer."""
+    """The permissions a user may give to a key: members read and write, only superusers administer."""
     return [one for one in Permission if one != Permission.ADMIN or workspaces_of(request) is None]
 
 
 class KeyForm(forms.Form):
-    """What a new key is for; nobody hands out more than they hold."""
+    """A new key: its label, permissions, scopes and expiry."""
 
     label = forms.CharField(
         label=_("Label"),
@@ -80,7 +80,7 @@ class KeyForm(forms.Form):
 
 
 class KeyInline(RestrictedInline):
-    """The keys of a bot; of the token only its beginning is known."""
+    """The keys of a bot, each with the first characters of its token."""
 
     model = BotKey
     members_may = VIEW

@@ -1,4 +1,4 @@
-"""Who is alive, and what the nightly jobs did."""
+"""Heartbeats of the processes, and the runs of jobs."""
 
 from datetime import timedelta
 from typing import Any
@@ -48,7 +48,7 @@ class JobRunAdmin(RestrictedAdmin):
     members_may = VIEW
     has_history = False
     list_display = [
-        "started_at", "job", "workspace", "local_date", "colored_state", "said_counts", "took", "begun_by",
+        "started_at", "job", "workspace", "local_date", "colored_state", "counts_label", "took", "begun_by",
     ]  # fmt: skip
     list_display_links = ["started_at", "job"]
     list_filter = [("state", ChoicesDropdownFilter)]
@@ -57,9 +57,9 @@ class JobRunAdmin(RestrictedAdmin):
     ordering = ["-started_at", "-id"]
     fields = [
         ("job", "colored_state"), ("workspace", "local_date"), "begun_by", ("started_at", "finished_at", "attempts"),
-        "said_counts", "made", "error",
+        "counts_label", "made", "error",
     ]  # fmt: skip
-    readonly_fields = ["colored_state", "begun_by", "said_counts", "made"]
+    readonly_fields = ["colored_state", "begun_by", "counts_label", "made"]
 
     @display(
         description=_("state"),
@@ -82,7 +82,7 @@ class JobRunAdmin(RestrictedAdmin):
         return gettext("%(actor)s, dry") % {"actor": run.actor} if run.is_dry else run.actor
 
     @display(description=_("counts"))
-    def said_counts(self, run: JobRun) -> str:
+    def counts_label(self, run: JobRun) -> str:
         return labels.counts_label(run.counts)
 
     @display(description=_("took"))
@@ -95,7 +95,7 @@ class JobRunAdmin(RestrictedAdmin):
 
     @display(description=_("batches"))
     def made(self, run: JobRun) -> str:
-        """What it planned or changed, a batch for each scope."""
+        """Links to the batches it planned or applied, one a scope."""
         if run.workspace_id is None:
             return "—"
         name = f"{run.job}:{run.workspace_id}:{run.asked or run.local_date}"

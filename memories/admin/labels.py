@@ -1,4 +1,4 @@
-"""What jobs and their counts are called, in the reader's language."""
+"""Labels of jobs and their counts, in the reader's language."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -64,10 +64,9 @@ COUNT_LABELS = {
 
 def counts_label(counts: Mapping[str, Any]) -> str:
     """`scopes 3, memories 12`; what is zero is left out, and a count without a word goes by its own name."""
-    told = [(name, number) for name, number in counts.items() if number and name not in _MARKS]
-    return (
-        gettext(", ").join(f"{COUNT_LABELS.get(name, name.replace('_', ' '))} {number}" for name, number in told) or "—"
-    )
+    shown = {name: number for name, number in counts.items() if number and name not in _MARKS}
+    parts = (f"{COUNT_LABELS.get(name, name.replace('_', ' '))} {number}" for name, number in shown.items())
+    return gettext(", ").join(parts) or "—"
 
 
 _BATCH_LABELS = {

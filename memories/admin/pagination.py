@@ -10,7 +10,7 @@ from unfold.views import ChangeList
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]
-    """Counts at most LIMIT rows: whoever has more before them narrows the list instead of leafing through it.
+    """Counts at most LIMIT rows: longer lists are to be narrowed.
 
     Counting 100,000 rows exactly took longer than everything else on the page.
     """
@@ -37,8 +37,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
         return super().page(number)
 
     @property
-    def said(self) -> str:
-        """The count as people read it."""
+    def count_label(self) -> str:
         return (
             _("more than %(limit)s") % {"limit": f"{self.LIMIT:,}"} if self.count >= self.LIMIT else f"{self.count:,}"
         )

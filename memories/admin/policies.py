@@ -1,4 +1,4 @@
-"""Policies: the numbers of a workspace, with the built-in ones where nobody has set any."""
+"""Policies: the numbers set for a workspace, beside the built-in defaults."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Scopes: whose memories there are, how many, and the switch that freezes them."""
+"""Scopes: their labels, their numbers of entries, and the switch that freezes them."""
 
 from typing import Any
 
@@ -58,5 +58,6 @@ class ScopeAdmin(RestrictedAdmin):
     def memories(self, scope: Scope) -> str:
         """How many were ever written, as a link to those of this scope."""
         address = f"{reverse('admin:memories_entry_changelist')}?scope__id__exact={scope.pk}"
-        said = ngettext("%(count)s entry", "%(count)s entries", scope.entry_count) % {"count": f"{scope.entry_count:,}"}
-        return format_html('<a class="mp-link" href="{}">{}</a>', address, said)
+        label = ngettext("%(count)s entry", "%(count)s entries", scope.entry_count)
+        count = label % {"count": f"{scope.entry_count:,}"}
+        return format_html('<a class="mp-link" href="{}">{}</a>', address, count)

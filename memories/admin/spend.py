@@ -1,18 +1,18 @@
-"""Spend: what the machine's own model cost, by day, purpose and model (D7)."""
+"""Spend: calls and tokens of the platform's own model, by day, purpose and model (D7)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories import llm
-from memories.admin.access import VIEW, RestrictedAdmin, workspaces_of
+from memories.admin.access import VIEW, RestrictedAdmin, in_workspaces, workspaces_of
 from memories.conf import conf
 from memories.llm import budget
 from memories.models import Spend, Workspace
@@ -21,7 +21,7 @@ from memories.models import Spend, Workspace
 _MOST_SHOWN = 12
 _MONTH = timedelta(days=30)
 _TOKENS = F("prompt_tokens") + F("completion_tokens")
-#: What the model is asked for, as those who ask name it.
+#: Labels of the purposes the model is called for.
 PURPOSES = {
     "extraction": _("Facts from conversations"),
     "turn_summary": _("Long turns in few words"),
@@ -35,7 +35,7 @@ PURPOSES = {
 
 @dataclass(frozen=True)
 class DailySpend:
-    """How a workspace stands with its budget on the day it is there."""
+    """The spend of a workspace on its local day, beside its budget."""
 
     workspace: str
     tokens: int
@@ -43,7 +43,7 @@ class DailySpend:
     refused: int
 
     @property
-    def said(self) -> str:
+    def tokens_label(self) -> str:
         return f"{self.tokens:,}"
 
     @property
@@ -54,27 +54,27 @@ class DailySpend:
 
 @admin.register(Spend)
 class SpendAdmin(RestrictedAdmin):
-    """Read only: what was spent is spent."""
+    """Read only."""
 
     members_may = VIEW
     has_history = False
     list_display = [
-        "local_date", "said_purpose", "model", "workspace", "calls", "failures", "total", "reserved_tokens",
-        "said_refused",
+        "local_date", "purpose_name", "model", "workspace", "calls", "failures", "total", "reserved_tokens",
+        "refused_count",
     ]  # fmt: skip
-    list_display_links = ["local_date", "said_purpose"]
+    list_display_links = ["local_date", "purpose_name"]
     list_select_related = ["workspace"]
     search_fields = ["purpose", "model"]
     ordering = ["-local_date", "-id"]
     list_before_template = "admin/memories/spend.html"
-    readonly_fields = ["said_purpose"]
+    readonly_fields = ["purpose_name"]
     fields = [
-        ("local_date", "workspace"), ("said_purpose", "model"), ("calls", "failures", "refused"),
+        ("local_date", "workspace"), ("purpose_name", "model"), ("calls", "failures", "refused"),
         ("prompt_tokens", "completion_tokens", "reserved_tokens"),
     ]  # fmt: skip
 
     @display(description=_("purpose"), ordering="purpose")
-    def said_purpose(self, spend: Spend) -> str:
+    def purpose_name(self, spend: Spend) -> str:
         return purpose_label(spend.purpose)
 
     @display(description=_("tokens"))
@@ -82,7 +82,7 @@ class SpendAdmin(RestrictedAdmin):
         return f"{spend.prompt_tokens + spend.completion_tokens:,}"
 
     @display(description=_("refused"), label="danger")
-    def said_refused(self, spend: Spend) -> int | None:
+    def refused_count(self, spend: Spend) -> int | None:
         return spend.refused or None
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -103,16 +103,11 @@ def purpose_label(purpose: str) -> str:
     return str(PURPOSES.get(purpose, purpose))
 
 
-def _of(seen: frozenset[int] | None) -> QuerySet[Spend]:
-    rows = Spend.objects.order_by()
-    return rows if seen is None else rows.filter(workspace_id__in=seen)
-
-
 def spent_today(seen: frozenset[int] | None, now: datetime) -> list[DailySpend]:
-    """The workspaces of these that spent or were refused something on the day it is there, the dearest first."""
+    """The workspaces with spend or refusals on their local day, the dearest first."""
     near = (now.date() - timedelta(days=1), now.date() + timedelta(days=1))
     rows = (
-        _of(seen)
+        in_workspaces(Spend.objects.order_by(), seen)
         .filter(local_date__range=near)
         .values_list("workspace__name", "workspace__time_zone", "local_date")
         .annotate(tokens=Sum(_TOKENS + F("reserved_tokens")), refusals=Sum("refused"))
@@ -128,11 +123,11 @@ def spent_today(seen: frozenset[int] | None, now: datetime) -> list[DailySpend]:
 
 def spent_in_month(seen: frozenset[int] | None, now: datetime) -> list[dict[str, Any]]:
     """Sums of the last thirty days by purpose, the dearest first."""
-    rows = _of(seen).filter(local_date__gt=now.date() - _MONTH).values("purpose")
+    rows = in_workspaces(Spend.objects.order_by(), seen).filter(local_date__gt=now.date() - _MONTH).values("purpose")
     sums = rows.annotate(
         tokens=Sum(_TOKENS), all_calls=Sum("calls"), all_failures=Sum("failures"), all_refused=Sum("refused")
     )
     return [
-        {**row, "said": purpose_label(row["purpose"]), "tokens": f"{row['tokens']:,}"}
+        {**row, "label": purpose_label(row["purpose"]), "tokens": f"{row['tokens']:,}"}
         for row in sums.order_by("-tokens")[:_MOST_SHOWN]
     ]

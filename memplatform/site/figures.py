@@ -11,17 +11,18 @@ from django.db.models.fields.json import KT
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from memories.admin.access import in_workspaces
 from memories.choices import Verdict
 from memories.language import text
 from memories.models import Entry, Policy, RecallTrace
 from memories.models.state import State, in_state
 
 DAY = timedelta(days=1)
-#: Recalls of the last day whose shares are told.
+#: Recalls of the last day the shares are of.
 SAMPLE = 1_000
 #: Rows are counted up to here; from there on it is «more than».
 COUNTED = 100_000
-#: The newest entries whose length is told.
+#: The newest entries the average length is of.
 MEASURED = 500
 #: Changes of the last day that are looked through for what came, in each workspace.
 CHANGES = 10_000
@@ -69,19 +70,14 @@ class Recalls:
         return sum(len(self.of(verdict)) for verdict in Verdict)
 
 
-def mine(rows: Any, seen: frozenset[int] | None) -> Any:
-    """The rows of the workspaces a person sees; None: of all."""
-    return rows if seen is None else rows.filter(workspace_id__in=seen)
-
-
 def share(part: int, whole: int) -> str:
     """A percentage; a dash of nothing."""
     return f"{part / whole:.0%}" if whole else "—"
 
 
 def recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
-    """What the newest recalls of the last day say, in one query."""
-    newest = mine(RecallTrace.objects.filter(created_at__gt=now - DAY), seen).order_by("-created_at", "-id")
+    """The numbers of the newest recalls of the last day, in one query."""
+    newest = in_workspaces(RecallTrace.objects.filter(created_at__gt=now - DAY), seen).order_by("-created_at", "-id")
     rows = list(
         newest.annotate(verdict=KT("evidence__verdict")).values_list(
             "pk", "verdict", "degraded__len", "timings__total", "served__len", "used__len", "overlap__len"
@@ -93,9 +89,9 @@ def recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
         by_verdict.setdefault(verdict or "", []).append(pk)
         times += [float(took or 0)] if verdict else []
         degraded += bool(is_degraded)
-        counted = pointed_to if named is None else named
-        if counted is not None:
-            used, reported = used + counted, reported + (served or 0)
+        used_here = pointed_to if named is None else named
+        if used_here is not None:
+            used, reported = used + used_here, reported + (served or 0)
     times.sort()
     return Recalls(
         count=len(rows[:SAMPLE]),
@@ -118,7 +114,7 @@ def figures(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Itera
 
 def in_use(seen: frozenset[int] | None, now: datetime) -> Figure:
     """Entries that can be recalled at this moment; beside them all that are kept, and those of the last day."""
-    entries = mine(Entry.objects.all(), seen)
+    entries = in_workspaces(Entry.objects.all(), seen)
     counts = {
         "kept": _counted(entries),
         "new": _counted(entries.filter(created_at__gt=now - DAY)),
@@ -140,11 +136,11 @@ def _of_recalls(asked: Recalls) -> Iterator[Figure]:
     needed = _("in the last day; %(n)s looked into memory") % {"n": f"{asked.searched:,}{more}"}
     yield Figure(_("Recalls"), f"{asked.count:,}{more}", needed, list_of)
     found = len(asked.of(Verdict.FOUND))
-    told = {"n": f"{found:,}", "all": f"{asked.searched:,}", "weak": f"{len(asked.of(Verdict.WEAK)):,}"}
-    hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % told
+    numbers = {"n": f"{found:,}", "all": f"{asked.searched:,}", "weak": f"{len(asked.of(Verdict.WEAK)):,}"}
+    hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % numbers
     yield Figure(_("Found"), share(found, asked.searched), hint, f"{list_of}?answer={Verdict.FOUND}")
-    told = {"n": f"{asked.used:,}", "all": f"{asked.reported:,}"}
-    hint = _("%(n)s of %(all)s served memories whose answer is known; aim: over 40%%") % told
+    numbers = {"n": f"{asked.used:,}", "all": f"{asked.reported:,}"}
+    hint = _("%(n)s of %(all)s served memories whose answer is known; aim: over 40%%") % numbers
     yield Figure(_("Used in the answer"), share(asked.used, asked.reported), hint)
     hint = _("of the recalls that look into memory take longer; aim: under 200 ms")
     yield Figure(_("Slowest twentieth"), f"{asked.p95:.0f} ms" if asked.searched else "—", hint)
@@ -156,14 +152,14 @@ def dedup(seen: frozenset[int] | None, now: datetime) -> Figure:
     with connection.cursor() as cursor:
         cursor.execute(_CAME, {"since": now - DAY, "most": CHANGES, "seen": workspaces})
         new, known = cursor.fetchone()
-    told = {"n": f"{known:,}", "all": f"{known + new:,}"}
-    hint = _("%(n)s of %(all)s that came in the last day were merged or skipped; aim: over 35%%") % told
+    numbers = {"n": f"{known:,}", "all": f"{known + new:,}"}
+    hint = _("%(n)s of %(all)s that came in the last day were merged or skipped; aim: over 35%%") % numbers
     return Figure(_("Known already"), share(known, known + new), hint)
 
 
 def tokens(seen: frozenset[int] | None) -> Figure:
     """How long memories are, on average of the newest."""
-    newest = mine(Entry.objects.all(), seen).order_by("-created_at", "-id")
+    newest = in_workspaces(Entry.objects.all(), seen).order_by("-created_at", "-id")
     lengths = [text.count_tokens(content) for content in newest.values_list("content", flat=True)[:MEASURED]]
     hint = _("on average of the newest %(n)s; aim: under 200") % {"n": f"{len(lengths):,}"}
     return Figure(_("Tokens a memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)

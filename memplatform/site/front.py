@@ -1,4 +1,4 @@
-"""The page at `/`: that the platform runs here, and where everything is."""
+"""The page at `/`: the condition of the platform, and where everything is."""
 
 from typing import Any
 

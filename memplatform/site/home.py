@@ -21,7 +21,7 @@ from django_q.models import Failure
 from channels_app.models import Channel
 from memories import embeddings, reranker
 from memories.admin import spend
-from memories.admin.access import workspaces_of
+from memories.admin.access import in_workspaces, workspaces_of
 from memories.admin.batches.list import EMPTY
 from memories.admin.labels import batch_name
 from memories.choices import BatchState, BufferState, DmScope, HoldReason, JobState, Verdict
@@ -29,7 +29,7 @@ from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRu
 from memories.tenancy.platforms import LOCAL_PLATFORMS
 from memplatform import health
 from memplatform.site import figures
-from memplatform.site.figures import Recalls, mine, share
+from memplatform.site.figures import Recalls, share
 
 DAY = timedelta(days=1)
 #: Entries due for a review that are counted.
@@ -51,7 +51,7 @@ class Item:
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """The context of the home page: what unfold knows, and what stands on it."""
+    """The context of the home page, added to unfold's."""
     return {**context, **what_needs_attention(request)}
 
 
@@ -62,7 +62,7 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
         return {"is_stranger": True, "items": [], "figures": []}
     asked = figures.recalls(seen, now)
     items = [*_of_the_platform(seen, now), *_of_workspaces(seen, asked, now)]
-    latest = mine(Batch.objects.exclude(EMPTY).select_related("scope"), seen)
+    latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), seen)
     return {
         "items": sorted(items, key=lambda item: not item.is_grave),
         "figures": list(figures.figures(seen, asked, now)),
@@ -104,7 +104,7 @@ def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Ite
 
 
 def _of_the_model(measures: health.Measures, seen: frozenset[int] | None) -> Item:
-    """The platform asks one model for all; how many wait for it is told to those who see every workspace."""
+    """The item of the one model of the platform; who sees every workspace also reads how many wait for it."""
     last = {"ago": ago(measures.model_failed_ago), "error": measures.model_error}
     hint = _("Last tried %(ago)s ago: %(error)s") % last
     if seen is None and measures.model_waiting:
@@ -120,7 +120,7 @@ def _of_the_model(measures: health.Measures, seen: frozenset[int] | None) -> Ite
 
 
 def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Iterator[Item]:
-    waiting = mine(IndexQueueItem.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
+    waiting = in_workspaces(IndexQueueItem.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
     if waiting["since"] and now - waiting["since"] > health.EMBEDDING_BEHIND:
         text = ngettext(
             "%(n)d memory waits for its embedding", "%(n)d memories wait for their embedding", waiting["rows"]
@@ -135,17 +135,17 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         if reranker.is_configured():
             hint = _("The embedder or the reranker did not answer in time; the list says which.")
         yield Item(text, hint, address)
-    if failed := mine(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
+    if failed := in_workspaces(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=now - DAY), seen).count():
         text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", failed) % {"n": failed}
         yield Item(text, "", reverse("admin:memories_jobrun_changelist") + "?state__exact=failed", is_grave=True)
-    if parked := mine(ExtractionBatch.objects.filter(state=BufferState.PARKED), seen).count():
+    if parked := in_workspaces(ExtractionBatch.objects.filter(state=BufferState.PARKED), seen).count():
         text = ngettext(
             "%(n)d conversation could not be extracted", "%(n)d conversations could not be extracted", parked
         )
         hint = _("Extraction failed too often; look at the error, then try again.")
         address = reverse("admin:memories_extractionbatch_changelist") + "?state__exact=parked"
         yield Item(text % {"n": parked}, hint, address, is_grave=True)
-    batches = mine(Batch.objects.filter(state=BatchState.PROPOSED), seen)
+    batches = in_workspaces(Batch.objects.filter(state=BatchState.PROPOSED), seen)
     waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=_is_of_the_safety_limit()))
     if waiting["n"]:
         text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", waiting["n"]) % waiting
@@ -154,7 +154,9 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         )
         address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
         yield Item(text, hint % waiting if waiting["held"] else "", address)
-    if due := mine(Entry.objects.live().filter(review_at__isnull=False, review_at__lte=now), seen)[:SAMPLE].count():
+    if due := in_workspaces(Entry.objects.live().filter(review_at__isnull=False, review_at__lte=now), seen)[
+        :SAMPLE
+    ].count():
         text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
         address = reverse("admin:memories_entry_changelist") + "?due=review"
         yield Item(text % {"n": due}, _("Their date of review has come; they stay in use."), address)
@@ -172,7 +174,7 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
 
 def _shared_by_strangers(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
     """One memory for all direct chats is for a bot with one owner; a second person there is a leak (E1)."""
-    single = mine(Channel.objects.filter(dm_scope=DmScope.MAIN).exclude(platform__in=LOCAL_PLATFORMS), seen)
+    single = in_workspaces(Channel.objects.filter(dm_scope=DmScope.MAIN).exclude(platform__in=LOCAL_PLATFORMS), seen)
     channels: defaultdict[tuple[int, str], list[Channel]] = defaultdict(list)
     for channel in single:
         channels[channel.workspace_id, channel.platform].append(channel)
@@ -193,7 +195,7 @@ def _shared_by_strangers(seen: frozenset[int] | None, now: datetime) -> Iterator
 
 
 def _where(channels: list[Channel]) -> str:
-    """The page of the one channel it can be; of several the list of them: a memory knows only its platform."""
+    """The page of the channel, or of several the list: a memory names only its platform."""
     if len(channels) == 1:
         return reverse("admin:channels_app_channel_change", args=[channels[0].pk])
     sought = {"platform__exact": channels[0].platform, "dm_scope__exact": DmScope.MAIN}

@@ -1,4 +1,4 @@
-"""The admin site: takes only what stands behind the wall, and finds its way to everything from one side bar."""
+"""The admin site: it takes restricted admins only, and leads everywhere from one side bar."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -70,7 +70,7 @@ class Site(UnfoldAdminSite):
     index_title = _("Home")
 
     def register(self, model_or_iterable: Any, admin_class: type[ModelAdmin] | None = None, **options: Any) -> None:  # type: ignore[type-arg]
-        """Refuses whatever would show rows without asking whose they are."""
+        """Register an admin; refuses one that would show the rows of every workspace."""
         if getattr(admin_class, "is_restricted", False):
             super().register(model_or_iterable, admin_class, **options)
         elif admin_class is None or not admin_class.__module__.startswith(_REPLACED):
@@ -104,21 +104,21 @@ class Site(UnfoldAdminSite):
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The palette (Ctrl-K): pages by name, entries by their words. Nothing is cached: access may have ended."""
-        asked = request.GET.get("s", "").strip()
-        if not asked:
+        query = request.GET.get("s", "").strip()
+        if not query:
             return HttpResponse()
         begun = time.perf_counter()
-        pages = self._search_apps(self.get_app_list(request), asked.lower())
-        return _results(request, [*pages, *_find(self, request, asked)], begun=begun)
+        pages = self._search_apps(self.get_app_list(request), query.lower())
+        return _results(request, [*pages, *_rows(self, request, query)], begun=begun)
 
 
-def _find(site: Any, request: HttpRequest, asked: str) -> Iterator[SearchResult]:
+def _rows(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResult]:
     """The first rows of each kind that this person may see."""
     for model, icon in _ICONS.items():
         model_admin = site.get_model_admin(model)
         if not model_admin.has_view_permission(request):
             continue
-        rows, _is_ambiguous = model_admin.get_search_results(request, model_admin.get_queryset(request), asked)
+        rows, _is_ambiguous = model_admin.get_search_results(request, model_admin.get_queryset(request), query)
         for row in rows[:EACH]:
             yield SearchResult(
                 title=str(row),

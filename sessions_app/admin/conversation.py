@@ -1,4 +1,4 @@
-"""One conversation as a page: bubbles by day, markers where it was summarised and flushed, and what was served."""
+"""One conversation as a page: messages by day, the recalls before them, and markers of summaries and flushes."""
 
 import hashlib
 import json
@@ -13,17 +13,17 @@ from django.db.models import Count, Max, Min, Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Outcome
-from memories.entries.versions import ServedVersion as Then
-from memories.entries.versions import served_versions_by_trace
+from memories.entries.versions import ServedVersion, served_versions_by_trace
 from memories.models import Entry, RecallTrace
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.models import Flush, Session, SessionEvent
 
-#: Messages on a page, lives to choose from, recalls looked at.
-PAGE, LIVES, RECALLS = 100, 40, 200
+#: Messages on a page, conversations to choose from, recalls looked at.
+PAGE, TABS, RECALLS = 100, 40, 200
 #: A recall comes before the turn it was made for, at most so long.
 BEFORE = timedelta(minutes=10)
+#: Of the colour of a speaker, the same everywhere.
 HUES = 360
 #: What a flush counts, in words.
 _OUTCOMES: dict[str, Any] = {
@@ -49,26 +49,20 @@ class ConversationTab:
 
 @dataclass(frozen=True)
 class ServedRecall:
-    """What a recall brought up before a turn."""
+    """What a recall served before a turn."""
 
     trace: RecallTrace
-    entries: list[tuple[Entry, Then]]  # in the words they had then
+    entries: list[tuple[Entry, ServedVersion]]  # in the words they had then
 
 
 @dataclass(frozen=True)
-class FlushMarker:
-    """A flush, and what became of its candidates in words."""
+class Marker:
+    """A summary or a flush that ends at a message."""
 
-    flush: Flush
-    said: str
-
-
-@dataclass(frozen=True)
-class SummaryMarker:
-    """A summary, and whether it is handed out no more."""
-
-    summary: SessionEvent
-    is_redacted: bool
+    summary: SessionEvent | None = None
+    is_redacted: bool = False  # the summary is handed out no more
+    flush: Flush | None = None
+    outcome: str = ""  # of the flush's candidates, in words
 
 
 @dataclass(frozen=True)
@@ -82,12 +76,12 @@ class Bubble:
     is_redacted: bool  # people took out a memory that rests on it (A15)
     tools: list[tuple[str, str]] = field(default_factory=list)
     served: list[ServedRecall] = field(default_factory=list)
-    markers: list[Any] = field(default_factory=list)  # summaries and flushes that end here
+    markers: list[Marker] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Day:
-    """A local date and what was said on it."""
+    """A local date and its messages."""
 
     on: date
     bubbles: list[Bubble]
@@ -95,7 +89,7 @@ class Day:
 
 @dataclass(frozen=True)
 class ConversationPage:
-    """What the page shows."""
+    """A page of a conversation, with the tabs of the others."""
 
     lives: list[ConversationTab]
     number: int
@@ -107,22 +101,21 @@ class ConversationPage:
     limit: int
 
 
-def conversation_of(session: Session, asked: Mapping[str, Any]) -> ConversationPage:
-    """The conversation and page that were asked for, else the newest of the latest one."""
-    lives = _lives(session, _number(asked.get("life")))
-    number = next((life.number for life in lives if life.is_shown), session.conversation)
-    out = redaction.redacted_events(session, number)
-    before = _number(asked.get("before"))
-    here = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
-    said = here.exclude(kind=EventKind.SUMMARY)
-    newest = list((said.filter(position__lt=before) if before else said).order_by("-position")[: PAGE + 1])
+def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationPage:
+    """The conversation and page the query names, else the newest page of the latest conversation."""
+    tabs = _tabs(session, _number(query.get("life")))
+    number = next((tab.number for tab in tabs if tab.is_shown), session.conversation)
+    redacted = redaction.redacted_events(session, number)
+    before = _number(query.get("before"))
+    events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
+    messages = events.exclude(kind=EventKind.SUMMARY)
+    newest = list((messages.filter(position__lt=before) if before else messages).order_by("-position")[: PAGE + 1])
     page = newest[:PAGE][::-1]
-    zone = session.workspace.zone()
-    limit = session.max_tokens()
+    zone, limit = session.workspace.zone(), session.max_tokens()
     return ConversationPage(
-        lives=lives,
+        lives=tabs,
         number=number,
-        days=_days(session, page, _markers(session, number, out), _served(session, page), zone, out),
+        days=_days(session, page, _markers(session, number, redacted), _served(session, page), zone, redacted),
         earlier=page[0].position if len(newest) > PAGE else None,
         is_latest=not before,
         zone=zone,
@@ -135,21 +128,20 @@ def _number(text: Any) -> int | None:
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _lives(session: Session, wanted: int | None) -> list[ConversationTab]:
+def _tabs(session: Session, wanted: int | None) -> list[ConversationTab]:
     """The conversations messages are kept of, the latest first; the one with nothing in it yet is not shown."""
-    told = (
+    rows = list(
         SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id)
         .values("conversation")
-        .annotate(n=Count("pk", filter=~Q(kind__in=[EventKind.SUMMARY])), began=Min("at"), ended=Max("at"))
-        .order_by("-conversation")[:LIVES]
+        .annotate(messages=Count("pk", filter=~Q(kind=EventKind.SUMMARY)), began=Min("at"), ended=Max("at"))
+        .order_by("-conversation")[:TABS]
     )
-    rows = list(told)
-    numbers = {row["conversation"] for row in rows}
-    shown = wanted if wanted in numbers else next((row["conversation"] for row in rows), session.conversation)
+    numbers = [row["conversation"] for row in rows]
+    shown = wanted if wanted in numbers else next(iter(numbers), session.conversation)
     return [
         ConversationTab(
             number=row["conversation"],
-            messages=row["n"],
+            messages=row["messages"],
             began=row["began"],
             ended=row["ended"],
             is_open=row["conversation"] == session.conversation,
@@ -159,68 +151,70 @@ def _lives(session: Session, wanted: int | None) -> list[ConversationTab]:
     ]
 
 
-def _markers(session: Session, number: int, out: Mapping[int, int]) -> dict[int, list[Any]]:
+def _markers(session: Session, number: int, redacted: Mapping[int, int]) -> dict[int, list[Marker]]:
     """Summaries and flushes by the position of the last message they know.
 
-    A summary that tells of what was taken out since is marked: it is handed out no more (A15).
+    A summary that reveals what was redacted since is marked: it is handed out no more (A15).
     """
     here = {"session": session, "workspace_id": session.workspace_id, "conversation": number}
-    found: defaultdict[int, list[Any]] = defaultdict(list)
+    markers: defaultdict[int, list[Marker]] = defaultdict(list)
     for flush in Flush.objects.filter(**here).order_by("cycle"):
-        said = [f"{_OUTCOMES.get(name, name)} {count}" for name, count in flush.counts.items()]
-        found[flush.up_to].append(FlushMarker(flush, " · ".join(said)))
+        outcome = " · ".join(f"{_OUTCOMES.get(name, name)} {count}" for name, count in flush.counts.items())
+        markers[flush.up_to].append(Marker(flush=flush, outcome=outcome))
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
         up_to = int(summary.data.get("covers_to", summary.position))
-        found[up_to].append(SummaryMarker(summary, redaction.reveals(out, up_to, summary.data.get("left_out", ()))))
-    return found
+        is_redacted = redaction.reveals(redacted, up_to, summary.data.get("left_out", ()))
+        markers[up_to].append(Marker(summary=summary, is_redacted=is_redacted))
+    return markers
 
 
 def _served(session: Session, page: list[SessionEvent]) -> dict[int, list[ServedRecall]]:
-    """What recalls brought up, by the message they were made for: named by the bot, else the same words just before."""
-    asked = [event for event in page if event.kind == EventKind.USER]
-    if not asked:
+    """What recalls served, by the message they were made for: named by the bot, else the same words just before."""
+    questions = [event for event in page if event.kind == EventKind.USER]
+    if not questions:
         return {}
-    between = (asked[0].at - BEFORE, asked[-1].at + BEFORE)
-    traces = RecallTrace.objects.filter(
+    between = (questions[0].at - BEFORE, questions[-1].at + BEFORE)
+    newest = RecallTrace.objects.filter(
         workspace_id=session.workspace_id, session_key=session.key, created_at__range=between
     ).defer("candidates")
-    found = list(traces.order_by("-created_at")[:RECALLS])[::-1]
-    wanted = {pk for trace in found for pk in trace.served}
+    traces = list(newest.order_by("-created_at")[:RECALLS])[::-1]
+    wanted = {pk for trace in traces for pk in trace.served}
     entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(wanted)
-    then = served_versions_by_trace(found, entries)
+    then = served_versions_by_trace(traces, entries)
     named = _named_recalls(page)
-    by_event: defaultdict[int, list[ServedRecall]] = defaultdict(list)
-    for trace in found:
-        position = named.get(str(trace.uid)) or _asked_with(trace, asked)
+    by_position: defaultdict[int, list[ServedRecall]] = defaultdict(list)
+    for trace in traces:
+        position = named.get(str(trace.uid)) or _position_of(trace, questions)
         if position is not None:
-            kept = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
-            by_event[position].append(ServedRecall(trace, kept))
-    return by_event
+            served = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
+            by_position[position].append(ServedRecall(trace, served))
+    return by_position
 
 
 def _named_recalls(page: list[SessionEvent]) -> dict[str, int]:
-    """The recalls bots told their answers rested on, and the questions those answers follow."""
-    named, asked = {}, 0
+    """By the recall a bot named with its answer: the position of the question before that answer."""
+    named, question = {}, 0
     for event in page:
-        asked = event.position if event.kind == EventKind.USER else asked
-        if asked and (recall := event.data.get("recall_id")):
-            named[str(recall)] = asked
+        question = event.position if event.kind == EventKind.USER else question
+        if question and (recall := event.data.get("recall_id")):
+            named[str(recall)] = question
     return named
 
 
-def _asked_with(trace: RecallTrace, asked: list[SessionEvent]) -> int | None:
-    near = [event for event in asked if abs(event.at - trace.created_at) <= BEFORE]
-    same = [event for event in near if event.content.strip() == trace.message.strip()]
-    return same[0].position if same else None
+def _position_of(trace: RecallTrace, questions: list[SessionEvent]) -> int | None:
+    """The position of the first question near a recall with the same words."""
+    words = trace.message.strip()
+    near = (event for event in questions if abs(event.at - trace.created_at) <= BEFORE)
+    return next((event.position for event in near if event.content.strip() == words), None)
 
 
 def _days(
     session: Session,
     page: list[SessionEvent],
-    markers: dict[int, list[Any]],
+    markers: dict[int, list[Marker]],
     served: dict[int, list[ServedRecall]],
     zone: ZoneInfo,
-    out: Collection[int],
+    redacted: Collection[int],
 ) -> list[Day]:
     days: list[Day] = []
     before: SessionEvent | None = None
@@ -233,10 +227,10 @@ def _days(
         days[-1].bubbles.append(
             Bubble(
                 event=event,
-                hue=_hue(speaker),
+                hue=hashlib.blake2b(speaker.encode(), digest_size=2).digest()[0] * HUES // 256,
                 initial=speaker[:1].upper(),
                 is_first=before is None or (before.kind, before.sender_id) != (event.kind, event.sender_id),
-                is_redacted=event.pk in out,
+                is_redacted=event.pk in redacted,
                 tools=_tools(event),
                 served=served.get(event.position, []),
                 markers=markers.get(event.position, []),
@@ -246,20 +240,14 @@ def _days(
     return days
 
 
-def _hue(speaker: str) -> int:
-    """The same colour for the same person, everywhere."""
-    return hashlib.blake2b(speaker.encode(), digest_size=2).digest()[0] * HUES // 256
-
-
 def _tools(event: SessionEvent) -> list[tuple[str, str]]:
-    """Tools that were used, each with what it was given and gave."""
-    calls = event.data.get("tool_calls") or []
+    """The name of each tool that was used, with its arguments and its result as JSON."""
     if event.kind == EventKind.TOOL:
         return []
-    return [(str(call.get("name", "")), _plain(call)) for call in calls if isinstance(call, dict)]
-
-
-def _plain(call: dict[str, Any]) -> str:
-    given, gave = call.get("arguments"), call.get("result")
-    words = [json.dumps(part, ensure_ascii=False, indent=1) for part in (given, gave) if part not in (None, {}, "")]
-    return "\n→ ".join(words)
+    tools = []
+    for call in event.data.get("tool_calls") or []:
+        if isinstance(call, dict):
+            parts = [part for part in (call.get("arguments"), call.get("result")) if part not in (None, {}, "")]
+            words = [json.dumps(part, ensure_ascii=False, indent=1) for part in parts]
+            tools.append((str(call.get("name", "")), "\n→ ".join(words)))
+    return tools

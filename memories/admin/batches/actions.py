@@ -1,4 +1,4 @@
-"""What a person decides about a batch: approve, refuse, change its plan row by row, take it back (F3, F4)."""
+"""The actions on a batch: approve, refuse, edit its plan row by row, undo (F3, F4)."""
 
 from collections.abc import Collection
 from typing import Any
@@ -44,7 +44,7 @@ class UndoForm(ReasonForm):
 
 
 class BatchDecisions:
-    """The pages that decide about a batch."""
+    """The pages that approve, refuse, edit or undo a batch."""
 
     reach: Any
 
@@ -174,7 +174,7 @@ def _apply(request: HttpRequest, batch: Batch, done: str) -> None:
 
 
 def _positions(request: HttpRequest) -> list[int]:
-    """The ticked rows; what is no position is nothing."""
+    """The positions of the ticked rows."""
     numbers = (text for text in request.POST.getlist("position") if text.isascii() and text.isdecimal())
     return sorted({int(text) for text in numbers if len(text) < POSITION_DIGITS})
 
@@ -196,7 +196,7 @@ def _changed_since(batch: Batch, positions: Collection[int]) -> list[str]:
 
 
 def _blockers_text(batch: Batch) -> str:
-    """What an undo leaves in any case, and what to undo first."""
+    """The entries an undo leaves in any case, and the batches to undo first."""
     blockers = batches.undo_blockers(batch)
     if not blockers:
         return ""

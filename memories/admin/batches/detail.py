@@ -1,4 +1,4 @@
-"""The page of a batch: what it is, why it waits, what each row does, word by word, and what may be done about it."""
+"""The page of a batch: why it waits, what each row does, word by word, and the actions it offers."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -124,22 +124,22 @@ def _cost(value: Any) -> str:
 
 
 def is_expiry(batch: Batch) -> bool:
-    """Whether the job took something out of use with it, which people may bring back with a term."""
+    """Whether the expiry job applied it, so that people may restore its entries with a term."""
     return expiry.is_job_batch(batch) and batch.state == BatchState.APPLIED
 
 
 def is_irreversible(batch: Batch) -> bool:
-    """Whether what it removes is gone for good: the one kind of batch without undo."""
+    """Whether it purges: the one kind of batch without undo."""
     return BatchVerb.PURGE in batch.counts
 
 
 def counts_by_verb(batch: Batch) -> str:
-    """How many rows of each verb."""
+    """The number of rows of each verb, as a label."""
     return " · ".join(f"{BatchVerb(verb).label}: {n:,}" for verb, n in batch.counts.items() if verb in BatchVerb.values)
 
 
 def rows_by_state(changes: Any) -> list[tuple[str, Any, int]]:
-    """How many rows stand where."""
+    """The number of rows in each state."""
     counted = dict(changes.order_by().values_list("state").annotate(n=Count("*")))
     return [(state.value, state.label, counted[state]) for state in ChangeState if state in counted]
 

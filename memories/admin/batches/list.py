@@ -1,4 +1,4 @@
-"""Batches: what waits for a decision, what was changed together, by whom and why."""
+"""The list of batches: those that wait for approval, and those that were applied, by whom and why."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from memories.models import Batch
 _COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.items()})
 #: Batches of runs that found nothing to do.
 EMPTY = Q(state=BatchState.APPLIED, counts={})
-#: What may be decided about a batch, each at an address of its own behind the batch's.
+#: Pages of a batch that act on it, each at an address behind the batch's.
 DECISIONS = ("approve", "refuse", "undo", "plan", "restore")
 
 
@@ -42,12 +42,12 @@ class EmptyFilter(DropdownFilter):
 
 @admin.register(Batch)
 class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
-    """A batch is made by what it does; here it is looked at, decided on, and taken back."""
+    """Batches are made elsewhere; here they are looked at, approved, refused and undone."""
 
     members_may = VIEW
     has_history = False
-    list_display = ["created_at", "said_name", "scope", "workspace", "actor", "colored_state", "changes_count", "why"]
-    list_display_links = ["created_at", "said_name"]
+    list_display = ["created_at", "name_label", "scope", "workspace", "actor", "colored_state", "changes_count", "why"]
+    list_display_links = ["created_at", "name_label"]
     list_filter = [("state", ChoicesDropdownFilter), EmptyFilter, ("created_at", DaysFilter)]
     list_select_related = ["scope", "workspace"]
     list_before_template = "admin/memories/batches_waiting.html"
@@ -83,7 +83,7 @@ class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
         return detail.page(self, request, batch) if request.method == "GET" else HttpResponseNotAllowed(["GET"])
 
     @display(description=_("name"))
-    def said_name(self, batch: Batch) -> str:
+    def name_label(self, batch: Batch) -> str:
         return batch_name(batch)
 
     @display(description=_("state"), label=_COLORS)

@@ -1,4 +1,4 @@
-"""Bringing back what the nightly job took out: of one batch, or all of the last night, with a term."""
+"""Restoring what the nightly job expired: of one batch, or all of the last night, with a term."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,13 +20,13 @@ from memories.tasks import INLINE_ROWS
 
 
 def expired_last_night(request: HttpRequest, now: datetime) -> QuerySet[Batch]:
-    """What the job did in the last day, in the workspaces of this person."""
+    """The batches of the expiry job of the last day, in the workspaces of the request."""
     batches: QuerySet[Batch] = in_workspaces(expiry.expiry_batches(since=now - expiry.NIGHT), workspaces_of(request))
     return batches
 
 
 class ExpiredRestoration:
-    """The pages that bring back what the job took out."""
+    """The pages that restore what the job expired."""
 
     reach: Any
 

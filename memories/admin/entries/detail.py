@@ -1,4 +1,4 @@
-"""What stands around an entry: entries like it or behind it, and the answers it was served in."""
+"""The page of an entry: its state, the entries linked with it, and the recalls it was served in."""
 
 from datetime import datetime
 from typing import Any
@@ -40,17 +40,17 @@ def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
 
 
 def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
-    """How each relative relates to this entry, and the relative."""
+    """The linked entries, each with its relation to this one."""
     links = Link.objects.filter(Q(from_entry=entry) | Q(to_entry=entry), workspace_id=entry.workspace_id)
-    near: list[tuple[Any, Entry]] = []
+    related: list[tuple[Any, Entry]] = []
     for link in links.select_related("from_entry__scope", "to_entry__scope").order_by("-id")[:LINKS_SHOWN]:
         is_from = link.from_entry_id == entry.pk
-        near.append(
+        related.append(
             (_RELATIONS[LinkKind(link.kind)][0 if is_from else 1], link.to_entry if is_from else link.from_entry)
         )
     if entry.superseded_by:
-        near.append((_("replaced by"), entry.superseded_by))
-    return [(how, other) for how, other in near if other.workspace_id == entry.workspace_id]
+        related.append((_("replaced by"), entry.superseded_by))
+    return [(how, other) for how, other in related if other.workspace_id == entry.workspace_id]
 
 
 def _traces(entry: Entry) -> list[RecallTrace]:

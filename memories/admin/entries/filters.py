@@ -1,4 +1,4 @@
-"""Finding entries by what they say, with the index that recall uses: no scan over all texts."""
+"""Search of entries by their words, with the index that recall uses: no scan over all texts."""
 
 import re
 from typing import Any
@@ -11,27 +11,27 @@ from memories.language import text
 _QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
 
 
-def search(entries: QuerySet[Any], asked: str) -> QuerySet[Any]:
-    """Entries that hold every word asked for: English words by their stem, Chinese ones by each pair of characters.
+def search(entries: QuerySet[Any], query: str) -> QuerySet[Any]:
+    """Entries with every word of the query: English words by their stem, Chinese ones by each pair of characters.
 
     An id finds its entry. What stands in quotation marks is looked for as it is written, as are words too common to be
     in the index; that reads the texts, after the index has narrowed them down.
     """
-    asked = asked.strip()
-    if (found := _by_id(asked)) is not None:
-        return entries.filter(found)
-    loose = [word for word in text.normalise(asked).split() if not _is_indexed(word)]
-    terms = {term for shingle in text.shingles(asked) if _is_indexed(shingle) for term in _terms_of(shingle)}
+    query = query.strip()
+    if (by_id := _by_id(query)) is not None:
+        return entries.filter(by_id)
+    loose = [word for word in text.normalise(query).split() if not _is_indexed(word)]
+    terms = {term for shingle in text.shingles(query) if _is_indexed(shingle) for term in _terms_of(shingle)}
     if terms:
         entries = entries.filter(terms__contains=sorted(terms))
-    for phrase in [*_QUOTED.findall(asked), *loose]:
+    for phrase in [*_QUOTED.findall(query), *loose]:
         entries = entries.filter(content__icontains=phrase.replace("\0", ""))
     return entries
 
 
-def _by_id(asked: str) -> Q | None:
+def _by_id(query: str) -> Q | None:
     try:
-        return Q(uid=UUID(asked)) if len(asked) >= 32 else None
+        return Q(uid=UUID(query)) if len(query) >= 32 else None
     except ValueError:
         return None
 

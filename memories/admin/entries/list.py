@@ -1,4 +1,4 @@
-"""Entries: find them, see where they come from and who heard them, correct them, take them out, bring them back."""
+"""The list and the form of entries."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def beneath(first: str, second: str) -> str:
 
 
 class EntryList(BoundedChangeList):
-    """Knows the state of each row of the page, with the policies of its workspace read once."""
+    """Gives each row of the page its state, with the policies of its workspace read once."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -152,7 +152,7 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
 
     @display(description=_("scope"))
     def place(self, entry: Any) -> str:
-        """Whose memory it is, and below it what kind."""
+        """The scope, and below it the type and category."""
         several = [entry.workspace.name] if entry.is_one_of_several else []
         kind = [entry.get_type_display(), *([entry.get_category_display()] if entry.category else [])]
         return beneath(" · ".join([*several, str(entry.scope)]), " · ".join(kind))
@@ -191,7 +191,7 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """What the door refuses comes back as an error of the form, with everything that was typed."""
+        """A refused change comes back as an error of the form, with everything that was typed."""
         entry = self.get_object(request, object_id) if object_id else None
         more = {**(entry_context(entry, now=timezone.now()) if entry else {}), **(extra_context or {})}
         try:

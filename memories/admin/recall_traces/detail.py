@@ -1,4 +1,4 @@
-"""A trace in plain words: its candidates with every number, its steps, and what would be answered now (F5)."""
+"""The page of a trace: its candidates with every number, its steps, and a replay as of now (F5)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from memories.models.state import State, state_of
 from memories.recall import explanation, traces
 from memories.recall.explanation import CandidateRecord
 
-#: What became of a candidate.
+#: Labels of the reasons of candidates.
 REASONS = {
     "served": _("served"),
     "limit": _("others were better"),
@@ -99,7 +99,7 @@ class CandidateRow:
 
     @property
     def state_since(self) -> Any:
-        """What became of it since, where it is no longer in use."""
+        """The label of its state, where it is no longer in use."""
         return None if self.state in (None, State.LIVE) else SINCE[State(self.state)]
 
     @property
@@ -147,9 +147,9 @@ def candidate_rows(trace: RecallTrace) -> list[CandidateRow]:
 
 
 def trace_context(trace: RecallTrace) -> dict[str, Any]:
-    """All a page of a trace tells."""
-    lines, said = candidate_rows(trace), event_rows(trace)
-    scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
+    """The context of the page of a trace."""
+    lines, events, cached = candidate_rows(trace), event_rows(trace), trace.evidence.get("cached_from")
+    here = RecallTrace.objects.filter(workspace_id=trace.workspace_id)
     return {
         "trace": trace,
         "lines": lines,
@@ -157,14 +157,14 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
         "left_out_lines": [line for line in lines if not line.is_served],
         "mode": MODES.get(trace.query.get("mode", "hybrid")),
         "highest": max((line.score or 0.0 for line in lines), default=0.0) or 1.0,
-        "said_lines": said,
-        "said_highest": max((line.event.score for line in said), default=0.0) or 1.0,
+        "said_lines": events,
+        "said_highest": max((line.event.score for line in events), default=0.0) or 1.0,
         "is_reranked": any(line.line.rerank for line in lines),
         "weights": explanation.weights_of(trace.candidates),
         "steps": _steps(trace),
-        "cached_from": _cached_from(trace),
+        "cached_from": here.filter(uid=cached).first() if cached else None,
         "is_purged": trace.is_purged,
-        "scopes": scopes,
+        "scopes": Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id),
     }
 
 
@@ -176,11 +176,6 @@ def _steps(trace: RecallTrace) -> list[tuple[Any, float]]:
         for name in [*STEPS, *(took.keys() - STEPS)]
         if name in took.keys() - {"total"}
     ]
-
-
-def _cached_from(trace: RecallTrace) -> RecallTrace | None:
-    told = trace.evidence.get("cached_from")
-    return RecallTrace.objects.filter(workspace_id=trace.workspace_id, uid=told).first() if told else None
 
 
 def replay_context(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What a recall found of the past, as a table: who said it, when, why it was told, and where it can be read (F5).
+"""The events a recall retrieved, as a table: who said it, when, why it was served, and where it can be read (F5).
 
-Packages above tell of what is theirs by dotted paths in MEMORY_EVENT_TELLERS, as they found it by MEMORY_RETRIEVERS.
+Packages above read the events of their own retrievers (MEMORY_RETRIEVERS) by dotted paths in MEMORY_EVENT_TELLERS.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ DAYS = "daily_events/"
 
 @dataclass(frozen=True)
 class FoundEvent:
-    """Something that was said, as far as it is still there."""
+    """An event as it can be read today."""
 
     who: Any
     words: str
@@ -40,14 +40,14 @@ class FoundEvent:
 
 
 class EventReader(Protocol):
-    """What stands behind a path in MEMORY_EVENT_TELLERS; paths that are not its own, or lead nowhere, it leaves out."""
+    """A function of MEMORY_EVENT_TELLERS: the events of paths; those that are not its own, or are gone, left out."""
 
     def __call__(self, workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]: ...
 
 
 @dataclass(frozen=True)
 class EventRow:
-    """One of the things that were found, with the memory that rests on it."""
+    """A retrieved event, with the memory that rests on it."""
 
     event: TracedEvent
     told: FoundEvent | None
@@ -55,7 +55,7 @@ class EventRow:
 
 
 def event_rows(trace: RecallTrace) -> list[EventRow]:
-    """What a recall found of the past, best first."""
+    """The events a recall retrieved, best first."""
     events = events_of(trace)
     if not events:
         return []
@@ -89,7 +89,7 @@ def _event_readers(paths: tuple[str, ...]) -> tuple[EventReader, ...]:
 
 
 def daily_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
-    """What is told of days."""
+    """The daily events of paths."""
     named = [path.removeprefix(DAYS) for path in paths if path.startswith(DAYS)]
     if not named:
         return {}

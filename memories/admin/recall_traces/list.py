@@ -1,4 +1,4 @@
-"""Recall traces: why the bot said that, candidate by candidate."""
+"""The list and the page of recall traces."""
 
 from typing import Any
 
@@ -8,11 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from memories.admin.access import VIEW, Colors, RestrictedAdmin
-from memories.admin.filters import DaysFilter
+from memories.admin.filters import DaysFilter, condition_filter
 from memories.admin.recall_traces.detail import query_label, replay_context, trace_context
 from memories.choices import Verdict
 from memories.models import RecallTrace, Scope
@@ -30,29 +29,26 @@ DEGRADED = {
 }
 
 
-class AnswerFilter(DropdownFilter):
-    """What kind of answer was given."""
-
-    title = _("answer")
-    parameter_name = "answer"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [*Verdict.choices, ("unneeded", _("No memory needed")), ("degraded", _("Degraded"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        conditions = {verdict.value: Q(evidence__verdict=verdict.value) for verdict in Verdict}
-        conditions |= {"unneeded": Q(evidence__verdict__isnull=True), "degraded": ~Q(degraded=[])}
-        return queryset.filter(conditions[self.value()]) if self.value() in conditions else queryset
+#: What kind of answer was given.
+AnswerFilter = condition_filter(
+    _("answer"),
+    "answer",
+    {verdict.value: (verdict.label, Q(evidence__verdict=verdict.value)) for verdict in Verdict}
+    | {
+        "unneeded": (_("No memory needed"), Q(evidence__verdict__isnull=True)),
+        "degraded": (_("Degraded"), ~Q(degraded=[])),
+    },
+)
 
 
 @admin.register(RecallTrace)
 class RecallTraceAdmin(RestrictedAdmin):
-    """Read only: what happened, happened."""
+    """Read only."""
 
     members_may = VIEW
     has_history = False
-    list_display = ["created_at", "asked", "served_count", "how", "without", "milliseconds", "bot", "session_key"]
-    list_display_links = ["created_at", "asked"]
+    list_display = ["created_at", "question", "served_count", "how", "without", "milliseconds", "bot", "session_key"]
+    list_display_links = ["created_at", "question"]
     list_filter = [AnswerFilter, ("created_at", DaysFilter)]
     list_select_related = ["bot"]
     ordering = ["-created_at", "-id"]
@@ -64,18 +60,12 @@ class RecallTraceAdmin(RestrictedAdmin):
     change_form_before_template = "admin/memories/trace.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return (
-            super().get_queryset(request).defer("candidates")
-            if self._is_list(request)
-            else super().get_queryset(request)
-        )
-
-    def _is_list(self, request: HttpRequest) -> bool:
-        match = request.resolver_match
-        return bool(match and str(match.url_name).endswith("_changelist"))
+        rows, match = super().get_queryset(request), request.resolver_match
+        is_list = match and str(match.url_name).endswith("_changelist")
+        return rows.defer("candidates") if is_list else rows
 
     @display(description=_("message"))
-    def asked(self, trace: RecallTrace) -> str:
+    def question(self, trace: RecallTrace) -> str:
         return trace.message[:90] or "—"
 
     @display(description=_("served"))
@@ -103,15 +93,15 @@ class RecallTraceAdmin(RestrictedAdmin):
 
     @display(description=_("query"))
     def conditions(self, trace: RecallTrace) -> str:
-        """What was asked for beside the message, in words."""
+        """The parameters of the query beside the message, in words."""
         return query_label(trace.query) or "—"
 
     @display(description=_("evidence"))
     def signs(self, trace: RecallTrace) -> str:
         """Whether it was enough to answer with, and by which signs, in words."""
         verdict = Verdict(trace.verdict).label if trace.verdict else ""
-        known = {name: value for name, value in trace.evidence.items() if name != "verdict"}
-        return format_html("{}{}", f"{verdict} · " if verdict else "", query_label(known) or "—")
+        signs = {name: value for name, value in trace.evidence.items() if name != "verdict"}
+        return format_html("{}{}", f"{verdict} · " if verdict else "", query_label(signs) or "—")
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
