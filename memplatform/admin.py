@@ -148,11 +148,9 @@ class SchedulePage(RestrictedAdmin):
         last = Task.objects.filter(id=OuterRef("task")).values("success")
         return super().get_queryset(request).annotate(_last=Subquery(last[:1]))
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """With the jobs that have an hour of the day, which are no rows of their own."""
-        nightly = [job for job in JOBS.values() if job.at]
-        answer: HttpResponse = super().changelist_view(request, {"nightly": nightly, **(extra_context or {})})
-        return answer
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """The jobs that have an hour of the day, which are no rows of their own."""
+        return {"nightly": [job for job in JOBS.values() if job.at]}
 
     @display(description=_("what it does"))
     def purpose(self, schedule: Schedule) -> str:

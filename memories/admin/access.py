@@ -150,6 +150,8 @@ class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
     is_restricted = True
     #: Whether rows are changed by people, so that there is a history to read.
     has_history = True
+    #: Whether page_context() is defined: the row is read for it.
+    has_page_context = False
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = django_admin.ShowFacets.NEVER  # a count per filter value is a scan of the table
@@ -160,6 +162,24 @@ class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return BoundedChangeList
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """What the templates of the list need besides."""
+        return {}
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """What the templates of a row's page need besides."""
+        return {}
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        return super().changelist_view(request, {**self.list_context(request), **(extra_context or {})})
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        row = self.get_object(request, object_id) if object_id and self.has_page_context else None
+        more = {**(self.page_context(request, row) if row else {}), **(extra_context or {})}
+        return super().changeform_view(request, object_id, form_url, more)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -126,27 +126,23 @@ class PolicyAdmin(RevertibleHistory, RestrictedAdmin):
             question["text"] += f" {warning}"
         return question
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         """The page that asks says what the default would end."""
         policy = self.get_object(request, object_id)
         is_asked = request.method == "GET" and policy and policy.kind == PolicyKind.TTL
         if is_asked and (warning := expiry_warning(policy, days=None, is_set=False)):
             messages.warning(request, warning)
-        answer: HttpResponse = super().delete_view(request, object_id, extra_context)
-        return answer
+        return super().delete_view(request, object_id, extra_context)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """With everything that holds in a workspace above the list, the defaults included."""
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Everything that holds in a workspace, the defaults included, and what was removed, above the list."""
         mine, chosen = workspace_choice(request)
-        more = {
+        return {
             "workspaces": mine,
             "chosen": chosen,
             "policies": list(effective_policies(chosen)) if chosen else [],
             "removed": [_removed_row(removal) for removal in removals(request)[:REMOVED_SHOWN]],
-            **(extra_context or {}),
         }
-        answer: HttpResponse = super().changelist_view(request, more)
-        return answer
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Also of a policy that was removed."""

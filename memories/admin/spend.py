@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import F, Sum
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
@@ -85,17 +85,10 @@ class SpendAdmin(RestrictedAdmin):
     def refused_count(self, spend: Spend) -> int | None:
         return spend.refused or None
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """With the present day of each workspace and the sums of a month above the list."""
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """The present day of each workspace and the sums of a month, above the list."""
         now, seen = timezone.now(), workspaces_of(request)
-        more = {
-            "days": spent_today(seen, now),
-            "sums": spent_in_month(seen, now),
-            "is_on": llm.is_on(),
-            **(extra_context or {}),
-        }
-        answer: HttpResponse = super().changelist_view(request, more)
-        return answer
+        return {"days": spent_today(seen, now), "sums": spent_in_month(seen, now), "is_on": llm.is_on()}
 
 
 def purpose_label(purpose: str) -> str:

@@ -62,20 +62,17 @@ class JobRunPage(JobRunAdmin):
         run = self.admin_site.admin_view(self.run)
         return [path("run/<slug:job>/", run, name="memories_jobrun_run"), *super().get_urls()]
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
         mine, chosen = workspace_choice(request)
         now = timezone.now()
         if chosen:  # one clock a page: its hours are those of the workspace
             timezone.activate(chosen.zone())
-        more = {
+        return {
             "workspaces": mine,
             "chosen": chosen,
             "nightly": list(nightly(chosen, now)) if chosen else [],
             "steady": list(steady()) if workspaces_of(request) is None else [],
-            **(extra_context or {}),
         }
-        answer: HttpResponse = super().changelist_view(request, more)
-        return answer
 
     def run(self, request: HttpRequest, job: str) -> HttpResponse:
         """The page that asks, and queues a run when it is confirmed. 404 where the workspace is another's."""

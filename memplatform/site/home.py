@@ -154,9 +154,7 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         )
         address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
         yield Item(text, hint % waiting if waiting["held"] else "", address)
-    if due := in_workspaces(Entry.objects.live().filter(review_at__isnull=False, review_at__lte=now), seen)[
-        :SAMPLE
-    ].count():
+    if due := in_workspaces(Entry.objects.live().filter(review_at__lte=now), seen)[:SAMPLE].count():
         text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
         address = reverse("admin:memories_entry_changelist") + "?due=review"
         yield Item(text % {"n": due}, _("Their date of review has come; they stay in use."), address)

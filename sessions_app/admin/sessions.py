@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.decorators import display
@@ -21,6 +21,7 @@ class SessionAdmin(SessionActions, RecordedHistory, RestrictedAdmin):
     """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
 
     members_may = VIEW
+    has_page_context = True
     list_display = ["who", "platform", "account", "conversation", "budget", "last_at", "workspace"]
     list_display_links = ["who"]
     list_filter = [("is_group", BooleanRadioFilter), ("last_at", DaysFilter)]
@@ -49,11 +50,5 @@ class SessionAdmin(SessionActions, RecordedHistory, RestrictedAdmin):
     def budget(self, session: Session) -> str:
         return f"{session.tokens:,} / {session.max_tokens():,}"
 
-    def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        session = self.get_object(request, object_id) if object_id else None
-        talk = conversation_of(session, request.GET) if session else None
-        more = {"talk": talk, "session": session, **(extra_context or {})}
-        answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
-        return answer
+    def page_context(self, request: HttpRequest, row: Session) -> dict[str, Any]:
+        return {"talk": conversation_of(row, request.GET), "session": row}

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponseNotAllowed
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
@@ -68,17 +68,14 @@ class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
         first = path("last-night/restore/", last_night, name="memories_batch_last_night")
         return [first, *pages, *super().get_urls()]
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        waiting = self.get_queryset(request).filter(state=BatchState.PROPOSED).count()
-        answer: HttpResponse = super().changelist_view(request, {"waiting": waiting, **(extra_context or {})})
-        return answer
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        return {"waiting": self.get_queryset(request).filter(state=BatchState.PROPOSED).count()}
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
+    ) -> Any:
         if object_id is None:  # there is no form to add one
-            answer: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
-            return answer
+            return super().changeform_view(request, object_id, form_url, extra_context)
         batch = self.reach(request, object_id, "view")
         return detail.page(self, request, batch) if request.method == "GET" else HttpResponseNotAllowed(["GET"])
 

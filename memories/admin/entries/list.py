@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
@@ -68,6 +68,7 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     members_may = EDIT
+    has_page_context = True
     form = EntryForm
     inlines = [SlotInline]
     list_display = ["text", "place", "colored_state", "created"]
@@ -190,16 +191,16 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
+    ) -> Any:
         """A refused change comes back as an error of the form, with everything that was typed."""
-        entry = self.get_object(request, object_id) if object_id else None
-        more = {**(entry_context(entry, now=timezone.now()) if entry else {}), **(extra_context or {})}
         try:
-            answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
+            return super().changeform_view(request, object_id, form_url, extra_context)
         except PlatformError as refusal:
             request.__dict__["_refusal"] = refusal
-            answer = super().changeform_view(request, object_id, form_url, more)
-        return answer
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def page_context(self, request: HttpRequest, row: Entry) -> dict[str, Any]:
+        return entry_context(row, now=timezone.now())
 
     def save_model(self, request: HttpRequest, obj: Entry, form: Any, change: bool) -> None:
         """Saved with its slots, in one change."""

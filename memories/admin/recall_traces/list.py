@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -46,6 +46,7 @@ class RecallTraceAdmin(RestrictedAdmin):
     """Read only."""
 
     members_may = VIEW
+    has_page_context = True
     has_history = False
     list_display = ["created_at", "question", "served_count", "how", "without", "milliseconds", "bot", "session_key"]
     list_display_links = ["created_at", "question"]
@@ -103,14 +104,7 @@ class RecallTraceAdmin(RestrictedAdmin):
         signs = {name: value for name, value in trace.evidence.items() if name != "verdict"}
         return format_html("{}{}", f"{verdict} · " if verdict else "", query_label(signs) or "—")
 
-    def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        trace = self.get_object(request, object_id) if object_id else None
-        if trace:  # one clock a page: that of the workspace where it was asked
-            timezone.activate(trace.workspace.zone())
-        more = {**(trace_context(trace) if trace else {}), **(extra_context or {})}
-        if trace and "again" in request.GET and not trace.is_purged:
-            more |= replay_context(trace, now=timezone.now())
-        answer: HttpResponse = super().changeform_view(request, object_id, form_url, more)
-        return answer
+    def page_context(self, request: HttpRequest, row: RecallTrace) -> dict[str, Any]:
+        timezone.activate(row.workspace.zone())  # one clock a page: that of the workspace where it was asked
+        is_replayed = "again" in request.GET and not row.is_purged
+        return trace_context(row) | (replay_context(row, now=timezone.now()) if is_replayed else {})
