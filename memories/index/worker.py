@@ -1,19 +1,17 @@
 """The embedder's work: give stale entries their vectors, and blend their search rows anew (A13)."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef
 
 from memories import embeddings
 from memories.conf import conf
-from memories.embeddings.base import Provider
-from memories.index import search_rows
-from memories.index.contextual import dense_literal
+from memories.index import models_in_use, search_rows
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 
 log = logging.getLogger(__name__)
@@ -53,11 +51,16 @@ def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = T
 
     When the embedder does not answer, keywords are blended all the same and the entries wait for their vectors.
     """
-    provider = embeddings.main_provider()
-    model = model_of(provider) if provider else None
-    claims = _claim(model, now, limit or conf.EMBED_BATCH)
-    if not claims:
-        return 0
+    items = IndexQueueItem.objects.free(now=now).order_by("since", "entry")
+    claimed = items.claim(limit or conf.EMBED_BATCH, retry_at=now + LEASE)
+    models = models_in_use.writing_models(item.workspace_id for item in claimed)
+    for model in dict.fromkeys(models.values()):
+        of_model = {item.entry_id: item for item in claimed if models[item.workspace_id] == model}
+        _index(_read(of_model, model), model, now, use_cache)
+    return len(claimed)
+
+
+def _index(claims: Sequence[EntryClaim], model: EmbeddingModel | None, now: datetime, use_cache: bool) -> None:
     missing = [claim for claim in claims if not claim.has_vector] if model else []
     embedded = _embed_all(missing, model, use_cache) if model else []
     waiting = [claim for claim in missing if claim not in embedded]
@@ -66,7 +69,6 @@ def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = T
     IndexQueueItem.objects.postpone(
         [claim.entry_id for claim in waiting], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST
     )
-    return len(claims)
 
 
 def has_queued(*, now: datetime) -> bool:
@@ -82,24 +84,8 @@ def drain(*, now: datetime, use_cache: bool = True) -> int:
     return total
 
 
-def model_of(provider: Provider) -> EmbeddingModel:
-    """The row of a provider's model, made when it is first used and kept to what the provider says of it."""
-    told = {"dimension": provider.dimension, "floor": provider.floor, "ceiling": provider.ceiling}
-    model, made = EmbeddingModel.objects.get_or_create(name=provider.model, defaults=told)
-    if made or all(getattr(model, name) == value for name, value in told.items()):
-        return model
-    with transaction.atomic():
-        if model.dimension != provider.dimension:
-            search_rows.drop_vectors(model.pk)
-        EmbeddingModel.objects.filter(pk=model.pk).update(**told)
-    model.refresh_from_db()
-    return model
-
-
-def _claim(model: EmbeddingModel | None, now: datetime, limit: int) -> list[EntryClaim]:
-    """The oldest entries nobody else is at work on, leased to this process."""
-    waiting = IndexQueueItem.objects.free(now=now).order_by("since", "entry")
-    items = {item.entry_id: item for item in waiting.claim(limit, retry_at=now + LEASE)}
+def _read(items: Mapping[int, IndexQueueItem], model: EmbeddingModel | None) -> list[EntryClaim]:
+    """What is to be indexed, as it is worded now."""
     vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
     entries = Entry.objects.filter(pk__in=items).annotate(has_vector=Exists(vectors)).order_by("pk")
     return [
@@ -125,27 +111,17 @@ def _embed(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool)
 
     One that took too long before is given longer: on a machine with much to do a long text would never be done.
     """
-    texts = [claim.content for claim in claims]
     patience = sum(1 + min(claim.item.failures, PATIENCE) for claim in claims)
-    answer = embeddings.embed_passages(texts, seconds=conf.EMBED_WRITE_SECONDS * patience, use_cache=use_cache)
-    if answer is None:
-        return False
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO memories_entryvector (workspace_id, entry_id, model_id, fingerprint, embedding)"
-            " SELECT e.workspace_id, e.id, %s, new.fingerprint, new.embedding::halfvec"
-            " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new (entry, fingerprint, embedding)"
-            " JOIN memories_entry e ON e.id = new.entry"
-            " ON CONFLICT (entry_id, model_id) DO UPDATE"
-            " SET fingerprint = excluded.fingerprint, embedding = excluded.embedding",
-            [
-                model.pk,
-                [claim.entry_id for claim in claims],
-                [claim.fingerprint for claim in claims],
-                [dense_literal(vector) for vector in answer.vectors],
-            ],
-        )
-    return True
+    answer = embeddings.embed_passages(
+        [claim.content for claim in claims],
+        seconds=conf.EMBED_WRITE_SECONDS * patience,
+        use_cache=use_cache,
+        space=models_in_use.space_of(model),
+    )
+    if answer is not None:
+        texts = [(claim.entry_id, claim.fingerprint) for claim in claims]
+        search_rows.write_vectors(texts, answer.vectors, model_id=model.pk)
+    return answer is not None
 
 
 def _blend(claims: Sequence[EntryClaim], embedded: Sequence[EntryClaim], model: EmbeddingModel | None) -> bool:

@@ -8,9 +8,9 @@ from memories import embeddings
 from memories.conf import conf
 from memories.entries.locks import lock_scopes
 from memories.exceptions import ScopeFrozen
-from memories.index import scope_statistics
+from memories.index import models_in_use, scope_statistics
 from memories.index.search_rows import CHANNEL
-from memories.models import EmbeddingModel, Scope
+from memories.models import Scope
 from memories.models.entry import LIVE_SQL
 
 CHUNK = 5_000
@@ -44,13 +44,16 @@ def count_unindexed() -> dict[str, int]:
 
 
 def _lacking() -> tuple[str, dict[str, int | None]]:
+    """A workspace that is changing its model is looked after by that change (memories.index.model_change)."""
     provider = embeddings.main_provider()
-    model = EmbeddingModel.objects.filter(name=provider.model).first() if provider else None
+    model = models_in_use.stored_model(embeddings.space_of(provider)) if provider else None
     lacking = ["i.entry_id IS NULL"]
     if provider:
-        lacking += ["v.entry_id IS NULL", "i.model_id IS DISTINCT FROM %(model)s"]
+        other = "v.entry_id IS NULL OR i.model_id IS DISTINCT FROM %(model)s"
+        lacking += [f"((w.index_model_id IS NULL OR w.index_model_id = %(model)s) AND ({other}))"]
     return (
-        " FROM memories_entry e LEFT JOIN memories_entryindex i ON i.entry_id = e.id"
+        " FROM memories_entry e JOIN memories_workspace w ON w.id = e.workspace_id"
+        " LEFT JOIN memories_entryindex i ON i.entry_id = e.id"
         " LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(model)s"
         f" AND v.fingerprint = e.fingerprint WHERE {LIVE_SQL} AND ({' OR '.join(lacking)})",
         {"model": model.pk if model else None},

@@ -4,7 +4,15 @@ from memories.models.batch import Batch, BatchChange
 from memories.models.buffer import BufferedTurn, DailyEvent, ExtractionBatch
 from memories.models.change import Change, Recorded, record_changes
 from memories.models.entry import Entry, EntryAccess, Link, Slot, Suppression
-from memories.models.index import EmbeddingCache, EmbeddingModel, EntryIndex, EntryVector, IndexQueueItem, ScopeTerm
+from memories.models.index import (
+    EmbeddingCache,
+    EmbeddingModel,
+    EntryIndex,
+    EntryVector,
+    IndexQueueItem,
+    ScopeTerm,
+    StagedVector,
+)
 from memories.models.operations import Heartbeat, JobRun, ModelHealth, Spend
 from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace

@@ -12,12 +12,12 @@ from memories.models.tenancy import Workspace
 
 
 class EmbeddingModel(models.Model):
-    """A model whose vectors may be compared with each other, and what its cosines mean.
+    """A model in one dimension, whose vectors may be compared with each other, and what its cosines mean.
 
     `floor` is the cosine of unrelated texts, `ceiling` that of the same text: between them similarity runs from 0 to 1.
     """
 
-    name = models.CharField(_("name"), max_length=200, unique=True)
+    name = models.CharField(_("name"), max_length=200)
     dimension = models.PositiveIntegerField(_("dimension"))
     floor = models.FloatField(_("floor"), default=0.0)
     ceiling = models.FloatField(_("ceiling"), default=1.0)
@@ -27,12 +27,13 @@ class EmbeddingModel(models.Model):
         verbose_name = _("embedding model")
         verbose_name_plural = _("embedding models")
         constraints = [
+            models.UniqueConstraint(fields=["name", "dimension"], name="embeddingmodel_once_a_dimension"),
             models.CheckConstraint(condition=Q(dimension__gt=0), name="embeddingmodel_has_dimensions"),
             models.CheckConstraint(condition=Q(floor__lt=F("ceiling")), name="embeddingmodel_floor_below_ceiling"),
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name} ({self.dimension})"
 
 
 class EmbeddingCache(models.Model):
@@ -100,6 +101,25 @@ class EntryIndex(models.Model):
 
     def __str__(self) -> str:
         return str(self.entry_id)
+
+
+class StagedVector(models.Model):
+    """The search row's embedding by the model a workspace is changing to; searched by once all of them are there."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    model = models.ForeignKey(EmbeddingModel, models.DO_NOTHING, db_index=False, related_name="+")
+    fingerprint = models.CharField(max_length=32, help_text=_("Of the text that was embedded."))
+    embedding = HalfVectorField()
+
+    class Meta:
+        verbose_name = _("staged vector")
+        verbose_name_plural = _("staged vectors")
+        constraints = [models.UniqueConstraint(fields=["entry", "model"], name="stagedvector_once_a_model")]
+        indexes = [models.Index(fields=["workspace", "model"], name="stagedvector_of_workspace")]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} · {self.model_id}"
 
 
 class IndexQueueItem(models.Model):

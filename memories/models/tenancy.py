@@ -37,6 +37,16 @@ class Workspace(models.Model):
         _("language"), max_length=10, default="en", choices=[("en", "English"), ("zh-hans", "简体中文")]
     )
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC", validators=[validate_time_zone])
+    index_model = models.ForeignKey(
+        "memories.EmbeddingModel",
+        models.DO_NOTHING,
+        null=True,
+        editable=False,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("embedding model"),
+        help_text=_("Which its memories are searched by."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

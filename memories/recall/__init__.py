@@ -17,8 +17,9 @@ from memories import embeddings, metrics
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.embeddings.base import typical_of, unrelated_of
+from memories.index import models_in_use
 from memories.language import text
-from memories.models import EmbeddingModel, Policy, RecallTrace
+from memories.models import Policy, RecallTrace
 from memories.models.policy import Policies
 from memories.recall import answer_cache, explanation, retrievers, traces
 from memories.recall.answer import Answerability, assess, assess_events, context_text, events_text, is_noise
@@ -46,6 +47,8 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 #: In `degraded`: what was said seconds ago has no vector yet, and is found by its words alone.
 PENDING = "embedding_pending"
+#: In `degraded`: the model was changed and nobody embeds by the old one; what is not embedded anew is found by words.
+REEMBEDDING = "reembedding"
 
 
 @dataclass
@@ -202,7 +205,9 @@ def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Ci
 def _query_vector(query: Query, result: Recall, given: _Circumstances) -> CentredQuery | None:
     """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
     end = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
-    embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=given.embed_seconds))
+    model = models_in_use.searched_model(query.workspace_id)
+    space = models_in_use.served_space(model)
+    embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=given.embed_seconds, space=space))
     if embedded is None:
         result.degraded.append("embedding")
         return None
@@ -211,7 +216,10 @@ def _query_vector(query: Query, result: Recall, given: _Circumstances) -> Centre
         "pending", lambda: pending_wait.wait(query.scope_ids, provider, now=given.now, seconds=patience)
     ):
         result.degraded.append(PENDING)
-    model = EmbeddingModel.objects.filter(name=provider.model, dimension=provider.dimension).first()
+    if space is None:
+        if model is not None:
+            result.degraded.append(REEMBEDDING)
+        model = models_in_use.stored_model(embeddings.space_of(provider))
     if model is None:  # nothing is indexed yet
         return None
     centroid = result.timed("average", lambda: centroid_of(query.scopes, model))

@@ -25,6 +25,8 @@ from memories.admin.access import in_workspaces, workspaces_of
 from memories.admin.batches.list import EMPTY
 from memories.admin.labels import batch_name
 from memories.choices import BatchState, BufferState, DmScope, HoldReason, JobState, Verdict
+from memories.index import model_change, models_in_use
+from memories.index.models_in_use import ModelChange
 from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun
 from memories.tenancy.platforms import LOCAL_PLATFORMS
 from memplatform import health
@@ -119,6 +121,22 @@ def _of_the_model(measures: health.Measures, seen: frozenset[int] | None) -> Ite
     )
 
 
+def _of_the_model_change(change: ModelChange) -> Item:
+    progress = model_change.progress_of(change)
+    text = _("%(workspace)s changes its embedding model: %(done)d of %(all)d memories") % {
+        "workspace": change.workspace.name,
+        "done": progress.embedded,
+        "all": progress.entries,
+    }
+    if change.goes_on:
+        return Item(text, _("From %(old)s to %(new)s. Recall goes on by the old one.") % _models(change))
+    return Item(text, _("From %(old)s, which nobody serves, to %(new)s. Words find the others.") % _models(change))
+
+
+def _models(change: ModelChange) -> dict[str, str]:
+    return {"old": str(change.old), "new": str(change.new)}
+
+
 def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Iterator[Item]:
     waiting = in_workspaces(IndexQueueItem.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
     if waiting["since"] and now - waiting["since"] > health.EMBEDDING_BEHIND:
@@ -127,6 +145,9 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         ) % {"n": waiting["rows"]}
         waits = ago((now - waiting["since"]).total_seconds())
         yield Item(text, _("The oldest since %(ago)s; keywords find them already.") % {"ago": waits})
+    for change in models_in_use.changes():
+        if seen is None or change.workspace.pk in seen:
+            yield _of_the_model_change(change)
     if asked.count and asked.degraded / asked.count > DEGRADED_SHARE:
         degraded = share(asked.degraded, asked.count)
         text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}

@@ -3,7 +3,7 @@
 The embedder process calls, a batch at a time. A message never changes, so no embedding becomes outdated meanwhile.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,8 +12,10 @@ from django.db import IntegrityError, connection
 
 from memories import embeddings
 from memories.conf import conf
+from memories.index import models_in_use
 from memories.index.contextual import dense_literal
-from memories.index.worker import LEASE, has_queued, model_of
+from memories.index.models_in_use import ModelChange
+from memories.index.worker import LEASE, has_queued
 from memories.language import text
 from memories.models import EmbeddingModel
 from sessions_app.models import ATTEMPTS, EventIndex
@@ -26,6 +28,8 @@ AT_ONCE = 64
 RETRY_FIRST, RETRY_LONGEST = timedelta(minutes=1), timedelta(hours=1)
 #: A provider that does not embed this embeds nothing.
 PROBE = "hello"
+#: What is read of a row and its message.
+_CLAIMED = ("failures", "workspace_id", "event__content")
 
 _STORE = """
 UPDATE sessions_app_eventindex i
@@ -34,11 +38,15 @@ FROM unnest(%s::bigint[], %s::text[]) AS new (event, embedding) WHERE i.event_id
 """
 
 
+Models = Mapping[int, EmbeddingModel | None]  # by workspace
+
+
 @dataclass(frozen=True)
 class EventClaim:
     """A message leased to this process, cut to what is embedded."""
 
     event_id: int
+    workspace_id: int
     failures: int
     content: str
 
@@ -48,54 +56,74 @@ class EventEmbedder:
 
     def __init__(self) -> None:
         self._rests_until: datetime | None = None
-        self._mended_for: tuple[int, int] | None = None  # model and dimension
-        self._outdated: int | None = None  # the message after which discarding goes on; None: done
+        self._models: dict[int, EmbeddingModel] = {}  # of each workspace, when vectors were last put right
+        self._outdated: int | None = None  # where forgetting goes on; None: it is done
         self._missing: int | None = 0
-        self._is_doubted = False  # no answer last time: the fault of the provider, or of a text?
+        self._is_doubted = False  # the provider gave no answer last time: its fault, or that of a text?
+        self._prepared: dict[tuple[int, int], int] = {}  # to which message, by workspace and model
 
     def __call__(self, *, now: datetime) -> float:
-        """Embed or mend one batch; seconds until the next call, 0 when there is more to do."""
-        provider = embeddings.main_provider() if conf.SESSION_EVENT_EMBEDDING else None
-        model = model_of(provider) if provider else None
-        if self._mend(model):
+        """Do a little; the seconds until there is more, 0 when there is."""
+        models = models_in_use.writing_models() if conf.SESSION_EVENT_EMBEDDING else {}
+        if self._mend({workspace: model for workspace, model in models.items() if model}):
             return 0.0
         if self._rests_until is not None and now < self._rests_until:
             return (self._rests_until - now).total_seconds()
-        if model and self._embed(model, now):
+        if any(models.values()) and self._embed(models, now):
             return 0.0
         self._rests_until = now + conf.SESSION_EVENT_EMBED_INTERVAL
         return conf.SESSION_EVENT_EMBED_INTERVAL.total_seconds()
 
-    def _mend(self, model: EmbeddingModel | None) -> bool:
-        """Make missing rows, once a process; discard other embeddings, once a model; whether there was work."""
-        if model and self._mended_for != (model.pk, model.dimension):
-            self._mended_for, self._outdated = (model.pk, model.dimension), 0
+    def prepare(self, change: ModelChange) -> bool:
+        """Embed a workspace's messages by the model it changes to, into the cache; whether all of them are there.
+
+        So they are found by their words alone for moments, and not for as long as it takes to embed them.
+        """
+        place = change.workspace.pk, change.new.pk
+        waiting = EventIndex.objects.filter(workspace=change.workspace, pk__gt=self._prepared.get(place, 0))
+        found = waiting.exclude(model=None).order_by("pk").select_related("event").only(*_CLAIMED)
+        rows = list(found[: conf.SESSION_EVENT_EMBED_BATCH])
+        if not (conf.SESSION_EVENT_EMBEDDING and rows):
+            return True
+        claims = _claims(rows)
+        while claims:
+            some, claims = _split(claims)
+            _embedded([claim.content for claim in some], change.new)
+        self._prepared[place] = rows[-1].pk
+        return False
+
+    def _mend(self, models: dict[int, EmbeddingModel]) -> bool:
+        """Once a process, and for every model anew: rows nobody made, and vectors that are not their workspace's."""
+        if not self._models or any(self._models.get(workspace, model) != model for workspace, model in models.items()):
+            self._outdated = 0
+        self._models = models
         if self._missing is not None:
             try:
                 self._missing = rows.write_missing(self._missing)
             except IntegrityError:  # a message was removed meanwhile: try again
                 log.info("messages vanished while their search rows were made")
-        elif model and self._outdated is not None:
-            self._outdated = rows.discard_outdated(self._outdated, model)
+        elif models and self._outdated is not None:
+            self._outdated = rows.discard_outdated(self._outdated, models)
         else:
             return False
         return True
 
-    def _embed(self, model: EmbeddingModel, now: datetime) -> bool:
+    def _embed(self, models: Models, now: datetime) -> bool:
         """Embed the messages that have waited longest; whether there is more to do at once.
 
         After no answer the provider is tried with a harmless text. If it answers that, messages are tried one by one,
         and only those it fails on are counted as failed.
         """
         alone = self._is_doubted
-        if alone and _embedded([PROBE], use_cache=False) is None:
+        claims, others, model = _claim_of_one_model(models, now, 1 if alone else conf.SESSION_EVENT_EMBED_BATCH)
+        is_all = len(claims) + len(others) < (1 if alone else conf.SESSION_EVENT_EMBED_BATCH)
+        if model is None or (alone and _embedded([PROBE], model, use_cache=False) is None):
+            _release([*claims, *others])
             return False
-        limit = 1 if alone else conf.SESSION_EVENT_EMBED_BATCH
-        claims, is_all = _claim(now, limit)
         self._is_doubted = False
         while claims and not self._is_doubted:
             some, claims = _split(claims)
-            vectors = _embedded([claim.content for claim in some])
+            vectors = _embedded([claim.content for claim in some], model)
             if vectors is not None:
                 _store(some, vectors, model)
             elif alone:
@@ -105,17 +133,32 @@ class EventEmbedder:
             self._is_doubted = vectors is None
             if claims and has_queued(now=now):
                 break
-        _release(claims)
-        return bool(self._is_doubted or claims or not is_all)
+        _release([*claims, *others])
+        return bool(self._is_doubted or claims or others or not is_all)
 
 
-def _claim(now: datetime, limit: int) -> tuple[Sequence[EventClaim], bool]:
-    """The oldest free messages, leased to this process, and whether these are all."""
+def _claim_of_one_model(
+    models: Models, now: datetime, limit: int
+) -> tuple[Sequence[EventClaim], Sequence[EventClaim], EmbeddingModel | None]:
+    """The oldest messages nobody else is at work on, leased to this process: those of one model, and others.
+
+    The model is None when there is nothing to embed, or nobody to do it.
+    """
     waiting = EventIndex.objects.free(now=now).filter(model=None, failures__lt=ATTEMPTS).order_by("event")
-    found = waiting.select_related("event").only("failures", "event__content").claim(limit, retry_at=now + LEASE)
+    found = waiting.select_related("event").only(*_CLAIMED)
+    claims = _claims(found.claim(limit, retry_at=now + LEASE))
+    known = [models[claim.workspace_id] for claim in claims if claim.workspace_id in models]
+    model = known[0] if known else None
+    of_model = [claim for claim in claims if models.get(claim.workspace_id) == model]
+    return of_model, [claim for claim in claims if claim not in of_model], model
+
+
+def _claims(rows: Sequence[EventIndex]) -> Sequence[EventClaim]:
     chars = conf.SESSION_EVENT_EMBED_CHARS
-    claims = [EventClaim(row.pk, row.failures, text.smart_truncate(row.event.content, chars)) for row in found]
-    return claims, len(claims) < limit
+    return [
+        EventClaim(row.pk, row.workspace_id, row.failures, text.smart_truncate(row.event.content, chars))
+        for row in rows
+    ]
 
 
 def _split(claims: Sequence[EventClaim]) -> tuple[Sequence[EventClaim], Sequence[EventClaim]]:
@@ -128,8 +171,9 @@ def _split(claims: Sequence[EventClaim]) -> tuple[Sequence[EventClaim], Sequence
     return claims, ()
 
 
-def _embedded(texts: list[str], *, use_cache: bool = True) -> list[list[float]] | None:
-    answer = embeddings.embed_passages(texts, seconds=conf.EMBED_WRITE_SECONDS * len(texts), use_cache=use_cache)
+def _embedded(texts: list[str], model: EmbeddingModel, *, use_cache: bool = True) -> list[list[float]] | None:
+    seconds, space = conf.EMBED_WRITE_SECONDS * len(texts), models_in_use.space_of(model)
+    answer = embeddings.embed_passages(texts, seconds=seconds, use_cache=use_cache, space=space)
     return answer.vectors if answer else None
 
 

@@ -3,7 +3,8 @@
 A row holds the words of a message from the beginning, and its embedding as soon as the embedder has made one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db import connection
 
@@ -32,9 +33,12 @@ WHERE e.id > %(after)s AND e.id <= %(end)s AND e.kind = ANY(%(kinds)s::text[])
 AND NOT EXISTS (SELECT 1 FROM sessions_app_eventindex i WHERE i.event_id = e.id) ORDER BY e.id LIMIT %(limit)s
 """
 _OUTDATED = """
-UPDATE sessions_app_eventindex SET model_id = NULL, embedding = NULL, failures = 0, retry_at = NULL
-WHERE event_id > %(after)s AND event_id <= %(end)s AND CASE WHEN model_id IS NULL THEN failures >= %(attempts)s
-    ELSE model_id <> %(model)s OR vector_dims(embedding) <> %(dimension)s END
+UPDATE sessions_app_eventindex i SET model_id = NULL, embedding = NULL, failures = 0, retry_at = NULL
+FROM unnest(%(workspaces)s::bigint[], %(models)s::bigint[], %(dimensions)s::int[])
+    AS wanted (workspace, model, dimension)
+WHERE i.event_id > %(after)s AND i.event_id <= %(end)s AND i.workspace_id = wanted.workspace
+AND CASE WHEN i.model_id IS NULL THEN i.failures >= %(attempts)s
+    ELSE i.model_id <> wanted.model OR vector_dims(i.embedding) <> wanted.dimension END
 """
 
 
@@ -66,16 +70,22 @@ def write_missing(after: int) -> int | None:
     return missing[-1][0] if len(missing) == CHUNK else _unless_last(end)
 
 
-def discard_outdated(after: int, model: EmbeddingModel) -> int | None:
-    """Discard embeddings of another model or dimension after this message, and retry failed ones.
+def discard_outdated(after: int, models: Mapping[int, EmbeddingModel]) -> int | None:
+    """Discard embeddings of another than the workspace's model after this message, and retry failed ones.
 
     Up to which message, or None when there are no more.
     """
-    end = after + WINDOW
-    parameters = {"after": after, "end": end, "attempts": ATTEMPTS, "model": model.pk, "dimension": model.dimension}
+    parameters: dict[str, Any] = {
+        "after": after,
+        "end": after + WINDOW,
+        "attempts": ATTEMPTS,
+        "workspaces": list(models),
+        "models": [model.pk for model in models.values()],
+        "dimensions": [model.dimension for model in models.values()],
+    }
     with connection.cursor() as cursor:
         cursor.execute(_OUTDATED, parameters)
-    return _unless_last(end)
+    return _unless_last(after + WINDOW)
 
 
 def _unless_last(end: int) -> int | None:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
+from memories.index import model_change
 from memories.index import worker as embedder
 from memories.management.commands.embedder import Command
 from memories.models import EmbeddingModel, IndexQueueItem
@@ -227,6 +228,26 @@ def test_a_batch_takes_the_same_statements_whatever_its_size(
     worker = embed()
     for n, size in enumerate((2, 15), start=1):
         talk.log(session, *(f"user: {size} ships and {m}" for m in range(size)))
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(9):
             worker(now=NOW + timedelta(minutes=n))
     assert not EventIndex.objects.filter(model=None).exists()
+
+
+def test_messages_are_embedded_for_the_new_model_before_it_is_switched_to(talk: Talk, settings: Any) -> None:
+    """Their vectors wait in the cache: words alone find them for moments, not until all are embedded."""
+    talk.say("the ship sails", "it does")
+    embedder.drain(now=NOW)
+    embed()
+    use(settings, Other)
+    settings.MEMORY_EMBEDDERS = [f"{Other.__module__}.Other", f"{Meaning.__module__}.Meaning"]
+    settings.MEMORY_EMBEDDER_WORK = ["sessions_app.search.embedder.embed_events"]
+    embeddings.forget()
+    worker = embed()
+    assert set(EventIndex.objects.values_list("model__name", flat=True)) == {
+        Meaning.model
+    }  # as long as the workspace is searched by it
+    model_change.finish(now=NOW)
+    before = len(Meaning.asked)
+    embed(worker, now=NOW + timedelta(minutes=1))
+    assert {row.model.name for row in EventIndex.objects.select_related("model")} == {"another"}
+    assert len(Meaning.asked) == before

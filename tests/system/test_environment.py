@@ -125,7 +125,15 @@ def test_nothing_starts_with_a_setting_of_which_every_process_would_die(
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("words", ["batch list", "evaluate --export questions --workspace Demo", "operator reset"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "batch list",
+        "evaluate --export questions --workspace Demo",
+        "evaluate tests --keep x --forget",
+        "operator reset",
+    ],
+)
 def test_a_command_before_the_first_start_says_that_the_tables_are_not_there(used: Path, words: str) -> None:
     ended = manage(used, *words.split())
     assert ended.returncode == 1
@@ -134,8 +142,9 @@ def test_a_command_before_the_first_start_says_that_the_tables_are_not_there(use
     )
 
 
-def test_a_command_without_a_database_that_answers_says_so_in_one_line(tmp_path: Path) -> None:
-    ended = manage(tmp_path / "data", "batch", "list", DATABASE_URL="postgresql://nobody@127.0.0.1:9/none")
+@pytest.mark.parametrize("words", ["batch list", "evaluate --export questions --workspace Demo"])
+def test_a_command_without_a_database_that_answers_says_so_in_one_line(tmp_path: Path, words: str) -> None:
+    ended = manage(tmp_path / "data", *words.split(), DATABASE_URL="postgresql://nobody@127.0.0.1:9/none")
     assert ended.returncode == 1
     assert ended.stderr.startswith("The database does not answer: ")
     assert ended.stderr.count("\n") == 1

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from memories import embeddings
+from memories.index.model_change import change_models
 from memories.index.search_rows import CHANNEL
 from memories.index.worker import EmbedderWork, index_queued
 
@@ -27,7 +28,8 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         self._stopping = self._waiting = False
-        self._more: list[EmbedderWork] = [import_string(path) for path in settings.MEMORY_EMBEDDER_WORK]
+        works: list[EmbedderWork] = [import_string(path) for path in settings.MEMORY_EMBEDDER_WORK]
+        self._more: list[EmbedderWork] = [*works, change_models]
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, self._stop)
         if not embeddings.warm_up():

@@ -13,8 +13,8 @@ from werkzeug import Request, Response
 
 from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
-from memories.index import worker
-from memories.models import EmbeddingModel, EntryIndex, EntryVector, IndexQueueItem
+from memories.index import model_change, worker
+from memories.models import EntryIndex, EntryVector, IndexQueueItem
 from tests.conftest import TELEGRAM, Api
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,9 @@ class Narrow(Deterministic):
 
 
 def use(settings: Any, *classes: type | str) -> None:
-    settings.MEMORY_EMBEDDERS = [name if isinstance(name, str) else f"{__name__}.{name.__name__}" for name in classes]
+    settings.MEMORY_EMBEDDERS = [
+        name if isinstance(name, str) else f"{name.__module__}.{name.__name__}" for name in classes
+    ]
     embeddings.forget()
     Broken.asked = 0
 
@@ -199,10 +201,11 @@ def test_a_model_whose_dimension_changed_is_embedded_anew(api: Api, settings: An
     save(api, "my cat is called Mochi")
     worker.drain(now=timezone.now())
     use(settings, Narrow)
-    assert contents(ask(api)) == ["my cat is called Mochi"]  # before the embedder has noticed
+    answer = ask(api)  # before the embedder has noticed
+    assert contents(answer) == ["my cat is called Mochi"] and answer["degraded"] == ["reembedding"]
     save(api, "my dog is called Bello")
     worker.drain(now=timezone.now())
-    assert EmbeddingModel.objects.get().dimension == 32
+    model_change.finish(now=timezone.now())
     assert {len(row.embedding) for row in EntryIndex.objects.all()} == {32}
     answer = ask(api)
     assert answer["degraded"] == [] and answer["memories"][0]["why"]["vector"] > 0

@@ -181,14 +181,14 @@ def test_an_entry_that_is_erased_meanwhile_does_not_hold_up_the_others(
     scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone, stays = say(scope, "soon gone", 1), say(scope, "stays where it is", 2)
-    plain = search_rows._vectors
+    plain = search_rows.raw_vectors
 
     def meanwhile(*args: Any, **kwargs: Any) -> Any:
         Entry.objects.filter(pk=gone.pk)._raw_delete("default")
         return plain(*args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(search_rows, "_vectors", meanwhile)
+        patch.setattr(search_rows, "raw_vectors", meanwhile)
         worker.index_queued(now=NOW)
     worker.drain(now=later(121))
     assert embedding(stays) and not IndexQueueItem.objects.exists()
