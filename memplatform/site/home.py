@@ -63,7 +63,7 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
     if seen is not None and not seen:
         return {"is_stranger": True, "items": [], "figures": []}
     asked = figures.recalls(seen, now)
-    items = [*_of_the_platform(seen, now), *_of_workspaces(seen, asked, now)]
+    items = [*_of_the_platform(seen, now), *_of_model_changes(seen), *_of_workspaces(seen, asked, now)]
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), seen)
     return {
         "items": sorted(items, key=lambda item: not item.is_grave),
@@ -121,16 +121,21 @@ def _of_the_model(measures: health.Measures, seen: frozenset[int] | None) -> Ite
     )
 
 
-def _of_the_model_change(change: ModelChange) -> Item:
-    progress = model_change.progress_of(change)
-    text = _("%(workspace)s changes its embedding model: %(done)d of %(all)d memories") % {
-        "workspace": change.workspace.name,
-        "done": progress.embedded,
-        "all": progress.entries,
-    }
-    if change.goes_on:
-        return Item(text, _("From %(old)s to %(new)s. Recall goes on by the old one.") % _models(change))
-    return Item(text, _("From %(old)s, which nobody serves, to %(new)s. Words find the others.") % _models(change))
+def _of_model_changes(seen: frozenset[int] | None) -> Iterator[Item]:
+    for change in models_in_use.changes():
+        if seen is not None and change.workspace.pk not in seen:
+            continue
+        progress = model_change.progress_of(change)
+        text = _("%(workspace)s changes its embedding model: %(done)d of %(all)d memories") % {
+            "workspace": change.workspace.name,
+            "done": progress.embedded,
+            "all": progress.entries,
+        }
+        if change.goes_on:
+            hint = _("From %(old)s to %(new)s. Recall goes on by the old one.") % _models(change)
+        else:
+            hint = _("From %(old)s, which nobody serves, to %(new)s. Words find the others.") % _models(change)
+        yield Item(text, hint)
 
 
 def _models(change: ModelChange) -> dict[str, str]:
@@ -145,9 +150,6 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         ) % {"n": waiting["rows"]}
         waits = ago((now - waiting["since"]).total_seconds())
         yield Item(text, _("The oldest since %(ago)s; keywords find them already.") % {"ago": waits})
-    for change in models_in_use.changes():
-        if seen is None or change.workspace.pk in seen:
-            yield _of_the_model_change(change)
     if asked.count and asked.degraded / asked.count > DEGRADED_SHARE:
         degraded = share(asked.degraded, asked.count)
         text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}

@@ -257,15 +257,6 @@ def test_each_workspace_is_switched_by_itself(saved: Api, stranger: Workspace, s
     assert answer["degraded"] == [] and answer["memories"][0]["why"]["vector"] > 0
 
 
-def test_how_far_it_has_come_is_told(saved: Api, settings: Any) -> None:
-    use(settings, Newer, Deterministic)
-    steps(1)
-    (change,) = models_in_use.changes()
-    progress = model_change.progress_of(change)
-    assert (progress.entries, progress.embedded) == (len(LINES), 16)
-    assert (change.old.name, change.new.name, change.goes_on) == ("deterministic-64", "newer-64", True)
-
-
 @pytest.mark.django_db(transaction=True)
 def test_recall_never_sees_half_a_change(saved: Api, settings: Any) -> None:
     """Questions are asked all the while: each is answered from the one index or from the other, never without."""
