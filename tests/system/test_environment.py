@@ -130,7 +130,6 @@ def test_nothing_starts_with_a_setting_of_which_every_process_would_die(
     [
         "batch list",
         "evaluate --export questions --workspace Demo",
-        "evaluate tests --keep x --forget",
         "operator reset",
     ],
 )

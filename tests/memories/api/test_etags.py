@@ -8,9 +8,9 @@ from drf_spectacular.generators import SchemaGenerator
 from memories.models import Workspace
 from tests.conftest import make_key
 from tests.memories.api.routes import ACCESS
-from tests.memories.api.test_access import call, every_call, rows
+from tests.memories.api.test_access import alices, call, every_call, rows, workspace
 
-__all__ = ["rows"]  # the fixture
+__all__ = ["alices", "rows", "workspace"]  # the fixtures
 
 
 def _tagged() -> set[tuple[str, str]]:

@@ -14,6 +14,7 @@ from memories.models import (
     Bot,
     BufferedTurn,
     DailyEvent,
+    EmbeddingModel,
     Entry,
     ExtractionBatch,
     Link,
@@ -21,6 +22,7 @@ from memories.models import (
     RecallTrace,
     Scope,
     Slot,
+    StagedVector,
     Suppression,
     Workspace,
 )
@@ -58,6 +60,9 @@ def furnished(workspace: Workspace) -> Workspace:
     other = entries.remember(make_draft(scope, "something else"), now=NOW, actor="t").entry
     worker.drain(now=NOW)
     entries.remember(make_draft(scope, "and it still waits"), now=NOW, actor="t")
+    StagedVector.objects.create(
+        workspace=workspace, entry=one, model=EmbeddingModel.objects.get(), fingerprint=one.fingerprint, embedding=[1.0]
+    )
     Entry.objects.filter(pk=other.pk).update(superseded_by=one)
     Link.objects.create(workspace=workspace, from_entry=one, to_entry=other, kind="supersedes", created_at=NOW)
     batch = Batch.objects.create(workspace=workspace, scope=scope, name="n", run="r", actor="t", created_at=NOW)
