@@ -226,6 +226,14 @@ class Rewordings(TextChoices):
     APPLY = "apply", _("They are applied")
 
 
+class Echo(TextChoices):
+    """What of a turn tells nothing new (A7)."""
+
+    NONE = "", _("Nothing")
+    ANSWER = "answer", _("The answer")
+    TURN = "turn", _("The whole turn")
+
+
 class NeedMode(TextChoices):
     """The mode of the retrieval gate (D3)."""
 

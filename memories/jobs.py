@@ -13,7 +13,7 @@ from memories import batches, tasks
 from memories.choices import BufferState
 from memories.conf import switch
 from memories.consolidation import compression, day_notes, extraction
-from memories.lifecycle import access_counting, capacity, expiry, maintenance
+from memories.lifecycle import access_counting, capacity, echoes, expiry, maintenance
 from memories.models import ExtractionBatch, Workspace
 
 #: What a job does, or counts. Of (workspace_id, now, run, report, so_far) it is given what it names; it answers with
@@ -192,6 +192,14 @@ JOBS = (
         cron="7 * * * *",
         run=tasks.repair_index,
         preview=maintenance.count_unindexed,
+    ),
+    Job(
+        name="mark-echoes",
+        label=_("finds old turns that tell nothing new"),
+        behaviour="A7",
+        cron="17 * * * *",
+        run=tasks.mark_echoes,
+        preview=echoes.count_undecided,
     ),
     Job(
         name="clean-up",

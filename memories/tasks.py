@@ -16,7 +16,7 @@ from memories.conf import conf
 from memories.consolidation import compression, extraction
 from memories.consolidation import day_notes as archiving
 from memories.exceptions import PlatformError
-from memories.lifecycle import access_counting, expiry, maintenance
+from memories.lifecycle import access_counting, echoes, expiry, maintenance
 from memories.models import Batch
 
 log = structlog.get_logger(__name__)
@@ -68,6 +68,10 @@ def restore_expired(batch_ids: list[int], *, term: timedelta | None, actor: str,
 
 def repair_index() -> dict[str, int]:
     return maintenance.find_unindexed(now=timezone.now())
+
+
+def mark_echoes() -> dict[str, int]:
+    return echoes.mark_old_echoes(seconds=LONGEST_SECONDS)
 
 
 def clean_up() -> dict[str, int]:

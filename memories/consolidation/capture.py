@@ -10,6 +10,7 @@ from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
 from memories.language.text import smart_truncate
+from memories.language.turns import turn_of
 from memories.models import Entry, Scope
 from memories.models.change import acting
 from memories.tenancy.resolver import Address, Resolution
@@ -49,7 +50,7 @@ def turn_text(user: str, assistant: str) -> str:
     """Both sides of a turn, each cut to its limit (A1)."""
     asked = smart_truncate(user, conf.TURN_USER_CHARS)
     answered = smart_truncate(assistant, conf.TURN_ASSISTANT_CHARS)
-    return f"User: {asked}\nAssistant: {answered}"
+    return turn_of(asked, answered)
 
 
 def capturing_scopes(resolved: Resolution, scopes: Mapping[str, Scope]) -> tuple[Scope | None, Scope | None]:

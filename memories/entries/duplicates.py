@@ -11,7 +11,7 @@ from itertools import islice
 
 from django.db import connection
 
-from memories.choices import EntryType
+from memories.choices import Echo, EntryType
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.kinds import type_rule
@@ -34,6 +34,7 @@ class DuplicateCandidate:
     terms: frozenset[int]
     stated_at: datetime
     pinned: bool = False
+    echo: str | None = Echo.NONE
     entry_id: int = 0  # 0: it is not stored yet
 
 
@@ -95,7 +96,7 @@ def choose_probes(writes: Sequence[PendingWrite], frequency: dict[tuple[int, int
 
 
 _CANDIDATES = f"""
-    SELECT d.n, e.id, e.content, e.fingerprint, e.terms, e.stated_at, e.expires_at, e.pinned
+    SELECT d.n, e.id, e.content, e.fingerprint, e.terms, e.stated_at, e.expires_at, e.pinned, e.echo
     FROM jsonb_to_recordset(%s::jsonb) AS d (
         n int, scope bigint, type text, chat text, sender text, speaker text, project text, topic text,
         fingerprint text, probe int[]
@@ -124,7 +125,7 @@ def stored_candidates(
         return found
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
-        for n, entry, content, fingerprint, terms, stated_at, expires_at, pinned in cursor.fetchall():
+        for n, entry, content, fingerprint, terms, stated_at, expires_at, pinned, echo in cursor.fetchall():
             draft = writes[n].draft
             ends_at = expires_at or policies.ends_at(stated_at, draft.type, draft.scope.kind)
             if ends_at is None or ends_at > now or (pinned and expires_at is None):
@@ -135,6 +136,7 @@ def stored_candidates(
                         terms=frozenset(terms),
                         stated_at=stated_at,
                         pinned=pinned,
+                        echo=echo,
                         entry_id=entry,
                     )
                 )
@@ -191,6 +193,8 @@ def best_candidate(
     for candidate in candidates:
         if candidate.fingerprint == write.fingerprint:
             return candidate, Likeness.SAME, []
+        if (candidate.echo == Echo.TURN) != (write.echo == Echo.TURN):
+            continue  # a question that is asked again takes the place of no statement
         threshold = recent if is_turn and abs(write.draft.at - candidate.stated_at) <= window else plain
         if _share(candidate.terms, write.counts) < threshold - TERM_SLACK:
             continue  # far apart: not worth a look at every word

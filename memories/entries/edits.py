@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from memories.choices import Echo
 from memories.entries import versions
 from memories.entries.draft import Draft, check
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
@@ -116,7 +117,7 @@ def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots:
     if "content" in columns:  # it is found by the new words when this returns
         keywords = reword(stored, stored.content, text.terms(stored.content))
         search_rows.write_keywords([keywords], {scope.pk: scope.index_length})
-        columns = [*columns, "terms", "length", "fingerprint"]
+        columns = [*columns, "terms", "length", "fingerprint", "echo"]
     if not {"project", "content", "speaker"}.isdisjoint(columns):
         scope_statistics.learn_names(scope, [stored])
     stored.updated_at = now
@@ -125,17 +126,18 @@ def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots:
     write_slots(stored, differing)
 
 
-def reword(entry: Entry, content: str, counts: Counter[int]) -> search_rows.KeywordRow:
+def reword(entry: Entry, content: str, counts: Counter[int], echo: str | None = Echo.NONE) -> search_rows.KeywordRow:
     """Give an entry, not saved yet, other words and what is derived from them; `counts` are their terms.
 
-    Term counts of the scope are updated; the row of keywords is for the caller to write.
+    Text written by hand is no echo. Term counts of the scope are updated; the row of keywords is for the caller to
+    write.
     """
-    difference = Counter(dict.fromkeys(entry.terms, -1))
+    difference = Counter(dict.fromkeys(scope_statistics.counted_terms(entry), -1))
     entry.content, entry.fingerprint = content, text.fingerprint(content)
-    entry.terms, entry.length = sorted(counts), counts.total()
-    difference.update(entry.terms)
+    entry.terms, entry.length, entry.echo = sorted(counts), counts.total(), echo
+    difference.update(scope_statistics.counted_terms(entry))
     scope_statistics.count_terms(entry.workspace_id, {entry.scope_id: difference})
-    return (entry.pk, entry.workspace_id, entry.scope_id, counts)
+    return search_rows.keyword_row(entry)
 
 
 def write_slots(entry: Entry, slots: Mapping[str, str | None]) -> None:

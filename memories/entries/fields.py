@@ -59,6 +59,7 @@ FIELDS: Mapping[str, Use] = {
     "path": _STATE,
     "line_from": _STATE,
     "line_to": _STATE,
+    "echo": Use.UNDO,
     "terms": Use.UNDO,
     "length": Use.UNDO,
     "fingerprint": Use.UNDO,

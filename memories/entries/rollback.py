@@ -19,7 +19,6 @@ from memories.entries.replacements import blocked_by_dependents
 from memories.entries.transitions import BulkOutcome
 from memories.entries.versions import PriorRow, changed_since, rows_before
 from memories.index import scope_statistics, search_rows
-from memories.language import text
 from memories.models import Entry, Link, Policy, Scope, Slot, Suppression
 from memories.models.state import MARKS
 
@@ -126,11 +125,11 @@ def _reindex(scope: Scope, reworded: Sequence[Entry]) -> None:
     """Count and index the restored words; `reworded` are the entries as they were before."""
     counted: Counter[int] = Counter()
     rows: list[search_rows.KeywordRow] = []
-    restored = Entry.objects.in_scope(scope).only("terms", "content").in_bulk([entry.pk for entry in reworded])
+    restored = Entry.objects.in_scope(scope).in_bulk([entry.pk for entry in reworded])
     for entry in reworded:
-        counted.subtract(entry.terms)
-        counted.update(restored[entry.pk].terms)
-        rows.append((entry.pk, scope.workspace_id, scope.pk, text.terms(restored[entry.pk].content)))
+        counted.subtract(scope_statistics.counted_terms(entry))
+        counted.update(scope_statistics.counted_terms(restored[entry.pk]))
+        rows.append(search_rows.keyword_row(restored[entry.pk]))
     scope_statistics.count_terms(scope.workspace_id, {scope.pk: counted})
     search_rows.write_keywords(rows, {scope.pk: scope.index_length})
 

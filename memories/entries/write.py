@@ -21,6 +21,7 @@ from memories.entries.duplicates import (
     choose_probes,
     stored_candidates,
 )
+from memories.entries.echoes import EchoCandidate, find_echoes
 from memories.entries.edits import reword, write_slots
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.entries.locks import lock_scopes
@@ -106,7 +107,11 @@ class _Writer:
 
     def write(self, writes: Sequence[PendingWrite]) -> list[WriteResult]:
         workspace = writes[0].draft.scope.workspace_id
-        choose_probes(writes, scope_statistics.frequencies(self.scopes, set().union(*(w.counts for w in writes))))
+        frequency = scope_statistics.frequencies(self.scopes, set().union(*(w.counts for w in writes)))
+        choose_probes(writes, frequency)
+        texts = [EchoCandidate(write.draft.scope.pk, write.content, write.terms) for write in writes]
+        for write, echo in zip(writes, find_echoes(texts, frequency), strict=True):
+            write.echo = echo
         self.suppressions = Suppressions(self.scopes, writes)
         stored = stored_candidates(writes, Policy.objects.of(workspace), self.now)
         decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]
@@ -137,7 +142,7 @@ class _Writer:
         if likeness is Likeness.SAME:
             _count_repeat(entry, write.draft.at)
         elif not contains(entry.content, write.draft.content):
-            self.reworded[entry.pk] = reword(entry, write.draft.content, write.counts)
+            self.reworded[entry.pk] = reword(entry, write.draft.content, write.counts, write.echo)
             candidate.content, candidate.fingerprint = write.draft.content, write.fingerprint
         self._strengthen(entry, write.draft)
         return entry, Outcome.SKIPPED if likeness is Likeness.SAME else Outcome.MERGED
@@ -157,7 +162,7 @@ class _Writer:
         entry.importance = max(entry.importance, draft.weight)
         entry.stated_at = max(entry.stated_at, draft.at)
         before, entry.updated_at = entry.updated_at, self.now
-        columns = ["content", "fingerprint", "terms", "length", "chats", "origins", "importance", "stated_at"]
+        columns = ["content", "fingerprint", "terms", "length", "echo", "chats", "origins", "importance", "stated_at"]
         had = dict(entry.slots.values_list("name", "value"))
         differing = {name: value for name, value in draft.free_slots().items() if had.get(name) != value}
         if differing:  # a client with the version before this one can tell that the slots are new
@@ -183,22 +188,17 @@ class _Writer:
             for write, entry in zip(writes, entries, strict=True)
             for name, value in write.draft.free_slots().items()
         )
-        self._index(writes, entries)
+        self._index(entries)
 
-    def _index(self, writes: list[PendingWrite], entries: list[Entry]) -> None:
+    def _index(self, entries: list[Entry]) -> None:
         by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
         for entry in entries:
             by_scope[entry.scope_id].append(entry)
         for scope_id, added in by_scope.items():
             scope_statistics.count_entries(self.scopes[scope_id], added)
-        counted = {scope: Counter(term for entry in added for term in entry.terms) for scope, added in by_scope.items()}
+        counted = {scope: _count_terms(added) for scope, added in by_scope.items()}
         scope_statistics.count_terms(entries[0].workspace_id, counted)
-        self._write_keywords(
-            [
-                (entry.pk, entry.workspace_id, entry.scope_id, write.counts)
-                for write, entry in zip(writes, entries, strict=True)
-            ]
-        )
+        self._write_keywords([search_rows.keyword_row(entry) for entry in entries])
         self.to_index.extend(entry.pk for entry in entries)
 
     def _link_resembling(self, write: PendingWrite) -> list[Link]:
@@ -220,6 +220,10 @@ class _Writer:
         search_rows.write_keywords(rows, {scope_id: scope.index_length for scope_id, scope in self.scopes.items()})
 
 
+def _count_terms(entries: Sequence[Entry]) -> Counter[int]:
+    return Counter(term for entry in entries for term in scope_statistics.counted_terms(entry))
+
+
 def _new_entry(write: PendingWrite, now: datetime) -> Entry:
     draft = write.draft
     return Entry(
@@ -228,6 +232,7 @@ def _new_entry(write: PendingWrite, now: datetime) -> Entry:
         terms=sorted(write.counts),
         length=write.counts.total(),
         fingerprint=write.fingerprint,
+        echo=write.echo,
         importance=draft.weight,
         chats=list(draft.chats),
         origins=list(draft.origins),

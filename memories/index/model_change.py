@@ -23,6 +23,7 @@ from memories.conf import conf
 from memories.index import models_in_use, search_rows
 from memories.index.contextual import blend_embedding, dense_literal
 from memories.index.models_in_use import ModelChange, space_of
+from memories.language.turns import substance_of
 from memories.models import EmbeddingModel, Workspace
 from memories.models.entry import LIVE_SQL
 
@@ -36,8 +37,10 @@ PAUSE_SECONDS = 5.0
 #: A provider that gives no vector for this gives none at all.
 PROBE = "hello"
 
+#: Entry, fingerprint, content, echo.
+_Text = tuple[int, str, str, str | None]
 _WITHOUT_VECTOR = f"""
-SELECT e.id, e.fingerprint, e.content FROM memories_entry e
+SELECT e.id, e.fingerprint, e.content, e.echo FROM memories_entry e
 LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(new)s AND v.fingerprint = e.fingerprint
 WHERE e.workspace_id = %(workspace)s AND e.id > %(after)s AND v.entry_id IS NULL AND {LIVE_SQL}
 ORDER BY e.id LIMIT %(limit)s
@@ -159,7 +162,7 @@ class ModelChanger:
             self._sweeps.clear()
         return True
 
-    def _embed(self, batch: Sequence[tuple[int, str, str]], change: ModelChange, sweep: _Sweep) -> bool:
+    def _embed(self, batch: Sequence[_Text], change: ModelChange, sweep: _Sweep) -> bool:
         """Embed these texts by the new model, one by one if it must be; False when it does not answer at all."""
         groups = [batch] if _embedded(batch, change) else [[text] for text in batch]
         if len(groups) > 1 and not _answers(change):
@@ -216,16 +219,16 @@ def _answers(change: ModelChange) -> bool:
     return bool(embeddings.embed_passages([PROBE], seconds=seconds, use_cache=False, space=space_of(change.new)))
 
 
-def _embedded(texts: Sequence[tuple[int, str, str]], change: ModelChange) -> bool:
+def _embedded(texts: Sequence[_Text], change: ModelChange) -> bool:
     """Store the raw vectors of these entries by the new model; False when it gave none."""
     answer = embeddings.embed_passages(
-        [content for _entry, _fingerprint, content in texts],
+        [substance_of(content, echo) for _entry, _fingerprint, content, echo in texts],
         seconds=conf.EMBED_WRITE_SECONDS * len(texts),
         space=space_of(change.new),
     )
     if answer is None:
         return False
-    entries = [entry for entry, _fingerprint, _content in texts]
+    entries = [entry for entry, *_ in texts]
     search_rows.write_vectors([text[:2] for text in texts], answer.vectors, model_id=change.new.pk)
     near = search_rows.neighbours(entries)
     touched = {*entries, *(neighbour for found in near.values() for neighbour in found)}

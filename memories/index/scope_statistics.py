@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from django.db import connection
 from django.db.models import F
 
+from memories.choices import Echo
 from memories.index import search_rows
 from memories.language import names, text
 from memories.models import Entry, Scope
@@ -35,6 +36,11 @@ def term_weights(scope: Scope, contents: Iterable[str]) -> Callable[[int], float
     return lambda term: math.log(1 + (entries - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
 
 
+def counted_terms(entry: Entry) -> Sequence[int]:
+    """The terms by which an entry counts among those of its scope; an echo counts for nothing."""
+    return () if entry.echo == Echo.TURN else entry.terms
+
+
 def count_terms(workspace_id: int, changes: dict[int, Counter[int]]) -> None:
     """Add to the term counts of scopes; a negative count takes away."""
     rows = [(scope, term, by) for scope, terms in changes.items() for term, by in sorted(terms.items()) if by]
@@ -51,8 +57,9 @@ def count_terms(workspace_id: int, changes: dict[int, Counter[int]]) -> None:
 
 def count_entries(scope: Scope, entries: Sequence[Entry]) -> None:
     """Count new entries into their scope: how many, how long, by whom; and raise its version."""
-    total = scope.average_length * scope.entry_count + sum(entry.length for entry in entries)
-    scope.entry_count += len(entries)
+    telling = [entry.length for entry in entries if entry.echo != Echo.TURN]
+    total = scope.average_length * scope.entry_count + sum(telling)
+    scope.entry_count += len(telling)
     scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
     adopt_average_length(scope)
     scope.speakers = _kept_names(scope.speakers, [entry.speaker for entry in entries])

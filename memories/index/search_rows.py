@@ -7,18 +7,20 @@ from dataclasses import dataclass, field
 from django.db import connection, transaction
 from django.db.models import F
 
+from memories.choices import Echo
 from memories.conf import conf
 from memories.index.contextual import blend_embedding, blend_keywords, dense_literal, sparse_literal
 from memories.language import text
-from memories.models import EntryVector
+from memories.language.turns import substance_of
+from memories.models import Entry, EntryVector
 from memories.models.entry import LIVE_SQL
 from memories.models.state import live_sql
 
 #: Advisory locks are told apart by their highest byte.
 BLEND_LOCK = 3 << 56
 CHANNEL = "memplatform_stale"
-#: What a search row is first made of: entry, workspace, scope and how often each term occurs.
-KeywordRow = tuple[int, int, int, Counter[int]]
+#: What a search row is first made of: entry, workspace, scope, how often each term occurs, and whether it is an echo.
+KeywordRow = tuple[int, int, int, Counter[int], bool]
 
 
 @dataclass
@@ -29,7 +31,14 @@ class _Row:
     workspace_id: int
     average: float
     counts: Counter[int]
+    is_echo: bool = False
     neighbours: list[int] = field(default_factory=list)
+
+
+def keyword_row(entry: Entry) -> KeywordRow:
+    """The search row of an entry by its own words."""
+    counts = text.terms(substance_of(entry.content, entry.echo))
+    return entry.pk, entry.workspace_id, entry.scope_id, counts, entry.echo == Echo.TURN
 
 
 def write_keywords(rows: Sequence[KeywordRow], average: dict[int, float]) -> None:
@@ -40,14 +49,21 @@ def write_keywords(rows: Sequence[KeywordRow], average: dict[int, float]) -> Non
     """
     if not rows:
         return
-    literals = [sparse_literal(blend_keywords(counts, [], average[scope])) for _, _, scope, counts in rows]
+    literals = [sparse_literal(blend_keywords(counts, [], average[scope])) for _, _, scope, counts, _ in rows]
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords)"
-            " SELECT entry, workspace, scope, keywords::sparsevec FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[],"
-            " %s::text[]) AS new (entry, workspace, scope, keywords) ORDER BY entry"
-            " ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords, model_id = NULL, embedding = NULL",
-            [[row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows], literals],
+            "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords, is_echo)"
+            " SELECT entry, workspace, scope, keywords::sparsevec, is_echo FROM unnest(%s::bigint[], %s::bigint[],"
+            " %s::bigint[], %s::text[], %s::bool[]) AS new (entry, workspace, scope, keywords, is_echo) ORDER BY entry"
+            " ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords, is_echo = excluded.is_echo,"
+            " model_id = NULL, embedding = NULL",
+            [
+                [row[0] for row in rows],
+                [row[1] for row in rows],
+                [row[2] for row in rows],
+                literals,
+                [row[4] for row in rows],
+            ],
         )
 
 
@@ -57,20 +73,22 @@ _NEIGHBOURS = f"""
     CROSS JOIN LATERAL (
         (SELECT b.id FROM memories_entry b
          WHERE b.scope_id = e.scope_id AND b.session_id = e.session_id AND b.chat_id = e.chat_id
-           AND {live_sql("b")} AND b.session_id <> '' AND (b.created_at, b.id) < (e.created_at, e.id)
+           AND {live_sql("b")} AND b.session_id <> '' AND b.echo IS DISTINCT FROM 'turn'
+           AND (b.created_at, b.id) < (e.created_at, e.id)
          ORDER BY b.created_at DESC, b.id DESC LIMIT %(reach)s)
         UNION ALL
         (SELECT a.id FROM memories_entry a
          WHERE a.scope_id = e.scope_id AND a.session_id = e.session_id AND a.chat_id = e.chat_id
-           AND {live_sql("a")} AND a.session_id <> '' AND (a.created_at, a.id) > (e.created_at, e.id)
+           AND {live_sql("a")} AND a.session_id <> '' AND a.echo IS DISTINCT FROM 'turn'
+           AND (a.created_at, a.id) > (e.created_at, e.id)
          ORDER BY a.created_at, a.id LIMIT %(reach)s)
     ) near
-    WHERE e.id = ANY(%(entries)s) AND e.session_id <> ''
+    WHERE e.id = ANY(%(entries)s) AND e.session_id <> '' AND e.echo IS DISTINCT FROM 'turn'
 """  # noqa: S608 (names of ours)
 
 
 def neighbours(entries: Iterable[int]) -> dict[int, list[int]]:
-    """The live entries within two places of each, in the same scope, session and chat."""
+    """The live entries within two places of each, in the same scope, session and chat; echoes are nobody's."""
     found: dict[int, list[int]] = {entry: [] for entry in entries}
     with connection.cursor() as cursor:
         cursor.execute(_NEIGHBOURS, {"entries": list(found), "reach": conf.BLEND_REACH})
@@ -166,12 +184,13 @@ def _read(near: dict[int, list[int]]) -> dict[int, _Row]:
     rows: dict[int, _Row] = {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content FROM memories_entry e"
+            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content, e.echo FROM memories_entry e"
             " JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
             [list(wanted)],
         )
-        for entry, scope, workspace, average, content in cursor.fetchall():
-            rows[entry] = _Row(scope, workspace, average, text.terms(content), near.get(entry, []))
+        for entry, scope, workspace, average, content, echo in cursor.fetchall():
+            counts = text.terms(substance_of(content, echo))
+            rows[entry] = _Row(scope, workspace, average, counts, echo == Echo.TURN, near.get(entry, []))
     return rows
 
 
@@ -194,13 +213,13 @@ def _write(
     unstage(rows)  # of a model to come: their neighbours or words are others now
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords, embedding, model_id)"
+            "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords, embedding, model_id, is_echo)"
             " SELECT entry, workspace, scope, keywords::sparsevec, embedding::halfvec,"
-            " CASE WHEN embedding IS NOT NULL THEN %s::bigint END"
-            " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])"
-            " AS new (entry, workspace, scope, keywords, embedding) ORDER BY entry"
-            " ON CONFLICT (entry_id) DO UPDATE"
-            " SET keywords = excluded.keywords, embedding = excluded.embedding, model_id = excluded.model_id",
+            " CASE WHEN embedding IS NOT NULL THEN %s::bigint END, is_echo"
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bool[])"
+            " AS new (entry, workspace, scope, keywords, embedding, is_echo) ORDER BY entry"
+            " ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords,"
+            " embedding = excluded.embedding, model_id = excluded.model_id, is_echo = excluded.is_echo",
             [
                 model_id,
                 list(rows),
@@ -208,6 +227,7 @@ def _write(
                 [row.scope_id for row in rows.values()],
                 keywords,
                 embeddings,
+                [row.is_echo for row in rows.values()],
             ],
         )
 

@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef
 from memories import embeddings
 from memories.conf import conf
 from memories.index import models_in_use, search_rows
+from memories.language.turns import substance_of
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 
 log = logging.getLogger(__name__)
@@ -89,8 +90,10 @@ def _read(items: Mapping[int, IndexQueueItem], model: EmbeddingModel | None) -> 
     vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
     entries = Entry.objects.filter(pk__in=items).annotate(has_vector=Exists(vectors)).order_by("pk")
     return [
-        EntryClaim(items[pk], fingerprint, content, has_vector)
-        for pk, fingerprint, content, has_vector in entries.values_list("pk", "fingerprint", "content", "has_vector")
+        EntryClaim(items[pk], fingerprint, substance_of(content, echo), has_vector)
+        for pk, fingerprint, content, echo, has_vector in entries.values_list(
+            "pk", "fingerprint", "content", "echo", "has_vector"
+        )
     ]
 
 

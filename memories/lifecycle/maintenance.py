@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db import connection, transaction
 
 from memories import embeddings
+from memories.choices import Echo
 from memories.conf import conf
 from memories.entries.locks import lock_scopes
 from memories.exceptions import ScopeFrozen
@@ -68,13 +69,13 @@ def count_terms_anew(workspace_id: int, *, is_dry: bool = False) -> dict[str, in
     counted = frozen = 0
     for scope in Scope.objects.in_workspace(workspace_id).order_by("pk"):
         try:
-            counted += _count_scope(scope, is_dry)
+            counted += count_scope(scope, is_dry)
         except ScopeFrozen:  # nobody writes there, so nothing changes
             frozen += 1
     return {"scopes": counted, "frozen": frozen}
 
 
-def _count_scope(scope: Scope, is_dry: bool) -> bool:
+def count_scope(scope: Scope, is_dry: bool = False) -> bool:
     """Whether its counts were wrong; right ones are not stored again, so that its version stays."""
     with transaction.atomic():
         lock_scopes([scope])
@@ -97,10 +98,11 @@ def _count_scope(scope: Scope, is_dry: bool) -> bool:
     return changed
 
 
+_TELLS = f"e.echo IS DISTINCT FROM '{Echo.TURN}'"
 _RECOUNT = f"""
     WITH counted AS (
         SELECT term, count(*) AS entries FROM memories_entry e CROSS JOIN LATERAL unnest(e.terms) term
-        WHERE e.scope_id = %(scope)s AND {LIVE_SQL} GROUP BY term
+        WHERE e.scope_id = %(scope)s AND {LIVE_SQL} AND {_TELLS} GROUP BY term
     ), gone AS (
         DELETE FROM memories_scopeterm t WHERE t.scope_id = %(scope)s
         AND NOT EXISTS (SELECT 1 FROM counted c WHERE c.term = t.term) RETURNING 1
@@ -113,7 +115,8 @@ _RECOUNT = f"""
     SELECT 1 FROM gone UNION ALL SELECT 1 FROM written LIMIT 1
 """  # noqa: S608 (constants)
 _LENGTHS = f"""
-    SELECT count(*), coalesce(avg(length), 0)::float8 FROM memories_entry e WHERE e.scope_id = %s AND {LIVE_SQL}
+    SELECT count(*), coalesce(avg(length), 0)::float8 FROM memories_entry e
+    WHERE e.scope_id = %s AND {LIVE_SQL} AND {_TELLS}
 """  # noqa: S608 (constants)
 
 

@@ -3,7 +3,7 @@
 from memories.models.batch import Batch, BatchChange
 from memories.models.buffer import BufferedTurn, DailyEvent, ExtractionBatch
 from memories.models.change import Change, Recorded, record_changes
-from memories.models.entry import Entry, EntryAccess, Link, Slot, Suppression
+from memories.models.entry import Entry, EntryAccess, Suppression
 from memories.models.index import (
     EmbeddingCache,
     EmbeddingModel,
@@ -16,5 +16,6 @@ from memories.models.index import (
 from memories.models.operations import Heartbeat, JobRun, ModelHealth, Spend
 from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace
+from memories.models.relations import Link, Slot
 from memories.models.scope import Scope
 from memories.models.tenancy import Bot, BotKey, IdempotencyKey, KeyUsage, Member, Secret, Workspace

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import Category, EntryType, LinkKind, Source
+from memories.choices import Category, Echo, EntryType, Source
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.scope import Scope
@@ -113,6 +113,16 @@ class Entry(Sourced):
     )
     suppressed_at = models.DateTimeField(_("suppressed"), null=True, blank=True)
     pinned = models.BooleanField(_("pinned"), default=False)
+    echo = models.CharField(
+        _("echo"),
+        max_length=10,
+        choices=Echo,
+        null=True,  # nobody has looked at it yet (memories.lifecycle.echoes)
+        blank=True,
+        default=Echo.NONE,
+        editable=False,
+        help_text=_("What of a turn tells nothing new: it was only asked, repeated from memory, or not known."),
+    )
     verified_at = models.DateTimeField(_("verified"), null=True, blank=True)
     verified_by = models.CharField(_("verified by"), max_length=200, blank=True, default="")
     path = models.CharField(_("path"), max_length=500, blank=True, default="")
@@ -124,7 +134,7 @@ class Entry(Sourced):
     class Meta:
         verbose_name = _("entry")
         verbose_name_plural = _("entries")
-        triggers = record_changes(along=("updated_at",))
+        triggers = record_changes(along=("echo", "updated_at"))
         constraints = [
             models.UniqueConstraint(fields=["id", "workspace"], name="entry_in_workspace"),
             models.CheckConstraint(condition=Q(type__in=EntryType.values), name="entry_type_known"),
@@ -171,6 +181,7 @@ class Entry(Sourced):
                 condition=LIVE,
                 name="entry_live_in_scope",
             ),
+            models.Index(fields=["id"], condition=Q(echo__isnull=True), name="entry_echo_undecided"),
             models.Index(fields=["type", "stated_at"], condition=LIVE, name="entry_live_by_age"),
             models.Index(
                 fields=["expires_at"],
@@ -209,53 +220,6 @@ class EntryAccess(models.Model):
 
     def __str__(self) -> str:
         return f"{self.entry_id}: {self.access_count}"
-
-
-class Slot(Recorded):
-    """A named value on an entry, free for the bot to choose and to filter by."""
-
-    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="slots")
-    name = models.CharField(_("name"), max_length=64)
-    value = models.CharField(_("value"), max_length=500)
-
-    class Meta:
-        verbose_name = _("slot")
-        verbose_name_plural = _("slots")
-        triggers = record_changes()
-        constraints = [
-            models.UniqueConstraint(fields=["entry", "name"], name="slot_name_once_on_entry"),
-            models.CheckConstraint(condition=~Q(name=""), name="slot_has_a_name"),
-        ]
-        indexes = [models.Index(fields=["workspace", "name", "value"], name="slot_by_value")]
-
-    def __str__(self) -> str:
-        return f"{self.name}={self.value}"
-
-
-class Link(Recorded):
-    """How one entry came from, replaces or resembles another."""
-
-    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    from_entry = models.ForeignKey(
-        Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="links_out"
-    )
-    to_entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, related_name="links_in")
-    kind = models.CharField(_("kind"), max_length=20, choices=LinkKind)
-    created_at = models.DateTimeField(_("created"))
-
-    class Meta:
-        verbose_name = _("link")
-        verbose_name_plural = _("links")
-        triggers = record_changes()
-        constraints = [
-            models.UniqueConstraint(fields=["from_entry", "to_entry", "kind"], name="link_once_of_a_kind"),
-            models.CheckConstraint(condition=Q(kind__in=LinkKind.values), name="link_kind_known"),
-            models.CheckConstraint(condition=~Q(from_entry=F("to_entry")), name="link_between_two_entries"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.from_entry_id} {self.kind} {self.to_entry_id}"
 
 
 #: A column of its own, because row-level security lets no index of arrays be used.

@@ -87,6 +87,9 @@ class EntryIndex(models.Model):
     model = models.ForeignKey(EmbeddingModel, models.DO_NOTHING, null=True, db_index=False, related_name="+")
     embedding = HalfVectorField(null=True)
     keywords = SparseVectorField()
+    is_echo = models.BooleanField(
+        default=False, db_default=False, help_text=_("Tells nothing new: searched where it is asked what was asked.")
+    )
 
     class Meta:
         verbose_name = _("search row")

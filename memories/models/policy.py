@@ -106,6 +106,11 @@ class Policies:
             return None if limit is None else int(limit)
         return type_rule(entry_type).quotas.get(scope_kind)
 
+    def feature(self, name: str, fitted: float) -> float:
+        """The weight of a feature of the ranking; as it was fitted, where no policy says otherwise."""
+        value = self._rows.get((PolicyKind.WEIGHT, "", "", f"feature_{name}"))
+        return fitted if value is None else value
+
     def weight(self, name: str) -> float:
         """A weight of the ranking, by the name of its setting."""
         value = self._rows.get((PolicyKind.WEIGHT, "", "", name.lower()))

@@ -56,6 +56,7 @@ def furnished(workspace: Workspace, api: Api, settings: Any) -> Workspace:
         entries.remember(make_draft(place, "the log said line 7", **debug), now=NOW, actor="t")
     Scope.objects.filter(pk=frozen.pk).update(frozen=True)
     ScopeTerm.objects.filter(scope=scope).update(entries=99)
+    Entry.objects.update(echo=None)
     DailyEvent.objects.create(
         workspace=workspace, scope=scope, local_date=LATER.date() - timedelta(days=1), content="moved", source="tool",
         created_at=NOW, updated_at=NOW,

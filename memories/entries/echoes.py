@@ -1,0 +1,107 @@
+"""Which turns tell nothing new, because only a question was asked and memory repeated (A7)."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from django.db import connection
+
+from memories.choices import Echo
+from memories.index import search_rows
+from memories.language import text
+from memories.language.turns import new_sentences, sides_of, telling_sentences
+from memories.models import Entry, EntryVector
+from memories.models.state import live_sql
+
+PROBES = 4  # rarest terms of an answer, by which the memories it may repeat are found
+CANDIDATES = 20
+NEWEST = 2**63 - 1
+_CANDIDATES = f"""
+    SELECT d.n, m.content FROM jsonb_to_recordset(%s::jsonb) AS d (n int, scope bigint, before bigint, probe int[])
+    CROSS JOIN LATERAL (
+        SELECT e.content FROM memories_entry e WHERE e.scope_id = d.scope AND e.terms && d.probe AND e.id < d.before
+        AND e.echo IS DISTINCT FROM '{Echo.TURN}' AND {live_sql("e")} ORDER BY e.id + 0 DESC LIMIT %s) m
+"""  # noqa: S608 (names of ours)
+
+
+@dataclass
+class EchoCandidate:
+    """A text that may be an echo, and the memories its answer may repeat: those of its scope `before` this entry."""
+
+    scope_id: int
+    content: str
+    terms: Collection[int]
+    before: int = NEWEST
+    probe: list[int] = field(default_factory=list)
+    memories: list[str] = field(default_factory=list)
+
+    @cached_property
+    def sides(self) -> tuple[str, str] | None:
+        return sides_of(self.content)
+
+    @property
+    def echo(self) -> Echo:
+        """What of it tells nothing new, by all that is known of it so far."""
+        if self.sides is None:
+            return Echo.NONE
+        user, answer = self.sides
+        if new_sentences(answer, question=user, memories=self.memories):
+            return Echo.NONE
+        return Echo.ANSWER if telling_sentences(user) else Echo.TURN
+
+
+def find_echoes(texts: Sequence[EchoCandidate], frequency: Mapping[tuple[int, int], int]) -> list[Echo]:
+    """What of each text is an echo; `frequency` tells how many stored entries of a scope hold a term.
+
+    An answer is compared with the memories that share its rarest terms, the texts before it included.
+    """
+    found: list[Echo] = []
+    unclear: dict[int, EchoCandidate] = {}
+    earlier: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for n, one in enumerate(texts):
+        echo = one.echo
+        if one.sides and echo == Echo.NONE and _choose_probe(one, frequency, earlier):
+            unclear[n] = one
+        if echo != Echo.TURN and len(texts) > 1:
+            for term in one.terms:
+                earlier[one.scope_id, term].append(one.content)
+        found.append(echo)
+    _read_memories(unclear)
+    for n, one in unclear.items():
+        found[n] = one.echo
+    return found
+
+
+def _choose_probe(
+    one: EchoCandidate, frequency: Mapping[tuple[int, int], int], earlier: Mapping[tuple[int, int], list[str]]
+) -> bool:
+    """Choose the rarest known terms of what is new in an answer; whether there are any."""
+    user, answer = one.sides or ("", "")
+    new = text.terms("\n".join(new_sentences(answer, question=user))).keys() - text.terms(user).keys()
+    pending = {term: earlier.get((one.scope_id, term), []) for term in new}
+    counts = {term: frequency.get((one.scope_id, term), 0) + len(pending[term]) for term in new}
+    one.probe = sorted((term for term in counts if counts[term]), key=lambda term: (counts[term], term))[:PROBES]
+    one.memories = [content for term in one.probe for content in pending[term][-CANDIDATES:]]
+    return bool(one.probe)
+
+
+def _read_memories(texts: Mapping[int, EchoCandidate]) -> None:
+    if not texts:
+        return
+    wanted = [{"n": n, "scope": one.scope_id, "before": one.before, "probe": one.probe} for n, one in texts.items()]
+    with connection.cursor() as cursor:
+        cursor.execute(_CANDIDATES, [json.dumps(wanted), CANDIDATES])
+        for n, content in cursor.fetchall():
+            texts[n].memories.append(content)
+
+
+def mark_echoes(entries: Sequence[Entry], found: Sequence[Echo]) -> None:
+    """Mark stored entries, and have their search rows made anew."""
+    by_echo = {echo: [entry.pk for entry, one in zip(entries, found, strict=True) if one == echo] for echo in Echo}
+    changed = [*by_echo[Echo.ANSWER], *by_echo[Echo.TURN]]
+    search_rows.enqueue(changed)  # with their neighbours, before echoes are nobody's
+    for echo, ids in by_echo.items():
+        Entry.objects.filter(pk__in=ids).update(echo=echo)
+    EntryVector.objects.filter(entry__in=by_echo[Echo.ANSWER]).delete()

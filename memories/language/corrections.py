@@ -1,0 +1,150 @@
+"""Whether a newer statement corrects an older one: it says otherwise of the same thing (A7).
+
+By rules, no model. What is decided here moves the newer statement before the older one and marks that one; it hides
+and removes nothing, so it may go by less than a conflict of facts (memories.language.contradiction).
+"""
+
+import re
+from functools import lru_cache
+
+from memories.language import stopwords, text
+from memories.language.contradiction import outdates
+from memories.language.entities import names, numbers
+from memories.language.scripts import has_han
+from memories.language.sentences import spoken_sentences
+from memories.language.word_lists import pattern, word_set
+
+MOST_CHARS = 160  # what is longer is no statement about one thing
+MOST_OTHER_WORDS = 3  # a statement that denies another may hold besides
+NAME_WORDS = 4  # longer ones are no names
+FEW_WORDS, FEW_CHARACTERS = 14, 24  # of a text that takes back what was said just before it
+
+_UNSURE = pattern("corrections", "unsure", re.IGNORECASE)
+_CHANGED = pattern("corrections", "changed", re.IGNORECASE)
+_TAKEN_BACK = pattern("corrections", "taken_back", re.IGNORECASE)
+_SURELY_TAKEN_BACK = pattern("corrections", "surely_taken_back", re.IGNORECASE)
+_EVENT = pattern("corrections", "event", re.IGNORECASE)
+_GONE = pattern("corrections", "gone", re.IGNORECASE)
+_NEGATION = pattern("corrections", "negation", re.IGNORECASE)
+_CLOSING = pattern("corrections", "closing", re.IGNORECASE)
+_NOTE = re.compile(r"\A\W*(?P<key>[^:：\n\[\]]{2,30}?)\s*(?:[:：]|->|→)\s*\S")
+_CHINESE_VALUE = re.compile(
+    r"[零〇一二两三四五六七八九十百千万\d点點半刻号號月日年周星期时時分元块塊楼樓层層把早晚上下午]+"
+)
+_LIGHT = frozenset(map(text.stem, word_set("corrections", "light")))
+
+
+def corrects(newer: str, older: str) -> bool:
+    """Whether a newer text says otherwise of what an older one says."""
+    if max(len(newer), len(older)) > MOST_CHARS or text.normalise(newer) == text.normalise(older):
+        return False
+    if not _CHANGED.search(newer) and topic_of(newer).isdisjoint(topic_of(older)):
+        return False
+    statements = [one for one in spoken_sentences(newer) if not _UNSURE.search(one)]
+    return any(
+        _says_otherwise(one, other) or outdates(one, other)
+        for other in spoken_sentences(older)
+        if not _UNSURE.search(other)
+        for one in statements
+    )
+
+
+def takes_back(newer: str, older: str) -> bool:
+    """Whether a text corrects the one before it without naming its subject: «I meant Tuesday», «说错了，是周三»."""
+    first = next(iter(spoken_sentences(newer)), "")
+    if (
+        not _TAKEN_BACK.search(first)
+        or _CLOSING.search(newer)
+        or newer.rstrip().endswith(("?", "？"))
+        or not _is_short(newer)
+    ):
+        return False
+    if _SURELY_TAKEN_BACK.search(newer):
+        return True
+    return any(found(newer) and found(older) and found(newer) != found(older) for found in (numbers, names))
+
+
+def _is_short(content: str) -> bool:
+    return len(content) <= FEW_CHARACTERS if has_han(content) else len(content.split()) <= FEW_WORDS
+
+
+def _says_otherwise(newer: str, older: str) -> bool:
+    """Of the same thing another number, date or name, its denial, or its end."""
+    about, before = topic_of(newer), topic_of(older)
+    common = about & before
+    has_changed = _CHANGED.search(newer) is not None
+    shared_names = names(newer) & names(older)
+    if _GONE.search(newer) and (common or shared_names):
+        return True
+    has_other_value = any(_differ(values(newer), values(older)) for values in (_numbers, names))
+    if has_changed and shared_names and names(newer) - names(older) and not common:
+        return True
+    if not common:
+        return False
+    if _is_note_of_same_key(newer, before):
+        return has_other_value or has_changed or _key(newer) == _key(older)
+    if not (about - before and before - about):
+        if _is_denied(newer) != _is_denied(older):
+            return before <= about and len(about - before) <= MOST_OTHER_WORDS and not _EVENT.search(older)
+        if has_other_value:
+            is_state = about == before and not (_EVENT.search(newer) or _EVENT.search(older))
+            return has_changed or (is_state and _differ_at_the_end(newer, older))
+    if not has_changed or about == before or _EVENT.search(older):
+        return False
+    return _subject(newer) == _subject(older) or (has_other_value and _subject(newer) in before)
+
+
+def _differ_at_the_end(newer: str, older: str) -> bool:
+    """Whether most of what both are about stands before they differ: «note 14 …» and «note 44 …» are two things."""
+    ours, theirs = text.words(newer), text.words(older)
+    same = next((n for n, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
+    before = len(_topic(" ".join(ours[:same])))
+    return 2 * before >= len(_topic(newer))
+
+
+def _key(note: str) -> frozenset[str]:
+    """What stands before the colon of a note such as «Therapist: Dr. Lindqvist»; nothing of any other text."""
+    found = _NOTE.match(note)
+    return topic_of(found["key"]) if found and not any(map(str.isdigit, found["key"])) else frozenset()
+
+
+def _is_note_of_same_key(newer: str, before: frozenset[str]) -> bool:
+    key = _key(newer)
+    return bool(key) and key <= before
+
+
+def _is_denied(statement: str) -> bool:
+    return _NEGATION.search(statement) is not None
+
+
+def _differ(ours: set[str], theirs: set[str]) -> bool:
+    return bool(ours and theirs) and not ours <= theirs
+
+
+def _numbers(statement: str) -> set[str]:
+    return numbers(statement) | {word for word in text.words(statement) if _CHINESE_VALUE.fullmatch(word)}
+
+
+def topic_of(statement: str) -> frozenset[str]:
+    """What a statement is about: its content words without its values and the plainest verbs, as stems."""
+    return frozenset(_topic(statement))
+
+
+def _subject(statement: str) -> str:
+    """The first word of what it is about."""
+    return next(iter(_topic(statement)), "")
+
+
+@lru_cache(maxsize=2_048)
+def _topic(statement: str) -> tuple[str, ...]:
+    values = {word for name in names(statement) for word in text.words(name) if len(text.words(name)) <= NAME_WORDS}
+    values |= {word for number in _numbers(statement) for word in text.words(number)}
+    words = (word.replace("’", "'").removesuffix("'s").removesuffix("了") for word in text.words(statement))
+    return tuple(
+        stem
+        for word in words
+        if word and word not in values and word not in stopwords.ENGLISH and word not in stopwords.CHINESE
+        if (stem := text.stem(word)) not in _LIGHT
+        and not any(map(str.isdigit, word))
+        and not _CHINESE_VALUE.fullmatch(word)
+    )

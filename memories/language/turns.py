@@ -1,0 +1,139 @@
+"""A captured turn as text, and what of it tells something new (A7).
+
+The user's questions, requests and small talk tell nothing; nor does an answer that does not know, or that repeats what
+memory holds. A turn of nothing else is an echo of the question. A statement beside a question («since I moved to Porto,
+where should I eat?») tells something.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from memories.choices import Echo
+from memories.language import stopwords, text
+from memories.language.scripts import has_han
+from memories.language.sentences import is_pleasantry, is_question, spoken_sentences
+from memories.language.word_lists import pattern, word_set
+
+USER, ASSISTANT = "User: ", "Assistant: "
+#: The share of an answer's words that may be new to memory, in an answer that repeats it.
+NEW_SHARE = 0.25
+#: Memories one answer may be put together from.
+SOURCES = 3
+
+_TURN = re.compile(rf"\A{USER}(?P<user>.*?)\n{ASSISTANT}(?P<assistant>.*)\Z", re.DOTALL)
+_CLAUSE = re.compile(r"[,，;；:：、—]|\s[-–]\s|\b(?:but|because|since|given that|now that)\b", re.IGNORECASE)
+_CAUSE = re.compile(r"\b(?:because|since|given that|now that)\b", re.IGNORECASE)
+_ASKS_ENGLISH = pattern("turns", "asks_english", re.IGNORECASE)
+_ASKS_CHINESE = pattern("turns", "asks_chinese")
+_ASKS_NOTHING = pattern("turns", "asks_nothing", re.IGNORECASE)
+_ASKS_TO_KEEP = pattern("turns", "asks_to_keep", re.IGNORECASE)
+_TELLS_ENGLISH = pattern("turns", "tells_english", re.IGNORECASE)
+_TELLS_CHINESE = pattern("turns", "tells_chinese")
+_TELLS_NOTHING = pattern("turns", "tells_nothing", re.IGNORECASE)
+_TAG = pattern("turns", "tag", re.IGNORECASE)
+_UNKNOWN = pattern("turns", "unknown", re.IGNORECASE)
+_CHATTER = word_set("turns", "chatter_english", "chatter_chinese")
+_PRONOUNS = "你您我他她它们們"
+_BUT = re.compile(r"\b(?:but|however|although|though)\b|不过|不過|但是?|然而", re.IGNORECASE)
+_INTRODUCTION = pattern("turns", "introduction", re.IGNORECASE)
+
+
+def turn_of(user: str, assistant: str) -> str:
+    """Both sides of a turn as one text."""
+    return f"{USER}{user}\n{ASSISTANT}{assistant}"
+
+
+def sides_of(content: str) -> tuple[str, str] | None:
+    """The user's side and the bot's side of a turn; None of any other text."""
+    found = _TURN.match(content)
+    return (found["user"], found["assistant"]) if found else None
+
+
+def substance_of(content: str, echo: str | None) -> str:
+    """What search knows of an entry: of a turn whose answer is an echo only what the user tells; else all of it."""
+    sides = sides_of(content) if echo == Echo.ANSWER else None
+    return "\n".join(telling_sentences(sides[0])) if sides else content
+
+
+def telling_sentences(said: str) -> list[str]:
+    """The sentences of a message that tell something."""
+    return [one for one in spoken_sentences(said) if one.strip() and tells_something(one)]
+
+
+def tells_something(sentence: str) -> bool:
+    """Whether a sentence of a user tells something: a statement, or a question with one beside it."""
+    if is_pleasantry(sentence):
+        return False
+    if not _asks(sentence) or _ASKS_TO_KEEP.search(sentence):
+        return True
+    clauses = [clause.strip(" .。!！?？") for clause in _CLAUSE.split(sentence) if clause and clause.strip()]
+    if len(clauses) < 2 or _TAG.search(clauses[-1]):
+        return False
+    return any(_tells(clause) for clause in clauses)
+
+
+def _asks(sentence: str) -> bool:
+    if _ASKS_NOTHING.search(sentence):
+        return False
+    if is_question(sentence) or _ASKS_ENGLISH.search(sentence):
+        return True
+    return has_han(sentence) and _ASKS_CHINESE.search(sentence) is not None
+
+
+def _tells(clause: str) -> bool:
+    """Whether a clause of a question is a statement of its own, and not part of what is asked."""
+    chinese = has_han(clause)
+    if (_ASKS_CHINESE if chinese else _ASKS_ENGLISH).search(clause) or _TELLS_NOTHING.search(clause):
+        return False
+    least = 4 if chinese else 3
+    size = len(clause) if chinese else len(clause.split())
+    return size >= least and (_TELLS_CHINESE if chinese else _TELLS_ENGLISH).search(clause) is not None
+
+
+def new_sentences(answer: str, *, question: str, memories: Iterable[str] = ()) -> list[str]:
+    """The sentences of an answer that tell something which stands neither in the question nor in these memories.
+
+    Courtesy, «I don't know» and a question back tell nothing. An answer may be put together from several memories.
+    """
+    rest = [one for one in spoken_sentences(answer) if one.strip() and not _is_empty(one)]
+    known = [text.normalise(memory) for memory in memories] if rest else []
+    return [one for one in rest if not _is_repeated(one, text.normalise(question), known)]
+
+
+def _is_empty(sentence: str) -> bool:
+    """Whether an answer's sentence says nothing of the matter: courtesy, ignorance, a question back."""
+    if is_question(sentence) or is_pleasantry(sentence):
+        return True
+    clauses = _BUT.split(sentence)
+    return len(clauses) == 1 and _UNKNOWN.search(sentence) is not None
+
+
+def _is_repeated(sentence: str, asked: str, known: Sequence[str]) -> bool:
+    """Whether at most a few of the words that tell something are new."""
+    words = _telling_words(_INTRODUCTION.sub(" ", sentence))
+    left = {word for word in words if not _holds(asked, word)}
+    for _ in range(SOURCES):
+        best = max(known, key=lambda memory: sum(_holds(memory, word) for word in left), default="")
+        left = {word for word in left if not _holds(best, word)}
+    return len(left) <= NEW_SHARE * len(words) and not any(map(_is_exact, left))
+
+
+def _telling_words(sentence: str) -> set[str]:
+    bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(sentence))
+    return {word for word in bare if word not in stopwords.ENGLISH and word not in stopwords.CHINESE} - _CHATTER
+
+
+def _holds(content: str, word: str) -> bool:
+    """Whether a normalised text holds a word: Chinese anywhere, others as a word with the same stem."""
+    return word.strip(_PRONOUNS) in content if has_han(word) else text.stem(word) in _stems(content)
+
+
+@lru_cache(maxsize=512)
+def _stems(content: str) -> frozenset[str]:
+    return frozenset(text.stem(word.replace("’", "'").removesuffix("'s")) for word in text.words(content))
+
+
+def _is_exact(word: str) -> bool:
+    """A number or a code: one that is new makes a statement new."""
+    return any(map(str.isdigit, word))
