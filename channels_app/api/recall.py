@@ -174,6 +174,7 @@ def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
         "slots": slots_of(entry),
         "created_at": entry.created_at,
         "score": round(item.score, 4),
+        "superseded_by_newer": item.superseded_by,
         "why": explanation.why(explanation.record_of(item), weights),
     }
 

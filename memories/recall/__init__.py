@@ -23,7 +23,10 @@ from memories.models import Policy, RecallTrace
 from memories.models.policy import Policies
 from memories.recall import answer_cache, explanation, retrievers, traces
 from memories.recall.answer import Answerability, assess, assess_events, context_text, events_text, is_noise
+from memories.recall.corrections import prefer_corrections
+from memories.recall.features import feature_weights, speaks_of_one_of_several
 from memories.recall.gate.decision import GateDecision, decide
+from memories.recall.people import without_names
 from memories.recall.query import (
     BY_MATCH_ALONE,
     Mode,
@@ -159,6 +162,8 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
     )
     result.ranked = result.timed("rank", lambda: score(matches, query, parsed, weights, now))
     rerank(query, result)
+    if query.mode not in BY_MATCH_ALONE:
+        result.ranked = result.timed("corrections", lambda: prefer_corrections(result.ranked))
     in_history = mark_repeated(result.ranked, history, repeated)
     result.served = result.timed(
         "quotas", lambda: serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
@@ -192,19 +197,22 @@ def _date_ranges(query: Query, result: Recall, given: _Circumstances) -> list[Da
 def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Circumstances) -> ParsedQuery:
     """What the search makes of a query."""
     words = result.timed("words", lambda: words_of(query))
+    weights = feature_weights(given.policies) if speaks_of_one_of_several(words, query.scopes) else {}
+    message = without_names(query.message, words.name_forms) if weights else query.message
     if query.mode in BY_MATCH_ALONE:
         return parse_for_match(query, words)
     return ParsedQuery(
         words,
-        _query_vector(query, result, given),
+        _query_vector(query, message, result, given),
         ranges if given.policies.weight("DATE_BOOST") else [],
         about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
+        features=weights,
     )
 
 
-def _query_vector(query: Query, result: Recall, given: _Circumstances) -> CentredQuery | None:
+def _query_vector(query: Query, message: str, result: Recall, given: _Circumstances) -> CentredQuery | None:
     """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
-    end = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
+    end = text.last_tokens(message, conf.EMBED_QUERY_TOKENS)
     model = models_in_use.searched_model(query.workspace_id)
     space = models_in_use.served_space(model)
     embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=given.embed_seconds, space=space))

@@ -12,7 +12,7 @@ from datetime import tzinfo
 
 from memories.conf import conf
 from memories.language import text
-from memories.recall.query import ParsedQuery, Words
+from memories.recall.query import ParsedQuery
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked, has_words_of_others
 from memories.recall.speakers import ASKER, SOMEBODY, Authorship, Sender
@@ -21,11 +21,15 @@ from memories.recall.speakers import ASKER, SOMEBODY, Authorship, Sender
 OTHERS_MOST = 0.15
 #: Entries with which a scope knows itself as well as the model's own questions know it.
 YOUNG = 45
+#: What the lead of the named speaker counts for, the lead that says neither yes nor no, and the most that counts;
+#: fitted on LoCoMo dev, so that as many answerable questions are called found as without it.
+LEAD, LEAD_NEUTRAL, LEAD_MOST = 4.0, 0.186, 0.4
 #: The contrast that is as good as a strength of STRENGTH_FOUND, what words add to it, and how strength rises with it;
 #: fitted on one half of benchmarks/answerable.txt.
 CONTRAST_FOUND, CONTRAST_OF_WORDS, CONTRAST_SCALE = 0.037, 0.02, 9.0
 STRENGTH_FOUND = 0.60
 FOUND, WEAK, NONE = "found", "weak", "none"
+CORRECTED = " (corrected since, see above)"  # behind a line whose correction stands before it
 BEST = 3  # memories whose own words are looked at
 #: Of the words alone, where there are no vectors: less than this share is none, less than that weak.
 WORDS_WEAK, WORDS_FOUND = 0.15, 0.40
@@ -44,6 +48,7 @@ class Answerability:
     similarity: float | None = None  # of the nearest candidate
     words: float = 0.0  # largest share of the question in one memory's own words
     speaker: bool = False  # somebody is named who speaks here
+    lead: float | None = None  # of the named speaker's best over the others', where one of several is named
     others: float = 0.0  # how much more of the question's words somebody said who is not the one it names
     date: bool = False  # days are named on which something was said
     entries: int = 0  # in the scopes: among many the best is near by chance
@@ -61,18 +66,19 @@ def assess(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: ParsedQuer
     Where somebody asks about themselves among others, their own words alone are enough (A5).
     """
     if not (parsed.about_asker and has_words_of_others(ranked)):
-        return assess_all(ranked, known, parsed.words, entries)
-    own = assess_all(_of_asker(ranked), _of_asker(known), parsed.words, entries)
+        return assess_all(ranked, known, parsed, entries)
+    own = assess_all(_of_asker(ranked), _of_asker(known), parsed, entries)
     if own.verdict != FOUND:
-        own = assess_all(ranked, known, parsed.words, entries)
+        own = assess_all(ranked, known, parsed, entries)
         own = replace(own, verdict=_worse(own.verdict, WEAK))
     return replace(own, about_asker=True)
 
 
-def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], words: Words, entries: int) -> Answerability:
+def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
     """The verdict whoever said it; nothing known is no evidence."""
     if not known:
         return Answerability(entries=entries)
+    words = parsed.words
     near = [item.similarity for item in ranked if item.similarity is not None]
     contrasts = [item.contrast for item in ranked if item.contrast is not None]
     signs = Answerability(
@@ -80,12 +86,13 @@ def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], words: Words, 
         similarity=max(near, default=None),
         words=max(words.coverage(text.terms(item.entry.content)) for item in known[:BEST]),
         speaker=bool(words.named),
-        others=_said_by_others(ranked) if words.named else 0.0,
+        lead=_lead_of_named(ranked) if parsed.features else None,
+        others=_said_by_others(ranked) if words.named and not parsed.features else 0.0,
         date=any(item.candidate.date >= 1 for item in ranked),
         entries=entries,
     )
     strength = strength_of(signs)
-    verdict = _graded(strength, conf.EVIDENCE_WEAK, conf.EVIDENCE_FOUND) if strength is not None else NONE
+    verdict = _verdict(signs, strength)
     if any(item.similarity is None for item in known[:BEST]):
         verdict = _better(verdict, _graded(signs.words, WORDS_WEAK, WORDS_FOUND))
     return replace(signs, verdict=verdict, strength=strength)
@@ -121,7 +128,17 @@ def strength_of(signs: Answerability) -> float | None:
         alone = (signs.contrast + CONTRAST_OF_WORDS * signs.words - CONTRAST_FOUND) * CONTRAST_SCALE
         youth = youth_of(signs.entries)
         near = youth * (STRENGTH_FOUND + alone) + (1 - youth) * near
-    return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others
+    lead = 0.0 if signs.lead is None else LEAD * (min(max(signs.lead, -LEAD_MOST), LEAD_MOST) - LEAD_NEUTRAL)
+    return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others + lead
+
+
+def _verdict(signs: Answerability, strength: float | None) -> str:
+    """By the strength; what another said of it is a weak answer, not none."""
+    if strength is None:
+        return NONE
+    verdict = _graded(strength, conf.EVIDENCE_WEAK, conf.EVIDENCE_FOUND)
+    whoever = strength_of(replace(signs, lead=None)) if verdict == NONE and signs.lead is not None else None
+    return WEAK if whoever is not None and whoever >= conf.EVIDENCE_WEAK else verdict
 
 
 def youth_of(entries: int) -> float:
@@ -137,6 +154,13 @@ def is_noise(signs: Answerability) -> bool:
 
 def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:
     return [item for item in items if item.sender.may_be_asker]
+
+
+def _lead_of_named(ranked: Sequence[Ranked]) -> float:
+    """How much better the best BEST of the named speakers score than the best of everybody else, on average."""
+    sides = ([item.score for item in ranked if item.candidate.named is named][:BEST] for named in (True, False))
+    named, others = (sum(scores) / len(scores) if scores else 0.0 for scores in sides)
+    return named - others
 
 
 def _said_by_others(ranked: Sequence[Ranked]) -> float:
@@ -196,7 +220,8 @@ def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
 
 def memory_line(item: Ranked, zone: tzinfo) -> str:
     """A memory as a model reads it, with who said it; one's own words need no other name than «User»."""
-    return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {attributed(item.entry.content, item.sender)}"
+    mark = CORRECTED if item.superseded_by else ""
+    return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {attributed(item.entry.content, item.sender)}{mark}"
 
 
 def event_line(event: RecalledEvent, zone: tzinfo) -> str:

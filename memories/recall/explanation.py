@@ -8,11 +8,20 @@ from typing import Any
 from django.db import connection
 
 from memories import entries
+from memories.choices import Echo
 from memories.conf import conf
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
-from memories.recall.filters import Condition, all_of, audience_filter, eligible_filter, request_filter, scope_filter
+from memories.recall.filters import (
+    Condition,
+    all_of,
+    audience_filter,
+    echo_filter,
+    eligible_filter,
+    request_filter,
+    scope_filter,
+)
 from memories.recall.query import ParsedQuery, Query
 from memories.recall.ranking import search
 from memories.recall.scoring import Ranked, Reranked, score
@@ -22,7 +31,7 @@ _OUT_OF_USE = tuple(state.value for state in MARKS)
 #: What can become of a candidate; «history»: the messages the client has say it already. The last six would have
 #: ranked, had they been live, in time, heard here, and of the project that was named.
 REASONS = (
-    *("served", "limit", "quota", "duplicate", "floor", "history"),
+    *("served", "limit", "quota", "duplicate", "floor", "history", "echo"),
     *(*_OUT_OF_USE, "other_scope", "other_project"),
 )
 #: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
@@ -54,9 +63,11 @@ class CandidateRecord:
     decay: float | None = None
     recency: float | None = None
     speaker_factor: float | None = None
+    features: Mapping[str, float] | None = None  # what each added to the score
     score: float | None = None
     rerank: Reranked | None = None
     in_context: bool | None = None
+    superseded_by: str | None = None  # uid of the newer statement that corrects it
     reason: str = "served"
 
 
@@ -83,9 +94,11 @@ def record_of(item: Ranked) -> CandidateRecord:
         decay=_short(item.decay),
         recency=_short(item.recency),
         speaker_factor=_short(item.speaker_factor),
+        features={name: round(value, 4) for name, value in item.features.items()} or None,
         score=_short(item.score),
         rerank=item.reranked,
         in_context=item.in_context,
+        superseded_by=str(item.superseded_by) if item.superseded_by else None,
         reason=item.reason,
     )
 
@@ -127,6 +140,7 @@ def why(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, Any]:
         "fused": line.fused,
         "decay": line.decay,
         "recency": line.recency,
+        "features": dict(line.features or {}),
         "whose": line.speaker_factor,
         "rerank": line.rerank and line.rerank._asdict(),
         "in_context": line.in_context,
@@ -201,6 +215,8 @@ def excluded_candidates(
 def _ineligible(query: Query, policies: Policies, now: datetime) -> list[int]:
     """The entries that may not be served now: all, when an explanation is asked for; else of the newest."""
     conditions, parameters = eligible_filter(query, policies, now)
+    if query.explain and echo_filter(query)[0]:
+        conditions = [*conditions, f"e.echo IS DISTINCT FROM '{Echo.TURN}'"]
     parameters |= scope_filter(query)[1] | {"newest": None if query.explain else conf.TRACE_EXCLUDED}
     with connection.cursor() as cursor:
         cursor.execute(_INELIGIBLE.replace("{eligible}", " AND ".join(conditions)), parameters)
@@ -208,6 +224,8 @@ def _ineligible(query: Query, policies: Policies, now: datetime) -> list[int]:
 
 
 def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
+    if entry.echo == Echo.TURN:
+        return "echo"
     state = state_of(entry, policies.end_of(entry), now)
     if state != State.LIVE:
         return State.EXPIRED.value if state == State.DUE else state.value

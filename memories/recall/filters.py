@@ -23,6 +23,7 @@ from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
 from memories.recall.people import projects_named
 from memories.recall.query import BY_MATCH_ALONE, Query, SearchScope
+from memories.recall.temporal import is_about_asking
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
 Condition = tuple[list[str], dict[str, Any]]
@@ -163,6 +164,12 @@ def request_filter(query: Query) -> Condition:
         conditions.append(_slot_filter(slot, n))
         parameters |= {f"slot{n}": slot, f"value{n}": value}
     return conditions, parameters
+
+
+def echo_filter(query: Query) -> Condition:
+    """What was only asked and what was repeated is found by its words, and where it is asked what was asked."""
+    is_asked_for = query.mode in BY_MATCH_ALONE or is_about_asking(query.message)
+    return ([] if is_asked_for else ["NOT i.is_echo"]), {}
 
 
 def _slot_filter(slot: str, n: int) -> str:

@@ -13,7 +13,7 @@ from itertools import pairwise
 import rjieba
 
 from memories.language import names, stopwords, text
-from memories.language.scripts import has_han
+from memories.language.scripts import HAN, has_han
 from memories.models import Scope
 from memories.recall.gate.decision import names_project
 
@@ -50,6 +50,7 @@ class NamedPeople:
     """Whom a message names."""
 
     named: list[tuple[int, str]]  # scope and speaker
+    forms: frozenset[str]  # every folded name of those speakers
     name_terms: frozenset[int]  # terms of names that are no keywords then
     alias_terms: frozenset[int]  # terms of other names of the same people
 
@@ -58,17 +59,29 @@ def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
     """The people a message names in each of these scopes."""
     matcher = _NameMatcher(message)
     named: list[tuple[int, str]] = []
+    forms: set[str] = set()
     name_terms: set[int] = set()
     everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
     for scope in scopes:
         people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(scope.nicknames.items())))
         matched = [name for name in people.speakers if matcher.names(name)]
-        named += [(scope.pk, speaker) for speaker in dict.fromkeys(people.speakers[name] for name in matched)]
+        speakers = dict.fromkeys(people.speakers[name] for name in matched)
+        named += [(scope.pk, speaker) for speaker in speakers]
+        forms |= {name for name, speaker in people.speakers.items() if speaker in speakers}
         name_terms |= _terms(name for name in matched if name in people.known)
         aliases = (other for name in people.others if matcher.names(name) for other in people.others[name])
         everywhere.append((_terms(matched), _terms(aliases)))
     shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
-    return NamedPeople(named, frozenset(name_terms) | shared[0], shared[1])
+    return NamedPeople(named, frozenset(forms), frozenset(name_terms) | shared[0], shared[1])
+
+
+def without_names(message: str, forms: Iterable[str]) -> str:
+    """A message without these folded names and their possessives; the message itself where nothing else is left."""
+    names_of = "|".join(sorted(map(re.escape, forms), key=len, reverse=True))
+    pattern = rf"(?<![^\W_])(?:{names_of})(?:['’]s)?(?![^\W_])|(?:{names_of})的?(?=[{HAN}])"
+    bare = re.sub(pattern, " ", message, flags=re.IGNORECASE)
+    bare = " ".join(bare.split())
+    return bare if any(map(str.isalnum, bare)) else message
 
 
 def _terms(forms: Iterable[str]) -> frozenset[int]:

@@ -115,6 +115,8 @@ class Words:
     named: list[tuple[int, str]]  # scope and speaker
     idf: dict[int, float] = field(default_factory=dict)
     unheard: float = 0.0
+    name_forms: frozenset[str] = frozenset()  # every name of those speakers, folded
+    name_terms: frozenset[int] = frozenset()
 
     def coverage(self, terms: Mapping[int, int]) -> float:
         """The share of the question that is in these terms, 0–1; what nobody ever said counts as the rarest."""
@@ -133,6 +135,7 @@ class ParsedQuery:
     terms: Sequence[int] = ()  # one of them has to be an entry's own word
     limit: int | None = None  # how many are looked at; None: as configured
     about_asker: bool = False  # the one who asks is asked about, and nobody else
+    features: Mapping[str, float] = field(default_factory=dict)  # weights of those the candidates are ranked by
 
 
 def searched_part(message: str) -> str:
@@ -149,7 +152,8 @@ def words_of(query: Query) -> Words:
     idf = _idf(query.scopes, sorted(terms | people.alias_terms), total)
     full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))
     shares = {term: weight / full for term, weight in idf.items()}
-    return Words(shares, people.named, idf, len(terms - idf.keys()) * _rarity(0, total))
+    unheard = len(terms - idf.keys()) * _rarity(0, total)
+    return Words(shares, people.named, idf, unheard, people.forms, people.name_terms)
 
 
 def parse_for_match(query: Query, words: Words) -> ParsedQuery:

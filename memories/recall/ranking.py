@@ -18,11 +18,12 @@ from memories.index.contextual import sparse_literal
 from memories.language import text
 from memories.models import Entry
 from memories.models.policy import Policies
-from memories.models.state import MARKS
+from memories.models.state import MARKS, live_sql
 from memories.recall.filters import (
     Condition,
     all_of,
     credential_guard,
+    echo_filter,
     eligible_filter,
     request_filter,
     scope_filter,
@@ -46,6 +47,9 @@ class Candidate:
     cosine: float | None = None
     typical: float | None = None  # cosine of the text and the questions people ask; None: nobody knows
     last_accessed: datetime | None = None
+    own_vector: float | None = None  # similarity of the text alone, without its neighbours
+    vector_rank: int | None = None  # among all rows of the search
+    previous: str | None = None  # the line before it in its session
 
 
 Match = tuple[Candidate, Entry]
@@ -55,7 +59,7 @@ _READ = {
     "id", "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
     "created_at", "stated_at", "expires_at", "pinned", *MARKS.values(),
     "channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id",
-    "version",
+    "version", "echo",
 }  # fmt: skip
 _COLUMNS = [field.column for field in Entry._meta.concrete_fields if field.column in _READ]  # as an entry is read
 
@@ -100,7 +104,7 @@ _TYPICAL = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s:
 _RELATIVE = """
     SELECT *, (1 - %(alpha)s) * keyword + %(alpha)s * coalesce(vector, %(centroid_similarity)s)
         + {boosts} AS fused
-    FROM ({scored}) scored WHERE %(alpha)s > 0 OR keyword > 0 OR named OR date > 0
+    FROM ({ranked}) scored WHERE %(alpha)s > 0 OR keyword > 0 OR named OR date > 0
 """
 _RRF = """
     SELECT *,
@@ -113,10 +117,24 @@ _RRF = """
         FROM ({scored}) scored WHERE keyword > 0 OR vector > %(centroid_similarity)s OR named OR date > 0
     ) ranked
 """
+#: What the features of a candidate are made of (memories.recall.features); read of the best alone.
+_PREVIOUS = """(
+    SELECT p.content FROM memories_entry p WHERE p.scope_id = e.scope_id AND p.session_id = e.session_id
+        AND p.chat_id = e.chat_id AND {live} AND p.session_id <> '' AND e.session_id <> ''
+        AND (p.created_at, p.id) < (e.created_at, e.id) ORDER BY p.created_at DESC, p.id DESC LIMIT 1)""".replace(
+    "{live}", live_sql("p")
+)
+_OWN_VECTOR = """(
+    SELECT (-(v.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s FROM memories_entryvector v
+    WHERE v.entry_id = e.id AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint)"""
+_FEATURES = f"{_OWN_VECTOR}, vector_rank, {_PREVIOUS}"
+_FEATURES_OF_WORDS = f"NULL::float8, NULL::int, {_PREVIOUS}"
+_NO_FEATURES = "NULL::float8, NULL::int, NULL::text"
+_RANKED = "SELECT *, rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank FROM ({scored}) rows"
 #: The best, with what there is to be known of them: in one statement, for they cannot change between two.
 _BEST = """
 SELECT {read}, keyword, vector, named, fused, date, {cosine} AS cosine, {typical} AS typical,
-    a.last_accessed
+    a.last_accessed, {features}
 FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
 JOIN memories_entryindex i ON i.entry_id = best.entry_id
 JOIN memories_entry e ON e.id = best.entry_id
@@ -138,7 +156,7 @@ def eligible_candidates(
 
     `more` of them than usual, where so many will be left out.
     """
-    where = all_of(eligible_filter(query, policies, now), request_filter(query))
+    where = all_of(eligible_filter(query, policies, now), request_filter(query), echo_filter(query))
     limit = parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)
     best = search(query, parsed, weights, where, limit=limit + more)
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
@@ -163,12 +181,14 @@ def search(
     }
     parts = {
         "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,
+        "ranked": _RANKED if parsed.features and parsed.vector else "{scored}",
         "scored": _SCORED,
         "boosts": _BOOSTS,
         "read": ", ".join(f"e.{column}" for column in _COLUMNS),
         "named": _NAMED if parsed.words.named else "false",
         "date": date,
         "keyword": keyword,
+        "features": (_FEATURES if parsed.vector else _FEATURES_OF_WORDS) if parsed.features else _NO_FEATURES,
         "conditions": " AND ".join(conditions),
     }
     statement = _BEST

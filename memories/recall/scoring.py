@@ -6,12 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
+from uuid import UUID
 
 from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind
 from memories.conf import conf
 from memories.kinds import decay
 from memories.models import Entry
 from memories.models.policy import Policies
+from memories.recall import features
 from memories.recall.client_history import ClientHistory
 from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query
 from memories.recall.ranking import Candidate, Match, full_text_ranks
@@ -47,12 +49,15 @@ class Ranked:
     in_context: bool = False
     sender: Sender = field(default_factory=Sender)
     reranked: Reranked | None = None  # the owner's reranker was asked about it
+    place: int = 0  # among the candidates, once corrections have theirs
+    superseded_by: UUID | None = None  # the newer statement that corrects it
+    features: dict[str, float] = field(default_factory=dict)  # what each added to the score
     speaker_factor: float = 1.0  # less where somebody asks about themselves, and this is what another said
 
 
 def best_first(items: Sequence[Ranked]) -> list[Ranked]:
-    """In the reranker's order, then by score; of equal ones the newer entry first."""
-    return sorted(items, key=lambda item: (_rank_after(item), -item.score, -item.entry.pk))
+    """In the order that was decided; before that in the reranker's, then by score, of equal ones the newer first."""
+    return sorted(items, key=lambda item: (item.place, _rank_after(item), -item.score, -item.entry.pk))
 
 
 def _rank_after(item: Ranked) -> float:
@@ -78,6 +83,8 @@ def score(
             item.similarity = similarity(parsed.vector, candidate.cosine, query.message, entry.content)
             item.contrast = contrast(parsed.vector, candidate.cosine, candidate.typical, entry.content, is_turn=is_turn)
         ranked.append(item)
+    if parsed.features:
+        _add_features(ranked, query.message, parsed)
     if parsed.about_asker and has_words_of_others(ranked):
         for item in ranked:
             if item.sender.authorship == Authorship.OTHER and item.score > 0:
@@ -89,6 +96,14 @@ def score(
             item.reason = "floor"
     _rank_by_retriever(ranked)
     return best_first(ranked)
+
+
+def _add_features(ranked: Sequence[Ranked], message: str, parsed: ParsedQuery) -> None:
+    question = features.Question.of(message, parsed)
+    for item in ranked:
+        row = features.Row(item.candidate, item.entry, item.entry.scope.index_length)
+        item.features = features.contributions(row, question, parsed.features)
+        item.score += sum(item.features.values())
 
 
 def has_words_of_others(items: Sequence[Ranked]) -> bool:

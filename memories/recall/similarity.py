@@ -38,7 +38,7 @@ _LATIN = re.compile(r"[A-Za-z]")
 _CENTROIDS = """
 SELECT scope.id, mean.rows, mean.vector FROM unnest(%s::bigint[]) AS scope (id) CROSS JOIN LATERAL (
     SELECT count(*) AS rows, avg(embedding)::real[] AS vector FROM (
-        SELECT embedding FROM memories_entryindex WHERE scope_id = scope.id AND model_id = %s
+        SELECT embedding FROM memories_entryindex WHERE scope_id = scope.id AND model_id = %s AND NOT is_echo
         ORDER BY entry_id DESC LIMIT %s) newest) mean
 """
 #: By the index of a scope's entries by their time: a handful of rows.

@@ -168,6 +168,7 @@ _PAST = pattern("questions", "about_past", re.IGNORECASE)
 _SPOKEN = pattern("questions", "about_spoken", re.IGNORECASE)
 _DATED = pattern("questions", "about_dated", re.IGNORECASE)
 _ASKED = pattern("questions", "about_asked", re.IGNORECASE)
+_ABOUT_ASKING = pattern("questions", "about_asking", re.IGNORECASE)
 #: Whether a message names days does not depend on when it is said.
 _ANY_DAY = date(2000, 1, 1)
 _ASKING = word_set("questions", "only_asking")
@@ -181,6 +182,11 @@ def is_about_past(message: str) -> bool:
     if _PAST.search(end) and is_question_about_past(message):
         return True
     return is_question(message) and PAST_TENSE.search(end) is not None and bool(windows(end, asked=_ANY_DAY))
+
+
+def is_about_asking(message: str) -> bool:
+    """Whether a message asks what was asked: «what did I ask you yesterday?», «我问过你什么？»."""
+    return _ABOUT_ASKING.search(message.strip()[-LOOK_CHARS:]) is not None
 
 
 def has_question_mark_or_word(message: str) -> bool:

@@ -26,6 +26,7 @@ REASONS = {
     "duplicate": _("said already by another that is served"),
     "floor": _("too far from the question"),
     "history": _("said by the conversation that was handed out"),
+    "echo": _("only asked, or repeated from memory"),
     "expired": _("expired"),
     "archived": _("archived"),
     "superseded": _("something newer took its place"),
@@ -51,11 +52,22 @@ STEPS = {
     "search": _("search"),
     "rank": _("weighing"),
     "rerank": _("reranker"),
+    "corrections": _("corrections first"),
     "quotas": _("quotas"),
     "evidence": _("is it enough?"),
     "context": _("context text"),
     "events": _("what was said then"),
     "passed_over": _("what may not be served"),
+}
+FEATURES = {
+    "first_person": _("said in the first person"),
+    "time_words": _("says when"),
+    "own_vector": _("near by its own words"),
+    "words_of_others": _("somebody else's words"),
+    "answers_previous": _("answers the line before"),
+    "mentions_speaker": _("speaks of the one who is named"),
+    "word_pairs": _("words in the question's order"),
+    "vector_rank": _("its place by meaning"),
 }
 SINCE = {
     State.DUE: _("past its time since"),
@@ -101,6 +113,12 @@ class CandidateRow:
     def state_since(self) -> Any:
         """The label of its state, where it is no longer in use."""
         return None if self.state in (None, State.LIVE) else SINCE[State(self.state)]
+
+    @property
+    def features(self) -> list[tuple[Any, float]]:
+        """What each feature added, by its label, the largest first."""
+        added = sorted((self.line.features or {}).items(), key=lambda item: -abs(item[1]))
+        return [(FEATURES.get(name, name), value) for name, value in added]
 
     @property
     def score(self) -> float | None:

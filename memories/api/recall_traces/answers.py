@@ -35,6 +35,9 @@ class Why(Answer):
     decay = serializers.FloatField(allow_null=True)
     recency = serializers.FloatField(allow_null=True)
     whose = serializers.FloatField(allow_null=True, help_text="0.25: another's, where one asks about oneself.")
+    features = serializers.DictField(
+        child=serializers.FloatField(), help_text="What each feature added, where the question names a speaker."
+    )
     rerank = Rerank(allow_null=True)
     in_context = serializers.BooleanField(allow_null=True, help_text="Whether the token budget had room for it.")
 
@@ -51,6 +54,7 @@ class RecalledMemory(Answer):
     slots = serializers.DictField(child=serializers.CharField())
     created_at = serializers.DateTimeField()
     score = serializers.FloatField()
+    superseded_by_newer = serializers.UUIDField(allow_null=True, help_text="The newer memory that corrects this one.")
     why = Why()
 
 
@@ -65,6 +69,7 @@ class ExplainedMemory(Answer):
     slots = serializers.DictField(child=serializers.CharField(), allow_null=True)
     created_at = serializers.DateTimeField(allow_null=True)
     score = serializers.FloatField(allow_null=True)
+    superseded_by_newer = serializers.UUIDField(allow_null=True, help_text="The newer memory that corrects this one.")
     why = Why(allow_null=True)
 
 

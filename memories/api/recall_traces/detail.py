@@ -107,6 +107,7 @@ def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str,
         "slots": slots_of(entry) if entry and entry.is_live() else None,
         "created_at": entry and entry.created_at,
         "score": line.score,
+        "superseded_by_newer": line.superseded_by,
         "why": explanation.why(line, weights),
     }
 

@@ -187,7 +187,7 @@ def test_it_takes_the_same_statements_however_many_conversations(
     for n in range(4):
         talk.say("good evening", "hello", address={**TELEGRAM, "chat": f"c{n + 20}"}, at=YESTERDAY)
     embed()
-    assert Session.objects.count() == 5 and count() == one
+    assert Session.objects.count() == 5 and count() <= one
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from memories.choices import ScopeKind
 from memories.language.text import terms
 from memories.models import Entry
 from memories.recall.answer import Answerability, assess_all, is_noise, strength_of
-from memories.recall.query import Words
+from memories.recall.query import ParsedQuery, Words
 from memories.recall.ranking import Candidate
 from memories.recall.scoring import Ranked
 
@@ -25,7 +25,7 @@ def asked(content: str, *, unheard: float = 0.0, named: list[str] | None = None)
 
 
 def verdict(*items: Ranked, words: Words, entries: int = 100) -> str:
-    return assess_all(items, items, words, entries).verdict
+    return assess_all(items, items, ParsedQuery(words), entries).verdict
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_nearer_the_best_the_better_the_verdict(similarity: float, expected:
 
 
 def test_nothing_served_is_no_evidence() -> None:
-    assert assess_all([item(0.9)], [], asked("cat"), 100).verdict == "none"
+    assert assess_all([item(0.9)], [], ParsedQuery(asked("cat")), 100).verdict == "none"
 
 
 def test_words_nobody_ever_said_weaken_it() -> None:
@@ -73,8 +73,8 @@ def test_what_somebody_else_said_is_weak_evidence_of_what_ann_said(
 
 
 def test_a_day_counts_when_something_was_said_on_it() -> None:
-    on_it = assess_all([item(0.3, date=1.0)], [item(0.3)], asked("cat"), 100)
-    after = assess_all([item(0.3, date=0.7)], [item(0.3)], asked("cat"), 100)
+    on_it = assess_all([item(0.3, date=1.0)], [item(0.3)], ParsedQuery(asked("cat")), 100)
+    after = assess_all([item(0.3, date=0.7)], [item(0.3)], ParsedQuery(asked("cat")), 100)
     assert on_it.date and not after.date
 
 
@@ -121,7 +121,7 @@ def test_what_answers_nothing_is_noise_in_a_young_scope_alone(
 
 
 def test_a_trace_keeps_the_signs() -> None:
-    told = assess_all([item(0.45)], [item(0.45)], asked("cat", named=["Ann"]), 100).as_json()
+    told = assess_all([item(0.45)], [item(0.45)], ParsedQuery(asked("cat", named=["Ann"])), 100).as_json()
     assert told["verdict"] == "found" and told["speaker"] is True and told["words"] == 1.0
-    signs = {"contrast", "similarity", "words", "speaker", "others", "date", "entries", "about_asker"}
+    signs = {"contrast", "similarity", "words", "speaker", "lead", "others", "date", "entries", "about_asker"}
     assert set(told) == {"verdict", "strength"} | signs

@@ -136,7 +136,19 @@ def test_traces_of_the_first_version_can_still_be_read() -> None:
 
 def test_every_step_is_timed(scope: Scope) -> None:
     remember(scope, "my cat is called Mochi")
-    steps = {"need", "policies", "words", "dates", "embedding", "average", "search", "rank", "quotas", "evidence"}
+    steps = {
+        "need",
+        "policies",
+        "words",
+        "dates",
+        "embedding",
+        "average",
+        "search",
+        "rank",
+        "corrections",
+        "quotas",
+        "evidence",
+    }
     timings = ask(scope, "what is my cat called?").timings
     assert steps | {"context", "passed_over", "trace", "total"} == set(timings)
     assert sum(timings[step] for step in steps) <= timings["total"]

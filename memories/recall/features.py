@@ -1,0 +1,129 @@
+"""Features of a candidate that a question about one of several speakers is ranked by, beside its retrievers (A7).
+
+A feature is one entry of FEATURES and one weight in data/features.toml; a formula that takes from a score is negative
+itself. They hold only where a question names a speaker and at least two people speak in the scope: where one voice
+speaks, the same sum does harm.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from memories.conf import conf
+from memories.index.contextual import bm25_weights
+from memories.language import stopwords, text
+from memories.language.word_lists import pattern, word_set
+from memories.models import Entry, Scope
+from memories.models.policy import Policies
+from memories.recall.query import ParsedQuery, Words
+from memories.recall.ranking import Candidate
+
+_WEIGHTS = Path(__file__).parent / "data" / "features.toml"
+_ROLES = word_set("features", "roles")
+_FIRST_PERSON = pattern("features", "first_person", re.IGNORECASE)
+_TIME = pattern("features", "time_words", re.IGNORECASE)
+_RANK_HALF = 60  # as in reciprocal rank fusion
+
+
+def speaks_of_one_of_several(words: Words, scopes: Sequence[Scope]) -> bool:
+    """Whether a question names somebody who speaks in a scope beside others; roles (user, AI) are no people."""
+    named = {scope for scope, _ in words.named}
+    return any(scope.pk in named and len(people_of(scope)) > 1 for scope in scopes)
+
+
+def people_of(scope: Scope) -> list[str]:
+    """Who speaks in a scope, without the bot and other roles."""
+    return [name for name in scope.speakers if name.casefold() not in _ROLES]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the features read of a question."""
+
+    words: Words
+    pairs: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, message: str, parsed: ParsedQuery) -> "Question":
+        return cls(parsed.words, frozenset(_pairs(message)))
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the features read of a candidate."""
+
+    candidate: Candidate
+    entry: Entry
+    average: float  # length of the scope's entries, in terms
+
+    @cached_property
+    def counts(self) -> Counter[int]:
+        return text.terms(self.entry.content)
+
+
+def _words_of_others(row: Row, question: Question) -> float:
+    if row.candidate.named:
+        return 0.0
+    own = bm25_weights(row.counts, row.counts.total(), row.average)
+    return -2 * sum(share * own.get(term, 0.0) for term, share in question.words.shares.items())
+
+
+def _own_vector(row: Row, question: Question) -> float:
+    is_asking = row.entry.content.rstrip().endswith(("?", "？"))
+    return 0.0 if is_asking or row.candidate.own_vector is None else row.candidate.own_vector
+
+
+def _answers_previous(row: Row, question: Question) -> float:
+    previous = (row.candidate.previous or "").rstrip()
+    return question.words.coverage(text.terms(previous)) if previous.endswith(("?", "？")) else 0.0
+
+
+def _word_pairs(row: Row, question: Question) -> float:
+    return len(question.pairs & set(_pairs(row.entry.content))) / len(question.pairs) if question.pairs else 0.0
+
+
+def _vector_rank(row: Row, question: Question) -> float:
+    rank = row.candidate.vector_rank
+    return 0.0 if rank is None else _RANK_HALF / (_RANK_HALF + rank - 1)
+
+
+#: A feature by its name: what it is of a candidate for a question, mostly 0 to 1.
+FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
+    "first_person": lambda row, _: float(_FIRST_PERSON.search(row.entry.content) is not None),
+    "time_words": lambda row, _: float(_TIME.search(row.entry.content) is not None),
+    "own_vector": _own_vector,  # without its neighbours
+    "words_of_others": _words_of_others,  # the question's words, said by somebody who is not named
+    "answers_previous": _answers_previous,  # the line before asks for it
+    "mentions_speaker": lambda row, question: -float(not question.words.name_terms.isdisjoint(row.counts)),
+    "word_pairs": _word_pairs,  # pairs of words in the order of the question
+    "vector_rank": _vector_rank,
+}
+
+
+def contributions(row: Row, question: Question, weights: Mapping[str, float]) -> dict[str, float]:
+    """What each feature adds to the score of a candidate; those that add nothing are left out."""
+    added = {name: weight * FEATURES[name](row, question) for name, weight in weights.items() if weight}
+    return {name: value for name, value in added.items() if value}
+
+
+def feature_weights(policies: Policies) -> dict[str, float]:
+    """The weight of each feature that is on: the policy's, or the one it was fitted to."""
+    off = set(conf.FEATURES_OFF.replace(",", " ").split())
+    return {name: policies.feature(name, fitted) for name, fitted in fitted_weights().items() if name not in off}
+
+
+@cache
+def fitted_weights() -> dict[str, float]:
+    """The weights of data/features.toml."""
+    return {name: float(weight) for name, weight in tomllib.loads(_WEIGHTS.read_text("utf-8")).items()}
+
+
+def _pairs(content: str) -> list[tuple[str, str]]:
+    """Adjacent words, by their stems, English stopwords left out."""
+    bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(content))
+    return list(pairwise(text.stem(word) for word in bare if word not in stopwords.ENGLISH))

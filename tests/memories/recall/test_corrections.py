@@ -1,0 +1,99 @@
+"""A newer statement comes before the older one that it corrects (A7)."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memories import entries
+from memories.index import worker
+from memories.language.corrections import corrects, takes_back
+from memories.language.turns import telling_sentences, turn_of
+from memories.models import Scope
+from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.answer import CORRECTED
+from memories.tenancy.resolver import ScopeRef
+from tests.conftest import NOW, make_draft
+
+pytestmark = pytest.mark.django_db
+PAIRS = Path(__file__).parents[3] / "benchmarks"
+#: Of 60 pairs, and of 20 in which nothing is corrected (benchmarks/corrections.txt, no_corrections.txt).
+FOUND, MISTAKEN = 57, 0
+
+
+def pairs(name: str) -> list[list[str]]:
+    lines = (PAIRS / f"{name}.txt").read_text("utf-8").splitlines()
+    return [line.split(" | ") for line in lines if line and not line.startswith("#")]
+
+
+def is_correction(where: str, older: str, newer: str) -> bool:
+    told = "\n".join(telling_sentences(newer)) if where in ("turns", "next", "saved-turn") else newer
+    return bool(told) and (corrects(told, older) or (where == "next" and takes_back(told, older)))
+
+
+def test_corrections_are_told_from_what_is_true_beside_them() -> None:
+    assert sum(is_correction(*pair[:3]) for pair in pairs("corrections")) >= FOUND
+    assert sum(is_correction(*pair[:3]) for pair in pairs("no_corrections")) == MISTAKEN
+
+
+def tell(scope: Scope, *said: str, minutes: int = 60, **given: object) -> None:
+    drafts = [make_draft(scope, one, at=NOW + timedelta(minutes=minutes * n), **given) for n, one in enumerate(said)]
+    entries.remember_many(drafts, now=NOW, actor="test")
+    worker.drain(now=NOW)
+    scope.refresh_from_db()
+
+
+def ask(scope: Scope, message: str) -> Recall:
+    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+    return recall(
+        Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8), now=NOW + timedelta(days=2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "question"),
+    [
+        ("The VPN runs on port 1194.", "The VPN runs on port 51820.", "Which port does the VPN run on?"),
+        ("我的经理是王强。", "五月起我的经理是陈静。", "我的经理是谁？"),
+        (
+            turn_of("My gym opens at 7.", "Noted."),
+            turn_of("My gym opens at 6 these days.", "Noted."),
+            "When does my gym open?",
+        ),
+    ],
+)
+def test_the_newer_comes_first_and_the_older_is_marked(scope: Scope, older: str, newer: str, question: str) -> None:
+    tell(scope, older, "We painted the fence green.", newer)
+    result = ask(scope, question)
+    served = [item.entry.content for item in result.served]
+    assert served.index(newer) < served.index(older)
+    marked = {item.entry.content: item.superseded_by for item in result.served}
+    assert marked[older] == next(item.entry.uid for item in result.served if item.entry.content == newer)
+    assert marked[newer] is None
+    assert [CORRECTED in line for line in result.context.splitlines()][:2] == [False, True]
+
+
+def test_the_next_message_may_take_back_what_was_just_said(scope: Scope) -> None:
+    older, newer = (
+        turn_of(said, "Noted.") for said in ("The meeting with Dana is on Wednesday.", "No, I meant Tuesday.")
+    )
+    tell(scope, older, newer, minutes=2, slots={"session_id": "s1"})
+    first, second = ask(scope, "When is the meeting with Dana?").served[:2]
+    assert (first.entry.content, second.superseded_by) == (newer, first.entry.uid)
+
+
+def test_a_question_or_a_wish_corrects_nothing(scope: Scope) -> None:
+    older = "I live in Lisbon, near the river."
+    tell(scope, older, "I wish I lived in Porto.", turn_of("Do I live in Rome now?", "I don't know."))
+    result = ask(scope, "Where do I live?")
+    assert not any(item.superseded_by for item in result.served)
+    assert result.served[0].entry.content == older
+
+
+def test_what_somebody_else_says_corrects_nothing(scope: Scope) -> None:
+    at = NOW
+    for sender, said in (("ann", "My office is on floor 4."), ("bob", "My office is on floor 7 now.")):
+        entries.remember(make_draft(scope, said, at=at, slots={"sender_id": sender}), now=NOW, actor="test")
+        at += timedelta(hours=1)
+    scope.refresh_from_db()
+    assert not any(item.superseded_by for item in ask(scope, "Which floor is the office on?").served)
