@@ -163,7 +163,7 @@ _NAME, _NUMBER = 30, 16
 
 def format_report(report: Mapping[str, Any]) -> str:
     """Recall by category, groups, verdicts and times, as a table."""
-    parts = [f"{report['dataset']}: {report['questions']} questions", *_unasked(report), "", *_recall(report), ""]
+    parts = [f"{report['dataset']}: {report['questions']} questions", *format_unasked(report), "", *_recall(report), ""]
     groups = {"mean of categories": report["group_of_categories"], "mean": report["group"]}
     parts += [format_heading(report["group"]), *(format_row(name, row) for name, row in groups.items() if row), ""]
     parts += _precision(report)
@@ -192,7 +192,8 @@ def _precision(report: Mapping[str, Any]) -> list[str]:
     return [*lines, *(f"{report[name]} {said}" for name, said in notes if report.get(name))]
 
 
-def _unasked(report: Mapping[str, Any]) -> list[str]:
+def format_unasked(report: Mapping[str, Any]) -> list[str]:
+    """A line on the questions whose scope has no text, if there are any."""
     unasked = report["unasked"]
     if not unasked["questions"]:
         return []

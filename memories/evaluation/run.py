@@ -3,7 +3,7 @@
 Without a part, rows are blended anew from the raw vectors that are stored; nothing is embedded twice.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -34,33 +34,32 @@ def evaluate(
     say: Progress = lambda line: None,
 ) -> list[AnswerScore]:
     """Every question of the set answered from this workspace, which is empty before."""
-    return ask_all(dataset, workspace, ingest(dataset, workspace, now=now, use_cache=use_cache, say=say))
+    memories = ingest(dataset, workspace, now=now, use_cache=use_cache, say=say)
+    return ask_all(dataset.questions, workspace, memories)
 
 
-def ask_all(dataset: Dataset, workspace: Workspace, memories: Mapping[str, IngestedScope]) -> list[AnswerScore]:
-    """Every question of the set about a scope that is there."""
-    return [
-        _ask(workspace, memories[question.scope], question)
-        for question in dataset.questions
-        if question.scope in memories
-    ]
-
-
-def ask_elsewhere(
+def ask_all(
     questions: Iterable[Question], workspace: Workspace, memories: Mapping[str, IngestedScope]
 ) -> list[AnswerScore]:
-    """Questions nothing here answers: each asked in a scope it is not about, the scopes in turn."""
-    answers = []
-    scopes = cycle(memories)
+    """Every question about a scope that is there."""
+    return [_ask(workspace, memories[question.scope], question) for question in questions if question.scope in memories]
+
+
+def move_elsewhere(questions: Iterable[Question], scopes: Collection[str]) -> list[Question]:
+    """Questions nothing here answers: each moved to a scope it is not about, the scopes in turn."""
+    moved = []
+    turn = cycle(scopes)
     for question in questions:
-        strange = next((name for name, _ in zip(scopes, memories, strict=False) if name != question.scope), None)
+        strange = next((name for name, _ in zip(turn, scopes, strict=False) if name != question.scope), None)
         if strange is not None:
-            answers.append(_ask(workspace, memories[strange], _unanswerable(question)))
-    return answers
+            moved.append(_unanswerable(question, strange))
+    return moved
 
 
-def _unanswerable(question: Question) -> Question:
-    return replace(question, category=ELSEWHERE, gold=frozenset(), groups=(), asked_at=None, before_seq=None)
+def _unanswerable(question: Question, scope: str) -> Question:
+    return replace(
+        question, scope=scope, category=ELSEWHERE, gold=frozenset(), groups=(), asked_at=None, before_seq=None
+    )
 
 
 def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> AnswerScore:
@@ -141,7 +140,7 @@ def ablate(
                 if step.rows != rows_of:  # steps that share their rows need them made once
                     rebuild_rows(memories)
                     rows_of = step.rows
-                yield step.name, ask_all(dataset, workspace, memories)
+                yield step.name, ask_all(dataset.questions, workspace, memories)
     finally:
         if rows_of:
             rebuild_rows(memories)

@@ -38,27 +38,30 @@ _TABLES = (
 
 
 @contextmanager
-def workspace_for(keep: str | None) -> Iterator[Workspace]:
-    """The workspace kept under this name, made when there is none; without a name one that is thrown away."""
+def workspace_for(keep: str | None, variant: str = "") -> Iterator[Workspace]:
+    """The workspace kept under this name, made when there is none; without a name one that is thrown away.
+
+    Each variant of a set is kept in a workspace of its own.
+    """
     if not keep:
         with throwaway_workspace() as workspace:
             yield workspace
         return
-    workspace, _made = Workspace.objects.get_or_create(name=_kept_name(keep))
+    workspace, _made = Workspace.objects.get_or_create(name=_kept_name(keep, variant))
     try:
         yield workspace
     finally:
         RecallTrace.objects.filter(workspace_id=workspace.pk).delete()  # of questions nobody asked
 
 
-def remove_kept(keep: str) -> None:
+def remove_kept(keep: str, variant: str = "") -> None:
     """Remove the workspace kept under this name."""
-    for workspace in Workspace.objects.filter(name=_kept_name(keep)):
+    for workspace in Workspace.objects.filter(name=_kept_name(keep, variant)):
         remove(workspace)
 
 
-def _kept_name(keep: str) -> str:
-    return f"evaluation: {keep}"[:100]
+def _kept_name(keep: str, variant: str) -> str:
+    return f"evaluation: {keep}"[: 100 - len(variant)] + variant
 
 
 @contextmanager

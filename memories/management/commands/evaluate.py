@@ -3,7 +3,8 @@
 import json
 import logging
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from memories import embeddings, reranker
-from memories.evaluation import dataset, judgements, live, reranking
+from memories.evaluation import comparison, dataset, echoes, judgements, live, reranking
 from memories.evaluation.report import (
     AnswerScore,
     figures,
@@ -22,8 +23,8 @@ from memories.evaluation.report import (
     unasked,
     verdicts,
 )
-from memories.evaluation.run import ablate, ask_all, ask_elsewhere, override_settings
-from memories.evaluation.workspace import remove_kept, reuse_or_ingest, workspace_for
+from memories.evaluation.run import ablate, ask_all, move_elsewhere, override_settings
+from memories.evaluation.workspace import IngestedScope, remove_kept, reuse_or_ingest, workspace_for
 from memories.exceptions import EmbedderFailed
 from memories.models import Workspace
 
@@ -32,6 +33,8 @@ OPTIONS = {
     "json": {"action": "store_true", "help": "print the figures as JSON"},
     "ablate": {"action": "store_true", "help": "also without each ingredient of the ranking"},
     "rerank": {"action": "store_true", "help": "also with your reranker (MEMORY_RERANK_BASE_URL), side by side"},
+    "echo": {"choices": echoes.REPLIES, "help": "of a set: also as if asked before and replied so, side by side"},
+    "asked": {"type": int, "metavar": "TIMES", "help": "of --echo: so often; 1"},
     "elsewhere": {"action": "store_true", "help": "of a set: also ask each question where it has no answer"},
     "unrelated": {"type": Path, "metavar": "DIR", "help": "of a set: also ask here the questions of this other set"},
     "keep": {"metavar": "NAME", "help": "of a set: keep what was remembered, for the next run of this name"},
@@ -65,6 +68,7 @@ class Command(BaseCommand):
             log.setLevel(level)
 
     def _evaluate(self, target: Path | None, workspace: str | None, **options: Any) -> None:
+        _check_echo(target, workspace, **options)
         try:
             if options["export"]:
                 self._export(_workspace(workspace), **options)
@@ -89,26 +93,52 @@ class Command(BaseCommand):
         data = dataset.load(folder)
         strange = dataset.load(options["unrelated"]).questions if options["unrelated"] else []
         strange += data.questions if options["elsewhere"] else []
+        strange = move_elsewhere(strange, data.scopes)
         _need_embedder()
-        say = (lambda line: None) if options["json"] else self.stdout.write
-        try:
-            with workspace_for(options["keep"]) as workspace:
-                memories = reuse_or_ingest(
-                    data, workspace, now=timezone.now(), use_cache=not options["no_cache"], say=say
-                )
-                if options["ablate"]:
-                    self._ablate(data.name, ablate(data, workspace, memories), as_json=options["json"])
-                    return
-                if options["rerank"]:
-                    self._compare(lambda: ask_all(data, workspace, memories), data.name, as_json=options["json"])
-                    return
-                answers = ask_all(data, workspace, memories)
-                elsewhere = ask_elsewhere(strange, workspace, memories)
-        finally:
-            if options["keep"] and options["forget"]:
-                remove_kept(options["keep"])
+        if options["echo"]:
+            self._set_with_echoes(data, strange, **options)
+            return
+        with self._ingested(data, **options) as (workspace, memories):
+            if options["ablate"]:
+                self._ablate(data.name, ablate(data, workspace, memories), as_json=options["json"])
+                return
+            if options["rerank"]:
+                self._compare(lambda: ask_all(data.questions, workspace, memories), data.name, as_json=options["json"])
+                return
+            answers = ask_all(data.questions, workspace, memories)
+            elsewhere = ask_all(strange, workspace, memories)
         told = {"unasked": unasked(data), "evidence": verdicts(answers, elsewhere)}
         self._tell(figures(answers, data.name) | told, as_json=options["json"])
+
+    @contextmanager
+    def _ingested(
+        self, data: dataset.Dataset, variant: str = "", **options: Any
+    ) -> Iterator[tuple[Workspace, dict[str, IngestedScope]]]:
+        """A workspace with the texts of a set, for the length of a block or kept for the next run."""
+        say = (lambda line: None) if options["json"] else self.stdout.write
+        cached = not options["no_cache"]
+        try:
+            with workspace_for(options["keep"], variant) as workspace:
+                yield workspace, reuse_or_ingest(data, workspace, now=timezone.now(), use_cache=cached, say=say)
+        finally:
+            if options["keep"] and options["forget"]:
+                remove_kept(options["keep"], variant)
+
+    def _set_with_echoes(self, data: dataset.Dataset, strange: list[dataset.Question], **options: Any) -> None:
+        """The set as it is, and as if all that is asked here had been asked before."""
+        added: dict[str, Any] = {"reply": options["echo"], "times": options["asked"] or 1}
+        echoed = echoes.with_echoes(data, [*data.questions, *strange], **added)
+        variants = {"": data, f" (echo {added['reply']} {added['times']})": echoed}
+        answers, elsewhere = [], []
+        for variant, one in variants.items():
+            with self._ingested(one, variant, **options) as (workspace, memories):
+                answers.append(ask_all(data.questions, workspace, memories))
+                elsewhere.append(ask_all(strange, workspace, memories))
+                marked = echoes.count_marked(workspace, memories)
+        report = comparison.compare(answers[0], answers[1], data.name, elsewhere=(elsewhere[0], elsewhere[1]))
+        report |= {"unasked": unasked(data), "echoes": echoes.describe(data, echoed, **added, marked=marked)}
+        self.stdout.write(json.dumps(report) if options["json"] else echoes.format_echoes(report))
+        _refuse_degraded(report)
 
     # -- what people asked
 
@@ -173,6 +203,20 @@ def _day(text: str | None) -> datetime | None:
         return dataset.parse_time(text)
     except ValueError as error:
         raise CommandError(f"--since: {error}") from error
+
+
+def _check_echo(target: Path | None, workspace: str | None, **options: Any) -> None:
+    """Raises CommandError where --echo or --asked means nothing."""
+    if options["asked"] is not None and not options["echo"]:
+        raise CommandError("--asked tells how often the questions of --echo were asked: give --echo, too.")
+    if not options["echo"]:
+        return
+    if options["export"] or options["pool"] or workspace or (target and target.is_file()):
+        raise CommandError("--echo is of a data set: a live memory holds the echoes of its own use already.")
+    if options["ablate"] or options["rerank"]:
+        raise CommandError("--echo is a comparison of its own: give it, or --ablate, or --rerank.")
+    if options["asked"] is not None and options["asked"] < 1:
+        raise CommandError("--asked is 1 or more: without echoes a set is measured anyway.")
 
 
 def _refuse_degraded(report: Mapping[str, Any]) -> None:

@@ -44,7 +44,7 @@ def test_the_commands_work_as_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     printed = [evaluate(*shlex.split(command)) for command in COMMANDS]
 
-    assert len(COMMANDS) == 8 and "1 questions of My workspace in mine.jsonl" in printed[0]
+    assert len(COMMANDS) == 9 and "1 questions of My workspace in mine.jsonl" in printed[0]
     assert "judged by use" in printed[1] and "- dates" in printed[2]
     (row,) = read(tmp_path / "mine2.jsonl")
     assert row.question == EXAMPLE["question"] and row.note == EXAMPLE["note"]

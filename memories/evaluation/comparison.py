@@ -1,0 +1,77 @@
+"""The same questions asked twice, side by side: without something and with it."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memories.evaluation.report import AnswerScore, figures, first_right_rank, format_heading, verdicts
+
+VERDICTS = ("found", "weak", "none")
+#: Headings of the two columns.
+Columns = tuple[str, str]
+WITHOUT_AND_WITH = ("without", "with")
+
+
+def compare(
+    without: Sequence[AnswerScore],
+    changed: Sequence[AnswerScore],
+    name: str,
+    elsewhere: tuple[Sequence[AnswerScore], Sequence[AnswerScore]] = ((), ()),
+) -> dict[str, Any]:
+    """The report on two series of answers to the same questions, and on two to questions nothing answers."""
+    return {
+        "dataset": name,
+        "questions": sum(bool(answer.question.gold) for answer in without),
+        "without": figures(without, name) | {"evidence": verdicts(without, elsewhere[0])},
+        "with": figures(changed, name) | {"evidence": verdicts(changed, elsewhere[1])},
+        "first_right": _first_right(without, changed),
+        "degraded": sum(answer.degraded for answers in (without, changed, *elsewhere) for answer in answers),
+    }
+
+
+def _first_right(without: Sequence[AnswerScore], changed: Sequence[AnswerScore]) -> dict[str, int]:
+    """In how many judged questions the first right text came higher in the second series, lower, or where it was."""
+    moves: Counter[str] = Counter(higher=0, lower=0, same=0)
+    for before, after in zip(without, changed, strict=True):
+        if before.question.gold:
+            was, now = first_right_rank(before), first_right_rank(after)
+            moves["higher" if now < was else "lower" if now > was else "same"] += 1
+    return dict(moves)
+
+
+def format_comparison(report: Mapping[str, Any], columns: Columns = WITHOUT_AND_WITH) -> list[str]:
+    """The figures in two columns with what changed."""
+    lines = [format_heading(dict.fromkeys((*columns, "change"), 0.0))]
+    lines += _rows(report, lambda side: side["mean"])
+    if len(report["without"]["categories"]) > 1:
+        lines += ["", "mean of categories", *_rows(report, lambda side: side["mean_of_categories"])]
+        for cut in ("recall@5", "recall@10"):
+            lines += ["", cut, *_rows(report, lambda side, cut=cut: _column(side["categories"], cut))]  # type: ignore[misc]
+    lines += ["", "called, of those that have an answer", *_shares(report, "answerable")]
+    if report["without"]["evidence"]["unanswerable"]:
+        lines += ["", "called, of those that have none", *_shares(report, "unanswerable")]
+    if report["without"]["evidence"]["separation"]:
+        lines += _rows(report, lambda side: {"area under the curve": side["evidence"]["separation"]["auc"]})
+    moved = report["first_right"]
+    return [*lines, "", f"the right one higher: {moved['higher']}, lower: {moved['lower']}, the same: {moved['same']}"]
+
+
+def format_latency(report: Mapping[str, Any], columns: Columns = WITHOUT_AND_WITH) -> str:
+    """What a recall takes in each of the two."""
+    before, after = (report[side]["latency_ms"]["p95_without_embedding"] for side in WITHOUT_AND_WITH)
+    return f"a recall but for its embedding: p95 {before:.0f} ms {columns[0]}, {after:.0f} ms {columns[1]}"
+
+
+def _rows(report: Mapping[str, Any], part: Callable[[Any], Mapping[str, float]]) -> list[str]:
+    without, changed = (part(report[side]) for side in WITHOUT_AND_WITH)
+    return [
+        f"{name:30}{without[name]:16.4f}{changed[name]:16.4f}{changed[name] - without[name]:+16.4f}" for name in without
+    ]
+
+
+def _shares(report: Mapping[str, Any], kind: str) -> list[str]:
+    return _rows(report, lambda side: {name: side["evidence"][kind].get(name, 0.0) for name in VERDICTS})
+
+
+def _column(categories: Mapping[str, Mapping[str, float]], measure: str) -> dict[str, float]:
+    return {name: row[measure] for name, row in categories.items()}
