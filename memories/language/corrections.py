@@ -11,7 +11,7 @@ from memories.language import stopwords, text
 from memories.language.contradiction import outdates
 from memories.language.entities import names, numbers
 from memories.language.scripts import has_han
-from memories.language.sentences import spoken_sentences
+from memories.language.sentences import is_question, spoken_sentences
 from memories.language.word_lists import pattern, word_set
 
 MOST_CHARS = 160  # what is longer is no statement about one thing
@@ -49,15 +49,15 @@ def corrects(newer: str, older: str) -> bool:
     )
 
 
+def may_take_back(said: str) -> bool:
+    """Whether a text is of the kind that takes back what was said just before it."""
+    first = next(iter(spoken_sentences(said)), "")
+    return bool(_TAKEN_BACK.search(first)) and _is_short(said) and not (_CLOSING.search(said) or is_question(said))
+
+
 def takes_back(newer: str, older: str) -> bool:
     """Whether a text corrects the one before it without naming its subject: «I meant Tuesday», «说错了，是周三»."""
-    first = next(iter(spoken_sentences(newer)), "")
-    if (
-        not _TAKEN_BACK.search(first)
-        or _CLOSING.search(newer)
-        or newer.rstrip().endswith(("?", "？"))
-        or not _is_short(newer)
-    ):
+    if not may_take_back(newer) or not older:
         return False
     if _SURELY_TAKEN_BACK.search(newer):
         return True

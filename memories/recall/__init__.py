@@ -24,6 +24,7 @@ from memories.models.policy import Policies
 from memories.recall import answer_cache, explanation, retrievers, traces
 from memories.recall.answer import Answerability, assess, assess_events, context_text, events_text, is_noise
 from memories.recall.corrections import prefer_corrections
+from memories.recall.dialogue import person_lines
 from memories.recall.features import feature_weights, speaks_of_one_of_several
 from memories.recall.gate.decision import GateDecision, decide
 from memories.recall.people import without_names
@@ -212,7 +213,7 @@ def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Ci
 
 def _query_vector(query: Query, message: str, result: Recall, given: _Circumstances) -> CentredQuery | None:
     """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
-    end = text.last_tokens(message, conf.EMBED_QUERY_TOKENS)
+    end = text.last_tokens(person_lines(message), conf.EMBED_QUERY_TOKENS)
     model = models_in_use.searched_model(query.workspace_id)
     space = models_in_use.served_space(model)
     embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=given.embed_seconds, space=space))

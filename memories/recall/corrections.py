@@ -6,7 +6,10 @@ Decided among the candidates of a recall, by rules: nothing is stored, and what 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from memories.language.corrections import corrects, takes_back
+from django.db.models import Q
+
+from memories.choices import Echo
+from memories.language.corrections import corrects, may_take_back, takes_back
 from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.recall.scoring import Ranked, best_first
@@ -19,28 +22,45 @@ def prefer_corrections(ranked: Sequence[Ranked]) -> list[Ranked]:
     """The candidates, best first, each correction before what it corrects, which is marked."""
     order = best_first(ranked)
     eligible = [item for item in order if item.reason != "floor"]
-    best = {item.entry.pk for item in eligible[:BEST]}
-    texts = {item.entry.pk: _statement(item.entry) for item in eligible}
-    for newer, older in _pairs(sorted(eligible, key=lambda item: _time(item.entry))):
-        if older.entry.pk not in best or not texts[newer.entry.pk]:
-            continue
-        words = texts[newer.entry.pk], texts[older.entry.pk]
-        if (newer.entry.pk in best and corrects(*words)) or (_follows(newer.entry, older.entry) and takes_back(*words)):
-            older.superseded_by = newer.entry.uid
-            if order.index(older) < order.index(newer):
-                order.remove(newer)
-                order.insert(order.index(older), newer)
+    for newer, older in _corrections(eligible):
+        older.superseded_by = newer.entry.uid
+        if order.index(older) < order.index(newer):
+            order.remove(newer)
+            order.insert(order.index(older), newer)
     for place, item in enumerate(order):
         item.place = place
     return order
 
 
-def _pairs(in_time: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
-    """Newer and older of one author, so that what was corrected twice comes last."""
-    for n, newer in enumerate(in_time):
-        for older in reversed(in_time[:n]):
-            if _author(newer) == _author(older):
-                yield newer, older
+def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
+    """Which candidate corrects which, the oldest correction first, so that what was corrected twice comes last."""
+    best = {item.entry.pk: item for item in eligible[:BEST]}
+    texts = {item.entry.pk: _statement(item.entry) for item in eligible}
+    for newer in sorted(eligible, key=lambda item: _time(item.entry)):
+        said = texts[newer.entry.pk]
+        if may_take_back(said):
+            before = best.get(_entry_before(newer.entry) or 0)
+            if before is not None and takes_back(said, texts[before.entry.pk]):
+                yield newer, before
+        elif said and newer.entry.pk in best:
+            for older in best.values():
+                is_older = _author(newer) == _author(older) and _time(older.entry) < _time(newer.entry)
+                if is_older and corrects(said, texts[older.entry.pk]):
+                    yield newer, older
+
+
+def _entry_before(entry: Entry) -> int | None:
+    """What was said just before it in its conversation, within a moment; echoes aside."""
+    if not entry.session_id:
+        return None
+    beside = Entry.objects.live().filter(
+        scope_id=entry.scope_id,
+        session_id=entry.session_id,
+        chat_id=entry.chat_id,
+        stated_at__gte=entry.stated_at - MOMENT,
+    )
+    before = beside.filter(Q(stated_at=entry.stated_at, pk__lt=entry.pk) | Q(stated_at__lt=entry.stated_at))
+    return before.exclude(echo=Echo.TURN).order_by("-stated_at", "-pk").values_list("pk", flat=True).first()
 
 
 def _author(item: Ranked) -> tuple[int, str]:
@@ -49,12 +69,6 @@ def _author(item: Ranked) -> tuple[int, str]:
 
 def _time(entry: Entry) -> tuple[datetime, int]:
     return entry.stated_at, entry.pk
-
-
-def _follows(newer: Entry, older: Entry) -> bool:
-    """Whether it was said in the same conversation, a moment later."""
-    is_same = (newer.session_id, newer.chat_id) == (older.session_id, older.chat_id)
-    return is_same and bool(newer.session_id) and newer.stated_at - older.stated_at <= MOMENT
 
 
 def _statement(entry: Entry) -> str:

@@ -97,3 +97,14 @@ def test_what_somebody_else_says_corrects_nothing(scope: Scope) -> None:
         at += timedelta(hours=1)
     scope.refresh_from_db()
     assert not any(item.superseded_by for item in ask(scope, "Which floor is the office on?").served)
+
+
+def test_only_what_was_said_just_before_is_taken_back(scope: Scope) -> None:
+    said = ("I live in Lisbon.", "The meeting with Dana is on Wednesday.", "No, I meant Tuesday.")
+    tell(scope, *(turn_of(one, "Noted.") for one in said), minutes=2, slots={"session_id": "s1"})
+    marked = {
+        item.entry.content.split("\n")[0]
+        for item in ask(scope, "Where do I live and meet Dana?").served
+        if item.superseded_by
+    }
+    assert marked == {"User: The meeting with Dana is on Wednesday."}
