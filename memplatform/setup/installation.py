@@ -26,7 +26,10 @@ _TO_RUN, _TO_BUILD = (PACKAGES, EMBEDDER), (PACKAGES, EMBEDDER, TOOLS)
 #: Two processes share the tests, a file at a time and in our order: what one file sets up, it sets up once.
 _TESTS = ("-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 #: What starts no process and walks through nothing exhaustively, with fewer examples of each property.
-_QUICK = ("--ignore=tests/system", "--ignore=tests/journeys", "-m", "not thorough", "--hypothesis-profile=quick")
+_QUICK = (
+    *("--ignore=tests/system", "--ignore=tests/journeys", "--ignore=tests/memories/language/test_slow_patterns.py"),
+    *("-m", "not thorough", "--hypothesis-profile=quick"),
+)
 _ROOM = 1_200_000_000  # bytes the packages and pip's work need
 
 

@@ -9,7 +9,7 @@ from tests.channels_app.groups.members import GROUPS, MEMBERS, World, chat, user
 from tests.conftest import make_key
 from tests.sessions_app.conftest import Talk
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
 
 def listed(talk: Talk, path: str, **asked: Any) -> set[str]:

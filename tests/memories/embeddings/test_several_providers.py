@@ -42,6 +42,7 @@ def two(settings: Any) -> Iterator[tuple[HTTPServer, HTTPServer]]:
         yield first, second
 
 
+@pytest.mark.thorough
 def test_the_second_endpoint_answers_in_place_of_the_first(api: Api, two: tuple[HTTPServer, HTTPServer]) -> None:
     first, second = two
     first.expect_request("/v1/embeddings").respond_with_data("no", status=500)
@@ -53,6 +54,7 @@ def test_the_second_endpoint_answers_in_place_of_the_first(api: Api, two: tuple[
     assert EmbeddingModel.objects.get().dimension == 64
 
 
+@pytest.mark.thorough
 def test_a_key_goes_to_the_endpoint_it_was_given_for(api: Api, two: tuple[HTTPServer, HTTPServer]) -> None:
     first, second = two
     first.expect_request("/v1/embeddings").respond_with_data("no", status=500)
@@ -62,6 +64,7 @@ def test_a_key_goes_to_the_endpoint_it_was_given_for(api: Api, two: tuple[HTTPSe
     assert {request.headers.get("Authorization") for request, _ in second.log} == {None}
 
 
+@pytest.mark.thorough
 def test_one_that_hangs_leaves_time_for_the_next(api: Api, two: tuple[HTTPServer, HTTPServer], settings: Any) -> None:
     first, _second = two
 
@@ -77,6 +80,7 @@ def test_one_that_hangs_leaves_time_for_the_next(api: Api, two: tuple[HTTPServer
     assert time.monotonic() - begun < 2
 
 
+@pytest.mark.thorough
 def test_one_that_answers_late_but_in_time_serves_when_the_next_does_not(
     api: Api, two: tuple[HTTPServer, HTTPServer], settings: Any
 ) -> None:

@@ -25,7 +25,7 @@ from memories.models import (
 from tests.conftest import NOW, Api, make_draft, make_scope
 from tests.memories.embeddings.test_faults import ask, contents, save, use
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 WORDS = ("apple", "pear", "plum", "fig", "quince") * 9
 LINES = [f"note {n}: {word} is kept in box {n}" for n, word in enumerate(WORDS)]
 

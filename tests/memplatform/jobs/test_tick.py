@@ -112,6 +112,7 @@ EVES = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 @pytest.mark.parametrize(("zone", "begun"), EVES)
 def test_over_a_change_of_the_clocks_every_local_date_runs_once(
