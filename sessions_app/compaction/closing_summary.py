@@ -17,7 +17,7 @@ from memories.language.text import smart_truncate
 from memories.models import Scope
 from memories.tenancy.resolver import Resolution, resolve
 from sessions_app.compaction import summary
-from sessions_app.compaction.summary import TurnEvents, turns_of
+from sessions_app.compaction.summary import TurnEvents, turns_of, without_echoes
 from sessions_app.history import redaction
 from sessions_app.models import Session, SessionEvent
 
@@ -60,6 +60,7 @@ def _shares(session: Session, turns: list[TurnEvents]) -> Iterator[tuple[Scope, 
 
 def _draft(session: Session, scope: Scope, turns: list[TurnEvents], subtype: str, sender: str) -> Draft:
     is_chat = scope.kind == ScopeKind.CHAT
+    turns = without_echoes(turns)
     if subtype == EXPIRED:
         text = "\n".join(turn.text(turn.sender if is_chat else "") for turn in turns)
     else:

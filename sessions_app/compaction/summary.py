@@ -12,6 +12,7 @@ from memories.consolidation.capture import turn_text
 from memories.language import text
 from memories.language.sentences import cut_at_sentence, spoken_sentences
 from memories.language.summary import Sentence, Utterance, choose, write
+from memories.language.turns import new_sentences, telling_sentences
 from sessions_app.choices import EventKind
 from sessions_app.models import SessionEvent
 
@@ -37,13 +38,18 @@ class TurnEvents:
     def sender(self) -> str:
         return self.events[0].sender_id if self.events[0].kind == EventKind.USER else ""
 
-    def text(self, name: str = "") -> str:
-        """Both sides, each cut to its limit."""
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What the user says, and what the bot answers."""
         user, assistant = (
             "\n".join(event.content for event in self.events if event.kind == kind)
             for kind in (EventKind.USER, EventKind.ASSISTANT)
         )
-        return f"{name or 'User'}{turn_text(user, assistant).removeprefix('User')}"
+        return user, assistant
+
+    def text(self, name: str = "") -> str:
+        """Both sides, each cut to its limit."""
+        return f"{name or 'User'}{turn_text(*self.sides).removeprefix('User')}"
 
 
 def turns_of(events: Iterable[SessionEvent]) -> list[TurnEvents]:
@@ -51,6 +57,18 @@ def turns_of(events: Iterable[SessionEvent]) -> list[TurnEvents]:
     heard = [event for event in events if event.kind in (EventKind.USER, EventKind.ASSISTANT)]
     begins = [n for n, event in enumerate(heard) if n == 0 or _begins(heard[n - 1], event)]
     return [TurnEvents(heard[begin:end]) for begin, end in pairwise([*begins, len(heard)])]
+
+
+def without_echoes(turns: Sequence[TurnEvents]) -> list[TurnEvents]:
+    """The turns that tell something new; all of them where none does (A7)."""
+    telling: list[TurnEvents] = []
+    before: list[str] = []
+    for turn in turns:
+        user, assistant = turn.sides
+        if telling_sentences(user) or new_sentences(assistant, question=user, memories=before):
+            telling.append(turn)
+        before += [user, assistant]
+    return telling or list(turns)
 
 
 def _begins(before: SessionEvent, event: SessionEvent) -> bool:

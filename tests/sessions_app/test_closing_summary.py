@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from memories.models import Entry, RecallTrace
+from sessions_app.choices import EventKind
+from sessions_app.compaction.summary import TurnEvents, without_echoes
 from sessions_app.lifecycle import close
-from sessions_app.models import Session
+from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM
 from tests.sessions_app.conftest import LATER, Talk, clock
 
@@ -85,3 +87,21 @@ def test_in_a_group_each_hears_it_once(talk: Talk) -> None:
     assert Entry.objects.live().count() == 4  # hers and the chat's, of the turn and of the conversation
     assert types(ask(talk, "what is the cat called?", address=address)) == ["chat_turn"]
     assert types(ask(talk, "what is the cat called?", address={**GROUP, "peer": "ben"})) == ["chat_turn"]
+
+
+def test_what_was_only_asked_is_left_out_of_it() -> None:
+    def said(*pairs: tuple[str, str]) -> list[TurnEvents]:
+        kinds = (EventKind.USER, EventKind.ASSISTANT)
+        return [
+            TurnEvents([SessionEvent(kind=kind, content=one) for kind, one in zip(kinds, pair, strict=True)])
+            for pair in pairs
+        ]
+
+    turns = said(
+        ("I moved to Porto.", "Noted."),
+        ("Where do I live?", "As far as I remember: you moved to Porto."),
+        ("What is the capital of Mongolia?", "I don't know."),
+        ("我对花生过敏。", "好的。"),
+    )
+    assert without_echoes(turns) == [turns[0], turns[3]]
+    assert without_echoes(turns[2:3]) == turns[2:3]
