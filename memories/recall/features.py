@@ -17,6 +17,7 @@ from pathlib import Path
 from memories.conf import conf
 from memories.index.contextual import bm25_weights
 from memories.language import stopwords, text
+from memories.language.turns import sides_of
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
 from memories.models.policy import Policies
@@ -62,8 +63,14 @@ class Row:
     average: float  # length of the scope's entries, in terms
 
     @cached_property
+    def said(self) -> str:
+        """What the person says: of a turn their side alone."""
+        sides = sides_of(self.entry.content)
+        return sides[0] if sides else self.entry.content
+
+    @cached_property
     def counts(self) -> Counter[int]:
-        return text.terms(self.entry.content)
+        return text.terms(self.said)
 
 
 def _words_of_others(row: Row, question: Question) -> float:
@@ -74,17 +81,18 @@ def _words_of_others(row: Row, question: Question) -> float:
 
 
 def _own_vector(row: Row, question: Question) -> float:
-    is_asking = row.entry.content.rstrip().endswith(("?", "？"))
+    is_asking = row.said.rstrip().endswith(("?", "？"))
     return 0.0 if is_asking or row.candidate.own_vector is None else row.candidate.own_vector
 
 
 def _answers_previous(row: Row, question: Question) -> float:
-    previous = (row.candidate.previous or "").rstrip()
+    before = row.candidate.previous or ""
+    previous = (sides_of(before) or (before,))[-1].rstrip()  # of a turn what the bot said last
     return question.words.coverage(text.terms(previous)) if previous.endswith(("?", "？")) else 0.0
 
 
 def _word_pairs(row: Row, question: Question) -> float:
-    return len(question.pairs & set(_pairs(row.entry.content))) / len(question.pairs) if question.pairs else 0.0
+    return len(question.pairs & set(_pairs(row.said))) / len(question.pairs) if question.pairs else 0.0
 
 
 def _vector_rank(row: Row, question: Question) -> float:
@@ -94,8 +102,8 @@ def _vector_rank(row: Row, question: Question) -> float:
 
 #: A feature by its name: what it is of a candidate for a question, mostly 0 to 1.
 FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
-    "first_person": lambda row, _: float(_FIRST_PERSON.search(row.entry.content) is not None),
-    "time_words": lambda row, _: float(_TIME.search(row.entry.content) is not None),
+    "first_person": lambda row, _: float(_FIRST_PERSON.search(row.said) is not None),
+    "time_words": lambda row, _: float(_TIME.search(row.said) is not None),
     "own_vector": _own_vector,  # without its neighbours
     "words_of_others": _words_of_others,  # the question's words, said by somebody who is not named
     "answers_previous": _answers_previous,  # the line before asks for it

@@ -238,6 +238,7 @@ _NAMES = {
     "similarity": _("similarity"),
     "strength": _("Strength of the best"),
     "words": _("Share of the question's words"),
+    "lead": _("Lead of the one who is named"),
     "entries": _("Memories searched"),
     "speaker": _("Names a speaker"),
     "date": _("Names a day"),

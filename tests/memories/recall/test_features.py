@@ -8,6 +8,7 @@ from django.test.utils import override_settings
 from memories import entries
 from memories.choices import PolicyKind
 from memories.index import worker
+from memories.language.turns import turn_of
 from memories.models import Policy, Scope
 from memories.recall import Query, Recall, SearchScope, explanation, recall
 from memories.recall.features import FEATURES, fitted_weights
@@ -100,3 +101,15 @@ def test_a_trace_keeps_what_each_feature_added(talk: Scope) -> None:
 )
 def test_names_are_left_out_of_what_is_embedded(message: str, forms: set[str], bare: str) -> None:
     assert without_names(message, forms) == bare
+
+
+def test_of_a_turn_the_person_is_read_and_not_the_bot(scope: Scope) -> None:
+    drafts = [
+        make_draft(scope, turn_of(said, "I like that, my friend!"), slots={"speaker": who, "sender_id": who})
+        for who, said in (("Mel", "The pottery class begins on Monday."), ("Caroline", "The bowl is blue."))
+    ]
+    entries.remember_many(drafts, now=NOW, actor="test")
+    scope.refresh_from_db()
+    served = ask(scope, "When does Mel's pottery class begin?").served
+    assert served and not any("first_person" in item.features for item in served)
+    assert "time_words" in served[0].features
