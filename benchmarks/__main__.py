@@ -35,6 +35,7 @@ BY_HAND = {
     "answerable": (HERE, ""),
     "kept_recall": (DATABASE, BUNDLED),
     "real_model": (DATABASE, HASHED),
+    "references": (DATABASE, BUNDLED),
 }
 
 

@@ -13,6 +13,7 @@ from channels_app.system_text import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTI
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.language import text
+from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.models import Policy, Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall
@@ -72,12 +73,13 @@ def context_for(
     need: str = NeedMode.AUTO,
     include_session_events: bool = True,
     max_tokens: int | None = None,
+    recent: tuple[RecentMessage, ...] | None = None,
     now: datetime,
 ) -> Context:
     """All that a bot gets before it answers a message; changes nothing, and asks no model but the embedder.
 
-    `token_budget` is that of everything, `max_tokens` that of the history, if it is not the channel's. Raises
-    InvalidAddress, ScopeNotFound.
+    `token_budget` is that of everything, `max_tokens` that of the history, if it is not the channel's. `recent` are
+    the messages just before; None: those of the history. Raises InvalidAddress, ScopeNotFound.
     """
     resolved = addresses.resolve_address(caller, address)
     policies = Policy.objects.of(caller.workspace_id)
@@ -96,10 +98,12 @@ def context_for(
     context = Context(query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens)
     if close.is_reset_command(message):
         return _of_reset(context, caller.language)
-    return _filled(context, caller, policies, now)
+    return _filled(context, caller, policies, recent, now)
 
 
-def _filled(context: Context, caller: Caller, policies: Policies, now: datetime) -> Context:
+def _filled(
+    context: Context, caller: Caller, policies: Policies, recent: tuple[RecentMessage, ...] | None, now: datetime
+) -> Context:
     query, zone, language = context.query, caller.zone, caller.language
     page = SystemText(query.token_budget, language)
     _add_directives(context, page, language, LONGEST)
@@ -107,7 +111,12 @@ def _filled(context: Context, caller: Caller, policies: Policies, now: datetime)
     _add_recent_chat(context, page, caller)
     share = page.share(conf.CONTEXT_MEMORIES_SHARE)
     conversation = _Conversation(context, page.left - share)
-    asked = replace(query, token_budget=page.room("memories", share), client_history=conversation.client_history)
+    asked = replace(
+        query,
+        token_budget=page.room("memories", share),
+        client_history=conversation.client_history,
+        recent=conversation.recent if recent is None else recent,
+    )
     context.recall = recall(asked, now=now, zone=zone, policies=policies)
     _add_directives(context, page, language)
     _add_memories(context, page, share, zone)
@@ -126,6 +135,8 @@ class _Conversation:
         self._events = replay_messages(session, context.query.token_budget) if session else []
         self._sure = self._fitting(sure)
         self.client_history = handed_out(session, self._sure) if session else None
+        spoken = [message for message in self._sure if message.event.kind in (USER, ASSISTANT)][-MOST_MESSAGES:]
+        self.recent = tuple(RecentMessage(message.event.kind, message.content) for message in spoken)
 
     def _fitting(self, limit: int) -> list[HistoryMessage]:
         session = self._context.session

@@ -12,6 +12,8 @@ from channels_app.api.recall import (
     RecalledEventAnswer,
     event_answer,
     memory_answers,
+    read_recent,
+    recent_messages,
     session_events_by_default,
 )
 from channels_app.context import Context, context_for
@@ -41,6 +43,7 @@ class ContextRequest(fields.StrictSerializer):
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     include_session_events = fields.YesNo(default=session_events_by_default)
     max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
+    recent = recent_messages()
 
 
 class ContextSession(Answer):
@@ -120,7 +123,10 @@ class ContextView(Call):
 
     @Method("context", Permission.READ, ContextAnswer, body=ContextRequest)
     def post(self) -> Response:
-        return Response(_answer(context_for(self.caller, **self.body, now=self.now)))
+        asked = dict(self.body)
+        recent = asked.pop("recent")
+        given = None if recent is None else read_recent(recent)
+        return Response(_answer(context_for(self.caller, **asked, recent=given, now=self.now)))
 
 
 def _answer(context: Context) -> dict[str, Any]:

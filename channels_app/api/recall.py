@@ -18,6 +18,7 @@ from memories.api.entries.answers import slots_of
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
+from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.models import Policy
 from memories.recall import Mode, Query, Recall, explanation, recall
 from memories.recall.retrievers import RecalledEvent
@@ -38,6 +39,29 @@ def context_tokens_by_default() -> int:
 
 def session_events_by_default() -> bool:
     return conf.INCLUDE_SESSION_EVENTS
+
+
+class RecentMessageField(fields.StrictSerializer):
+    """A message just before the one that is asked; of a long one its beginning and its end are read."""
+
+    role = fields.Word(choices=[USER, ASSISTANT])
+    content = fields.LongText(allow_blank=True)
+
+
+def recent_messages() -> serializers.ListField:
+    """The field of the messages just before, by which «she» and «there» are understood."""
+    return serializers.ListField(
+        child=RecentMessageField(),
+        max_length=MOST_MESSAGES,
+        allow_null=True,
+        default=None,
+        help_text="The messages just before, oldest first, by which «she», «there» or «and when?» are understood.",
+    )
+
+
+def read_recent(messages: Sequence[Mapping[str, str]] | None) -> tuple[RecentMessage, ...]:
+    """The messages of a request."""
+    return tuple(RecentMessage(one["role"], one["content"]) for one in messages or ())
 
 
 class RecallRequest(fields.StrictSerializer):
@@ -63,6 +87,7 @@ class RecallRequest(fields.StrictSerializer):
     include_session_events = fields.YesNo(default=session_events_by_default)
     explain = fields.YesNo(default=False)
     cache = fields.YesNo(default=True)
+    recent = recent_messages()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("address" in attrs) == ("scope" in attrs):
@@ -126,6 +151,7 @@ class RecallView(Call):
 
 def _query(caller: Caller, asked: dict[str, Any]) -> Query:
     options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
+    options["recent"] = read_recent(asked["recent"])
     options["limit"] = asked["limit"] or int(Policy.objects.of(caller.workspace_id).weight("MAX_RECALLS"))
     if "scope" in asked:
         return addresses.scope_query(caller, asked["scope"], **options)

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from memories.choices import Echo
 from memories.index import search_rows
-from memories.language import names, text
+from memories.language import names, relations, text
 from memories.models import Entry, Scope
 
 #: Of speakers and projects a scope remembers so many names.
@@ -97,11 +97,11 @@ def learn_names(scope: Scope, entries: Sequence[Entry]) -> None:
 
 
 def nicknames_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[str, str]:
-    """These nicknames and those the entries teach; one that means several people means nobody."""
+    """These nicknames and relations and those the entries teach; one that means several people means nobody."""
     learnt = dict(known)
     for entry in entries:
         speaker = entry.speaker or f"{names.UNNAMED}{entry.sender_id}"
-        for alias, name in names.learn(entry.content, speaker).items():
+        for alias, name in (names.learn(entry.content, speaker) | relations.learn(entry.content)).items():
             if alias in learnt:
                 learnt[alias] = learnt[alias] if names.fold(learnt[alias]) == names.fold(name) else ""
             elif len(learnt) < NAMES_KEPT:
@@ -124,7 +124,11 @@ def reread_names(scope: Scope) -> tuple[list[str], dict[str, str]]:
     live = Entry.objects.in_scope(scope).live()
     projects = set(live.exclude(project="").values_list("project", flat=True).distinct())
     kept = [name for name in scope.projects if name in projects]
-    teaching = live.filter(content__regex=names.TRIGGER).order_by("pk").only("content", "speaker", "sender_id")
+    teaching = (
+        live.filter(content__regex=f"{names.TRIGGER}|{relations.TRIGGER}")
+        .order_by("pk")
+        .only("content", "speaker", "sender_id")
+    )
     return _kept_names(kept, sorted(projects)), nicknames_of(teaching.iterator(), known={})
 
 

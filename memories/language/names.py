@@ -32,32 +32,36 @@ _SURNAMES = frozenset("".join(words("names", "surnames")))
 _COMPOUND = tuple(words("names", "compound_surnames"))
 FAMILIAR = frozenset("小老阿大")
 
-_EN = r"([A-Z][\w'’-]*\w(?: [A-Z][\w'’-]*\w){0,2})"
+EN_NAME = r"([A-Z][\w'’-]*\w(?: [A-Z][\w'’-]*\w){0,2})"
 _EN_ONE = r"([A-Z][\w’'-]*\w)"
 _OF_ONESELF = [
     re.compile(rf"\b[Cc]alls? me {_EN_ONE}"),
-    re.compile(rf"\b[Mm]y (?:full |first |real |nick ?|user)?name(?:['’]s| is) {_EN}"),
-    re.compile(rf"\bI(?:['’]m| am) (?:called|named|known as) {_EN}"),
+    re.compile(rf"\b[Mm]y (?:full |first |real |nick ?|user)?name(?:['’]s| is) {EN_NAME}"),
+    re.compile(rf"\bI(?:['’]m| am) (?:called|named|known as) {EN_NAME}"),
     re.compile(rf"\bI (?:usually |also )?go by {_EN_ONE}"),
 ]
 #: Each pair: which group is the name that is learnt, which the known one.
 _OF_ANOTHER = [
-    (re.compile(rf"{_EN},? (?:a\.?k\.?a\.?|also known as|also called|nicknamed|(?:who )?goes by) {_EN_ONE}"), 2, 1),
+    (
+        re.compile(rf"{EN_NAME},? (?:a\.?k\.?a\.?|also known as|also called|nicknamed|(?:who )?goes by) {_EN_ONE}"),
+        2,
+        1,
+    ),
     (re.compile(rf"{_EN_ONE} is short for {_EN_ONE}"), 1, 2),
     (re.compile(rf"{_EN_ONE}['’]s (?:nick ?name|pet name) is {_EN_ONE}"), 2, 1),
     (re.compile(rf"\bcalls? {_EN_ONE} {_EN_ONE}"), 2, 1),
 ]
 _CALLED_SO = re.compile(rf"\bcalls? (?:her|him|them) {_EN_ONE}")
-_A_NAME = re.compile(_EN)
-_ZH = rf"([{HAN}]{{2,12}}|[A-Z][\w'’-]*\w)"
+_A_NAME = re.compile(EN_NAME)
+ZH_NAME = rf"([{HAN}]{{2,12}}|[A-Z][\w'’-]*\w)"
 _SPOKEN_OF = "外号|绰号|昵称|小名|花名|英文名"
 _ZH_OF_ONESELF = [
-    re.compile(rf"(?:叫|喊|称呼)我(?:为|作|做)?{_ZH}"),
-    re.compile(rf"我的?(?:名字|全名|本名|{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])\s*{_ZH}"),
+    re.compile(rf"(?:叫|喊|称呼)我(?:为|作|做)?{ZH_NAME}"),
+    re.compile(rf"我的?(?:名字|全名|本名|{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])\s*{ZH_NAME}"),
 ]
-_ZH_MY_NAME = re.compile(rf"(?<![叫喊呼])我(?:就)?(?:名叫|叫做?)(?![他她它你您我了过着]){_ZH}")
-_ZH_CALLED_SO = re.compile(rf"(?:叫|喊|称呼)[他她](?:为|作|做)?{_ZH}")
-_ZH_NICKNAME = re.compile(rf"(?<!我)(?<!我的)的?(?:{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])?\s*{_ZH}")
+_ZH_MY_NAME = re.compile(rf"(?<![叫喊呼])我(?:就)?(?:名叫|叫做?)(?![他她它你您我了过着]){ZH_NAME}")
+_ZH_CALLED_SO = re.compile(rf"(?:叫|喊|称呼)[他她](?:为|作|做)?{ZH_NAME}")
+_ZH_NICKNAME = re.compile(rf"(?<!我)(?<!我的)的?(?:{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])?\s*{ZH_NAME}")
 _ZH_EQUAL = re.compile(rf"([{HAN}]{{2,4}})\s*(?:[=＝]|就是|[（(]?(?:又名|也叫))\s*([{HAN}]{{2,6}})")
 _ZH_NICKNAME_OF = re.compile(rf"([{HAN}]{{2,4}})是([{HAN}]{{2,4}})的(?:{_SPOKEN_OF})")
 _TAIL = re.compile(r"(?:就好了?|就行了?|就可以了?|好了|即可|吧|啦|哦|呀|啊|哈|呢|了)++$")
@@ -78,7 +82,7 @@ def simplify(content: str) -> str:
 
 def learn(content: str, speaker: str) -> dict[str, str]:
     """The names a text teaches, folded, and whom each means; `speaker` said it, or the user's side of it."""
-    said = _own_side(content)[:LOOK_CHARS]
+    said = own_side(content)[:LOOK_CHARS]
     if _TRIGGER.search(said) is None:
         return {}
     plain = simplify(unicodedata.normalize("NFKC", said))
@@ -89,7 +93,7 @@ def learn(content: str, speaker: str) -> dict[str, str]:
     return learnt
 
 
-def _own_side(content: str) -> str:
+def own_side(content: str) -> str:
     """What the person said of a turn: a bot that introduces itself teaches nothing about the user."""
     sides = re.split(r"^(User|Assistant): ", content, flags=re.MULTILINE)
     if len(sides) == 1:
@@ -125,37 +129,37 @@ def _is_ordinary_start(name: str) -> bool:
 def _chinese(said: str, speaker: str) -> Iterator[tuple[str, str]]:
     for pattern in _ZH_OF_ONESELF:
         for match in pattern.finditer(said):
-            if name := _nickname(match[1]):
+            if name := nickname(match[1]):
                 yield name, speaker
     for match in _ZH_MY_NAME.finditer(said):
-        if name := _full_name(match[1]):
+        if name := full_name(match[1]):
             yield name, speaker
     for match in _ZH_CALLED_SO.finditer(said):
-        if (alias := _nickname(match[1])) and (name := _last_person(said[: match.start()])):
+        if (alias := nickname(match[1])) and (name := _last_person(said[: match.start()])):
             yield alias, name
     for match in _ZH_NICKNAME.finditer(said):
-        if (alias := _nickname(match[1])) and (name := _person_at_end(said[: match.start()])):
+        if (alias := nickname(match[1])) and (name := person_at_end(said[: match.start()])):
             yield alias, name
     for pattern in (_ZH_EQUAL, _ZH_NICKNAME_OF):
         for match in pattern.finditer(said):
-            one, other = _person_at_end(match[1]), _full_name(match[2])
+            one, other = person_at_end(match[1]), full_name(match[2])
             if one and other:
                 yield (one, other) if len(one) <= len(other) else (other, one)
 
 
-def _nickname(rest: str) -> str:
+def nickname(rest: str) -> str:
     """The nickname a clause begins with; empty when it is no name: «叫我起床»."""
     clause = _TAIL.sub("", rest)
     if not clause or clause[0].isascii():
         return clause
-    if name := _full_name(clause):
+    if name := full_name(clause):
         return name
     tagged = rjieba.tag(clause)
     is_name = 2 <= len(clause) <= 4 and all(tag.startswith(("n", "x", "i", "j")) for _, tag in tagged)
     return clause if is_name and clause not in _NO_NICKNAMES else ""
 
 
-def _full_name(rest: str) -> str:
+def full_name(rest: str) -> str:
     """The person's name a clause begins with, as the segmenter and the surnames tell."""
     clause = _TAIL.sub("", rest)
     if not clause or clause[0].isascii():
@@ -171,7 +175,7 @@ def _full_name(rest: str) -> str:
     return clause if short else joined if is_person(joined) and len(first) <= 2 and tag.startswith("n") else ""
 
 
-def _person_at_end(said: str) -> str:
+def person_at_end(said: str) -> str:
     """The person a text ends with: «昨天王小明» ends with 王小明."""
     words = rjieba.tag(said[-12:])
     if not words:

@@ -39,6 +39,7 @@ from memories.recall.query import (
     words_of,
 )
 from memories.recall.ranking import eligible_candidates, ranking_weights
+from memories.recall.references import expanded, resolve
 from memories.recall.rerank import rerank
 from memories.recall.scoring import Ranked, best_first, mark_repeated, score, serve
 from memories.recall.similarity import CentredQuery, centre_query, centroid_of, is_cjk, pending_wait
@@ -114,7 +115,8 @@ def recall(
     whoever has read them for this call already.
     """
     begun = time.perf_counter()
-    original, query = query, replace(query, message=searched_part(query.message))
+    message = query.message
+    query = resolve(replace(query, message=searched_part(message)))
     result = Recall(_need(query))
     result.timings["need"] = _milliseconds_since(begun)
     key = None
@@ -131,7 +133,7 @@ def recall(
             result = replace(cached, timings=result.timings, cached_from=uid, trace=None)
     result.timings["total"] = _milliseconds_since(begun)
     if recorded:
-        result.trace = result.timed("trace", lambda: traces.write(original, result, now))
+        result.trace = result.timed("trace", lambda: traces.write(replace(query, message=message), result, now))
         _log(query, result)
         answer_cache.keep(key, result, now)
     return result
@@ -146,7 +148,9 @@ def _need(query: Query) -> GateDecision:
     if query.need == NeedMode.OFF:
         return GateDecision(True, "off")
     projects = (name for scope in query.scopes for name in scope.projects if not name.startswith("_"))
-    return decide(query.message, projects=projects)
+    need = decide(query.message, projects=projects)
+    is_follow_up = bool(query.resolved) and has_question_mark_or_word(query.message)
+    return GateDecision(True, "recent") if is_follow_up and not need.retrieve else need
 
 
 def _search(query: Query, result: Recall, given: _Circumstances) -> None:
@@ -213,7 +217,7 @@ def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Ci
 
 def _query_vector(query: Query, message: str, result: Recall, given: _Circumstances) -> CentredQuery | None:
     """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
-    end = text.last_tokens(person_lines(message), conf.EMBED_QUERY_TOKENS)
+    end = text.last_tokens(expanded(person_lines(message), query), conf.EMBED_QUERY_TOKENS)
     model = models_in_use.searched_model(query.workspace_id)
     space = models_in_use.served_space(model)
     embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=given.embed_seconds, space=space))

@@ -52,6 +52,7 @@ def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
         frozenset(query.filters.items()),
         *(query.project, query.topic, query.since, query.until, query.before_entry),
         query.client_history,
+        query.additions,
         str(zone),
     )
 

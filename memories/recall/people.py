@@ -5,14 +5,15 @@ another scope is asked with it that does not know them.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
 import rjieba
 
-from memories.language import names, stopwords, text
+from memories.language import names, relations, stopwords, text
+from memories.language.references import Additions
 from memories.language.scripts import HAN, has_han
 from memories.models import Scope
 from memories.recall.gate.decision import names_project
@@ -63,7 +64,8 @@ def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
     name_terms: set[int] = set()
     everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
     for scope in scopes:
-        people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(scope.nicknames.items())))
+        nicknames = relations.without_relations(scope.nicknames)
+        people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(nicknames.items())))
         matched = [name for name in people.speakers if matcher.names(name)]
         speakers = dict.fromkeys(people.speakers[name] for name in matched)
         named += [(scope.pk, speaker) for speaker in speakers]
@@ -73,6 +75,28 @@ def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
         everywhere.append((_terms(matched), _terms(aliases)))
     shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
     return NamedPeople(named, frozenset(forms), frozenset(name_terms) | shared[0], shared[1])
+
+
+def relations_named(message: str, scopes: Sequence[Scope]) -> Additions:
+    """Who «my sister» is, and whose name a message says, as all of these scopes know; of one in which several speak,
+    nobody knows whose sister."""
+    found = [dict(_relations_in(message, scope)) for scope in scopes]
+    first = found[0] if found else {}
+    return tuple((said, meant) for said, meant in first.items() if all(other.get(said) == meant for other in found))
+
+
+def _relations_in(message: str, scope: Scope) -> Iterator[tuple[str, tuple[str, ...]]]:
+    known = {alias: name for alias, name in scope.nicknames.items() if alias.startswith(relations.MY) and name}
+    if not known or (len(scope.speakers) > 1 and len(scope.sender_names) != 1):
+        return
+    mentioned = dict(relations.mentioned(message))
+    for said, alias in mentioned.items():
+        if alias in known:
+            yield said, (known[alias],)
+    matcher = _NameMatcher(message)
+    for alias, name in known.items():
+        if alias not in mentioned.values() and matcher.names(names.fold(name)):
+            yield name, tuple(relations.names_of(alias, chinese=has_han(message)))
 
 
 def without_names(message: str, forms: Iterable[str]) -> str:

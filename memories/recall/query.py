@@ -16,6 +16,7 @@ from memories.conf import conf
 from memories.index import scope_statistics
 from memories.index.contextual import full_match
 from memories.language import stopwords, text
+from memories.language.references import Additions, RecentMessage
 from memories.language.scripts import COMMON_CJK
 from memories.models import Scope
 from memories.recall.client_history import ClientHistory
@@ -27,6 +28,7 @@ from memories.tenancy.resolver import ScopeRef
 
 SCOPES_CACHED = 512
 MAX_SUBSTRINGS = 32  # of one question
+ADDED_SHARE, RELATION_SHARE = 0.5, 0.3  # of the weight of a word, for one the message does not say
 SHORTLIST = 100  # entries whose full text is read, those that hold the rarest words of the question
 
 #: Chinese is cut into words; anything else stands as it is between spaces.
@@ -89,11 +91,19 @@ class Query:
     cache: bool = False  # an answer of a moment ago will do
     include_session_events: bool = False  # questions about the past are answered with what was said then as well
     client_history: ClientHistory | None = None  # messages the client has already: memories do not repeat them
+    recent: Sequence[RecentMessage] = ()  # the messages just before, oldest first
+    resolved: Additions = ()  # by words of the message what they mean, as the messages before tell
+    relations: Additions = ()  # by «my sister» or Lena who that is, as the scopes know
 
     @property
     def asks_for_anything(self) -> bool:
         """Whether any memory will do, and not those of a kind or time that is named."""
         return not any((self.types, self.filters, self.project, self.topic, self.since, self.until))
+
+    @property
+    def additions(self) -> Additions:
+        """What is searched besides the message."""
+        return (*self.resolved, *self.relations)
 
     @property
     def scopes(self) -> list[Scope]:
@@ -149,11 +159,22 @@ def words_of(query: Query) -> Words:
     people = people_named(query.message, query.scopes)
     terms = set(text.terms(query.message)) - people.name_terms
     total = sum(scope.entry_count for scope in query.scopes)
-    idf = _idf(query.scopes, sorted(terms | people.alias_terms), total)
+    added = _added_terms(query)
+    idf = _idf(query.scopes, sorted(terms | people.alias_terms | added.keys()), total)
+    idf = {term: weight * added.get(term, 1.0) for term, weight in idf.items()}
     full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))
     shares = {term: weight / full for term, weight in idf.items()}
     unheard = len(terms - idf.keys()) * _rarity(0, total)
     return Words(shares, people.named, idf, unheard, people.forms, people.name_terms)
+
+
+def _added_terms(query: Query) -> dict[int, float]:
+    """What the terms count for that the message does not say; «my sister» and Lena are one, and count half each."""
+    added = {term: ADDED_SHARE for _said, meant in query.resolved for term in text.terms(" ".join(meant))}
+    added = {term: share for term, share in added.items() if term not in text.terms(query.message)}
+    return added | {
+        term: RELATION_SHARE for said, meant in query.relations for term in text.terms(" ".join([said, *meant]))
+    }
 
 
 def parse_for_match(query: Query, words: Words) -> ParsedQuery:

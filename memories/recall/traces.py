@@ -104,6 +104,8 @@ def _query_json(query: Query) -> dict[str, Any]:
         # by scope, of whose memories only a part may be heard in the group: the chat it has to come from; None: any
         "heard": {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group},
         "asker": query.asker or None,
+        "resolved": {said: list(meant) for said, meant in query.resolved},
+        "relations": {said: list(meant) for said, meant in query.relations},
     }
     return {name: value for name, value in asked.items() if value not in (None, {}, [])}
 
@@ -152,6 +154,7 @@ def query_of(trace: RecallTrace) -> Query:
         scope_keys=trace.scope_keys,
         bot_id=trace.bot_id,
         asker=asked.get("asker", ""),
+        resolved=tuple((said, tuple(meant)) for said, meant in asked.get("resolved", {}).items()),
         explain=True,
     )
 

@@ -228,6 +228,8 @@ _NAMES = {
     "mode": _("Manner"),
     "need": _("Whether memory is needed"),
     "asker": _("By whom"),
+    "resolved": _("Meant by the messages before"),
+    "relations": _("Known of people"),
     "quotas": _("Quotas"),
     "token_budget": _("Tokens at most"),
     "filters": _("Only with"),

@@ -16,7 +16,7 @@ from memories.consolidation.compression.drafts import chats_of, origins_of
 from memories.entries import daily_events
 from memories.entries.draft import Draft
 from memories.exceptions import ScopeFrozen
-from memories.language import names
+from memories.language import names, relations
 from memories.language.text import count_tokens
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
@@ -142,7 +142,8 @@ def _is_grounded(fact: DayFact, days: Sequence[DailyEvent], scope: Scope) -> boo
 def _nicknames(scope: Scope) -> list[str]:
     """The learnt nicknames of the speakers of a scope, and of somebody unnamed."""
     own = {names.fold(speaker) for speaker in scope.speakers}
-    return [a for a, name in scope.nicknames.items() if names.fold(name) in own or name.startswith(names.UNNAMED)]
+    learnt = relations.without_relations(scope.nicknames)
+    return [a for a, name in learnt.items() if names.fold(name) in own or name.startswith(names.UNNAMED)]
 
 
 def _messages(event: DailyEvent, scope: Scope, owner: str) -> Iterator[grounding.SourceMessage]:

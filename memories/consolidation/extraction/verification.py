@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
-from memories.language import names
+from memories.language import names, relations
 from memories.models import Scope
 from memories.verification import grounding
 from memories.verification.grounding import SourceMessage
@@ -52,7 +52,7 @@ def _with_questions(
 def _also_called(messages: Sequence[ScopedMessage], scope: Scope) -> dict[str, Collection[str]]:
     """By what names those who speak go besides, as the memory has learnt, or they say themselves."""
     people = {one.speaker: one.message.sender for one in messages if not one.is_answer}
-    learnt = dict(scope.nicknames)
+    learnt = relations.without_relations(scope.nicknames)
     for one in messages:
         if not one.is_answer:
             learnt |= names.learn(one.message.content, one.speaker)

@@ -45,7 +45,7 @@ def named(message: str, *scopes: Scope) -> list[str]:
         ("Nicholas", "please call me Nick", {"nick": "Nicholas"}),
         ("Nick", "My name is Nicholas Carter.", {"nicholas carter": "Nick"}),
         ("Tom", "Melanie came by. Everyone calls her Mel!", {"mel": "Melanie"}),
-        ("Tom", "my sister Melanie, aka Mel, lives in Leeds", {"mel": "Melanie"}),
+        ("Tom", "my sister Melanie, aka Mel, lives in Leeds", {"mel": "Melanie", "my sister": "Melanie"}),
         ("Tom", "Liz is short for Elizabeth", {"liz": "Elizabeth"}),
         ("李雷", "以后叫我小李就好", {"小李": "李雷"}),
         ("user7", "我叫王芳，今年三十岁", {"王芳": "user7"}),
@@ -56,13 +56,13 @@ def named(message: str, *scopes: Scope) -> list[str]:
         ("李雷", "小明=王小明", {"小明": "王小明"}),
         ("王建國", "你可以叫我老王", {"老王": "王建國"}),
         ("", "User: my name is Anna\nAssistant: my name is Botty", {"anna": "_"}),
+        ("李雷", "我家的猫叫年糕", {"my cat": "年糕"}),
         # none of these names anybody
         ("Tom", "call me back tomorrow, or call me when you can", {}),
         ("Tom", "I recall that the name tag is red", {}),
         ("李雷", "早上请叫我起床", {}),
         ("李雷", "我叫了外卖，叫我高兴一点", {}),
         ("李雷", "妈妈叫我去买菜，老板叫我加班", {}),
-        ("李雷", "我家的猫叫年糕", {}),
     ],
 )
 def test_a_scope_learns_names_from_what_is_said(scope: Scope, speaker: str, line: str, learnt: dict[str, str]) -> None:
