@@ -274,3 +274,10 @@ def test_no_exemption_outlives_its_reason() -> None:
     assert [source.name for source in sources() if source.name in MAY_READ_THE_CLOCK and clocks_of(source)] == sorted(
         MAY_READ_THE_CLOCK
     )
+
+
+def test_no_two_kinds_of_advisory_lock_share_a_number() -> None:
+    packages = ("memories", "sessions_app", "channels_app", "memplatform")
+    code = "\n".join(path.read_text("utf-8") for package in packages for path in (ROOT / package).rglob("*.py"))
+    numbers = re.findall(r"(\d+) << 56(?!\) - 1)", code)
+    assert len(numbers) > 4 and len(numbers) == len(set(numbers))

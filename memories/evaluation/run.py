@@ -18,6 +18,7 @@ from memories.evaluation.report import AnswerScore
 from memories.evaluation.workspace import IngestedScope, Progress, ingest, rebuild_rows
 from memories.models import Workspace
 from memories.recall import Query, SearchScope, recall
+from memories.recall.features import FEATURES
 from memories.tenancy.resolver import ScopeRef
 
 LIMIT = 10
@@ -112,6 +113,8 @@ INGREDIENTS = (
     Ingredient("- dates", {"DATE_BOOST": 0.0}),
     Ingredient("- days after a date", {"DATE_TAIL": timedelta(0)}),
     Ingredient("- speaker", {"SPEAKER_BOOST": 0.0}),
+    Ingredient("- features", {"FEATURES_OFF": ",".join(FEATURES)}),
+    *(Ingredient(f"- {name.replace('_', ' ')}", {"FEATURES_OFF": name}) for name in FEATURES),
     Ingredient("- floor of similarity", {"MIN_SIMILARITY": -100.0}),
     Ingredient("- vectors", {"ALPHA": 0.0}),
     Ingredient("- keywords", {"ALPHA": 1.0, "MIN_SIMILARITY": -100.0}),
@@ -121,7 +124,14 @@ INGREDIENTS = (
     Ingredient("- neighbours", {"BLEND_REACH": 0}),
     Ingredient(
         "none of it",
-        {"BLEND_REACH": 0, "AVERAGE_SHARE": 0.0, "FULL_TERMS": EVERYTHING, "DATE_BOOST": 0.0, "SPEAKER_BOOST": 0.0},
+        {
+            "BLEND_REACH": 0,
+            "AVERAGE_SHARE": 0.0,
+            "FULL_TERMS": EVERYTHING,
+            "DATE_BOOST": 0.0,
+            "SPEAKER_BOOST": 0.0,
+            "FEATURES_OFF": ",".join(FEATURES),
+        },
     ),
 )
 

@@ -29,7 +29,7 @@ from memories.models.entry import LIVE_SQL
 
 log = logging.getLogger(__name__)
 #: Advisory lock: one process changes models at a time.
-LOCK = 5 << 56
+LOCK = 7 << 56
 #: Vectors that are staged, and old ones that are removed, in one step.
 STAGED_AT_ONCE, REMOVED_AT_ONCE = 200, 5_000
 #: Seconds until it is looked again, when there is nothing to change or the new model does not answer.
