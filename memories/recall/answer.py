@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import tzinfo
 
+from memories.choices import Echo
 from memories.conf import conf
 from memories.language import text
+from memories.language.sentences import spoken_sentences
+from memories.language.turns import sides_of, telling_sentences
 from memories.recall.query import ParsedQuery
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked, has_words_of_others
@@ -30,6 +33,7 @@ CONTRAST_FOUND, CONTRAST_OF_WORDS, CONTRAST_SCALE = 0.037, 0.02, 9.0
 STRENGTH_FOUND = 0.60
 FOUND, WEAK, NONE = "found", "weak", "none"
 CORRECTED = " (corrected since, see above)"  # behind a line whose correction stands before it
+SAME_QUESTION = 0.75  # share of a question's words in a turn that asked it before
 BEST = 3  # memories whose own words are looked at
 #: Of the words alone, where there are no vectors: less than this share is none, less than that weak.
 WORDS_WEAK, WORDS_FOUND = 0.15, 0.40
@@ -63,8 +67,10 @@ class Answerability:
 def assess(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
     """The verdict on what is known, from all that was looked at.
 
-    Where somebody asks about themselves among others, their own words alone are enough (A5).
+    Where somebody asks about themselves among others, their own words alone are enough (A5). A turn in which the same
+    question was asked and not answered is no evidence, whatever was told beside it.
     """
+    ranked, known = ([item for item in items if not _asks_the_same(item, parsed)] for items in (ranked, known))
     if not (parsed.about_asker and has_words_of_others(ranked)):
         return assess_all(ranked, known, parsed, entries)
     own = assess_all(_of_asker(ranked), _of_asker(known), parsed, entries)
@@ -150,6 +156,16 @@ def is_noise(signs: Answerability) -> bool:
     """Whether what was found in a young scope speaks of something else: neither its meaning nor its words answer."""
     is_young = signs.contrast is not None and signs.entries < YOUNG
     return is_young and signs.verdict == NONE and not signs.date and signs.words < WORDS_FOUND
+
+
+def _asks_the_same(item: Ranked, parsed: ParsedQuery) -> bool:
+    """Whether it is a turn without an answer that holds most of the question's words, and asks for nothing else."""
+    sides = sides_of(item.entry.content) if item.entry.echo == Echo.ANSWER else None
+    if sides is None or parsed.words.coverage(text.terms(sides[0])) < SAME_QUESTION:
+        return False
+    telling = set(telling_sentences(sides[0]))
+    asked = {term for one in spoken_sentences(sides[0]) if one not in telling for term in text.terms(one)}
+    return bool(asked) and asked <= parsed.words.idf.keys()
 
 
 def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind
+from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.kinds import decay
+from memories.language.turns import substance_of
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.recall import features
@@ -178,7 +179,7 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
     its quota is full, the chat's may be, within the quota of the chat. What only tells again turns that are all served
     gives up its place.
     """
-    left = [item for item in ranked if item.reason not in _DECIDED]
+    left = _without_repeats([item for item in ranked if item.reason not in _DECIDED])
     while True:
         for item in left:
             item.reason = "limit"
@@ -197,6 +198,18 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
         if item.reason not in _DECIDED and item.entry.pk not in kept:
             item.reason = "duplicate"
     return best_first(chosen)
+
+
+def _without_repeats(items: Sequence[Ranked]) -> list[Ranked]:
+    """Of turns in which the same was told beside an unanswered question, the best alone."""
+    told: set[str] = set()
+    kept = []
+    for item in items:
+        substance = substance_of(item.entry.content, item.entry.echo) if item.entry.echo == Echo.ANSWER else ""
+        if not substance or substance not in told:
+            kept.append(item)
+        told.add(substance)
+    return kept
 
 
 def _redundant_summaries(chosen: Sequence[Ranked]) -> set[int]:

@@ -67,3 +67,18 @@ def test_a_question_nobody_answered_is_no_evidence_that_the_answer_is_known(scop
 def test_an_explanation_names_what_was_left_out_for_it(used: Scope) -> None:
     reasons = {item.entry.content.split("\n")[0]: item.reason for item in ask(used, QUESTION, explain=True).excluded}
     assert reasons == {f"User: {QUESTION}": "echo"}
+
+
+def test_what_is_told_beside_a_question_is_served_once_and_proves_no_answer(scope: Scope) -> None:
+    question = "I have a badminton group. How many people are there in it?"
+    entries.remember(make_draft(scope, "I keep bees behind the house."), now=NOW, actor="test")
+    scope.refresh_from_db()
+    before = ask(scope, question, need="off").answerability.verdict
+    for answer in ("I don't know.", "No idea, sorry.", "That is a mystery to me."):
+        entries.remember(make_draft(scope, turn_of(question, answer)), now=NOW, actor="test")
+    worker.drain(now=NOW)
+    scope.refresh_from_db()
+    result = ask(scope, question, need="off", quotas=False)
+    assert result.answerability.verdict == before == "none"
+    assert sum("badminton" in item.entry.content for item in result.served) == 1
+    assert ask(scope, "Do I have a badminton group?").served
