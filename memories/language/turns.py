@@ -23,7 +23,6 @@ SOURCES = 3
 
 _TURN = re.compile(rf"\A{USER}(?P<user>.*?)\n{ASSISTANT}(?P<assistant>.*)\Z", re.DOTALL)
 _CLAUSE = re.compile(r"[,，;；:：、—]|\s[-–]\s|\b(?:but|because|since|given that|now that)\b", re.IGNORECASE)
-_CAUSE = re.compile(r"\b(?:because|since|given that|now that)\b", re.IGNORECASE)
 _ASKS_ENGLISH = pattern("turns", "asks_english", re.IGNORECASE)
 _ASKS_CHINESE = pattern("turns", "asks_chinese")
 _ASKS_NOTHING = pattern("turns", "asks_nothing", re.IGNORECASE)
