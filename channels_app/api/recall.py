@@ -41,6 +41,7 @@ def session_events_by_default() -> bool:
     return conf.INCLUDE_SESSION_EVENTS
 
 
+@extend_schema_serializer(component_name="RecentMessage")
 class RecentMessageField(fields.StrictSerializer):
     """A message just before the one that is asked; of a long one its beginning and its end are read."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from memories.language import stopwords
 from memories.language.names import (
     EN_NAME,
+    FAMILIAR,
     LOOK_CHARS,
     NAME_CHARS,
     ZH_NAME,
@@ -36,6 +37,8 @@ _CHINESE = "|".join(word for word in _LONGEST_FIRST if has_han(word))
 _ATTRIBUTES = "|".join(words("relations", "attributes"))
 #: Texts without any of these teach no relation; PostgreSQL understands it, too.
 TRIGGER = f"([Mm]y|[Oo]ur|[Uu]ser['’]s) ([a-z]+ )?({_ENGLISH})|(我|我们|我們|我家|咱|俺|用户)(家|里)?的?({_CHINESE})"
+#: A Chinese name so long is no word like others.
+SURE_CHARS = 3
 _TRIGGER = re.compile(TRIGGER)
 _MY_ENGLISH = rf"\b(?:[Mm]y|[Oo]ur|[Uu]ser['’]s) (?:(?:{_ATTRIBUTES}) )?({_ENGLISH})(?![\w-])"
 _MY_CHINESE = rf"(?:我|咱|俺|用户)(?:们|們)?(?:家里?)?的?({_CHINESE})(?![们們])"
@@ -81,11 +84,12 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _name(word: str, verb: str | None, rest: str) -> str:
-    """Pets have any name; people one that looks like it, the more so where nothing says that it is one."""
+    """Pets have any name; people one that looks like it, the more so where nothing says that it is one: 我妈康复了."""
     if verb and RELATIONS[word] in _PETS:
         return nickname(rest)
     name = full_name(rest)
-    return name if verb or is_person(name) else ""
+    is_sure = is_person(name) and (len(name) >= SURE_CHARS or name[0] in FAMILIAR)
+    return name if (verb or is_sure) and not name.endswith("人") else ""
 
 
 def _alias(word: str) -> str:

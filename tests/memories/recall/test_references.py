@@ -141,6 +141,7 @@ def test_a_follow_up_without_a_noun_is_searched_for(scope: Scope) -> None:
         ("My wife's sister is called Anna. Tom's sister is called Mia.", {}),
         ("妈妈叫我去买菜，我老婆叫外卖，我老板叫加班", {}),
         ("我老板周五回来，我妈妈是老师，我哥们张伟来了", {}),
+        ("我妈康复了，我妈妈安静地坐着，我婆婆是江门人", {}),
     ],
 )
 def test_relations_are_learnt_from_statements(line: str, learnt: dict[str, str]) -> None:
