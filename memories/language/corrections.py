@@ -27,7 +27,7 @@ _EVENT = pattern("corrections", "event", re.IGNORECASE)
 _GONE = pattern("corrections", "gone", re.IGNORECASE)
 _NEGATION = pattern("corrections", "negation", re.IGNORECASE)
 _CLOSING = pattern("corrections", "closing", re.IGNORECASE)
-_NOTE = re.compile(r"\A\W*(?P<key>[^:：\n\[\]]{2,30}?)\s*(?:[:：]|->|→)\s*\S")
+_NOTE = re.compile(r"\A\W{0,8}+(?P<key>[^\s:：\[\]][^:：\n\[\]]{1,29}?)\s{0,3}(?:[:：]|->|→)\s{0,3}\S")
 _CHINESE_VALUE = re.compile(
     r"[零〇一二两三四五六七八九十百千万\d点點半刻号號月日年周星期时時分元块塊楼樓层層把早晚上下午]+"
 )

@@ -10,4 +10,4 @@ def database_url(name: str = "") -> str:
     told = connection.settings_dict
     user = f"{told['USER']}:{quote(told['PASSWORD'], safe='')}" if told["PASSWORD"] else told["USER"]
     where = {key.lower(): told[key] for key in ("HOST", "PORT") if told[key]}
-    return f"postgresql://{user}@/{name or told['NAME']}?{urlencode(where)}"
+    return f"postgresql://{user}@/{name or told['NAME']}?{urlencode(where, quote_via=quote)}"
