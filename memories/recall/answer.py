@@ -33,7 +33,7 @@ CONTRAST_FOUND, CONTRAST_OF_WORDS, CONTRAST_SCALE = 0.037, 0.02, 9.0
 STRENGTH_FOUND = 0.60
 FOUND, WEAK, NONE = "found", "weak", "none"
 CORRECTED = " (corrected since, see above)"  # behind a line whose correction stands before it
-SAME_QUESTION = 0.75  # share of a question's words in a turn that asked it before
+SAME_QUESTION = 0.75  # share of what a turn tells that stands in the question
 BEST = 3  # memories whose own words are looked at
 #: Of the words alone, where there are no vectors: less than this share is none, less than that weak.
 WORDS_WEAK, WORDS_FOUND = 0.15, 0.40
@@ -67,10 +67,10 @@ class Answerability:
 def assess(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
     """The verdict on what is known, from all that was looked at.
 
-    Where somebody asks about themselves among others, their own words alone are enough (A5). A turn in which the same
-    question was asked and not answered is no evidence, whatever was told beside it.
+    Where somebody asks about themselves among others, their own words alone are enough (A5). A turn that was not
+    answered is no evidence where it tells only what the question says as well.
     """
-    ranked, known = ([item for item in items if not _asks_the_same(item, parsed)] for items in (ranked, known))
+    ranked, known = ([item for item in items if not _repeats_the_question(item, parsed)] for items in (ranked, known))
     if not (parsed.about_asker and has_words_of_others(ranked)):
         return assess_all(ranked, known, parsed, entries)
     own = assess_all(_of_asker(ranked), _of_asker(known), parsed, entries)
@@ -158,14 +158,15 @@ def is_noise(signs: Answerability) -> bool:
     return is_young and signs.verdict == NONE and not signs.date and signs.words < WORDS_FOUND
 
 
-def _asks_the_same(item: Ranked, parsed: ParsedQuery) -> bool:
-    """Whether it is a turn without an answer that holds most of the question's words, and asks for nothing else."""
+def _repeats_the_question(item: Ranked, parsed: ParsedQuery) -> bool:
+    """Whether it is a question that was not answered, and what it tells beside stands in this question as well."""
     sides = sides_of(item.entry.content) if item.entry.echo == Echo.ANSWER else None
-    if sides is None or parsed.words.coverage(text.terms(sides[0])) < SAME_QUESTION:
+    if sides is None:
         return False
-    telling = set(telling_sentences(sides[0]))
-    asked = {term for one in spoken_sentences(sides[0]) if one not in telling for term in text.terms(one)}
-    return bool(asked) and asked <= parsed.words.idf.keys()
+    telling = telling_sentences(sides[0])
+    told = text.terms("\n".join(telling)).keys()
+    asks = any(text.terms(one) for one in spoken_sentences(sides[0]) if one not in telling)
+    return asks and len(told & parsed.words.idf.keys()) >= SAME_QUESTION * len(told)
 
 
 def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:
