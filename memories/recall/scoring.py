@@ -201,14 +201,15 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
 
 
 def _without_repeats(items: Sequence[Ranked]) -> list[Ranked]:
-    """Of turns in which the same was told beside an unanswered question, the best alone."""
-    told: set[str] = set()
+    """Of turns of one kind in which the same was told beside an unanswered question, the best alone."""
+    told: set[tuple[int, str, str]] = set()
     kept = []
     for item in items:
-        substance = substance_of(item.entry.content, item.entry.echo) if item.entry.echo == Echo.ANSWER else ""
-        if not substance or substance not in told:
+        entry = item.entry
+        key = (entry.scope_id, entry.type, substance_of(entry.content, entry.echo))
+        if entry.echo != Echo.ANSWER or key not in told:
             kept.append(item)
-        told.add(substance)
+            told.add(key)
     return kept
 
 

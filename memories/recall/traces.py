@@ -105,7 +105,8 @@ def _query_json(query: Query) -> dict[str, Any]:
         "heard": {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group},
         "asker": query.asker or None,
         "resolved": {said: list(meant) for said, meant in query.resolved},
-        "relations": {said: list(meant) for said, meant in query.relations},
+        # not whom they mean: that is a memory's word, which may be taken out
+        "relations": [said for said, _meant in query.relations],
     }
     return {name: value for name, value in asked.items() if value not in (None, {}, [])}
 

@@ -66,7 +66,7 @@ def test_a_turn_people_took_out_is_not_told_by_the_conversation_instead(talk: Ta
 
 
 def test_of_a_long_conversation_the_whole_is_told_beside_some_of_its_turns(talk: Talk) -> None:
-    for words in ("my cat is called Mochi", "Mochi is a cat of three years", "the cat Mochi likes tuna", "猫 Mochi"):
+    for words in ("my cat is called Mochi", "Mochi is a cat of three years", "the cat Mochi likes tuna", "it rains"):
         talk.say(words, "I see.")
     close.sweep(now=LATER)
     assert "auto_capture" in types(ask(talk, "what is my cat called?"))
