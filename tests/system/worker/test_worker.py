@@ -139,7 +139,7 @@ def test_a_task_that_kills_every_worker_is_set_aside_and_holds_up_no_other(worke
     until(lambda: outside(Failure.objects.filter(id=task).exists), 40)
     assert len(begun("poison")) == 3
     assert "ended its worker process 3 times" in outside(lambda: Failure.objects.get(id=task).result)
-    assert not waiting()
+    until(lambda: not waiting(), 20)
 
 
 def test_work_goes_on_after_idle_workers_were_killed(worker: Worker) -> None:
