@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from memories.choices import Echo
+from memories.choices import Echo, ScopeKind
 from memories.language.corrections import corrects, may_take_back, takes_back
 from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
@@ -44,8 +44,8 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
                 yield newer, before
         elif said and newer.entry.pk in best:
             for older in best.values():
-                is_older = _author(newer) == _author(older) and _time(older.entry) < _time(newer.entry)
-                if is_older and corrects(said, texts[older.entry.pk]):
+                is_older = _time(older.entry) < _time(newer.entry)
+                if is_older and _is_same_author(newer, older) and corrects(said, texts[older.entry.pk]):
                     yield newer, older
 
 
@@ -63,8 +63,11 @@ def _entry_before(entry: Entry) -> int | None:
     return before.exclude(echo=Echo.TURN).order_by("-stated_at", "-pk").values_list("pk", flat=True).first()
 
 
-def _author(item: Ranked) -> tuple[int, str]:
-    return item.entry.scope_id, item.entry.sender_id or item.entry.speaker
+def _is_same_author(one: Ranked, other: Ranked) -> bool:
+    """In a person's memory what nobody is named for is that person's; in a chat it may be anybody's."""
+    ours, theirs = (item.entry.sender_id or item.entry.speaker for item in (one, other))
+    is_unnamed = one.scope_kind == ScopeKind.USER and not (ours and theirs)
+    return one.entry.scope_id == other.entry.scope_id and (ours == theirs or is_unnamed)
 
 
 def _time(entry: Entry) -> tuple[datetime, int]:

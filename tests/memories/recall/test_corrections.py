@@ -108,3 +108,12 @@ def test_only_what_was_said_just_before_is_taken_back(scope: Scope) -> None:
         if item.superseded_by
     }
     assert marked == {"User: The meeting with Dana is on Wednesday."}
+
+
+def test_what_is_saved_on_purpose_corrects_a_turn_of_the_same_person(scope: Scope) -> None:
+    turn = make_draft(scope, turn_of("My gym opens at 7.", "Noted."), at=NOW, slots={"sender_id": "u42"})
+    saved = make_draft(scope, "My gym opens at 6 these days.", at=NOW + timedelta(days=1))
+    entries.remember_many([turn, saved], now=NOW, actor="test")
+    scope.refresh_from_db()
+    first, second = ask(scope, "When does my gym open?").served[:2]
+    assert (first.entry.content, second.superseded_by) == (saved.content, first.entry.uid)
