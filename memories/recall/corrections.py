@@ -42,7 +42,7 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
             before = best.get(_entry_before(newer.entry) or 0)
             if before is not None and takes_back(said, texts[before.entry.pk]):
                 yield newer, before
-        elif said and newer.entry.pk in best:
+        if said and newer.entry.pk in best:
             for older in best.values():
                 is_older = _time(older.entry) < _time(newer.entry)
                 if is_older and _is_same_author(newer, older) and corrects(said, texts[older.entry.pk]):

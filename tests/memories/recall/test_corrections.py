@@ -56,6 +56,11 @@ def ask(scope: Scope, message: str) -> Recall:
         ("The VPN runs on port 1194.", "The VPN runs on port 51820.", "Which port does the VPN run on?"),
         ("我的经理是王强。", "五月起我的经理是陈静。", "我的经理是谁？"),
         (
+            "The flight leaves from gate B12.",
+            "Correction: the flight leaves from gate C4.",
+            "Which gate is the flight?",
+        ),
+        (
             turn_of("My gym opens at 7.", "Noted."),
             turn_of("My gym opens at 6 these days.", "Noted."),
             "When does my gym open?",
