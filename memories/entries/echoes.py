@@ -2,8 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 
 from django.db import connection
@@ -11,7 +12,7 @@ from django.db import connection
 from memories.choices import Echo
 from memories.index import search_rows
 from memories.language import text
-from memories.language.turns import new_sentences, sides_of, telling_sentences
+from memories.language.turns import new_sentences, repeated_memories, sides_of, telling_sentences
 from memories.models import Entry, EntryVector
 from memories.models.state import live_sql
 
@@ -19,11 +20,34 @@ PROBES = 4  # rarest terms of an answer, by which the memories it may repeat are
 CANDIDATES = 20
 NEWEST = 2**63 - 1
 _CANDIDATES = f"""
-    SELECT d.n, m.content FROM jsonb_to_recordset(%s::jsonb) AS d (n int, scope bigint, before bigint, probe int[])
+    SELECT d.n, m.id, m.content, m.echo
+    FROM jsonb_to_recordset(%s::jsonb) AS d (n int, scope bigint, before bigint, probe int[])
     CROSS JOIN LATERAL (
-        SELECT e.content FROM memories_entry e WHERE e.scope_id = d.scope AND e.terms && d.probe AND e.id < d.before
+        SELECT e.id, e.content, e.echo FROM memories_entry e
+        WHERE e.scope_id = d.scope AND e.terms && d.probe AND e.id < d.before
         AND e.echo IS DISTINCT FROM '{Echo.TURN}' AND {live_sql("e")} ORDER BY e.id + 0 DESC LIMIT %s) m
 """  # noqa: S608 (names of ours)
+#: What a recall served so shortly before or after a turn is counted as served, and not as repeated beside.
+SERVED_WITHIN = "1 hour"
+_COUNT_USES = """
+    INSERT INTO memories_entryaccess AS access (entry_id, workspace_id, access_count, last_accessed, repeat_count)
+    SELECT used.id, %(workspace)s, count(*), max(used.at), 0
+    FROM jsonb_to_recordset(%(used)s::jsonb) AS used (id bigint, at timestamptz)
+    WHERE NOT EXISTS (
+        SELECT FROM memories_recalltrace r WHERE r.workspace_id = %(workspace)s AND used.id = ANY(r.served)
+        AND r.created_at BETWEEN used.at - %(within)s::interval AND used.at + %(within)s::interval)
+    GROUP BY used.id ORDER BY used.id
+    ON CONFLICT (entry_id) DO UPDATE SET access_count = access.access_count + excluded.access_count,
+        last_accessed = greatest(access.last_accessed, excluded.last_accessed)
+"""
+
+
+@dataclass(frozen=True)
+class StoredMemory:
+    """A memory an answer may repeat; `entry` is 0 where it is no entry yet, or knows the same from another."""
+
+    content: str
+    entry: int = 0
 
 
 @dataclass
@@ -35,7 +59,7 @@ class EchoCandidate:
     terms: Collection[int]
     before: int = NEWEST
     probe: list[int] = field(default_factory=list)
-    memories: list[str] = field(default_factory=list)
+    memories: list[StoredMemory] = field(default_factory=list)
 
     @cached_property
     def sides(self) -> tuple[str, str] | None:
@@ -47,9 +71,19 @@ class EchoCandidate:
         if self.sides is None:
             return Echo.NONE
         user, answer = self.sides
-        if new_sentences(answer, question=user, memories=self.memories):
+        if new_sentences(answer, question=user, memories=[memory.content for memory in self.memories]):
             return Echo.NONE
         return Echo.ANSWER if telling_sentences(user) else Echo.TURN
+
+    @property
+    def repeated(self) -> set[int]:
+        """The entries that the answer of an echo repeats."""
+        if self.sides is None or not self.memories or self.echo == Echo.NONE:
+            return set()
+        user, answer = self.sides
+        contents = [memory.content for memory in self.memories]
+        found = repeated_memories(answer, question=user, memories=contents)
+        return {self.memories[n].entry for n in found} - {0}
 
 
 def find_echoes(texts: Sequence[EchoCandidate], frequency: Mapping[tuple[int, int], int]) -> list[Echo]:
@@ -83,7 +117,7 @@ def _choose_probe(
     pending = {term: earlier.get((one.scope_id, term), []) for term in new}
     counts = {term: frequency.get((one.scope_id, term), 0) + len(pending[term]) for term in new}
     one.probe = sorted((term for term in counts if counts[term]), key=lambda term: (counts[term], term))[:PROBES]
-    one.memories = [content for term in one.probe for content in pending[term][-CANDIDATES:]]
+    one.memories = [StoredMemory(content) for term in one.probe for content in pending[term][-CANDIDATES:]]
     return bool(one.probe)
 
 
@@ -93,8 +127,18 @@ def _read_memories(texts: Mapping[int, EchoCandidate]) -> None:
     wanted = [{"n": n, "scope": one.scope_id, "before": one.before, "probe": one.probe} for n, one in texts.items()]
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATES, [json.dumps(wanted), CANDIDATES])
-        for n, content in cursor.fetchall():
-            texts[n].memories.append(content)
+        rows = cursor.fetchall()
+    for n, entry, content, echo in sorted(rows, key=lambda row: row[3] == Echo.ANSWER):  # last what repeats as well
+        texts[n].memories.append(StoredMemory(content, 0 if echo == Echo.ANSWER else entry))
+
+
+def count_uses(used: Iterable[tuple[int, datetime]], *, workspace_id: int) -> None:
+    """Count entries that an answer repeats as used at that time; not where a recall served them, which counts (D2)."""
+    rows = [{"id": entry, "at": at.isoformat()} for entry, at in used]
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_USES, {"used": json.dumps(rows), "workspace": workspace_id, "within": SERVED_WITHIN})
 
 
 def mark_echoes(entries: Sequence[Entry], found: Sequence[Echo]) -> None:

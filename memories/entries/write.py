@@ -21,7 +21,7 @@ from memories.entries.duplicates import (
     choose_probes,
     stored_candidates,
 )
-from memories.entries.echoes import EchoCandidate, find_echoes
+from memories.entries.echoes import EchoCandidate, count_uses, find_echoes
 from memories.entries.edits import reword, write_slots
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.entries.locks import lock_scopes
@@ -112,6 +112,9 @@ class _Writer:
         texts = [EchoCandidate(write.draft.scope.pk, write.content, write.terms) for write in writes]
         for write, echo in zip(writes, find_echoes(texts, frequency), strict=True):
             write.echo = echo
+        repeats = zip(writes, texts, strict=True)
+        used = ((entry, write.draft.at) for write, one in repeats for entry in one.repeated)
+        count_uses(used, workspace_id=workspace)
         self.suppressions = Suppressions(self.scopes, writes)
         stored = stored_candidates(writes, Policy.objects.of(workspace), self.now)
         decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]

@@ -95,9 +95,26 @@ def new_sentences(answer: str, *, question: str, memories: Iterable[str] = ()) -
 
     Courtesy, «I don't know» and a question back tell nothing. An answer may be put together from several memories.
     """
-    rest = [one for one in spoken_sentences(answer) if one.strip() and not _is_empty(one)]
+    rest = _full_sentences(answer)
     known = [text.normalise(memory) for memory in memories] if rest else []
     return [one for one in rest if not _is_repeated(one, text.normalise(question), known)]
+
+
+def repeated_memories(answer: str, *, question: str, memories: Iterable[str]) -> set[int]:
+    """Positions of the memories that the sentences of an answer are put together from.
+
+    Of those that hold the same words it is the one that shares more with question and answer, or else the first.
+    """
+    asked, shared = text.normalise(question), _telling_words(f"{question}\n{answer}")
+    known = [(n, text.normalise(memory)) for n, memory in enumerate(memories)]
+    known.sort(key=lambda one: -sum(_holds(one[1], word) for word in shared))
+    contents = [content for _n, content in known]
+    words = [_words_beside(sentence, asked) for sentence in _full_sentences(answer)]
+    return {known[n][0] for new in words for n in _trace_words(new, contents)[1]}
+
+
+def _full_sentences(answer: str) -> list[str]:
+    return [one for one in spoken_sentences(answer) if one.strip() and not _is_empty(one)]
 
 
 def _is_empty(sentence: str) -> bool:
@@ -110,12 +127,29 @@ def _is_empty(sentence: str) -> bool:
 
 def _is_repeated(sentence: str, asked: str, known: Sequence[str]) -> bool:
     """Whether at most a few of the words that tell something are new."""
-    words = _telling_words(_INTRODUCTION.sub(" ", sentence))
-    left = {word for word in words if not _holds(asked, word)}
+    left, _sources = _trace_words(_words_beside(sentence, asked), known)
+    return len(left) <= NEW_SHARE * len(_answering_words(sentence)) and not any(map(_is_exact, left))
+
+
+def _words_beside(sentence: str, asked: str) -> set[str]:
+    """The words that tell something and are not in the question."""
+    return {word for word in _answering_words(sentence) if not _holds(asked, word)}
+
+
+def _trace_words(words: set[str], known: Sequence[str]) -> tuple[set[str], list[int]]:
+    """The words that stand in none of these texts, and the positions of the few texts that hold most of the others."""
+    sources = []
     for _ in range(SOURCES):
-        best = max(known, key=lambda memory: sum(_holds(memory, word) for word in left), default="")
-        left = {word for word in left if not _holds(best, word)}
-    return len(left) <= NEW_SHARE * len(words) and not any(map(_is_exact, left))
+        counts = [sum(_holds(memory, word) for word in words) for memory in known]
+        if not any(counts):
+            break
+        sources.append(counts.index(max(counts)))
+        words = {word for word in words if not _holds(known[sources[-1]], word)}
+    return words, sources
+
+
+def _answering_words(sentence: str) -> set[str]:
+    return _telling_words(_INTRODUCTION.sub(" ", sentence))
 
 
 def _telling_words(sentence: str) -> set[str]:

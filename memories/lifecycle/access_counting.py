@@ -1,7 +1,8 @@
 """Counting how often entries were served, and when last: what is used stays fresh (D2, D4).
 
 Recall traces are counted in the background, each once: the newest counted one is stored with the day's run, in the
-transaction that counts. Counting raises no version and is not in the history.
+transaction that counts. What a bot repeats without a recall is counted when its turn is written. Counting raises no
+version and is not in the history.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -1,9 +1,11 @@
 """A turn that tells nothing new is kept, and is no knowledge (A7)."""
 
 from collections import Counter
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memories import entries
 from memories.choices import Echo
@@ -12,7 +14,7 @@ from memories.language.text import terms
 from memories.language.turns import turn_of
 from memories.lifecycle.echoes import count_undecided, mark_old_echoes
 from memories.lifecycle.maintenance import count_terms_anew
-from memories.models import Entry, EntryIndex, Scope, ScopeTerm
+from memories.models import Entry, EntryAccess, EntryIndex, RecallTrace, Scope, ScopeTerm
 from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db
@@ -106,3 +108,76 @@ def test_a_frozen_scope_is_left_for_later(scope: Scope) -> None:
     Scope.objects.update(frozen=True)
     assert mark_old_echoes(seconds=60) == {"entries": 0, "echoes": 0}
     assert count_undecided() == {"entries": 0} and Entry.objects.get().echo is None
+
+
+def uses() -> dict[str, tuple[int, datetime | None]]:
+    rows = EntryAccess.objects.filter(access_count__gt=0).select_related("entry")
+    return {row.entry.content: (row.access_count, row.last_accessed) for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("memory", "question", "answer"),
+    [
+        (FACT, "What is Mel's dog called?", "As far as I remember: Mel adopted a beagle called Biscuit in May."),
+        ("我家的猫叫年糕，是三月领养的", "我家的猫叫什么？", "你家的猫叫年糕，是三月领养的。"),
+    ],
+)
+def test_what_the_bot_repeats_is_used_without_a_recall(scope: Scope, memory: str, question: str, answer: str) -> None:
+    write(scope, memory, "Mel likes tea.", "我喜欢喝茶")
+    write(scope, turn_of(question, answer))
+    assert uses() == {memory: (1, NOW)}
+    assert Entry.objects.get(content=memory).version == 1
+
+
+def test_every_time_it_is_repeated_counts_and_only_for_what_was_told(scope: Scope) -> None:
+    write(scope, FACT)
+    for question in ("What is Mel's dog called?", "Since we met I forgot her dog, what is it called?", "And the dog?"):
+        write(scope, turn_of(question, "Mel adopted a beagle called Biscuit in May."))
+    assert uses() == {FACT: (3, NOW)}
+
+
+def test_an_answer_from_several_memories_uses_each(scope: Scope) -> None:
+    other = "Nora bakes sourdough on Sundays."
+    write(scope, FACT, other, "Nora likes tea.")
+    write(scope, turn_of("What about them?", "Mel adopted a beagle called Biscuit. Nora bakes sourdough on Sundays."))
+    assert uses() == {FACT: (1, NOW), other: (1, NOW)}
+
+
+def test_of_memories_with_the_same_word_the_one_that_was_asked_for_is_used(scope: Scope) -> None:
+    write(scope, "The dentist is on Tuesday.", "The choir rehearses on Tuesday.", "The dentist has a parrot.")
+    write(scope, turn_of("When is the dentist?", "On Tuesday."))
+    assert uses() == {"The dentist is on Tuesday.": (1, NOW)}
+
+
+@pytest.mark.parametrize("answer", ["I don't know yet.", "Mel adopted a beagle called Biscuit, and a parrot, Kiwi."])
+def test_an_answer_that_repeats_nothing_or_tells_more_uses_nothing(scope: Scope, answer: str) -> None:
+    write(scope, FACT)
+    write(scope, turn_of("What is Mel's dog called?", answer))
+    assert uses() == {}
+
+
+@pytest.mark.parametrize(("hours", "counts"), [(0, 0), (2, 1)])
+def test_what_a_recall_served_for_it_is_counted_there_and_not_again(scope: Scope, hours: int, counts: int) -> None:
+    (fact,) = write(scope, FACT)
+    RecallTrace.objects.create(
+        workspace=scope.workspace, scopes=[], message="?", served=[fact.pk], created_at=NOW - timedelta(hours=hours)
+    )
+    write(scope, PARROT)
+    assert len(uses()) == counts
+
+
+def test_counting_a_use_takes_one_statement_and_none_without_a_use(scope: Scope) -> None:
+    def statements(content: str) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            write(scope, content)
+        return sum("memories_entryaccess" in one["sql"] for one in captured)
+
+    write(scope, FACT)
+    assert [statements(one) for one in (UNKNOWN, PARROT, "Nora likes tea.")] == [0, 1, 0]
+
+
+def test_old_turns_that_are_marked_count_no_use(scope: Scope) -> None:
+    write(scope, FACT, PARROT)
+    EntryAccess.objects.all().delete()
+    Entry.objects.update(echo=None)
+    assert mark_old_echoes(seconds=60) == {"entries": 2, "echoes": 1} and uses() == {}
