@@ -91,7 +91,17 @@ def _says_otherwise(newer: str, older: str) -> bool:
             return has_changed or (is_state and _differ_at_the_end(newer, older))
     if not has_changed or about == before or _EVENT.search(older):
         return False
-    return _subject(newer) == _subject(older) or (has_other_value and _subject(newer) in before)
+    if _subject(newer) == _subject(older) or (has_other_value and _subject(newer) in before):
+        return True
+    return _differ_in_one_word(newer, older)
+
+
+def _differ_in_one_word(newer: str, older: str) -> bool:
+    """Whether both are the same sentence but for one word, which is not the first, and for words such as «now»."""
+    ours, theirs = ([word for word in text.words(one) if not _CHANGED.fullmatch(word)] for one in (newer, older))
+    if len(ours) != len(theirs) or ours[:1] != theirs[:1]:
+        return False
+    return sum(one != other for one, other in zip(ours, theirs, strict=True)) == 1
 
 
 def _differ_at_the_end(newer: str, older: str) -> bool:
