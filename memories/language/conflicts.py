@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from itertools import takewhile
 
 from memories.language import text
@@ -114,6 +115,7 @@ def _bare(said: str) -> str:
     return " ".join(_BESIDE.sub(" ", _NOW.sub(" ", said)).split()).strip(" ,，、")
 
 
+@lru_cache(maxsize=2_048)  # a statement is compared with many
 def _read(said: str) -> _Claim | None:
     bare = _bare(said)
     for relation in _RELATIONS:

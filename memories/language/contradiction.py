@@ -6,6 +6,7 @@ rumour, a journey changes nothing. What is decided here hides a line and removes
 """
 
 import re
+from functools import lru_cache
 
 from memories.language import text
 from memories.language.conflicts import ConflictVerdict, judge
@@ -63,6 +64,7 @@ def _plain(said: str) -> str:
     return " ".join(said.casefold().replace("’", "'").split()).strip(" .。!！")
 
 
+@lru_cache(maxsize=2_048)  # a statement is compared with many
 def _subject(said: str) -> str:
     """Who is spoken of; empty where nobody is named."""
     chinese = begins_with_han(said)

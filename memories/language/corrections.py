@@ -7,9 +7,8 @@ and removes nothing, so it may go by less than a conflict of facts (memories.lan
 import re
 from functools import lru_cache
 
-from memories.language import stopwords, text
+from memories.language import entities, stopwords, text
 from memories.language.contradiction import outdates
-from memories.language.entities import names, numbers
 from memories.language.scripts import has_han
 from memories.language.sentences import is_question, spoken_sentences
 from memories.language.word_lists import pattern, word_set
@@ -55,13 +54,20 @@ def may_take_back(said: str) -> bool:
     return bool(_TAKEN_BACK.search(first)) and _is_short(said) and not (_CLOSING.search(said) or is_question(said))
 
 
+def takes_back_anywhere(said: str) -> bool:
+    """Whether any sentence begins as one that takes something back; cheap, for nearly none does."""
+    return any(_TAKEN_BACK.search(sentence) for sentence in spoken_sentences(said))
+
+
 def takes_back(newer: str, older: str) -> bool:
     """Whether a text corrects the one before it without naming its subject: «I meant Tuesday», «说错了，是周三»."""
     if not may_take_back(newer) or not older:
         return False
     if _SURELY_TAKEN_BACK.search(newer):
         return True
-    return any(found(newer) and found(older) and found(newer) != found(older) for found in (numbers, names))
+    return any(
+        found(newer) and found(older) and found(newer) != found(older) for found in (entities.numbers, entities.names)
+    )
 
 
 def _is_short(content: str) -> bool:
@@ -73,11 +79,11 @@ def _says_otherwise(newer: str, older: str) -> bool:
     about, before = topic_of(newer), topic_of(older)
     common = about & before
     has_changed = _CHANGED.search(newer) is not None
-    shared_names = names(newer) & names(older)
+    shared_names = _names(newer) & _names(older)
     if _GONE.search(newer) and (common or shared_names):
         return True
-    has_other_value = any(_differ(values(newer), values(older)) for values in (_numbers, names))
-    if has_changed and shared_names and names(newer) - names(older) and not common:
+    has_other_value = any(_differ(values(newer), values(older)) for values in (_numbers, _names))
+    if has_changed and shared_names and _names(newer) - _names(older) and not common:
         return True
     if not common:
         return False
@@ -127,12 +133,20 @@ def _is_denied(statement: str) -> bool:
     return _NEGATION.search(statement) is not None
 
 
-def _differ(ours: set[str], theirs: set[str]) -> bool:
+def _differ(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     return bool(ours and theirs) and not ours <= theirs
 
 
-def _numbers(statement: str) -> set[str]:
-    return numbers(statement) | {word for word in text.words(statement) if _CHINESE_VALUE.fullmatch(word)}
+@lru_cache(maxsize=2_048)  # a statement is compared with many
+def _names(statement: str) -> frozenset[str]:
+    """What looks like a name in it."""
+    return frozenset(entities.names(statement))
+
+
+@lru_cache(maxsize=2_048)
+def _numbers(statement: str) -> frozenset[str]:
+    spelled = {word for word in text.words(statement) if _CHINESE_VALUE.fullmatch(word)}
+    return frozenset(entities.numbers(statement) | spelled)
 
 
 def topic_of(statement: str) -> frozenset[str]:
@@ -147,7 +161,7 @@ def _subject(statement: str) -> str:
 
 @lru_cache(maxsize=2_048)
 def _topic(statement: str) -> tuple[str, ...]:
-    values = {word for name in names(statement) for word in text.words(name) if len(text.words(name)) <= NAME_WORDS}
+    values = {word for name in _names(statement) for word in text.words(name) if len(text.words(name)) <= NAME_WORDS}
     values |= {word for number in _numbers(statement) for word in text.words(number)}
     words = (word.replace("’", "'").removesuffix("'s").removesuffix("了") for word in text.words(statement))
     return tuple(

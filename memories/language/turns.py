@@ -57,7 +57,12 @@ def substance_of(content: str, echo: str | None) -> str:
 
 def telling_sentences(said: str) -> list[str]:
     """The sentences of a message that tell something."""
-    return [one for one in spoken_sentences(said) if one.strip() and tells_something(one)]
+    return list(_telling(said))
+
+
+@lru_cache(maxsize=4_096)  # recall reads the same turns question after question
+def _telling(said: str) -> tuple[str, ...]:
+    return tuple(one for one in spoken_sentences(said) if one.strip() and tells_something(one))
 
 
 def tells_something(sentence: str) -> bool:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import tzinfo
+from functools import lru_cache
 
 from memories.choices import Echo
 from memories.conf import conf
@@ -163,10 +164,16 @@ def _repeats_the_question(item: Ranked, parsed: ParsedQuery) -> bool:
     sides = sides_of(item.entry.content) if item.entry.echo == Echo.ANSWER else None
     if sides is None:
         return False
-    telling = telling_sentences(sides[0])
-    told = text.terms("\n".join(telling)).keys()
-    asks = any(text.terms(one) for one in spoken_sentences(sides[0]) if one not in telling)
+    asks, told = _read_question(sides[0])
     return asks and len(told & parsed.words.idf.keys()) >= SAME_QUESTION * len(told)
+
+
+@lru_cache(maxsize=2_048)
+def _read_question(said: str) -> tuple[bool, frozenset[int]]:
+    """Whether a message asks anything, and the terms of what it tells beside."""
+    telling = telling_sentences(said)
+    asks = any(text.terms(one) for one in spoken_sentences(said) if one not in telling)
+    return asks, frozenset(text.terms("\n".join(telling)))
 
 
 def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:

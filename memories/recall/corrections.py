@@ -3,13 +3,13 @@
 Decided among the candidates of a recall, by rules: nothing is stored, and what is taken out of use corrects nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import Q
 
 from memories.choices import Echo, ScopeKind
-from memories.language.corrections import corrects, may_take_back, takes_back
+from memories.language.corrections import corrects, may_take_back, takes_back, takes_back_anywhere
 from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.recall.scoring import Ranked, best_first
@@ -35,24 +35,43 @@ def prefer_corrections(ranked: Sequence[Ranked]) -> list[Ranked]:
 def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     """Which candidate corrects which, the oldest correction first, so that what was corrected twice comes last."""
     best = {item.entry.pk: item for item in eligible[:BEST]}
-    texts = {item.entry.pk: _statement(item.entry) for item in eligible}
+    texts = {pk: _statement(item.entry) for pk, item in best.items()}
     for newer in sorted(eligible, key=lambda item: _time(item.entry)):
-        said = texts[newer.entry.pk]
-        if may_take_back(said):
+        if _is_after_any(newer, best.values()) and _may_take_back(newer.entry):
+            said = _statement(newer.entry)
             before = best.get(_entry_before(newer.entry) or 0)
             if before is not None and takes_back(said, texts[before.entry.pk]):
                 yield newer, before
-        if said and newer.entry.pk in best:
+        if said := texts.get(newer.entry.pk, ""):
             for older in best.values():
                 is_older = _time(older.entry) < _time(newer.entry)
                 if is_older and _is_same_author(newer, older) and corrects(said, texts[older.entry.pk]):
                     yield newer, older
 
 
+def _is_after_any(newer: Ranked, others: Iterable[Ranked]) -> bool:
+    """Whether it was said within a moment after one of these in its conversation."""
+    entry, place = newer.entry, _place(newer.entry)
+    return bool(entry.session_id) and any(
+        _place(other.entry) == place
+        and other is not newer
+        and entry.stated_at - MOMENT <= other.entry.stated_at <= entry.stated_at
+        for other in others
+    )
+
+
+def _place(entry: Entry) -> tuple[int, str, str]:
+    return entry.scope_id, entry.session_id, entry.chat_id
+
+
+def _may_take_back(entry: Entry) -> bool:
+    """Whether what is told of it may take back what was said before; most sentences show at once that they do not."""
+    sides = sides_of(entry.content)
+    return takes_back_anywhere(sides[0] if sides else entry.content) and may_take_back(_statement(entry))
+
+
 def _entry_before(entry: Entry) -> int | None:
     """What was said just before it in its conversation, within a moment; echoes aside."""
-    if not entry.session_id:
-        return None
     beside = Entry.objects.live().filter(
         scope_id=entry.scope_id,
         session_id=entry.session_id,

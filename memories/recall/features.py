@@ -10,7 +10,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,6 +29,7 @@ _ROLES = word_set("features", "roles")
 _FIRST_PERSON = pattern("features", "first_person", re.IGNORECASE)
 _TIME = pattern("features", "time_words", re.IGNORECASE)
 _RANK_HALF = 60  # as in reciprocal rank fusion
+READ_TEXTS = 2_048  # whose words a process keeps: those of one memory are read question after question
 
 
 def speaks_of_one_of_several(words: Words, scopes: Sequence[Scope]) -> bool:
@@ -51,7 +52,7 @@ class Question:
 
     @classmethod
     def of(cls, message: str, parsed: ParsedQuery) -> "Question":
-        return cls(parsed.words, frozenset(_pairs(message)))
+        return cls(parsed.words, _pairs(message))
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,16 @@ class Row:
 
     @cached_property
     def counts(self) -> Counter[int]:
-        return text.terms(self.said)
+        return _terms(self.said)
 
 
 def _words_of_others(row: Row, question: Question) -> float:
     if row.candidate.named:
         return 0.0
-    own = bm25_weights(row.counts, row.counts.total(), row.average)
-    return -2 * sum(share * own.get(term, 0.0) for term, share in question.words.shares.items())
+    counts, shares = row.counts, question.words.shares
+    shared = Counter({term: counts[term] for term in shares if term in counts})
+    own = bm25_weights(shared, counts.total(), row.average)
+    return -2 * sum(shares[term] * weight for term, weight in own.items())
 
 
 def _own_vector(row: Row, question: Question) -> float:
@@ -88,11 +91,11 @@ def _own_vector(row: Row, question: Question) -> float:
 def _answers_previous(row: Row, question: Question) -> float:
     before = row.candidate.previous or ""
     previous = (sides_of(before) or (before,))[-1].rstrip()  # of a turn what the bot said last
-    return question.words.coverage(text.terms(previous)) if previous.endswith(("?", "？")) else 0.0
+    return question.words.coverage(_terms(previous)) if previous.endswith(("?", "？")) else 0.0
 
 
 def _word_pairs(row: Row, question: Question) -> float:
-    return len(question.pairs & set(_pairs(row.said))) / len(question.pairs) if question.pairs else 0.0
+    return len(question.pairs & _pairs(row.said)) / len(question.pairs) if question.pairs else 0.0
 
 
 def _vector_rank(row: Row, question: Question) -> float:
@@ -100,10 +103,20 @@ def _vector_rank(row: Row, question: Question) -> float:
     return 0.0 if rank is None else _RANK_HALF / (_RANK_HALF + rank - 1)
 
 
+@lru_cache(maxsize=READ_TEXTS)
+def _has_first_person(content: str) -> bool:
+    return _FIRST_PERSON.search(content) is not None
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _has_time_words(content: str) -> bool:
+    return _TIME.search(content) is not None
+
+
 #: A feature by its name: what it is of a candidate for a question, mostly 0 to 1.
 FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
-    "first_person": lambda row, _: float(_FIRST_PERSON.search(row.said) is not None),
-    "time_words": lambda row, _: float(_TIME.search(row.said) is not None),
+    "first_person": lambda row, _: float(_has_first_person(row.said)),
+    "time_words": lambda row, _: float(_has_time_words(row.said)),
     "own_vector": _own_vector,  # without its neighbours
     "words_of_others": _words_of_others,  # the question's words, said by somebody who is not named
     "answers_previous": _answers_previous,  # the line before asks for it
@@ -131,7 +144,13 @@ def fitted_weights() -> dict[str, float]:
     return {name: float(weight) for name, weight in tomllib.loads(_WEIGHTS.read_text("utf-8")).items()}
 
 
-def _pairs(content: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=READ_TEXTS)
+def _terms(content: str) -> Counter[int]:
+    return text.terms(content)
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _pairs(content: str) -> frozenset[tuple[str, str]]:
     """Adjacent words, by their stems, English stopwords left out."""
     bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(content))
-    return list(pairwise(text.stem(word) for word in bare if word not in stopwords.ENGLISH))
+    return frozenset(pairwise(text.stem(word) for word in bare if word not in stopwords.ENGLISH))
