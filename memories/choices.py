@@ -234,6 +234,38 @@ class Echo(TextChoices):
     TURN = "turn", _("The whole turn")
 
 
+class Verification(TextChoices):
+    """How well the words a model's statement rests on bear it out (D5)."""
+
+    NONE = "", _("Not a model's")
+    QUOTED = "quoted", _("Quoted")
+    VERIFIED = "verified", _("Verified")
+
+
+class Refusal(TextChoices):
+    """Why a statement of a model was not kept (D5)."""
+
+    INVALID = "invalid", _("It could not be read.")
+    NO_QUOTE = "no_quote", _("The words it quotes are not in the message.")
+    BOT = "bot", _("Only the bot said it.")
+    AMOUNT = "amount", _("Nobody said a number or date of it.")
+    CODE = "code", _("Nobody said an address or code of it.")
+    NAME = "name", _("Nobody said a name in it.")
+    SUBJECT = "subject", _("The words speak of somebody else.")
+    NO_SCOPE = "no_scope", _("No memory may hold it: it rests on the words of several.")
+    CONTRADICTED = "contradicted", _("The second reading says that the words contradict it.")
+    NOT_STATED = "not_stated", _("The second reading says that the words do not state it.")
+
+
+class Reading(TextChoices):
+    """What the second reading says of a statement and the words it rests on (D5)."""
+
+    ENTAILED = "entailed", _("Entailed")
+    CONTRADICTED = "contradicted", _("Contradicted")
+    NOT_STATED = "not_stated", _("Not stated")
+    UNSURE = "unsure", _("Unsure")
+
+
 class NeedMode(TextChoices):
     """The mode of the retrieval gate (D3)."""
 

@@ -44,7 +44,9 @@ class MemorySettings:
     EXTRACT_TIME: timedelta = timedelta(seconds=50)  # one run of the job goes on for so long
     MODEL_ATTEMPTS: int = 30  # with a model that gives no answer, in about a day; then turns are parked
     KNOWN_FACTS: int = 20  # shown to the model beside a conversation, so that it can say which no longer hold
-    GROUNDING: float = 0.9  # of the words of a fact stand in the messages it rests on; else the model invented it
+    VERIFY: bool = True  # a model reads each of its facts again, beside the words it quotes; off: facts stay quoted
+    VERIFY_MODEL: str = ""  # that reads, at the same endpoint; empty: the model that wrote them
+    REFUSED_TTL: timedelta = timedelta(days=30)  # facts that were not kept can be looked at for so long
 
     # compression and capacity (D1, D6, C10)
     COMPRESS_TIME: timedelta = timedelta(minutes=5)  # one task goes on for so long; another takes up what is left

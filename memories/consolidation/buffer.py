@@ -138,7 +138,7 @@ def claim_next(*, now: datetime, workspace_id: int | None = None) -> ExtractionB
 
 def _lease() -> timedelta:
     """How long a claim lasts: a model may take its time, and what it answers shall not be in vain."""
-    thinking = timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
+    thinking = 2 * timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
     return conf.EXTRACTION_LEASE + thinking
 
 

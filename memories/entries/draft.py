@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from memories.choices import Category, EntryType, ScopeKind, Source
+from memories.choices import Category, EntryType, ScopeKind, Source, Verification
 from memories.conf import conf
 from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.exceptions import InvalidDraft
@@ -19,6 +19,18 @@ from memories.models import Scope
 
 _COLUMN_CHARS = {"channel": 40}
 _FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100}
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuotedWords:
+    """Words of a message a draft rests on, by the positions of their characters in it."""
+
+    origin: str
+    start: int
+    end: int
+    quote: str
+    at: datetime
+    speaker: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +52,8 @@ class UnscopedDraft:
     slots: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     chats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    verification: str = Verification.NONE
+    evidence: tuple[QuotedWords, ...] = ()
 
     @property
     def weight(self) -> float:
@@ -76,10 +90,14 @@ def serialize(draft: UnscopedDraft) -> dict[str, Any]:
             case datetime():
                 values[name] = value.isoformat()
             case tuple():
-                values[name] = list(value)
+                values[name] = [_as_row(one) for one in value]
             case Mapping():
                 values[name] = dict(value)
     return values
+
+
+def _as_row(value: Any) -> Any:
+    return {**vars(value), "at": value.at.isoformat()} if isinstance(value, QuotedWords) else value
 
 
 def check(draft: Draft) -> None:
@@ -99,6 +117,7 @@ def _check_words(draft: Draft) -> None:
         ("type", draft.type, EntryType.values),
         ("source", draft.source, Source.values),
         ("category", draft.category, ["", *Category.values]),
+        ("verification", draft.verification, Verification.values),
     ):
         if value not in known:
             message = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")

@@ -11,7 +11,7 @@ from itertools import islice
 
 from django.db import connection
 
-from memories.choices import Echo, EntryType
+from memories.choices import Echo, EntryType, Verification
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.kinds import type_rule
@@ -35,6 +35,7 @@ class DuplicateCandidate:
     stated_at: datetime
     pinned: bool = False
     echo: str | None = Echo.NONE
+    verification: str = Verification.NONE
     entry_id: int = 0  # 0: it is not stored yet
 
 
@@ -58,6 +59,7 @@ class PendingWrite(DuplicateCandidate):
             terms=frozenset(counts),
             stated_at=draft.at,
             pinned=draft.pinned,
+            verification=draft.verification,
             draft=draft,
             counts=counts,
         )
@@ -95,8 +97,10 @@ def choose_probes(writes: Sequence[PendingWrite], frequency: dict[tuple[int, int
         write.probe = rarest[: len(rarest) - math.ceil(len(rarest) * least) + 1]
 
 
+#: What the statement reads of a candidate, in order.
+_READ = ("entry_id", "content", "fingerprint", "terms", "stated_at", "pinned", "echo", "verification")
 _CANDIDATES = f"""
-    SELECT d.n, e.id, e.content, e.fingerprint, e.terms, e.stated_at, e.expires_at, e.pinned, e.echo
+    SELECT d.n, e.expires_at, e.id, e.content, e.fingerprint, e.terms, e.stated_at, e.pinned, e.echo, e.verification
     FROM jsonb_to_recordset(%s::jsonb) AS d (
         n int, scope bigint, type text, chat text, sender text, speaker text, project text, topic text,
         fingerprint text, probe int[]
@@ -125,21 +129,13 @@ def stored_candidates(
         return found
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
-        for n, entry, content, fingerprint, terms, stated_at, expires_at, pinned, echo in cursor.fetchall():
+        for n, expires_at, *columns in cursor.fetchall():
+            candidate = DuplicateCandidate(**dict(zip(_READ, columns, strict=True)))
+            candidate.terms = frozenset(candidate.terms)
             draft = writes[n].draft
-            ends_at = expires_at or policies.ends_at(stated_at, draft.type, draft.scope.kind)
-            if ends_at is None or ends_at > now or (pinned and expires_at is None):
-                found[n].append(
-                    DuplicateCandidate(
-                        content=content,
-                        fingerprint=fingerprint,
-                        terms=frozenset(terms),
-                        stated_at=stated_at,
-                        pinned=pinned,
-                        echo=echo,
-                        entry_id=entry,
-                    )
-                )
+            ends_at = expires_at or policies.ends_at(candidate.stated_at, draft.type, draft.scope.kind)
+            if ends_at is None or ends_at > now or (candidate.pinned and expires_at is None):
+                found[n].append(candidate)
     return found
 
 

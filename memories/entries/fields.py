@@ -36,6 +36,7 @@ FIELDS: Mapping[str, Use] = {
     "pinned": _PLAIN | Use.DRAFT | Use.FORM,
     "expires_at": _PLAIN | Use.DRAFT | Use.FORM,
     "review_at": _PLAIN | Use.FORM,
+    "verification": _TEXT | Use.DRAFT,
     "verified_at": _PLAIN,
     "verified_by": _PLAIN,
     "type": _TEXT | Use.DRAFT,

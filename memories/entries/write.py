@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models import F
 
 from memories import metrics
-from memories.choices import LinkKind, Outcome
+from memories.choices import LinkKind, Outcome, Verification
+from memories.entries import evidence
 from memories.entries.contradictions import mark_contradicted
 from memories.entries.draft import Draft, check
 from memories.entries.duplicates import (
@@ -35,6 +36,8 @@ from memories.models.change import acting
 log = structlog.get_logger(__name__)
 TAKEN_OUT = "taken_out"  #: reason of a suppressed draft: only saving it on purpose brings it back (A15)
 _MOMENT = timedelta(microseconds=1)
+#: What a rewording changes.
+_TEXT_COLUMNS = ("content", "fingerprint", "terms", "length", "echo")
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class WriteResult:
     outcome: Outcome
     linked: tuple[int, ...] = ()  # entries it resembles but was not merged with
     brought_back: bool = False  # saving it on purpose ended a suppression of its words
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the draft is, or strengthens, an entry."""
+        return self.outcome != Outcome.SUPPRESSED
 
     @property
     def reason(self) -> str | None:
@@ -81,6 +89,7 @@ def remember_many(
         results = writer.write([PendingWrite.of(draft) for draft in drafts])
         changed = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
         mark_contradicted(changed, now=now, actor=actor)
+        evidence.store([(result.entry, draft) for result, draft in zip(results, drafts, strict=True) if result.is_kept])
     for result in results:
         log.info(
             "memory_capture",
@@ -136,6 +145,8 @@ class _Writer:
             return suppressed, Outcome.SUPPRESSED
         write.ends_suppression = self.suppressions.lift(write)
         candidate, likeness, apart = best_candidate(write, [*stored, *self.pending.like(write)])
+        if candidate and likeness is not Likeness.SAME and _is_weaker(write, candidate):
+            apart, candidate = [*apart, candidate], None
         if candidate is None:
             self.pending.add(write)
             self.waiting.append(write)
@@ -164,8 +175,20 @@ class _Writer:
         entry.origins = _union(entry.origins, draft.origins)
         entry.importance = max(entry.importance, draft.weight)
         entry.stated_at = max(entry.stated_at, draft.at)
+        entry.verification = max(entry.verification, draft.verification, key=_strength)
         before, entry.updated_at = entry.updated_at, self.now
-        columns = ["content", "fingerprint", "terms", "length", "echo", "chats", "origins", "importance", "stated_at"]
+        columns = [
+            "content",
+            "verification",
+            "fingerprint",
+            "terms",
+            "length",
+            "echo",
+            "chats",
+            "origins",
+            "importance",
+            "stated_at",
+        ]
         had = dict(entry.slots.values_list("name", "value"))
         differing = {name: value for name, value in draft.free_slots().items() if had.get(name) != value}
         if differing:  # a client with the version before this one can tell that the slots are new
@@ -245,6 +268,15 @@ def _new_entry(write: PendingWrite, now: datetime) -> Entry:
         **{name: getattr(draft, name) for name in DRAFTED},
         **{name: draft.column(name) for name in COLUMN_SLOTS},
     )
+
+
+def _strength(verification: str) -> int:
+    """What may reword what: words nobody read never reword what was read, or what no model wrote."""
+    return (Verification.QUOTED, Verification.VERIFIED, Verification.NONE).index(Verification(verification))
+
+
+def _is_weaker(write: PendingWrite, candidate: DuplicateCandidate) -> bool:
+    return _strength(write.draft.verification) < _strength(candidate.verification)
 
 
 def _union(one: Sequence[str], other: Sequence[str]) -> list[str]:

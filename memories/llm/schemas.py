@@ -11,13 +11,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from memories.choices import Category
+from memories.choices import Category, Reading
 from memories.language import text
 
 #: In the schema of an id: which of the given ids it may be.
 KNOWN = "known"
 MAX_FACTS = 50
 MAX_REPLACED = 5  # facts one new fact may replace
+MAX_QUOTES = 5  # of one fact
+#: The subject of a fact about whoever wrote the message.
+SPEAKER = "speaker"
 MAX_LINES = 100  # of a profile (D1)
 FACT_CJK, FACT_WORDS, FACT_CHARS = 100, 60, 600
 SUMMARY_CHARS = 200
@@ -147,20 +150,49 @@ class _Stated(_Output):
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
 
 
-class Fact(_Stated):
-    """A statement in a conversation, and the messages it rests on."""
+class Quoted(_Output):
+    """Words of a message as they stand there."""
 
-    messages: list[SourceId] = Field(min_length=1)
+    message: SourceId
+    text: Annotated[str, AfterValidator(_with_words)]
+
+
+class Fact(_Stated):
+    """A statement in a conversation, whom or what it is about, and the words of messages it rests on."""
+
+    quote: list[Quoted] = Field(min_length=1, max_length=MAX_QUOTES)
+    subject: Annotated[str, _name(SPEAKER)] = SPEAKER
     replaces: list[GoingId] = Field(default=[], max_length=MAX_REPLACED)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_messages(cls, values: Any) -> Any:
+        """Small models write a quote as a text, and its message beside it, under `messages` or `message`."""
+        if not isinstance(values, dict) or "quote" not in values:
+            return values
+        beside = values.get("messages", values.get("message", []))
+        messages = beside if isinstance(beside, list) else [beside]
+        quotes = values["quote"] if isinstance(values["quote"], list) else [values["quote"]]
+        paired = [
+            _paired(one, messages[min(n, len(messages) - 1)]) if messages else one for n, one in enumerate(quotes)
+        ]
+        return {**values, "quote": paired}
 
     @model_validator(mode="after")
     def _rests_on_messages(self, info: ValidationInfo) -> Self:
         """Where facts are shown beside messages, a fact rests on messages and replaces facts, never the other way."""
         facts = _given(info).droppable
-        if facts is not None and (wrong := sorted(facts.intersection(self.messages))):
+        if facts is not None and (wrong := sorted(facts.intersection(one.message for one in self.quote))):
             raise ValueError(f"these are no messages: {', '.join(wrong[:10])}")
         _may_go(self.replaces, _given(info))
         return self
+
+
+def _paired(quote: Any, message: Any) -> Any:
+    """A quote with its message."""
+    if isinstance(quote, str):
+        return {"message": message, "text": quote}
+    return {"message": message, **quote} if isinstance(quote, dict) else quote
 
 
 class ExtractionOutput(_Output):
@@ -168,6 +200,19 @@ class ExtractionOutput(_Output):
 
     facts: list[Fact] = Field(max_length=MAX_FACTS)
     summary: Annotated[str, AfterValidator(_summary)]
+
+
+class ReadClaim(_Output):
+    """What a reader says of one claim."""
+
+    id: KnownId
+    verdict: Reading
+
+
+class ReadingOutput(_Output):
+    """What a reader says of claims (D5); of those it does not name it says nothing."""
+
+    verdicts: list[ReadClaim]
 
 
 class DayFact(_Stated):

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import Category, Echo, EntryType, Source
+from memories.choices import Category, Echo, EntryType, Source, Verification
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.scope import Scope
@@ -123,6 +123,15 @@ class Entry(Sourced):
         editable=False,
         help_text=_("What of a turn tells nothing new: it was only asked, repeated from memory, or not known."),
     )
+    verification = models.CharField(
+        _("verification"),
+        max_length=10,
+        choices=Verification,
+        blank=True,
+        default=Verification.NONE,
+        editable=False,
+        help_text=_("Of a model's fact: whether a second reading found it borne out by the words it quotes."),
+    )
     verified_at = models.DateTimeField(_("verified"), null=True, blank=True)
     verified_by = models.CharField(_("verified by"), max_length=200, blank=True, default="")
     path = models.CharField(_("path"), max_length=500, blank=True, default="")
@@ -140,6 +149,7 @@ class Entry(Sourced):
             models.CheckConstraint(condition=Q(type__in=EntryType.values), name="entry_type_known"),
             models.CheckConstraint(condition=Q(source__in=Source.values), name="entry_source_known"),
             models.CheckConstraint(condition=Q(category__in=["", *Category.values]), name="entry_category_known"),
+            models.CheckConstraint(condition=Q(verification__in=Verification.values), name="entry_verification_known"),
             models.CheckConstraint(condition=~Q(content=""), name="entry_content_not_empty"),
             models.CheckConstraint(
                 condition=Q(importance__gte=0) & Q(importance__lte=1), name="entry_importance_between_0_and_1"

@@ -1,6 +1,7 @@
 """Numbers, times and dates, each written in one way: «3 pm» and 下午三点 as 15:00, «3 May» and 五月三日 as 5-3."""
 
 import re
+import unicodedata
 from collections.abc import Callable
 from functools import partial
 
@@ -39,6 +40,12 @@ def normalise_amounts(content: str) -> str:
     for pattern, rewrite in _RULES:
         content = pattern.sub(partial(_unless_marked, rewrite), content)
     return content
+
+
+def amounts_in(content: str) -> set[str]:
+    """The amounts of a text, each written in one way."""
+    plain = unicodedata.normalize("NFKC", content)
+    return set(re.findall(f"{MARK}([^{MARK}]+){MARK}", normalise_amounts(plain)))
 
 
 def implied(amount: str) -> list[str]:

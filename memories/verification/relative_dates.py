@@ -8,7 +8,6 @@ from datetime import date, timedelta
 from memories.language import dates
 from memories.language.word_lists import source, words
 from memories.verification import amounts
-from memories.verification.parsing import parse
 
 _WEEKDAYS = words("calendar", "weekdays")
 _UNITS = {"day": 1, "天": 1, "日": 1, "week": 7, "周": 7, "週": 7, "星期": 7, "礼拜": 7, "禮拜": 7}
@@ -56,7 +55,7 @@ def dates_of(content: str, on: date) -> set[str]:
     for window in dates.windows(plain, asked=on):
         if window.end - window.start == timedelta(days=1):
             found |= _said_of(window.start)
-    if any(re.fullmatch(r"\d+-\d+|month \d+", amount) for amount in parse(plain).amounts):
+    if any(re.fullmatch(r"\d+-\d+|month \d+", amount) for amount in amounts.amounts_in(plain)):
         found.add(str(on.year))  # «on 3 May» is of this year
     return found
 

@@ -21,8 +21,11 @@ from django.db.models import QuerySet
 from memories.conf import conf
 from memories.consolidation import buffer
 from memories.consolidation.extraction import extractive, model, storage
-from memories.consolidation.extraction.findings import ExtractionResult, build_result
+from memories.consolidation.extraction.candidates import Checker
+from memories.consolidation.extraction.days import describe_days
+from memories.consolidation.extraction.findings import ExtractionResult
 from memories.consolidation.extraction.ownership import merge_messages, split_by_scope
+from memories.consolidation.extraction.verification import Objection, verify
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
 from memories.llm.run import Clock, Report
 from memories.models import ExtractionBatch, Workspace
@@ -106,7 +109,7 @@ def _process(batch: ExtractionBatch, run: _Run) -> dict[str, int]:
         result = extract(batch, now=run.clock())
         run.failures = 0
         with buffer.completing(batch):
-            stored = storage.store(result, run=f"extract:{batch.pk}", now=run.clock())
+            stored = storage.store(result, workspace_id=batch.workspace_id, run=f"extract:{batch.pk}", now=run.clock())
     except buffer.ClaimLost:
         log.warning("extraction.claim_lost", batch=batch.pk, workspace=batch.workspace_id)
         return {"lost": 1}
@@ -134,12 +137,14 @@ def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
             [day for scoped in scopes for day in extractive.summarise_days(scoped, workspace.zone())]
         )
     question = model.build_question(messages, scopes)
-    answer = model.ask_model(question, workspace, now=now)
-    result = build_result(answer.value, question, scopes, workspace.zone())
-    result.cost = {"model": answer.model, "calls": answer.calls, "tokens": answer.tokens}
-    result.counts.update(calls=answer.calls, tokens=answer.tokens)
-    if answer.refused:
-        result.cost["refused"] = result.counts["refused"] = answer.refused
+    checker = Checker(question, scopes, workspace.zone())
+    objection = Objection(checker)
+    answer = model.ask_model(question, workspace, now=now, judge=objection)
+    result, told, read = verify(answer.value, objection.facts(answer.value), checker, workspace, now=now)
+    result.days = [day for scoped in scopes for day in describe_days(told, question, scoped, workspace.zone())]
+    spent = {"calls": answer.calls + read.calls, "tokens": answer.tokens + read.tokens}
+    result.cost = {"model": answer.model, **spent, "reader": read.model, **read.counts}
+    result.counts.update(spent, unreadable=answer.refused)
     return result
 
 

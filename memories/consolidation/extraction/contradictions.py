@@ -1,14 +1,14 @@
 """Which known facts a new one takes the place of, and which it may (D5).
 
-No machine is believed alone: what the model says and what the words say must agree, or the words be plain. The rest
-waits for a person, and so does whatever a person wrote, pinned or checked.
+Only a fact whose words were read twice replaces anything: at once where the values conflict plainly, or where two of
+model, reader and words agree. The rest waits for a person, and so does whatever a person wrote, pinned or checked.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from memories.choices import EntryType, Source
+from memories.choices import EntryType, Reading, Source, Verification
 from memories.entries.draft import Draft
 from memories.kinds import LASTING
 from memories.language.conflicts import ConflictVerdict, judge
@@ -20,13 +20,28 @@ _LOOKED_AT, _COMPARED = 1_000, 50
 _OF_MACHINES = (Source.EXTRACTION, Source.COMPRESSION)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Contradiction:
-    """A known fact, as it was when it was judged, that a new one contradicts."""
+    """A known fact, as it was when it was compared, that a new one may contradict, and what speaks for it."""
 
     fact: Entry
-    is_certain: bool
-    is_newer: bool = False  # the known one was said later: the new one is the outdated one
+    conflict: ConflictVerdict
+    is_named: bool = False  # the model says that the new one replaces it
+    is_newer: bool = False  # the known one was stated later: the new one is the outdated one
+    reading: Reading = Reading.UNSURE  # of the known fact, by the words of the new one
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether it is worth asking a person."""
+        return self.is_named or self.conflict is not ConflictVerdict.NONE
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a verified fact may replace it without a person."""
+        if self.is_newer or not _is_the_machines(self.fact):
+            return False
+        signals = [self.is_named, self.reading is Reading.CONTRADICTED, self.conflict is not ConflictVerdict.NONE]
+        return self.conflict is ConflictVerdict.CERTAIN or sum(signals) > 1
 
 
 class KnownFacts:
@@ -40,14 +55,14 @@ class KnownFacts:
         self._facts = {pk: _facts_of(scopes[pk], own, named) for pk, own in by_scope.items()}
 
     def contradicted_by(self, draft: Draft, named: Collection[int]) -> list[Contradiction]:
-        """The known facts a new one contradicts; `named` are those the model says it replaces."""
+        """The known facts a new one may contradict; `named` are those the model says it replaces."""
         own = set(terms(draft.content))
         shared = {fact.pk: len(own.intersection(fact.terms)) for fact in self._facts[draft.scope.pk]}
         near = [fact for fact in self._facts[draft.scope.pk] if shared[fact.pk] and fact.project == draft.project]
         near.sort(key=lambda fact: -shared[fact.pk])
         beside = [fact for fact in self._facts[draft.scope.pk] if fact.pk in named and fact not in near[:_COMPARED]]
-        found = (_judged(draft, fact, fact.pk in named) for fact in [*near[:_COMPARED], *beside])
-        return [one for one in found if one is not None]
+        found = (_compared(draft, fact, fact.pk in named) for fact in [*near[:_COMPARED], *beside])
+        return [one for one in found if one.is_likely and one.fact.content != draft.content]
 
 
 def _facts_of(scope: Scope, own: Iterable[int], named: Collection[int]) -> list[Entry]:
@@ -59,17 +74,11 @@ def _facts_of(scope: Scope, own: Iterable[int], named: Collection[int]) -> list[
     return list(found.values())
 
 
-def _judged(draft: Draft, fact: Entry, is_named: bool) -> Contradiction | None:
-    if fact.content == draft.content:
-        return None
+def _compared(draft: Draft, fact: Entry, is_named: bool) -> Contradiction:
     if fact.stated_at > draft.at:
         is_over = judge(draft.content, fact.content) is ConflictVerdict.CERTAIN
-        return Contradiction(fact, is_certain=False, is_newer=True) if is_over else None
-    verdict = judge(fact.content, draft.content)
-    if verdict is ConflictVerdict.NONE and not is_named:
-        return None
-    agree = verdict is ConflictVerdict.CERTAIN or (verdict is ConflictVerdict.DOUBTFUL and is_named)
-    return Contradiction(fact, is_certain=agree and _is_the_machines(fact))
+        return Contradiction(fact, ConflictVerdict.CERTAIN if is_over else ConflictVerdict.NONE, is_newer=True)
+    return Contradiction(fact, judge(fact.content, draft.content), is_named)
 
 
 def _is_the_machines(fact: Entry) -> bool:
@@ -77,12 +86,13 @@ def _is_the_machines(fact: Entry) -> bool:
 
 
 def without_corrected(drafts: Sequence[Draft]) -> list[Draft]:
-    """Of what was said and corrected in the same conversation, only the correction."""
+    """Without facts a verified fact of the same conversation corrects."""
     return [
         draft
         for draft in drafts
         if not any(
             other.at > draft.at
+            and other.verification == Verification.VERIFIED
             and (other.scope.pk, other.project) == (draft.scope.pk, draft.project)
             and judge(draft.content, other.content) is ConflictVerdict.CERTAIN
             for other in drafts

@@ -1,76 +1,112 @@
-"""From a model's answer to what is stored: facts in the memory they belong to, and what is told of the day (D5).
-
-What does not stand in the messages it is said to rest on is not believed.
-"""
+"""From the facts of a model's answer to what is stored: drafts with their words, and what they may replace (D5)."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from zoneinfo import ZoneInfo
+from typing import Any
 
-from memories.choices import EntryType, ScopeKind, Source
-from memories.consolidation.extraction import extractive, verification
+from memories.choices import EntryType, Reading, ScopeKind, Source, Verification
+from memories.consolidation.extraction.candidates import Candidate
 from memories.consolidation.extraction.contradictions import Contradiction, KnownFacts, without_corrected
 from memories.consolidation.extraction.model import ExtractionQuestion
-from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages, find_owner
+from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
+from memories.consolidation.reading import Claim
+from memories.consolidation.refusals import Refused
 from memories.entries.daily_events import EventDraft
-from memories.entries.draft import Draft
-from memories.llm.schemas import ExtractionOutput, Fact
+from memories.entries.draft import Draft, QuotedWords
+from memories.verification.claims import Quote
 
 TIER = 2
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A fact on its way to the door, and the known facts it contradicts."""
+    """A fact on its way to the door, and the known facts it may contradict."""
 
     draft: Draft
     contradicts: list[Contradiction] = field(default_factory=list)
 
+    @property
+    def is_verified(self) -> bool:
+        return self.draft.verification == Verification.VERIFIED
+
 
 @dataclass
 class ExtractionResult:
-    """What is made of an extraction batch: events of days, facts, and what the model's part in it cost."""
+    """What is made of an extraction batch: events of days, facts, refused ones, and the cost."""
 
     days: list[EventDraft] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    cost: dict[str, int | str] = field(default_factory=dict)
+    cost: dict[str, Any] = field(default_factory=dict)
 
 
-def build_result(
-    answer: ExtractionOutput, question: ExtractionQuestion, scopes: Sequence[ScopeMessages], zone: ZoneInfo
-) -> ExtractionResult:
-    """The facts and events of an answer; facts no scope may hold, and facts nobody stated, are only counted."""
-    counts: Counter[str] = Counter()
-    named: dict[int, set[int]] = {}
-    drafts = []
-    for fact in answer.facts:
-        messages = [question.messages[name] for name in dict.fromkeys(fact.messages)]
-        owner = find_owner(scopes, {one.message.id for one in messages})
-        if owner is None:
-            counts["homeless"] += 1
-        elif not verification.is_grounded(fact.content, messages, owner, question, zone):
-            counts["unfounded"] += 1
-        else:
-            draft = _draft(fact, owner, messages)
-            drafts.append(draft)
-            named[id(draft)] = {question.facts[name].pk for name in fact.replaces if _is_of(owner, question)}
-    kept = without_corrected(drafts)
-    counts["corrected"] += len(drafts) - len(kept)
-    known = KnownFacts(kept, {pk for pks in named.values() for pk in pks})
-    findings = [Finding(draft, known.contradicted_by(draft, named[id(draft)])) for draft in kept]
-    days = [day for scoped in scopes for day in _days(answer.summary, question, scoped, zone)]
-    return ExtractionResult(days, findings, counts)
+@dataclass
+class Offer:
+    """A fact that passed the checks, and the known facts it may contradict: what a second reader is asked about."""
+
+    candidate: Candidate
+    contradicts: list[Contradiction]
+
+    def claims(self) -> list[Claim]:
+        """The fact, then each known fact beside the new words."""
+        return [self.candidate.claim(), *(self.candidate.claim(one.fact.content) for one in self.contradicts)]
+
+    def judge(self, verdicts: Sequence[Reading]) -> None:
+        """Take the verdicts on its claims."""
+        self.candidate.judge(verdicts[0])
+        for one, verdict in zip(self.contradicts, verdicts[1:], strict=True):
+            one.reading = verdict
 
 
-def _is_of(owner: ScopeMessages, question: ExtractionQuestion) -> bool:
-    """Whether the known facts that were shown are of the same memory as a new one."""
-    return question.whole is not None and question.whole.scope.pk == owner.scope.pk
+def offers_of(candidates: Sequence[Candidate], question: ExtractionQuestion) -> list[Offer]:
+    """The facts nothing is wrong with, with the known facts they may contradict."""
+    checked = [one for one in candidates if one.refusal is None]
+    drafts = [_draft(one) for one in checked]
+    named = [_named(one, question) for one in checked]
+    known = KnownFacts(drafts, set().union(*named))
+    found = zip(checked, drafts, named, strict=True)
+    return [Offer(one, known.contradicted_by(draft, names)) for one, draft, names in found]
 
 
-def _draft(fact: Fact, owner: ScopeMessages, messages: Sequence[ScopedMessage]) -> Draft:
-    ids = tuple(one.message.id for one in messages)
+def findings_of(offers: Sequence[Offer]) -> tuple[list[Finding], int]:
+    """The facts a reader did not refuse; and how many another fact of the same conversation corrects."""
+    drafts = {id(one): _draft(one.candidate) for one in offers if one.candidate.refusal is None}
+    kept = {id(draft) for draft in without_corrected(list(drafts.values()))}
+    findings = [
+        Finding(draft, one.contradicts) for one in offers if (draft := drafts.get(id(one))) and id(draft) in kept
+    ]
+    return findings, len(drafts) - len(findings)
+
+
+def refused_of(candidates: Sequence[Candidate]) -> list[Refused]:
+    """The refused facts, each with the reason and the words it was said to rest on."""
+    return [
+        Refused(
+            scope=one.owner.scope if one.owner else None,
+            content=one.fact.content,
+            quote=" … ".join(quoted.text for quoted in one.fact.quote),
+            reason=one.refusal,
+            origins=tuple(message.message.id for message in one.messages.values()),
+        )
+        for one in candidates
+        if one.refusal is not None
+    ]
+
+
+def _named(one: Candidate, question: ExtractionQuestion) -> set[int]:
+    """The known facts the model says it replaces, where they are of the same memory."""
+    is_of_it = question.whole is not None and one.owner is not None and question.whole.scope.pk == one.owner.scope.pk
+    return {question.facts[name].pk for name in one.fact.replaces} if is_of_it else set()
+
+
+def _draft(one: Candidate) -> Draft:
+    if one.owner is None:
+        raise AssertionError("a fact without a memory is refused")
+    messages = list(one.messages.values())
+    ids = tuple(message.message.id for message in messages)
+    fact, owner = one.fact, one.owner
     return Draft(
         scope=owner.scope,
         type=EntryType.FACT,
@@ -81,10 +117,24 @@ def _draft(fact: Fact, owner: ScopeMessages, messages: Sequence[ScopedMessage]) 
         topic=fact.topic,
         importance=fact.importance,
         source=Source.EXTRACTION,
-        at=max(one.message.at for one in messages),
+        at=max(message.message.at for message in messages),
         slots=_slots(owner, messages),
         chats=owner.chats(ids),
         origins=ids,
+        verification=one.verification,
+        evidence=tuple(_words(quote, one.messages[quote.message.id]) for quote in one.quotes),
+    )
+
+
+def _words(quote: Quote, one: ScopedMessage) -> QuotedWords:
+    """A quote as it is stored, with the message it stands in."""
+    return QuotedWords(
+        origin=one.message.id,
+        start=quote.span.start,
+        end=quote.span.end,
+        quote=quote.text,
+        at=one.message.at,
+        speaker=one.speaker,
     )
 
 
@@ -95,24 +145,3 @@ def _slots(owner: ScopeMessages, messages: Sequence[ScopedMessage]) -> dict[str,
         return {}
     ((sender, speaker),) = speakers
     return {"speaker": speaker} | ({"sender_id": sender} if sender else {})
-
-
-def _days(summary: str, question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo) -> Iterator[EventDraft]:
-    """The model's summary, where a memory may hold all it tells of and all of it was said on one day.
-
-    Else, and where it tells of something else, the most telling sentences of each day.
-    """
-    shown = list(question.messages.values())
-    ids = tuple(one.message.id for one in shown)
-    dates = {one.message.at.astimezone(zone).date() for one in shown}
-    is_told = bool(summary) and len(dates) == 1 and scoped.holds(ids)
-    if is_told and verification.is_summary_grounded(summary, question, scoped, zone):
-        yield EventDraft(
-            scope=scoped.scope,
-            local_date=dates.pop(),
-            content=summary,
-            chats=scoped.chats(ids),
-            origins=ids,
-        )
-    else:
-        yield from extractive.summarise_days(scoped, zone)

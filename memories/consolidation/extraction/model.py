@@ -57,15 +57,24 @@ def build_question(messages: Sequence[ScopedMessage], scopes: Sequence[ScopeMess
 
 
 def ask_model(
-    question: ExtractionQuestion, workspace: Workspace, *, now: datetime
+    question: ExtractionQuestion, workspace: Workspace, *, now: datetime, judge: llm.Judge[schemas.ExtractionOutput]
 ) -> llm.ModelAnswer[schemas.ExtractionOutput]:
     """Outside any transaction. Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
 
     Facts that stay unusable through all corrections are left out, and counted: the others do not wait with them.
     """
     values: dict[str, int | str] = {"categories": ", ".join(Category.values), "max_facts": schemas.MAX_FACTS}
-    told = prompts.prompt("extraction", workspace.language, _data(question, workspace), **values)
-    return llm.ask(workspace, PURPOSE, told, schemas.ExtractionOutput, now=now, given=question.given, in_part="facts")
+    prompt = prompts.prompt("extraction", workspace.language, _data(question, workspace), **values)
+    return llm.ask(
+        workspace,
+        PURPOSE,
+        prompt,
+        schemas.ExtractionOutput,
+        now=now,
+        given=question.given,
+        judge=judge,
+        in_part="facts",
+    )
 
 
 def _data(question: ExtractionQuestion, workspace: Workspace) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Everything stands inside the transaction that takes the extraction batch out of 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
@@ -14,6 +15,7 @@ from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, EventStep, Successor, SupersedeStep
 from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason
 from memories.conf import conf
+from memories.consolidation import refusals
 from memories.consolidation.extraction.contradictions import Contradiction
 from memories.consolidation.extraction.findings import ExtractionResult, Finding
 from memories.entries.daily_events import EventDraft
@@ -23,9 +25,11 @@ NAME, ACTOR = "extract", "job:extract"
 _COUNTED = {"events": BatchVerb.TELL, "replaced": BatchVerb.SUPERSEDE}
 
 
-def store(result: ExtractionResult, *, run: str, now: datetime) -> dict[str, int]:
+def store(result: ExtractionResult, *, workspace_id: int, run: str, now: datetime) -> dict[str, int]:
     """Store it all, or raise what forbids it; how much there was of what."""
     counts = Counter(result.counts)
+    model = str(result.cost.get("model", ""))
+    refusals.record(result.refused, workspace_id=workspace_id, model=model, purpose=NAME, run=run, now=now)
     found = [*(finding.draft.scope for finding in result.findings), *(day.scope for day in result.days)]
     scopes = {scope.pk: scope for scope in found}
     cost = result.cost
@@ -42,7 +46,7 @@ def _store(
     days: Sequence[EventDraft],
     run: str,
     now: datetime,
-    cost: dict[str, int | str],
+    cost: dict[str, Any],
 ) -> dict[str, int]:
     certain, doubtful = _decide(findings)
     plan = _plan(scope, _steps(findings, certain, days), run, now)
@@ -70,7 +74,8 @@ _Pair = tuple[int, Contradiction]  # the position of the new fact, and the known
 
 def _decide(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
     """What is replaced at once, and what a person decides: all of it, when one conversation would replace many."""
-    pairs = [(n, one) for n, finding in enumerate(findings, start=1) for one in finding.contradicts]
+    verified = [(n, finding) for n, finding in enumerate(findings, start=1) if finding.is_verified]
+    pairs = [(n, one) for n, finding in verified for one in finding.contradicts]
     certain = list({one.fact.pk: (n, one) for n, one in pairs if one.is_certain}.values())
     if len(certain) > conf.SAFETY_LIMIT_ROWS:
         return [], pairs

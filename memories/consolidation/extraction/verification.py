@@ -1,64 +1,80 @@
-"""Whether the messages a model names say what it says they do; whoever speaks goes by several names (D5)."""
+"""The facts and the summary of a model's answer, checked and read a second time (D5)."""
 
-from collections.abc import Collection, Sequence
-from zoneinfo import ZoneInfo
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 
-from memories.consolidation.extraction.model import ExtractionQuestion
-from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
-from memories.language import names, relations
-from memories.models import Scope
-from memories.verification import grounding
-from memories.verification.grounding import SourceMessage
+from memories.choices import Reading, Refusal
+from memories.consolidation import reading
+from memories.consolidation.extraction.candidates import Candidate, Checker
+from memories.consolidation.extraction.findings import ExtractionResult, Offer, findings_of, offers_of, refused_of
+from memories.consolidation.reading import Claim, ReadingResult
+from memories.language.sentences import spoken_sentences
+from memories.llm.schemas import ExtractionOutput, Fact
+from memories.models import Workspace
+from memories.verification import claims
 
-
-def is_grounded(
-    content: str, messages: Sequence[ScopedMessage], owner: ScopeMessages, question: ExtractionQuestion, zone: ZoneInfo
-) -> bool:
-    """Whether a fact stands in the messages it rests on; what they answer is read with them, and proves nothing."""
-    shown = list(question.messages.values())
-    sources = [_message(one, zone) for one in _with_questions(messages, shown, owner)]
-    others = {one.speaker for one in shown if not one.is_answer} - {one.speaker for one in messages}
-    known = [*question.projects, *owner.scope.projects]
-    # by the name it teaches, somebody is called in the same message
-    readings: list[dict[str, Collection[str]]] = [{}, _also_called(messages, owner.scope)]
-    return any(
-        grounding.fault(content, sources, known=known, others=others, also_called=also) is None for also in readings
-    )
+#: What a model may mend: whether a memory may hold it is not its concern.
+_MENDABLE = frozenset(Refusal.values) - {Refusal.NO_SCOPE}
 
 
-def is_summary_grounded(content: str, question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo) -> bool:
-    """Whether all a summary tells stands in the messages that were shown."""
-    shown = list(question.messages.values())
-    also = _also_called(shown, scoped.scope)
-    sources = [_message(one, zone) for one in shown]
-    return grounding.fault_of_summary(content, sources, known=question.projects, also_called=also) is None
+@dataclass
+class Objection:
+    """Says once what is wrong with the facts of an answer, and keeps those nothing is wrong with."""
+
+    checker: Checker
+    sound: list[Fact] = field(default_factory=list)
+    is_made: bool = False
+
+    def __call__(self, answer: ExtractionOutput) -> str | None:
+        if self.is_made:
+            return None
+        refusals = [self.checker.candidate(fact).refusal for fact in answer.facts]
+        faults = [f"facts.{n}: {one.label}" for n, one in enumerate(refusals) if one in _MENDABLE and one is not None]
+        if not faults:
+            return None
+        self.is_made = True
+        self.sound = [fact for fact, refusal in zip(answer.facts, refusals, strict=True) if refusal is None]
+        return "; ".join(faults)
+
+    def facts(self, answer: ExtractionOutput) -> list[Fact]:
+        """The facts of the last answer, and those of the first that it left out though nothing was wrong with them."""
+        there = {fact.content for fact in answer.facts}
+        return [*answer.facts, *(fact for fact in self.sound if fact.content not in there)]
 
 
-def _message(one: ScopedMessage, zone: ZoneInfo) -> SourceMessage:
-    return SourceMessage(one.message.content, one.speaker, one.message.at.astimezone(zone).date(), one.is_answer)
+def verify(
+    answer: ExtractionOutput, facts: Sequence[Fact], checker: Checker, workspace: Workspace, *, now: datetime
+) -> tuple[ExtractionResult, list[str], ReadingResult]:
+    """What is made of an answer, the sentences of its summary that may be told, and the reading of both.
+
+    The model that reads is asked outside any transaction.
+    """
+    candidates = [checker.candidate(fact) for fact in facts]
+    offers = offers_of(candidates, checker.question)
+    sentences = _sound_sentences(answer.summary, checker)
+    asked = [claim for offer in offers for claim in offer.claims()]
+    result = reading.read([*asked, *(Claim(one, ()) for one in sentences)], checker.sources(), workspace, now=now)
+    verdicts = iter([result.of(n) for n in range(len(asked) + len(sentences))])
+    for offer in offers:
+        offer.judge(_next(verdicts, len(offer.claims())))
+    told = [one for one in sentences if next(verdicts) in (Reading.ENTAILED, Reading.UNSURE)]
+    findings, corrected = findings_of(offers)
+    counts = Counter(corrected=corrected, refused=sum(one.refusal is not None for one in candidates))
+    counts.update(verified=sum(one.is_verified for one in findings), **result.counts)
+    is_fooled = result.counts.get("decoys_passed", 0) > 0
+    return ExtractionResult([], findings, refused_of(candidates), counts), [] if is_fooled else told, result
 
 
-def _with_questions(
-    messages: Sequence[ScopedMessage], shown: Sequence[ScopedMessage], owner: ScopeMessages
-) -> list[ScopedMessage]:
-    """These messages in the order they were said, each after the answer it follows, where that may be told here."""
-    wanted = {one.message.id for one in messages}
-    for before, one in zip(shown, shown[1:], strict=False):
-        if one in messages and not one.is_answer and before.is_answer and owner.holds({before.message.id}):
-            wanted.add(before.message.id)
-    return [one for one in shown if one.message.id in wanted]
+def _next(verdicts: Iterator[Reading], count: int) -> list[Reading]:
+    return [next(verdicts) for _claim in range(count)]
 
 
-def _also_called(messages: Sequence[ScopedMessage], scope: Scope) -> dict[str, Collection[str]]:
-    """By what names those who speak go besides, as the memory has learnt, or they say themselves."""
-    people = {one.speaker: one.message.sender for one in messages if not one.is_answer}
-    learnt = relations.without_relations(scope.nicknames)
-    for one in messages:
-        if not one.is_answer:
-            learnt |= names.learn(one.message.content, one.speaker)
-    found: dict[str, Collection[str]] = {}
-    for speaker, sender in people.items():
-        own = {names.fold(speaker), names.fold(f"{names.UNNAMED}{sender}")}
-        also = {alias for alias, name in learnt.items() if names.fold(name) in own}
-        found[speaker] = also | {*names.given_names(speaker)} | (set(scope.speakers) if len(people) == 1 else set())
-    return found
+def _sound_sentences(summary: str, checker: Checker) -> list[str]:
+    """The sentences of a summary that name nothing nobody said."""
+    shown = checker.conversation(list(checker.question.messages.values()), checker.question.whole)
+    return [one for one in spoken_sentences(summary) if one and claims.invention(one, shown) is None]
+
+
+__all__ = ["Candidate", "Objection", "Offer", "verify"]

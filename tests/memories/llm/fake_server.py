@@ -73,7 +73,12 @@ class FakeModel:
     def __init__(self, *script: Any, otherwise: Any = None, port: int = 0) -> None:
         self.script = list(script)
         self.otherwise = otherwise or plausible
+        #: Reads claims a second time; the script is for everything else.
+        self.reader: Callable[[Asked], Any] = self.honest
+        self.verdicts: dict[str, str] = {}  # of statements, where it is not «entailed» for those that were offered
+        self.offered: set[str] = set()  # every text of an answer
         self.requests: list[Asked] = []
+        self.readings: list[Asked] = []
         self.seconds = 0.0  # each answer takes so long
         self.error_rate = 0.0  # of the answers are 500
         self.refused_forms: set[str] = set()
@@ -107,17 +112,24 @@ class FakeModel:
 
     def answer(self, asked: Asked) -> Reply:
         """What the next caller gets."""
+        is_reading = isinstance(asked.data, dict) and "claims" in asked.data
         with self._lock:
-            self.requests.append(asked)
+            (self.readings if is_reading else self.requests).append(asked)
             self.asked_at_once += 1
             self.most_at_once = max(self.most_at_once, self.asked_at_once)
             fails = self._chance.random() < self.error_rate
             told = self._refusal(asked) or (Reply(status=500) if fails else None)
-            said = told or (self.script.pop(0) if self.script else self.otherwise)
+            said = told or (self.reader if is_reading else self.script.pop(0) if self.script else self.otherwise)
         said = said(asked) if callable(said) else said
+        self.offered.update(_texts(said))
         reply = said if isinstance(said, Reply) else Reply(said)
         time.sleep(reply.seconds or self.seconds)
         return reply
+
+    def honest(self, asked: Asked) -> Any:
+        """A reader that knows what is true: all that was offered, unless `verdicts` says otherwise, and no decoy."""
+        offered = "\n".join(self.offered)
+        return verdicts(asked, lambda said: self.verdicts.get(said, "entailed" if said in offered else "not_stated"))
 
     def answered(self, tokens: int) -> None:
         with self._lock:
@@ -131,6 +143,25 @@ class FakeModel:
             hint = " Use 'max_completion_tokens' instead." if option == "max_tokens" else ""
             return _error(400, f"Unsupported parameter: '{option}' is not supported with this model.{hint}")
         return None
+
+
+def verdicts(asked: Asked, of: Callable[[str], str]) -> dict[str, Any]:
+    """The answer of a reader, by the statement of each claim."""
+    return {"verdicts": [{"id": one["id"], "verdict": of(one["statement"])} for one in asked.data["claims"]]}
+
+
+def credulous(asked: Asked) -> dict[str, Any]:
+    """A reader that believes everything, decoys too."""
+    return verdicts(asked, lambda _statement: "entailed")
+
+
+def _texts(answer: Any) -> Iterable[str]:
+    """Every text within an answer."""
+    if isinstance(answer, str):
+        yield answer
+    elif isinstance(answer, dict | list):
+        for part in answer.values() if isinstance(answer, dict) else answer:
+            yield from _texts(part)
 
 
 def _error(status: int, message: str) -> Reply:
@@ -222,7 +253,7 @@ def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
     said = [message for message in messages if message["role"] == "user"]
     told = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in said)])
     facts = [_fact({**message, "id": message["position"]}) for message in said[:30]]
-    candidates = [{"rests_on": fact.pop("messages"), **fact} for fact in facts]
+    candidates = [{"rests_on": [one["message"] for one in fact.pop("quote")], **fact} for fact in facts]
     return {"version": 1, "reply": "", "continue": told[:1_500], "candidates": candidates}
 
 
@@ -230,12 +261,12 @@ def _fact(message: dict[str, Any]) -> dict[str, Any]:
     whole = " ".join(str(message.get("content", "")).split()[:40])
     said = whole if len(whole) <= 90 else whole[:90].rsplit(" ", 1)[0]
     labels = {"project": "_global", "topic": "_general", "category": "event", "importance": 0.5}
-    return {"content": said or "…", **labels, "messages": [message["id"]]}
+    return {"content": said or "…", **labels, "quote": [{"message": message["id"], "text": said or "…"}]}
 
 
 def _drawn(day: dict[str, Any]) -> dict[str, Any]:
     fact = _fact({"id": day["id"], "content": day["said"]})
-    return {**{name: value for name, value in fact.items() if name != "messages"}, "days": [day["id"]]}
+    return {**{name: value for name, value in fact.items() if name != "quote"}, "days": [day["id"]]}
 
 
 if __name__ == "__main__":

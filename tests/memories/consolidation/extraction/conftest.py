@@ -38,6 +38,11 @@ def answering(*facts: dict[str, Any], summary: str = "") -> Callable[[Asked], di
 
 def _written(one: dict[str, Any], data: Any) -> dict[str, Any]:
     plain = {name: value for name, value in one.items() if name not in ("on", "replaced")}
-    messages = [shown["id"] for shown in data["messages"] if any(part in shown["content"] for part in one["on"])]
+    quote = [
+        {"message": shown["id"], "text": part}
+        for shown in data["messages"]
+        for part in one["on"]
+        if part in shown["content"]
+    ]
     known = [shown["id"] for shown in data["known_facts"] if one["replaced"] and one["replaced"] in shown["content"]]
-    return {**plain, "messages": messages, "replaces": known}
+    return {**plain, "quote": quote, "replaces": known}

@@ -1,0 +1,129 @@
+"""The second reading: a model says of each statement whether the words it rests on bear it out (D5).
+
+One question for a batch of claims, in chance order, with decoys among them whose verdict is known. A reader that takes
+a decoy for true is not believed: what it read stays as it was. It never sees the reasons of whoever made the claims.
+"""
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from memories import llm
+from memories.choices import Reading
+from memories.conf import conf
+from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
+from memories.llm import prompts, schemas
+from memories.models import Workspace
+from memories.verification.decoys import decoys
+
+log = structlog.get_logger(__name__)
+PURPOSE = "verification"
+#: Decoys of a batch: at least so many, and one for so many claims.
+_LEAST_DECOYS, _CLAIMS_A_DECOY, _MOST_DECOYS = 3, 4, 12
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement, and the words it rests on: the id of a source with words of it."""
+
+    statement: str
+    quotes: Sequence[tuple[str, str]] = ()
+
+    def shown(self, pk: str) -> dict[str, Any]:
+        """As a model is shown it, under an id."""
+        quotes = [{"source": source, "text": words} for source, words in self.quotes]
+        return {"id": pk, "statement": self.statement, "quotes": quotes}
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What was said, by id, as a model is shown it, and the names of the people in it."""
+
+    shown: Mapping[str, Mapping[str, Any]]
+    people: Collection[str] = ()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(str(one["text"]) for one in self.shown.values())
+
+
+@dataclass(frozen=True)
+class ReadingResult:
+    """What a reader says of each claim, by position, and whether it is believed; what it cost."""
+
+    verdicts: Sequence[Reading]
+    is_believed: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
+    model: str = ""
+    calls: int = 0
+    tokens: int = 0
+
+    def of(self, position: int) -> Reading:
+        """The verdict on a claim; unsure where there is no reader that is believed."""
+        return self.verdicts[position] if self.is_believed else Reading.UNSURE
+
+
+def is_on() -> bool:
+    return llm.is_on() and conf.VERIFY
+
+
+def read(claims: Sequence[Claim], sources: Sources, workspace: Workspace, *, now: datetime) -> ReadingResult:
+    """Have claims read, outside any transaction; without a reader, or where it fails, all of them stay unsure."""
+    if not claims or not is_on():
+        return ReadingResult([Reading.UNSURE] * len(claims))
+    asked = _with_decoys(claims, sources)
+    named = {f"c{n}": one for n, one in enumerate(asked, start=1)}
+    data = {
+        "sources": [{"id": pk, **shown} for pk, shown in sources.shown.items()],
+        "claims": [claim.shown(pk) for pk, (claim, _position) in named.items()],
+    }
+    prompt = prompts.prompt("verification", workspace.language, data)
+    given = schemas.Given(frozenset(named))
+    try:
+        answer = llm.ask(
+            workspace, PURPOSE, prompt, schemas.ReadingOutput, now=now, given=given, model=conf.VERIFY_MODEL
+        )
+    except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
+        log.warning("verification.no_answer", workspace=workspace.pk, problem=type(problem).__name__)
+        return ReadingResult([Reading.UNSURE] * len(claims), counts={"unread": len(claims)})
+    verdicts = {one.id: Reading(one.verdict) for one in answer.value.verdicts}
+    read_as: dict[int, Reading] = {}
+    fooled = 0
+    for pk, (_claim, position) in named.items():
+        verdict = verdicts.get(pk, Reading.UNSURE)
+        if position is None:
+            fooled += verdict is Reading.ENTAILED
+        else:
+            read_as[position] = verdict
+    return ReadingResult(
+        [read_as[n] for n in range(len(claims))],
+        is_believed=not fooled,
+        counts={"read": len(claims), "decoys": len(asked) - len(claims), "decoys_passed": fooled},
+        model=answer.model,
+        calls=answer.calls,
+        tokens=answer.tokens,
+    )
+
+
+def _with_decoys(claims: Sequence[Claim], sources: Sources) -> list[tuple[Claim, int | None]]:
+    """The claims with their positions and the decoys without one, in chance order."""
+    chance = random.SystemRandom()
+    wanted = min(max(_LEAST_DECOYS, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
+    stated = {claim.statement for claim in claims}
+    made: dict[str, Claim] = {}
+    for claim in chance.sample(claims, len(claims)) * _LEAST_DECOYS:
+        if len(made) >= wanted:
+            break
+        quote = claim.quotes[0][1] if claim.quotes else claim.statement
+        for decoy in decoys(claim.statement, quote, sources.text, list(sources.people), chance):
+            if decoy not in stated and decoy not in made:
+                made[decoy] = Claim(decoy, claim.quotes)
+                break
+    asked: list[tuple[Claim, int | None]] = [(claim, n) for n, claim in enumerate(claims)]
+    asked += [(claim, None) for claim in made.values()]
+    chance.shuffle(asked)
+    return asked

@@ -1,0 +1,155 @@
+"""What is checked of every statement a model makes, in every language alike: quotes, amounts, names, persons (D5).
+
+No grammar: whether the quote means what is stated is for the second reading. These checks refuse what no reader has to
+be asked about.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+
+from memories.choices import Refusal
+from memories.language import text
+from memories.verification import amounts, persons, quotes
+from memories.verification.persons import SPEAKER, People
+from memories.verification.relative_dates import dates_of
+
+#: Numbers in words up to here may be counted from what was enumerated: «both», «his two sisters».
+_COUNTED = 12
+_CLAUSE = re.compile(r"[,，;；。.!！?？\n]|\s(?:and|but|while|und)\s|而|但是?|不过")
+#: Addresses, paths, versions and codes: with a sign or a digit within, as they stand.
+_CODE = re.compile(
+    r"(?<![\w])(?:[\w~]+[/@\\_#:][\w./@:_\\#?=&%+-]*[\w/]|[A-Za-z]+[-]?\d[\w-]*|\d+[A-Za-z][\w-]*)", re.ASCII
+)
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|k|km|kg|cm|mm|g|h|m|gb|mb)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a conversation, as statements rest on it; `on` is the day it was written, where that was."""
+
+    id: str
+    content: str
+    speaker: str
+    on: date
+    is_answer: bool = False  # of the bot
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Words of a message."""
+
+    message: Message
+    span: quotes.Span
+
+    @property
+    def text(self) -> str:
+        return self.span.text(self.message.content)
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What was said, and the names that are known besides."""
+
+    messages: Sequence[Message]
+    people: People = People()
+    known: Sequence[str] = field(default=())  # projects and other names
+
+    @cached_property
+    def text(self) -> str:
+        names = [message.speaker for message in self.messages] + [*self.people.speaker, *self.people.others]
+        return "\n".join([*(message.content for message in self.messages), *names, *self.known])
+
+    @cached_property
+    def amounts(self) -> set[str]:
+        """All amounts of the messages, with the dates they mean."""
+        found = amounts.amounts_in(self.text)
+        found |= {said for amount in list(found) for said in amounts.implied(amount)}
+        for message in self.messages:
+            found |= dates_of(message.content, message.on) | {str(message.on.year)}
+        return found
+
+    @cached_property
+    def characters(self) -> str:
+        return _squeezed(self.text)
+
+
+def locate(parts: Sequence[tuple[Message, str]]) -> list[Quote]:
+    """The quotes in their messages; none where one of them is in none."""
+    found: list[Quote] = []
+    for message, quote in parts:
+        spans = quotes.find(quote, message.content)
+        if not spans:
+            return []
+        found += [Quote(message, span) for span in spans]
+    return found
+
+
+def fault(content: str, subject: str, quoted: Sequence[Quote], conversation: Conversation) -> Refusal | None:
+    """Why a statement must not rest on these quotes; None where nothing speaks against it."""
+    if not quoted:
+        return Refusal.NO_QUOTE
+    if all(quote.message.is_answer for quote in quoted):
+        return Refusal.BOT
+    return invention(content, conversation) or _whose(content, subject, quoted, conversation.people)
+
+
+def invention(content: str, conversation: Conversation) -> Refusal | None:
+    """What a text names that nobody said: a number or date, a code, a name."""
+    if _unknown_amounts(content, conversation):
+        return Refusal.AMOUNT
+    if any(_squeezed(code) not in conversation.characters for code in _codes(content)):
+        return Refusal.CODE
+    return Refusal.NAME if persons.unknown_names(content, conversation.text) else None
+
+
+def _unknown_amounts(content: str, conversation: Conversation) -> set[str]:
+    own = amounts.amounts_in(content) - conversation.amounts
+    digits = set(re.findall(r"\d+", unicodedata.normalize("NFKC", content)))
+    return {one for one in own if not one.isdecimal() or one in digits or int(one) > _COUNTED}
+
+
+def _codes(content: str) -> list[str]:
+    plain = unicodedata.normalize("NFKC", content)
+    return [
+        code for code in _CODE.findall(plain) if not _ORDINAL.fullmatch(code) and not re.fullmatch(r"[\d:/.-]+", code)
+    ]
+
+
+def _squeezed(content: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", content).casefold().split())
+
+
+def _whose(content: str, subject: str, quoted: Sequence[Quote], people: People) -> Refusal | None:
+    """Refused where the quote speaks of one person and the statement of another.
+
+    The person a statement is about is read from its subject and from the names in it; the person of a quote from the
+    clause that shares most with the statement. A clause that names nobody may be about anybody.
+    """
+    stated = people.named(content, writes_of_user=True)
+    key = people.key(subject)
+    if key not in ("", SPEAKER) and key not in stated and stated:
+        return Refusal.SUBJECT  # said to be about a relation, written of somebody else
+    about = stated | ({key} if key else set())
+    if not about:
+        return None
+    spoken = [_spoken_of(content, quote, people) for quote in quoted if not quote.message.is_answer]
+    if any(not one or one & about for one in spoken):
+        return None
+    return Refusal.SUBJECT if spoken else None
+
+
+def _spoken_of(content: str, quote: Quote, people: People) -> set[str]:
+    """The persons of the clause of a quote that shares most with a statement; empty where that may be anybody.
+
+    «speaker» stands for whoever wrote the message: another person's words speak of that person.
+    """
+    own = set(text.terms(content))
+    clauses = [clause for clause in _CLAUSE.split(quote.text) if clause and clause.strip()] or [quote.text]
+    best = max(clauses, key=lambda clause: len(own.intersection(text.terms(clause))))
+    found = people.named(best, writes_of_user=False)
+    author = people.key(quote.message.speaker)
+    return {author if one == SPEAKER and author else one for one in found}
