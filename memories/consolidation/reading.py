@@ -101,7 +101,7 @@ def read(claims: Sequence[Claim], sources: Sources, workspace: Workspace, *, now
             read_as[position] = verdict
     return ReadingResult(
         [read_as[n] for n in range(len(claims))],
-        is_believed=not fooled,
+        is_believed=not fooled and len(asked) > len(claims),
         counts={"read": len(claims), "decoys": len(asked) - len(claims), "decoys_passed": fooled},
         model=answer.model,
         calls=answer.calls,

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from memories.choices import Refusal
 from memories.conf import conf
+from memories.llm.answer_texts import cleaned
 from memories.models import RefusedFact, Scope
 
 _TEXT_CHARS = 2_000
@@ -31,8 +32,8 @@ def record(refused: Iterable[Refused], *, workspace_id: int, model: str, purpose
             model=model,
             purpose=purpose,
             run=run,
-            content=one.content[:_TEXT_CHARS],
-            quote=one.quote[:_TEXT_CHARS],
+            content=cleaned(one.content)[:_TEXT_CHARS],
+            quote=cleaned(one.quote)[:_TEXT_CHARS],
             reason=one.reason,
             origins=list(one.origins),
             created_at=now,

@@ -83,8 +83,11 @@ class Draft(UnscopedDraft):
 
 
 def serialize(draft: UnscopedDraft) -> dict[str, Any]:
-    """A draft as JSON, without its scope."""
+    """A draft as JSON, without its scope; how it is verified and by what words only where that is known."""
     values = {field.name: getattr(draft, field.name) for field in fields(UnscopedDraft)}
+    for name in ("verification", "evidence"):
+        if not values[name]:
+            del values[name]
     for name, value in values.items():
         match value:
             case datetime():

@@ -4,7 +4,6 @@ They make prompt injection harmless: an answer can name only rows the job showed
 person could have written. The job decides what becomes of it, through a batch with its safety limit.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
@@ -12,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from memories.choices import Category, Reading
-from memories.language import text
+from memories.llm.answer_texts import Paragraphs, Sentence, Summary, TurnText, Words, name, with_words
 
 #: In the schema of an id: which of the given ids it may be.
 KNOWN = "known"
@@ -22,16 +21,7 @@ MAX_QUOTES = 5  # of one fact
 #: The subject of a fact about whoever wrote the message.
 SPEAKER = "speaker"
 MAX_LINES = 100  # of a profile (D1)
-FACT_CJK, FACT_WORDS, FACT_CHARS = 100, 60, 600
-SUMMARY_CHARS = 200
-HISTORY_CHARS = 6_000
-TURN_TOKENS = 200
-NAME_CHARS = 100  # as Entry.project and Entry.topic
 NO_PROJECT, NO_TOPIC = "_global", "_general"
-
-_CONTROL = re.compile("[\\0-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]")
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @dataclass(frozen=True)
@@ -70,68 +60,10 @@ def _position(value: Any, info: ValidationInfo) -> int:
     return int(known)
 
 
-def _cleaned(value: str) -> str:
-    """A text on one line, without control characters."""
-    return " ".join(_CONTROL.sub("", value).split())
-
-
-def _with_words(value: str) -> str:
-    """A text with a word in it: small models answer with «…», as the instructions show it. Raises ValueError."""
-    if not value:
-        raise ValueError("it is empty")
-    if not (_WORD.search(value) or _CJK.search(value)):
-        raise ValueError("it says nothing")
-    return value
-
-
-def _at_most(value: str, limit: int) -> str:
-    if len(value) > limit:
-        raise ValueError(f"it has {len(value)} characters, at most {limit} are allowed")
-    return value
-
-
-def _sentence(value: str) -> str:
-    sentence = _with_words(_cleaned(value))
-    if not is_one_sentence(sentence):
-        raise ValueError(f"it is longer than {FACT_WORDS} words or {FACT_CJK} Chinese characters")
-    return sentence
-
-
-def is_one_sentence(content: str) -> bool:
-    """Whether a text is short enough for a fact or a line of a profile."""
-    chinese = len(_CJK.findall(content))
-    words = len(_WORD.findall(_CJK.sub(" ", content)))
-    return chinese * FACT_WORDS + words * FACT_CJK <= FACT_CJK * FACT_WORDS and len(content) <= FACT_CHARS
-
-
-def _summary(value: str) -> str:
-    summary = _cleaned(value)
-    return _at_most(_with_words(summary), SUMMARY_CHARS) if summary else ""
-
-
-def _paragraphs(value: str) -> str:
-    return _at_most("\n\n".join(part for line in value.splitlines() if (part := _cleaned(line))), HISTORY_CHARS)
-
-
-def _turn(value: str) -> str:
-    summary = _with_words(_cleaned(value))
-    if text.count_tokens(summary) > TURN_TOKENS:
-        raise ValueError("it is longer than 100 words or 200 Chinese characters")
-    return summary
-
-
-def _name(fallback: str) -> BeforeValidator:
-    def named(value: Any) -> Any:
-        return (_at_most(_cleaned(value), NAME_CHARS) if isinstance(value, str) else value) or fallback
-
-    return BeforeValidator(named)
-
-
 KnownId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "ids"})]
 SourceId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "sources"})]
 GoingId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "may_go"})]
 KnownPosition = Annotated[int, BeforeValidator(_position), Field(json_schema_extra={KNOWN: "ids"})]
-Sentence = Annotated[str, AfterValidator(_sentence)]
 
 
 class _Output(BaseModel):
@@ -144,8 +76,8 @@ class _Stated(_Output):
     """One sentence, and where it belongs."""
 
     content: Sentence
-    project: Annotated[str, _name(NO_PROJECT)] = NO_PROJECT
-    topic: Annotated[str, _name(NO_TOPIC)] = NO_TOPIC
+    project: Annotated[str, name(NO_PROJECT)] = NO_PROJECT
+    topic: Annotated[str, name(NO_TOPIC)] = NO_TOPIC
     category: Category
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
 
@@ -154,14 +86,14 @@ class Quoted(_Output):
     """Words of a message as they stand there."""
 
     message: SourceId
-    text: Annotated[str, AfterValidator(_with_words)]
+    text: Words
 
 
 class Fact(_Stated):
     """A statement in a conversation, whom or what it is about, and the words of messages it rests on."""
 
     quote: list[Quoted] = Field(min_length=1, max_length=MAX_QUOTES)
-    subject: Annotated[str, _name(SPEAKER)] = SPEAKER
+    subject: Annotated[str, name(SPEAKER)] = SPEAKER
     replaces: list[GoingId] = Field(default=[], max_length=MAX_REPLACED)
 
     @model_validator(mode="before")
@@ -199,7 +131,7 @@ class ExtractionOutput(_Output):
     """The facts and the summary of a conversation (D5)."""
 
     facts: list[Fact] = Field(max_length=MAX_FACTS)
-    summary: Annotated[str, AfterValidator(_summary)]
+    summary: Summary
 
 
 class ReadClaim(_Output):
@@ -282,7 +214,7 @@ class ProfileOutput(_Output):
 class SummaryOutput(_Output):
     """The summary of a long conversation, or of a day (B3, C10)."""
 
-    summary: Annotated[str, AfterValidator(_paragraphs), AfterValidator(_with_words)]
+    summary: Annotated[Paragraphs, AfterValidator(with_words)]
 
 
 class CandidateFact(_Output):
@@ -291,8 +223,8 @@ class CandidateFact(_Output):
     content: Sentence
     category: Category
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
-    project: Annotated[str, _name(NO_PROJECT)] = NO_PROJECT
-    topic: Annotated[str, _name(NO_TOPIC)] = NO_TOPIC
+    project: Annotated[str, name(NO_PROJECT)] = NO_PROJECT
+    topic: Annotated[str, name(NO_TOPIC)] = NO_TOPIC
     rests_on: list[KnownPosition] = Field(min_length=1)
 
 
@@ -301,7 +233,7 @@ class FlushOutput(_Output):
 
     version: Literal[1]
     reply: Literal["", "NO_REPLY"] = ""
-    goes_on_with: Annotated[str, AfterValidator(_paragraphs)] = Field(default="", alias="continue")
+    goes_on_with: Paragraphs = Field(default="", alias="continue")
     candidates: list[CandidateFact] = Field(default=[], max_length=MAX_FACTS)
 
     @model_validator(mode="after")
@@ -316,7 +248,7 @@ class FlushOutput(_Output):
 class TurnSummaryOutput(_Output):
     """The summary of a long turn (A11)."""
 
-    summary: Annotated[str, AfterValidator(_turn)]
+    summary: TurnText
 
 
 def _once(ids: Sequence[str]) -> None:

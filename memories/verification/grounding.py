@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from memories.conf import conf
 from memories.language import similarity, text
 from memories.language.sentences import sentences
 from memories.verification import meaning, statements, subject
@@ -19,6 +18,8 @@ from memories.verification.statements import OWNED, Clause, SourceMessage, State
 from memories.verification.vocabulary import LIGHT, REPORTING
 
 __all__ = ["SourceMessage", "GroundingFault", "fault", "fault_of_summary"]
+#: So much of the telling words of a text stands in the messages it rests on.
+_SHARE = 0.9
 #: Of a summary so much less of the words needs to stand there.
 _MILDER = 0.15
 
@@ -46,9 +47,9 @@ def fault(
 
     `known` names may stand in it, those of `others` where somebody is addressed.
     """
-    if conf.GROUNDING <= 0 or _repeats(said, messages):
+    if _repeats(said, messages):
         return None
-    return _GroundedText(messages, said, known, others, also_called).fault(conf.GROUNDING)
+    return _GroundedText(messages, said, known, others, also_called).fault(_SHARE)
 
 
 def fault_of_summary(
@@ -59,12 +60,10 @@ def fault_of_summary(
     also_called: Mapping[str, Collection[str]] | None = None,
 ) -> GroundingFault | None:
     """The same of a text that tells of all of them, each of its sentences."""
-    if conf.GROUNDING <= 0:
-        return None
     for sentence in sentences(said):
         if sentence.strip() and not _repeats(sentence, messages, answers_too=True):
             grounded = _GroundedText(messages, sentence.strip(), known, (), also_called, is_summary=True)
-            if wrong := grounded.fault(conf.GROUNDING - _MILDER):
+            if wrong := grounded.fault(_SHARE - _MILDER):
                 return wrong
     return None
 

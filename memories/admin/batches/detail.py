@@ -46,7 +46,12 @@ COSTS = {
     "model": gettext_lazy("model"),
     "calls": gettext_lazy("calls"),
     "tokens": gettext_lazy("tokens"),
-    "refused": gettext_lazy("facts of an answer that could not be used"),
+    "refused": gettext_lazy("facts that were not kept"),
+    "unreadable": gettext_lazy("answers or facts that could not be read"),
+    "reader": gettext_lazy("model of the second reading"),
+    "read": gettext_lazy("statements read a second time"),
+    "unread": gettext_lazy("statements nobody read a second time"),
+    "decoys_passed": gettext_lazy("decoys it believed"),
     "judged": gettext_lazy("groups of facts that were compared"),
 }
 

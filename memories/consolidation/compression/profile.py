@@ -13,8 +13,9 @@ from memories.consolidation.compression.facts import as_data, decided_by_people,
 from memories.consolidation.compression.plan import ScopePlan
 from memories.kinds import category_rule
 from memories.llm import prompts
+from memories.llm.answer_texts import is_one_sentence
 from memories.llm.run import Clock, ModelRun
-from memories.llm.schemas import Given, ProfileLine, ProfileOutput, is_one_sentence
+from memories.llm.schemas import Given, ProfileLine, ProfileOutput
 from memories.models import Batch, Entry, Scope
 from memories.verification import rewording, verbatim
 

@@ -143,7 +143,8 @@ def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
     result, told, read = verify(answer.value, objection.facts(answer.value), checker, workspace, now=now)
     result.days = [day for scoped in scopes for day in describe_days(told, question, scoped, workspace.zone())]
     spent = {"calls": answer.calls + read.calls, "tokens": answer.tokens + read.tokens}
-    result.cost = {"model": answer.model, **spent, "reader": read.model, **read.counts}
+    lost = {"refused": len(result.refused), "unreadable": answer.refused}
+    result.cost = {"model": answer.model, **spent, **lost, "reader": read.model, **read.counts}
     result.counts.update(spent, unreadable=answer.refused)
     return result
 

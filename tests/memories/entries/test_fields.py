@@ -9,7 +9,7 @@ from memories.entries.fields import COLUMN_SLOTS, DRAFTED, FIELDS, FORM_FIELDS
 from memories.models import Entry
 
 #: Of a draft, what is stored otherwise than as it is.
-COMPUTED = {"scope", "at", "importance", "slots", "chats", "origins"}
+COMPUTED = {"scope", "at", "importance", "slots", "chats", "origins", "evidence"}
 
 
 def test_every_column_is_in_the_table() -> None:

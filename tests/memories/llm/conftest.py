@@ -21,7 +21,7 @@ GOOD = {
             "topic": "pets",
             "category": "identity",
             "importance": 0.9,
-            "messages": ["m1"],
+            "quote": [{"message": "m1", "text": "我的猫叫年糕"}],
         }
     ],
     "summary": "米娅说起她的猫。",

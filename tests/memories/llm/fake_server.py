@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from memories.language.sentences import spoken_sentences
 from memories.language.text import count_tokens
 
 FORMS = ("json_schema", "json_object", "text")
@@ -43,6 +44,11 @@ class Asked:
         """What stands between the marks of the second message."""
         found = re.search(r"<data>\n(.*)\n</data>", self.said[1], re.DOTALL)
         return json.loads(found.group(1)) if found else None
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it asks for a second reading of claims."""
+        return len(self.body["messages"]) > 1 and isinstance(self.data, dict) and "claims" in self.data
 
     @property
     def tokens(self) -> int:
@@ -112,7 +118,7 @@ class FakeModel:
 
     def answer(self, asked: Asked) -> Reply:
         """What the next caller gets."""
-        is_reading = isinstance(asked.data, dict) and "claims" in asked.data
+        is_reading = asked.is_reading
         with self._lock:
             (self.readings if is_reading else self.requests).append(asked)
             self.asked_at_once += 1
@@ -128,7 +134,7 @@ class FakeModel:
 
     def honest(self, asked: Asked) -> Any:
         """A reader that knows what is true: all that was offered, unless `verdicts` says otherwise, and no decoy."""
-        offered = "\n".join(self.offered)
+        offered = self.offered.union(*map(spoken_sentences, self.offered))
         return verdicts(asked, lambda said: self.verdicts.get(said, "entailed" if said in offered else "not_stated"))
 
     def answered(self, tokens: int) -> None:

@@ -24,7 +24,8 @@ def test_it_works(model: FakeModel, workspace: Workspace, now: datetime) -> None
     model.script = [GOOD]
     answer = extract(workspace, now)
     (fact,) = answer.value.facts
-    assert (fact.content, fact.category, fact.messages) == ("米娅的猫叫年糕。", Category.IDENTITY, ["m1"])
+    assert (fact.content, fact.category, fact.subject) == ("米娅的猫叫年糕。", Category.IDENTITY, "speaker")
+    assert [(one.message, one.text) for one in fact.quote] == [("m1", "我的猫叫年糕")]
     assert answer.value.summary == "米娅说起她的猫。"
     assert (answer.calls, answer.model, answer.tokens) == (1, "small", model.tokens)
     (asked,) = model.requests
@@ -74,9 +75,12 @@ INVALID = {
     "nothing": None,
     "an empty object": {},
     "cut off": json.dumps(GOOD)[:-20],
-    "an unknown message": changed(messages=["m3"]),
-    "a message nobody numbered": changed(messages=[{"id": "m1"}]),
-    "no message": changed(messages=[]),
+    "an unknown message": changed(quote=[{"message": "m3", "text": "我的猫叫年糕"}]),
+    "a message nobody numbered": changed(quote=[{"message": {"id": "m1"}, "text": "我的猫叫年糕"}]),
+    "no quote": changed(quote=[]),
+    "a quote of no message": changed(quote=["我的猫叫年糕"]),
+    "a quote without words": changed(quote=[{"message": "m1", "text": "…"}]),
+    "too many quotes": changed(quote=[{"message": "m1", "text": "我的猫"}] * 6),
     "an unknown category": changed(category="order"),
     "a huge importance": changed(importance=1e15),
     "an importance that is no number": json.dumps(changed(importance=0.5)).replace("0.5", "NaN"),
@@ -114,13 +118,35 @@ def test_a_fact_of_the_longest_length_is_taken(
     assert extract(workspace, now).calls == 1
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"quote": "我的猫叫年糕", "messages": ["m1"]},
+        {"quote": ["我的猫叫年糕"], "messages": ["m1"]},
+        {"quote": ["我的猫叫年糕"], "message": "m1"},
+        {"quote": {"message": "m1", "text": "我的猫叫年糕"}},
+        {"quote": [{"text": "我的猫叫年糕"}], "messages": ["m1"]},
+    ],
+)
+def test_a_quote_is_understood_as_small_models_write_it(
+    written: dict[str, Any], model: FakeModel, workspace: Workspace, now: datetime
+) -> None:
+    model.script = [changed(**written)]
+    ((quote,),) = (fact.quote for fact in extract(workspace, now).value.facts)
+    assert ((quote.message, quote.text), model.calls) == (("m1", "我的猫叫年糕"), 1)
+
+
 def test_the_model_is_told_what_was_wrong(model: FakeModel, workspace: Workspace, now: datetime) -> None:
-    model.script = [changed(messages=["m9"]), Reply(json.dumps(GOOD)[:40], finish_reason="length"), GOOD]
+    model.script = [
+        changed(quote=[{"message": "m9", "text": "我的猫"}]),
+        Reply(json.dumps(GOOD)[:40], finish_reason="length"),
+        GOOD,
+    ]
     assert extract(workspace, now).calls == 3
     first, second, third = (asked.body["messages"] for asked in model.requests)
     assert second[:2] == first
     assert [message["role"] for message in second[2:]] == ["assistant", "user"]
-    assert "facts.0.messages.0: Value error, the id 'm9' is not in the data" in second[3]["content"]
+    assert "facts.0.quote.0.message: Value error, the id 'm9' is not in the data" in second[3]["content"]
     assert "cut off" in third[3]["content"]
     assert len(third) == 4  # only the last answer goes back: a question does not grow with every failure
 

@@ -22,6 +22,7 @@ ASKED: dict[str, type[BaseModel]] = {
     "flush": schemas.FlushOutput,
     "summary": schemas.SummaryOutput,
     "turn_summary": schemas.TurnSummaryOutput,
+    "verification": schemas.ReadingOutput,
 }
 
 
@@ -76,7 +77,7 @@ def test_an_unknown_language_is_told_in_english() -> None:
 def test_every_category_can_be_told_and_answered() -> None:
     listed = ", ".join(Category.values)
     assert listed in prompts.prompt("extraction", "en", {}, categories=listed, max_facts=50).instructions
-    fact = {"content": "a cat", "importance": 0.5, "messages": ["m1"]}
+    fact = {"content": "a cat", "importance": 0.5, "quote": [{"message": "m1", "text": "cat"}]}
     for category in Category.values:
         schemas.Fact.model_validate(fact | {"category": category}, context=schemas.Given(frozenset({"m1"})))
 
@@ -135,8 +136,9 @@ def test_a_schema_goes_over_the_wire_without_what_servers_refuse(schema: type[Ba
 
 def test_a_server_is_told_which_ids_there_are() -> None:
     given = schemas.Given(frozenset({"m1", "m2", "m10", "f1"}), frozenset({"f1"}))
-    fact = parsing.wire_schema(schemas.ExtractionOutput, given)["$defs"]["Fact"]["properties"]
-    assert fact["messages"]["items"] == {"type": "string", "enum": ["m1", "m2", "m10"]}
+    parts = parsing.wire_schema(schemas.ExtractionOutput, given)["$defs"]
+    quoted, fact = parts["Quoted"]["properties"], parts["Fact"]["properties"]
+    assert quoted["message"] == {"type": "string", "enum": ["m1", "m2", "m10"]}
     assert fact["replaces"]["items"] == {"type": "string", "enum": ["f1"]}
     positions = parsing.wire_schema(schemas.FlushOutput, schemas.Given(frozenset({"7", "11"})))
     assert positions["$defs"]["CandidateFact"]["properties"]["rests_on"]["items"] == {

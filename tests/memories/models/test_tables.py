@@ -16,6 +16,7 @@ from memories.models import (
     DailyEvent,
     EmbeddingModel,
     Entry,
+    Evidence,
     ExtractionBatch,
     Link,
     Policy,
@@ -65,6 +66,7 @@ def furnished(workspace: Workspace) -> Workspace:
     )
     Entry.objects.filter(pk=other.pk).update(superseded_by=one)
     Link.objects.create(workspace=workspace, from_entry=one, to_entry=other, kind="supersedes", created_at=NOW)
+    Evidence.objects.create(workspace=workspace, entry=one, origin="m", start=0, end=3, quote="the", at=NOW)
     batch = Batch.objects.create(workspace=workspace, scope=scope, name="n", run="r", actor="t", created_at=NOW)
     BatchChange.objects.create(workspace=workspace, batch=batch, position=1, verb="expire", entry=one)
     Suppression.objects.create(

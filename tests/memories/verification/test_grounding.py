@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -74,19 +73,15 @@ def test_a_message_says_nothing_of_another() -> None:
     assert len(apart) > 100 and kept == []
 
 
-def test_a_share_of_the_words_may_be_enough_but_names_and_numbers_never_are(settings: Any) -> None:
+def test_a_word_of_its_own_is_enough_to_be_refused() -> None:
     said = [message("Zoe", "I like green tea and long quiet walks by the lake in the morning")]
     one_new = "Zoe likes long quiet leisurely walks by the lake in the morning"
     assert grounding.fault(one_new, said) is GroundingFault.INVENTED
-    settings.MEMORY_GROUNDING = 0.6
-    assert grounding.fault(one_new, said) is None
     assert (
         grounding.fault("Zoe likes long quiet walks by the lake in the morning with Tom", said)
         is GroundingFault.INVENTED
     )
     assert grounding.fault("Zoe likes 12 long quiet walks by the lake in the morning", said) is GroundingFault.INVENTED
-    settings.MEMORY_GROUNDING = 0
-    assert grounding.fault("Zoe robbed a bank in Lima", said) is None
 
 
 def test_a_known_project_may_be_named_and_whoever_is_spoken_to() -> None:

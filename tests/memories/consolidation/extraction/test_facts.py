@@ -6,8 +6,8 @@ import pytest
 
 from channels_app.models import Channel
 from memories import batches, entries
-from memories.choices import BatchState
-from memories.models import Batch, DailyEvent, Entry, ExtractionBatch, Workspace
+from memories.choices import BatchState, Refusal, Verification
+from memories.models import Batch, DailyEvent, Entry, ExtractionBatch, RefusedFact, Workspace
 from tests.conftest import GROUP, NOW, Api
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, held, say, told
 from tests.memories.consolidation.extraction.conftest import answering, fact
@@ -26,6 +26,11 @@ def facts() -> dict[str, list[str]]:
     return found
 
 
+def refused() -> dict[str, str]:
+    """What was not kept, and why."""
+    return dict(RefusedFact.objects.values_list("content", "reason"))
+
+
 def test_it_works(api: Api, model: FakeModel) -> None:
     say(api, "我家的猫叫年糕，我住在杭州", "记住了。", slots={"speaker": "米娅"})
     model.script = [
@@ -36,13 +41,18 @@ def test_it_works(api: Api, model: FakeModel) -> None:
         )
     ]
     counts = extract()
-    assert (counts["extraction_batches"], counts["facts"], counts["events"], counts["calls"]) == (1, 2, 1, 1)
+    assert (counts["extraction_batches"], counts["facts"], counts["events"]) == (1, 2, 1)
+    assert (counts["calls"], counts["verified"], counts["refused"]) == (2, 2, 0)  # asked once, and read once
     assert facts() == {"telegram:direct_u42": ["米娅的猫叫年糕。", "用户住在杭州。"]}
     cat = Entry.objects.get(content__contains="年糕。", type="fact")
     turn = Entry.objects.get(type="chat_turn")
     assert (cat.tier, cat.source, cat.category, cat.topic, cat.importance) == (2, "extraction", "identity", "宠物", 0.8)
     assert cat.origins == turn.origins[:1]  # the message, and not the answer to it
     assert (cat.chats, cat.created_at) == (["telegram:direct_u42"], NOW)
+    assert cat.verification == Verification.VERIFIED
+    (words,) = cat.evidence.all()
+    assert (words.quote, words.start, words.end, words.origin) == ("年糕", 5, 7, turn.origins[0])
+    assert (words.speaker, words.at) == ("米娅", NOW)
     day = DailyEvent.objects.get()
     assert (day.content, day.local_date) == ("用户说了猫的名字和住处：年糕，杭州。", date(2026, 3, 1))
     assert day.origins == turn.origins
@@ -80,16 +90,15 @@ def test_what_the_model_is_shown(api: Api, model: FakeModel, workspace: Workspac
 def test_a_group_fact_goes_to_whom_it_rests_on(api: Api, model: FakeModel) -> None:
     say(api, "I moved to Hangzhou", "Ben moved to Berlin", address=GROUP, slots={"speaker": "Amy"})
     say(api, "I bought a red bicycle", "Noted.", address=BEN, slots={"speaker": "Ben"})
-    model.script = [
-        answering(
-            fact("Amy moved to Hangzhou.", "Hangzhou"),
-            fact("Ben bought a red bicycle.", "bicycle"),
-            fact("Amy moved to Hangzhou and Ben bought a red bicycle.", "Hangzhou", "bicycle"),
-            fact("Ben moved to Berlin.", "Berlin"),  # what the bot said is nobody's own word, and proves nothing
-            summary="Amy moved to Hangzhou, Ben bought a bicycle.",
-        )
-    ]
-    assert extract()["unfounded"] == 1
+    model.otherwise = answering(
+        fact("Amy moved to Hangzhou.", "Hangzhou"),
+        fact("Ben bought a red bicycle.", "bicycle"),
+        fact("Amy moved to Hangzhou and Ben bought a red bicycle.", "Hangzhou", "bicycle"),
+        fact("Ben moved to Berlin.", "Berlin"),  # what the bot said is nobody's own word, and proves nothing
+        summary="Amy moved to Hangzhou, Ben bought a bicycle.",
+    )
+    extract()
+    assert refused() == {"Ben moved to Berlin.": Refusal.BOT}
     assert facts() == {
         "telegram:direct_u42": ["Amy moved to Hangzhou."],
         "telegram:direct_u43": ["Ben bought a red bicycle."],
@@ -144,7 +153,9 @@ def test_where_a_group_keeps_no_memory_what_is_nobodys_own_is_dropped_and_counte
             fact("Amy moved to Hangzhou and Ben bought a red bicycle.", "Hangzhou", "bicycle"),
         )
     ]
-    assert extract()["homeless"] == 1
+    assert extract()["refused"] == 1
+    assert len(model.requests) == 1  # the model is not to blame, and not asked again
+    assert refused() == {"Amy moved to Hangzhou and Ben bought a red bicycle.": Refusal.NO_SCOPE}
     assert facts() == {"telegram:direct_u42": ["Amy moved to Hangzhou."]}
 
 
@@ -165,14 +176,13 @@ def test_a_group_is_shown_nothing_of_what_its_members_said_elsewhere(api: Api, m
 
 def test_what_was_never_said_is_not_believed(api: Api, model: FakeModel) -> None:
     say(api, "I moved to Hangzhou", "Noted.", slots={"speaker": "Amy"})
-    model.script = [
-        answering(
-            fact("The capital of France is Paris.", "Hangzhou"),
-            fact("Amy lives in Hangzhou.", "Hangzhou"),
-            summary="They discussed the French revolution at length.",
-        )
-    ]
-    assert extract()["unfounded"] == 1
+    model.otherwise = answering(
+        fact("The capital of France is Paris.", "Hangzhou"),
+        fact("Amy lives in Hangzhou.", "Hangzhou"),
+        summary="They discussed the French revolution at length.",
+    )
+    extract()
+    assert refused() == {"The capital of France is Paris.": Refusal.NAME}
     assert facts() == {"telegram:direct_u42": ["Amy lives in Hangzhou."]}
     assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
 
@@ -181,18 +191,24 @@ def test_a_name_proves_nothing(api: Api, model: FakeModel) -> None:
     """What a model invents about somebody is no fact for holding their name, and no event of the day."""
     said = "I like green tea and walks by the lake in the morning before work."
     say(api, said, "Noted.", slots={"speaker": "Zoe"})
-    model.script = [
-        answering(
-            fact("Zoe was arrested for murder in Lima", "tea"),
-            fact("Zoe's father died in 1999", "tea"),
-            fact("The bank account of Zoe is 12345678", "tea"),
-            fact("Zoe does not like green tea", "tea"),
-            fact("Zoe likes 17 green teas", "tea"),
-            fact("Zoe likes green tea.", "tea"),
-            summary="Zoe robbed a bank in Lima and fled to Peru.",
-        )
-    ]
-    assert extract()["unfounded"] == 5
+    model.otherwise = answering(
+        fact("Zoe was arrested for murder in Lima", "tea"),
+        fact("Zoe's father died in 1999", "tea"),
+        fact("The bank account of Zoe is 12345678", "tea"),
+        fact("Zoe does not like green tea", "I like green tea"),
+        fact("Zoe likes 17 green teas", "tea"),
+        fact("Zoe likes green tea.", "I like green tea"),
+        summary="Zoe robbed a bank in Lima and fled to Peru.",
+    )
+    model.verdicts = {"Zoe does not like green tea": "contradicted"}
+    extract()
+    assert refused() == {
+        "Zoe was arrested for murder in Lima": Refusal.NAME,
+        "Zoe's father died in 1999": Refusal.AMOUNT,
+        "The bank account of Zoe is 12345678": Refusal.AMOUNT,
+        "Zoe does not like green tea": Refusal.CONTRADICTED,
+        "Zoe likes 17 green teas": Refusal.AMOUNT,
+    }
     assert facts() == {"telegram:direct_u42": ["Zoe likes green tea."]}
     assert told() == {"telegram:direct_u42": [said]}
 
@@ -204,10 +220,11 @@ def test_a_date_is_counted_from_the_day_it_was_said_where_the_workspace_is(
     Workspace.objects.update(time_zone="Asia/Shanghai", language="zh-hans")
     late = NOW.replace(hour=20)
     say(api, "我明天去北京出差", "好的。", slots={"speaker": "米娅"}, at=late)
-    model.script = [
-        answering(fact("米娅2026年3月3日去北京出差。", "北京"), fact("米娅2026年3月2日去北京出差。", "北京"))
-    ]
-    assert extract(late + QUIET)["unfounded"] == 1
+    model.otherwise = answering(
+        fact("米娅2026年3月3日去北京出差。", "我明天去北京"), fact("米娅2026年3月2日去北京出差。", "我明天去北京")
+    )
+    extract(late + QUIET)
+    assert refused() == {"米娅2026年3月2日去北京出差。": Refusal.AMOUNT}
     assert facts() == {"telegram:direct_u42": ["米娅2026年3月3日去北京出差。"]}
 
 
@@ -242,7 +259,8 @@ def test_a_batch_for_each_scope_can_be_looked_at_and_taken_back(api: Api, model:
         "job:extract",
         "telegram:direct_u42",
     )
-    assert (made.counts, made.cost["calls"], made.cost["model"]) == ({"create": 1, "tell": 1}, 1, "small")
+    assert (made.counts, made.cost["calls"], made.cost["model"]) == ({"create": 1, "tell": 1}, 2, "small")
+    assert (made.cost["reader"], made.cost["refused"], made.cost["decoys_passed"]) == ("small", 0, 0)
     batches.apply_batch(batches.plan_undo(made, actor="user:ann", now=NOW), now=NOW + QUIET)
     assert facts() == {}
     assert Entry.objects.filter(type="fact", archived_at__isnull=False).count() == 1

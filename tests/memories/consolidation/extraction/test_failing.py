@@ -17,6 +17,12 @@ pytestmark = pytest.mark.django_db
 GOOD = answering(fact("Amy moved to Hangzhou.", "Hangzhou"))
 
 
+QUOTE = {"message": "m1", "text": "moved to Hangzhou"}
+STRAY = {"content": "Amy moved.", "category": "event", "importance": 0.5, "quote": [QUOTE, QUOTE | {"message": "m99"}]}
+MOVED = {"content": "Amy moved to Hangzhou.", "category": "identity", "importance": 0.8, "quote": [QUOTE]}
+PARTLY = {"facts": [STRAY, MOVED], "summary": "Amy moved to Hangzhou."}
+
+
 @pytest.fixture
 def batch(api: Api, model: FakeModel) -> ExtractionBatch:
     say(api, "I moved to Hangzhou", "Noted.", slots={"speaker": "Amy"})
@@ -38,9 +44,8 @@ def test_a_budget_of_nothing_is_no_model(batch: ExtractionBatch, settings: Any, 
 
 
 def test_an_answer_with_a_message_it_was_not_shown_is_corrected(batch: ExtractionBatch, model: FakeModel) -> None:
-    stray = {"content": "Amy moved.", "category": "event", "importance": 0.5, "messages": ["m1", "m99"]}
-    model.script = [{"facts": [stray], "summary": ""}, GOOD]
-    assert extract()["calls"] == 2
+    model.script = [{"facts": [STRAY], "summary": ""}, GOOD]
+    assert (extract()["calls"], len(model.requests), len(model.readings)) == (3, 2, 1)
     assert "the id 'm99' is not in the data" in model.requests[1].said[-1]
     assert Entry.objects.get(type="fact").content == "Amy moved to Hangzhou."
 
@@ -58,28 +63,23 @@ def test_an_answer_that_stays_unusable_parks_its_turns_with_the_error(batch: Ext
     assert extract(NOW + timedelta(days=2))["extraction_batches"] == 0  # until the operator says so
 
 
-STRAY = {"content": "Amy moved.", "category": "event", "importance": 0.5, "messages": ["m1", "m99"]}
-MOVED = {"content": "Amy moved to Hangzhou.", "category": "identity", "importance": 0.8, "messages": ["m1"]}
-PARTLY = {"facts": [STRAY, MOVED], "summary": "Amy moved to Hangzhou."}
-
-
 @pytest.mark.parametrize("last", [PARTLY, "I would rather not."], ids=["to the end", "and then nothing"])
 def test_a_fact_that_stays_unusable_does_not_hold_up_the_others(
     batch: ExtractionBatch, model: FakeModel, last: Any
 ) -> None:
     model.script = [PARTLY, PARTLY, last]
     counts = extract()
-    assert (counts["facts"], counts["refused"], counts["parked"], model.calls) == (1, 1, 0, 3)
+    assert (counts["facts"], counts["unreadable"], counts["parked"], len(model.requests)) == (1, 1, 0, 3)
     assert Entry.objects.get(type="fact").content == "Amy moved to Hangzhou."
-    assert Batch.objects.get().cost["refused"] == 1  # for the operator to see
+    assert Batch.objects.get().cost["unreadable"] == 1  # for the operator to see
     assert (held(), told()) == ([], {"telegram:direct_u42": ["Amy moved to Hangzhou."]})
-    assert Spend.objects.get().failures == 3
+    assert Spend.objects.get(purpose="extraction").failures == 3
 
 
 def test_a_corrected_answer_is_taken_whole(batch: ExtractionBatch, model: FakeModel) -> None:
     model.script = [PARTLY, {"facts": [MOVED], "summary": ""}]
     counts = extract()
-    assert (counts["facts"], counts.get("refused", 0), model.calls) == (1, 0, 2)
+    assert (counts["facts"], counts["unreadable"], len(model.requests)) == (1, 0, 2)
 
 
 @pytest.mark.parametrize(
@@ -156,11 +156,13 @@ def test_when_the_budget_is_spent_turns_wait_for_midnight(
     assert extract(midnight)["facts"] == 1
 
 
-def test_a_claim_outlasts_the_longest_question(batch: ExtractionBatch, model: FakeModel, settings: Any) -> None:
+def test_a_claim_outlasts_the_longest_question_and_the_reading_of_its_answer(
+    batch: ExtractionBatch, model: FakeModel, settings: Any
+) -> None:
     settings.MEMORY_LLM_TOTAL_SECONDS = 600.0
     assert buffer.claim_next(now=NOW + QUIET) is not None
-    assert buffer.claim_next(now=NOW + QUIET + timedelta(minutes=14)) is None
-    assert buffer.claim_next(now=NOW + QUIET + timedelta(minutes=15)) is not None
+    assert buffer.claim_next(now=NOW + QUIET + timedelta(minutes=24)) is None
+    assert buffer.claim_next(now=NOW + QUIET + timedelta(minutes=25)) is not None
 
 
 def test_answers_that_come_too_late_are_stored_by_nobody(batch: ExtractionBatch, model: FakeModel) -> None:
