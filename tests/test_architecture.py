@@ -6,6 +6,7 @@ only look like it, and then on all there is.
 
 import ast
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -281,3 +282,9 @@ def test_no_two_kinds_of_advisory_lock_share_a_number() -> None:
     code = "\n".join(path.read_text("utf-8") for package in packages for path in (ROOT / package).rglob("*.py"))
     numbers = re.findall(r"(\d+) << 56(?!\) - 1)", code)
     assert len(numbers) > 4 and len(numbers) == len(set(numbers))
+
+
+def test_nothing_that_git_ignores_is_committed() -> None:
+    """A link to an environment, say, would take the place of the environment wherever it is checked out."""
+    listed = ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    assert subprocess.run(listed, cwd=ROOT, capture_output=True, text=True).stdout == ""
