@@ -83,7 +83,13 @@ def _entry_before(entry: Entry) -> int | None:
 
 
 def _is_same_author(one: Ranked, other: Ranked) -> bool:
-    """In a person's memory what nobody is named for is that person's; in a chat it may be anybody's."""
+    """In a person's memory what nobody is named for is that person's; in a chat it may be anybody's.
+
+    Two may speak from one address.
+    """
+    speakers = {item.entry.speaker for item in (one, other)} - {""}
+    if len(speakers) > 1:
+        return False
     ours, theirs = (item.entry.sender_id or item.entry.speaker for item in (one, other))
     is_unnamed = one.scope_kind == ScopeKind.USER and not (ours and theirs)
     return one.entry.scope_id == other.entry.scope_id and (ours == theirs or is_unnamed)

@@ -151,10 +151,12 @@ def test_a_question_or_a_wish_corrects_nothing(scope: Scope) -> None:
     assert result.served[0].entry.content == older
 
 
-def test_what_somebody_else_says_corrects_nothing(scope: Scope) -> None:
+@pytest.mark.parametrize("slot", ["sender_id", "speaker"])
+def test_what_somebody_else_says_corrects_nothing(scope: Scope, slot: str) -> None:
     at = NOW
-    for sender, said in (("ann", "My office is on floor 4."), ("bob", "My office is on floor 7 now.")):
-        entries.remember(make_draft(scope, said, at=at, slots={"sender_id": sender}), now=NOW, actor="test")
+    for who, said in (("ann", "My office is on floor 4."), ("bob", "My office is on floor 7 now.")):
+        slots = {"sender_id": "u42", slot: who}
+        entries.remember(make_draft(scope, said, at=at, slots=slots), now=NOW, actor="test")
         at += timedelta(hours=1)
     scope.refresh_from_db()
     assert not any(item.superseded_by for item in ask(scope, "Which floor is the office on?").served)
