@@ -69,7 +69,7 @@ def tells_something(sentence: str) -> bool:
     """Whether a sentence of a user tells something: a statement, or a question with one beside it."""
     if is_pleasantry(sentence):
         return False
-    if not _asks(sentence) or _ASKS_TO_KEEP.search(sentence):
+    if not asks_something(sentence) or _ASKS_TO_KEEP.search(sentence):
         return True
     clauses = [clause.strip(" .。!！?？") for clause in _CLAUSE.split(sentence) if clause and clause.strip()]
     if len(clauses) < 2 or _TAG.search(clauses[-1]):
@@ -77,7 +77,8 @@ def tells_something(sentence: str) -> bool:
     return any(_tells(clause) for clause in clauses)
 
 
-def _asks(sentence: str) -> bool:
+def asks_something(sentence: str) -> bool:
+    """Whether a sentence is a question or a request, whatever it tells beside."""
     if _ASKS_NOTHING.search(sentence):
         return False
     if is_question(sentence) or _ASKS_ENGLISH.search(sentence):

@@ -15,7 +15,7 @@ from memories.choices import Echo
 from memories.conf import conf
 from memories.language import text
 from memories.language.sentences import spoken_sentences
-from memories.language.turns import sides_of, telling_sentences
+from memories.language.turns import asks_something, sides_of, telling_sentences
 from memories.recall.query import ParsedQuery
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked, has_words_of_others
@@ -160,7 +160,7 @@ def is_noise(signs: Answerability) -> bool:
 
 
 def _repeats_the_question(item: Ranked, parsed: ParsedQuery) -> bool:
-    """Whether it is a question that was not answered, and what it tells beside stands in this question as well."""
+    """Whether it is a question that was not answered, and what it tells stands in this question as well."""
     sides = sides_of(item.entry.content) if item.entry.echo == Echo.ANSWER else None
     if sides is None:
         return False
@@ -170,9 +170,9 @@ def _repeats_the_question(item: Ranked, parsed: ParsedQuery) -> bool:
 
 @lru_cache(maxsize=2_048)
 def _read_question(said: str) -> tuple[bool, frozenset[int]]:
-    """Whether a message asks anything, and the terms of what it tells beside."""
+    """Whether a message asks anything, and the terms of what it tells; a question may tell something itself."""
     telling = telling_sentences(said)
-    asks = any(text.terms(one) for one in spoken_sentences(said) if one not in telling)
+    asks = any(text.terms(one) for one in spoken_sentences(said) if one not in telling or asks_something(one))
     return asks, frozenset(text.terms("\n".join(telling)))
 
 

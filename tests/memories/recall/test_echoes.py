@@ -69,8 +69,14 @@ def test_an_explanation_names_what_was_left_out_for_it(used: Scope) -> None:
     assert reasons == {f"User: {QUESTION}": "echo"}
 
 
-def test_what_is_told_beside_a_question_is_served_once_and_proves_no_answer(scope: Scope) -> None:
-    question = "I have a badminton group. How many people are there in it?"
+@pytest.mark.parametrize(
+    "question",
+    [
+        "I have a badminton group. How many people are there in it?",
+        "I have a badminton group, how many people are there in it?",
+    ],
+)
+def test_what_is_told_beside_a_question_is_served_once_and_proves_no_answer(scope: Scope, question: str) -> None:
     entries.remember(make_draft(scope, "I keep bees behind the house."), now=NOW, actor="test")
     scope.refresh_from_db()
     before = ask(scope, question, need="off").answerability.verdict
