@@ -65,7 +65,7 @@ FEATURES = {
     "own_vector": _("near by its own words"),
     "words_of_others": _("somebody else's words"),
     "answers_previous": _("answers the line before"),
-    "mentions_speaker": _("speaks of the one who is named"),
+    "mentions_speaker": _("speaks of the one who is asked about"),
     "word_pairs": _("words in the question's order"),
     "vector_rank": _("its place by meaning"),
 }
@@ -240,7 +240,7 @@ _NAMES = {
     "similarity": _("similarity"),
     "strength": _("Strength of the best"),
     "words": _("Share of the question's words"),
-    "lead": _("Lead of the one who is named"),
+    "lead": _("Lead of the one who is asked about"),
     "entries": _("Memories searched"),
     "speaker": _("Names a speaker"),
     "date": _("Names a day"),

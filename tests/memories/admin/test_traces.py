@@ -33,7 +33,7 @@ def test_reasons_are_said_in_plain_words(alice: Client, mine: House) -> None:
     row = [mine.entry.pk, 0.5, None, 1, 1.0, 0.4, "quota"]
     RecallTrace.objects.filter(pk=mine.trace.pk).update(served=[], candidates=[row])
     words = page(alice, mine.trace).content.decode()
-    assert "its kind had its places" in words and "names the speaker" in words
+    assert "its kind had its places" in words and "said by the one who is asked about" in words
 
 
 def test_they_are_said_in_chinese_too(alice: Client, mine: House) -> None:
