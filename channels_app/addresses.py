@@ -117,6 +117,7 @@ def recall_query(
     return Query(
         workspace_id=caller.workspace_id,
         bot_id=caller.bot_id,
+        language=caller.language,
         session_key=resolved.session_key,
         scope_keys=keys_to_recall(caller, resolved),
         asker=resolved.address.speaker,
@@ -132,4 +133,6 @@ def scope_query(caller: Caller, scope_key: str, **options: Any) -> Query:
     """The query of a question about one scope; `options` are further fields of Query. Raises ScopeNotFound."""
     scope = scope_for(caller, scope_key)
     places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
-    return Query(workspace_id=caller.workspace_id, bot_id=caller.bot_id, places=places, **options)
+    return Query(
+        workspace_id=caller.workspace_id, bot_id=caller.bot_id, language=caller.language, places=places, **options
+    )

@@ -6,6 +6,7 @@ what is left
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from functools import partial
 
 from channels_app import addresses
 from channels_app.history import HistoryMessage, handed_out, within_budget, without_repeats
@@ -20,6 +21,7 @@ from memories.recall import Query, Recall, recall
 from memories.recall.answer import NONE, attributed, event_line, memory_line, one_line
 from memories.recall.core_context import Note, ProfileFact, notes_of, profile_of
 from memories.recall.gate.decision import GateDecision
+from memories.recall.quotations import with_words
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.recall.speakers import sender_of, sender_with_id
@@ -107,7 +109,7 @@ def _filled(
     query, zone, language = context.query, caller.zone, caller.language
     page = SystemText(query.token_budget, language)
     _add_directives(context, page, language, LONGEST)
-    _add_profile(context, page, profile_of(query, policies, now=now))
+    _add_profile(context, page, profile_of(query, policies, now=now), zone=zone, year=now.astimezone(zone).year)
     _add_recent_chat(context, page, caller)
     share = page.share(conf.CONTEXT_MEMORIES_SHARE)
     conversation = _Conversation(context, page.left - share)
@@ -201,10 +203,13 @@ def _verdict(context: Context) -> str:
     return "none_beyond" if verdict == NONE and context.session else verdict
 
 
-def _add_profile(context: Context, page: SystemText, facts: list[ProfileFact]) -> None:
+def _add_profile(context: Context, page: SystemText, facts: list[ProfileFact], *, zone: tzinfo, year: int) -> None:
+    """The core facts; a line that is only quoted stands with its words."""
     scopes = {scope.pk: scope for scope in context.query.scopes}
     asker = context.query.asker
-    lines = [f"- {attributed(fact.content, sender_of(fact, scopes[fact.scope_id], asker))}" for fact in facts]
+    said = [attributed(fact.content, sender_of(fact, scopes[fact.scope_id], asker)) for fact in facts]
+    with_quotes = partial(with_words, language=context.query.language, zone=zone, year=year)
+    lines = [f"- {with_quotes(line, fact.verification, fact.evidence)}" for line, fact in zip(said, facts, strict=True)]
     count = page.put_fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
     context.profile = facts[:count]
 
@@ -215,7 +220,7 @@ def _add_memories(context: Context, page: SystemText, limit: int, zone: tzinfo) 
     profile = {fact.pk for fact in context.profile}
     memories = [item for item in context.recall.served if item.in_context and item.entry.pk not in profile]
     proof = {event.memory: f" [{event.path}]" for event in reversed(events)}
-    lines = [memory_line(item, zone) + proof.get(str(item.entry.uid), "") for item in memories]
+    lines = [memory_line(item, zone, context.query.language) + proof.get(str(item.entry.uid), "") for item in memories]
     context.memories = memories[: page.put_fitting("memories", lines, limit)]
     context.events = events
     known = {str(item.entry.uid) for item in context.memories}

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from channels_app import addresses
 from channels_app.api.addresses import AddressField
 from memories.api import fields
-from memories.api.answers import Answer
+from memories.api.answers import Answer, evidence_answers
 from memories.api.calls import Call, Method
 from memories.api.entries.answers import slots_of
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
@@ -180,7 +180,12 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
 def memory_answers(items: Sequence[Ranked], weights: Mapping[str, float]) -> list[dict[str, Any]]:
     """Memories as clients see them, their slots read at once."""
     prefetch_related_objects([item.entry for item in items], "slots")
-    return [RecalledMemory.of(**_memory(item, weights)) for item in items]
+    return [
+        RecalledMemory.of(
+            **_memory(item, weights), verification=item.entry.verification, evidence=evidence_answers(item.evidence)
+        )
+        for item in items
+    ]
 
 
 def _excluded_answer(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """Answers described once: the schema and the JSON come from the same fields."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from operator import attrgetter
 from typing import Any, cast
 
 from rest_framework import serializers
+
+from memories.choices import Verification
+from memories.models import Evidence
 
 
 class Answer(serializers.Serializer[Any]):
@@ -55,6 +58,37 @@ def page_of(kind: type[Answer], description: str) -> type[Page]:
     """The page of a list of these answers: of BatchAnswer, BatchPage."""
     fields = {"results": kind(many=True), "__doc__": description, "__module__": kind.__module__}
     return cast(type[Page], type(kind.__name__.removesuffix("Answer") + "Page", (Page,), fields))
+
+
+class EvidenceAnswer(Answer):
+    """Words of a message a fact rests on."""
+
+    quote = serializers.CharField()
+    event = serializers.CharField(
+        source="origin", help_text="The message: `session_events/<session>/<conversation>/event-<id>`."
+    )
+    at = serializers.DateTimeField(help_text="When it was said.")
+    speaker = serializers.CharField(help_text="Who said it, as people call them.")
+
+
+def verification_field() -> serializers.ChoiceField:
+    """How well a memory is borne out."""
+    return serializers.ChoiceField(
+        choices=Verification.choices,
+        allow_blank=True,
+        help_text="Of a model's fact. `verified`: a second reading found it borne out by the words it quotes; `quoted`:"
+        " it rests on them alone. Empty: no model stated it.",
+    )
+
+
+def evidence_field() -> serializers.BaseSerializer[Any]:
+    """The words a memory rests on."""
+    return EvidenceAnswer(many=True, help_text="Of a model's fact: the words it rests on, in the order they were said.")
+
+
+def evidence_answers(quotes: Iterable[Evidence]) -> list[dict[str, Any]]:
+    """The words a memory rests on, as clients see them."""
+    return list(map(EvidenceAnswer.of, quotes))
 
 
 class WordDiff(serializers.ListField):

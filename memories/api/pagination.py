@@ -49,14 +49,16 @@ class PositionCursor(serializers.IntegerField):
         super().__init__(required=False, min_value=0, max_value=2**31 - 1, **kwargs)
 
 
-def paginated(call: Call, rows: QuerySet[Any], answer: Callable[[Any], Any], *, by: str = "created_at") -> Response:
+def paginated(
+    call: Call, rows: QuerySet[Any], answers: Callable[[list[Any]], Iterable[Any]], *, by: str = "created_at"
+) -> Response:
     """One page of rows by time and id; rows of a bulk write share their time, so that the id decides between them."""
     if "cursor" in call.query:
         moment, row = call.query["cursor"]
         earlier = Q(**{f"{by}__lt": moment}) | Q(**{by: moment}, pk__lt=row)
         rows = rows.filter(earlier, **{f"{by}__lte": moment})
     page, has_more = first_rows(rows.order_by(f"-{by}", "-id"), call.query["limit"])
-    return Response(page_answer(call, map(answer, page), _after(page[-1], by) if has_more else None))
+    return Response(page_answer(call, answers(page), _after(page[-1], by) if has_more else None))
 
 
 def first_rows(rows: QuerySet[Any], limit: int) -> tuple[list[Any], bool]:

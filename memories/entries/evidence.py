@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from django.db import connection
+from django.db.models import Exists, Func, OuterRef, Q, Value
 
 from memories.entries.draft import Draft
 from memories.models import BatchChange, Entry, Evidence, RefusedFact, Suppression
@@ -25,23 +26,25 @@ def copy(sources: Sequence[Entry]) -> list[Evidence]:
 
 
 def evidence_of(entries: Collection[int], workspace_id: int) -> dict[int, list[Evidence]]:
-    """The quotes of entries in the order they were said; none of a redacted message."""
-    rows = list(Evidence.objects.filter(workspace_id=workspace_id, entry__in=list(entries)))
-    if not rows:
-        return {}
-    redacted = _redacted(workspace_id, {row.origin for row in rows})
+    """The quotes of entries in the order they were said; none of a redacted message. One statement, none of nothing."""
     found: dict[int, list[Evidence]] = {}
-    for row in rows:
-        if row.origin not in redacted:
+    if entries:
+        rows = Evidence.objects.filter(~_is_redacted(), workspace_id=workspace_id, entry__in=list(entries))
+        for row in rows:
             found.setdefault(row.entry_id, []).append(row)
     return found
 
 
-def _redacted(workspace_id: int, origins: Collection[str]) -> set[str]:
-    """Messages on which something rests that people suppressed."""
-    conversations = {origin.rpartition("/")[0] for origin in origins} | {"*"}
-    suppressed = Suppression.objects.filter(workspace_id=workspace_id, conversation__in=conversations)
-    return {origin for named in suppressed.values_list("origins", flat=True) for origin in named}.intersection(origins)
+def _is_redacted() -> Exists:
+    """Whether something rests on its message that people suppressed."""
+    conversation = Func(OuterRef("origin"), Value("/[^/]*$"), Value(""), function="regexp_replace")
+    return Exists(
+        Suppression.objects.filter(
+            Q(conversation=conversation) | Q(conversation="*"),
+            workspace_id=OuterRef("workspace_id"),
+            origins__contains=[OuterRef("origin")],
+        )
+    )
 
 
 def forget(workspace_id: int, origins: Collection[str]) -> int:

@@ -1,6 +1,7 @@
 """Where the sentences of a text begin and end, and what kind of sentence one is, in English and Chinese."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from memories.language import stopwords, text
@@ -35,6 +36,13 @@ def is_pleasantry(said: str) -> bool:
 def spoken_sentences(content: str) -> list[str]:
     """The sentences of a message with their marks and whatever else was typed, each on one line."""
     return [" ".join(match.group().split()) for match in _SPOKEN.finditer(content)]
+
+
+def nearest_sentence(content: str, texts: Iterable[str]) -> str:
+    """The sentence of some texts that shares most words with another; of equal ones the first, of none nothing."""
+    own = set(text.terms(content))
+    found = [one for said in texts for one in spoken_sentences(said) if one]
+    return max(found, key=lambda one: len(own.intersection(text.terms(one))), default="")
 
 
 def cut_at_sentence(content: str, max_tokens: int) -> str:

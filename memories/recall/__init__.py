@@ -38,6 +38,7 @@ from memories.recall.query import (
     searched_part,
     words_of,
 )
+from memories.recall.quotations import add_evidence
 from memories.recall.ranking import eligible_candidates, ranking_weights
 from memories.recall.references import expanded, resolve
 from memories.recall.rerank import rerank
@@ -182,8 +183,10 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
         for item in result.served:  # what a young scope has for lack of anything better would only mislead
             item.reason = "floor"
         result.served = []
+    add_evidence(result.served)
     result.context, result.tokens = result.timed(
-        "context", lambda: context_text(result.served, budget=query.token_budget, zone=given.zone)
+        "context",
+        lambda: context_text(result.served, budget=query.token_budget, zone=given.zone, language=query.language),
     )
     if given.looks_back:
         _add_events(query, result, parsed, ranges, given)

@@ -17,6 +17,7 @@ from memories.language import text
 from memories.language.sentences import spoken_sentences
 from memories.language.turns import asks_something, sides_of, telling_sentences
 from memories.recall.query import ParsedQuery
+from memories.recall.quotations import with_words
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked, has_words_of_others
 from memories.recall.speakers import ASKER, SOMEBODY, Authorship, Sender
@@ -212,12 +213,12 @@ def _better(one: str, other: str) -> str:
 # -- the context
 
 
-def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo) -> tuple[str, int]:
+def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo, language: str = "en") -> tuple[str, int]:
     """The served memories as lines with their dates, best first, and the tokens they take; never over budget.
 
     A memory that does not fit whole is left out, and so is all after it: half a memory misleads.
     """
-    lines, used = fit([memory_line(item, zone) for item in served], budget)
+    lines, used = fit([memory_line(item, zone, language) for item in served], budget)
     for item in served[: len(lines)]:
         item.in_context = True
     return "\n".join(lines), used
@@ -242,10 +243,15 @@ def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
     return list(lines), used
 
 
-def memory_line(item: Ranked, zone: tzinfo) -> str:
-    """A memory as a model reads it, with who said it; one's own words need no other name than «User»."""
-    mark = CORRECTED if item.superseded_by else ""
-    return f"- [{item.entry.created_at.astimezone(zone):%Y-%m-%d}] {attributed(item.entry.content, item.sender)}{mark}"
+def memory_line(item: Ranked, zone: tzinfo, language: str) -> str:
+    """A memory as a model reads it, with who said it; one's own words need no other name than «User».
+
+    What a model stated and none has verified stands with the words it rests on.
+    """
+    entry, at = item.entry, item.entry.created_at.astimezone(zone)
+    said = attributed(entry.content, item.sender)
+    words = with_words(said, entry.verification, item.evidence, language=language, zone=zone, year=at.year)
+    return f"- [{at:%Y-%m-%d}] {words}{CORRECTED if item.superseded_by else ''}"
 
 
 def event_line(event: RecalledEvent, zone: tzinfo) -> str:

@@ -45,7 +45,7 @@ def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
         query.workspace_id,
         tuple((place.scope.pk, place.scope.version, place.ref) for place in query.places),
         policies.fingerprint(),
-        query.message,
+        *(query.message, query.language),
         query.asker,
         *(query.limit, query.mode, query.need, query.quotas, query.token_budget),
         None if query.types is None else frozenset(query.types),

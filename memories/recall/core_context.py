@@ -8,12 +8,13 @@ from uuid import UUID
 
 from django.db import connection
 
-from memories.choices import EntryType
+from memories.choices import EntryType, Verification
 from memories.conf import conf
 from memories.entries import daily_events
+from memories.entries.evidence import evidence_of
 from memories.kinds import SECRET
 from memories.language import text
-from memories.models import DailyEvent, Entry, Scope
+from memories.models import DailyEvent, Entry, Evidence, Scope
 from memories.models.policy import Policies
 from memories.recall.filters import credential_guard, scope_filter, servable_filter
 from memories.recall.query import Query
@@ -29,6 +30,8 @@ class ProfileFact(NamedTuple):
     content: str
     sender_id: str = ""
     speaker: str = ""
+    verification: str = ""
+    evidence: Sequence[Evidence] = ()  # where only these words bear it out
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Note:
 
 #: Of a prompt that is built for every message a hundred rows: by the index that holds them in this order.
 _PROFILE = """
-SELECT e.id, e.uid, e.scope_id, e.category, e.content, e.sender_id, e.speaker
+SELECT e.id, e.uid, e.scope_id, e.category, e.content, e.sender_id, e.speaker, e.verification
 FROM memories_entry e CROSS JOIN LATERAL (SELECT e.scope_id) i
 WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) AND e.tier = 1
     AND e.category <> ALL(%(secret)s::text[]) AND {servable}
@@ -63,7 +66,9 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[Profi
     parameters |= scope_filter(query)[1] | {"secret": [category.value for category in SECRET], "most": conf.PROFILE_MAX}
     with connection.cursor() as cursor:
         cursor.execute(_PROFILE.replace("{servable}", " AND ".join(conditions)), parameters)
-        return [ProfileFact(*row) for row in cursor.fetchall()]
+        facts = [ProfileFact(*row) for row in cursor.fetchall()]
+    quotes = evidence_of([fact.pk for fact in facts if fact.verification == Verification.QUOTED], query.workspace_id)
+    return [fact._replace(evidence=quotes.get(fact.pk, ())) for fact in facts]
 
 
 def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -> list[Note]:

@@ -86,6 +86,7 @@ class Query:
     session_key: str = ""
     scope_keys: Sequence[str] = ()  # of the scopes asked for, also of those not yet begun; empty: those of `places`
     bot_id: int | None = None
+    language: str = "en"  # of the workspace, in which a text for a model says what a memory does not say itself
     asker: str = ""  # the sender id of the one who asks; empty: nobody knows
     explain: bool = False  # whoever asks wants to know what was excluded, too
     cache: bool = False  # an answer of a moment ago will do

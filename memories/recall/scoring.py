@@ -12,7 +12,7 @@ from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.kinds import decay
 from memories.language.turns import substance_of
-from memories.models import Entry
+from memories.models import Entry, Evidence
 from memories.models.policy import Policies
 from memories.recall import features
 from memories.recall.client_history import ClientHistory
@@ -53,6 +53,7 @@ class Ranked:
     place: int = 0  # among the candidates, once corrections have theirs
     superseded_by: UUID | None = None  # the newer statement that corrects it
     features: dict[str, float] = field(default_factory=dict)  # what each added to the score
+    evidence: Sequence[Evidence] = ()  # the words a model's fact rests on
     speaker_factor: float = 1.0  # less where somebody asks about themselves, and this is what another said
 
 

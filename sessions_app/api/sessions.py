@@ -1,5 +1,6 @@
 """GET /sessions, a session, its messages and its history; and one message by the path that proves it (C4)."""
 
+from functools import partial
 from uuid import UUID
 
 from rest_framework.response import Response
@@ -48,7 +49,7 @@ class SessionListView(SessionCall):
             sessions = sessions.filter(user_scope=scope) | sessions.filter(chat_scope=scope)
         if "open" in self.query:
             sessions = sessions.filter(next_position__gt=1) if self.query["open"] else sessions.filter(next_position=1)
-        return paginated(self, sessions, session_answer, by="last_at")
+        return paginated(self, sessions, partial(map, session_answer), by="last_at")
 
 
 class SessionView(SessionCall):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -84,7 +85,7 @@ class BatchesView(Call):
         rows = visible_batches(self.caller, self.query.get("scope"))
         if "state" in self.query:
             rows = rows.filter(state=self.query["state"])
-        return paginated(self, rows, batch_answer)
+        return paginated(self, rows, partial(map, batch_answer))
 
     @Method("make_batch", Permission.WRITE, {201: BatchWithChanges}, body=NewBatch)
     def post(self) -> Response:

@@ -1,15 +1,25 @@
 """Entries and their history as clients see them."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
 
-from memories.api.answers import Answer, ColumnChange, SlotChange, page_of
+from memories.api.answers import (
+    Answer,
+    ColumnChange,
+    SlotChange,
+    evidence_answers,
+    evidence_field,
+    page_of,
+    verification_field,
+)
 from memories.choices import Category, EntryType, LinkKind, Outcome, Source
 from memories.entries import CONTRADICTED_BY, TAKEN_OUT
+from memories.entries.evidence import evidence_of
 from memories.entries.fields import COLUMN_SLOTS
-from memories.models import Entry
+from memories.models import Entry, Evidence
 from memories.models.policy import Policies
 from memories.models.state import State, state_of
 
@@ -30,6 +40,8 @@ class EntryAnswer(Answer):
     contradicted_by = serializers.CharField(
         allow_null=True, help_text="The newer memory that makes this line of the profile untrue: it is not handed out."
     )
+    verification = verification_field()
+    evidence = evidence_field()
     importance = serializers.FloatField()
     source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
     state = serializers.ChoiceField(choices=State.choices)
@@ -60,10 +72,31 @@ def entry_answer(
     entry: Entry, policies: Policies, now: datetime, kind: type[EntryAnswer] = EntryAnswer, **more: Any
 ) -> dict[str, Any]:
     """An entry as clients see it."""
+    return entry_answers([entry], policies, now, kind, **more)[0]
+
+
+def entry_answers(
+    rows: Sequence[Entry], policies: Policies, now: datetime, kind: type[EntryAnswer] = EntryAnswer, **more: Any
+) -> list[dict[str, Any]]:
+    """Entries as clients see them; the words they rest on are read at once, where a model stated any of them."""
+    stated = {entry.pk: entry.workspace_id for entry in rows if entry.verification}
+    quotes = evidence_of(stated, next(iter(stated.values()))) if stated else {}
+    return [_entry_answer(entry, quotes.get(entry.pk, ()), policies, now, kind, **more) for entry in rows]
+
+
+def _entry_answer(
+    entry: Entry,
+    quotes: Sequence[Evidence],
+    policies: Policies,
+    now: datetime,
+    kind: type[EntryAnswer],
+    **more: Any,
+) -> dict[str, Any]:
     slots = slots_of(entry)
     return kind.of(
         entry,
         slots=slots,
+        evidence=evidence_answers(quotes),
         contradicted_by=slots.get(CONTRADICTED_BY),
         state=state_of(entry, policies.end_of(entry), now),
         **more,

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from memories.api import fields
 from memories.api.calls import Call, Method
-from memories.api.entries.answers import EntryPage, entry_answer
+from memories.api.entries.answers import EntryPage, entry_answers
 from memories.api.pagination import PageQuery, paginated
 from memories.choices import Category, Due, EntryType, Permission
 from memories.entries.fields import COLUMN_SLOTS
@@ -65,7 +65,7 @@ class EntryListView(Call):
     def get(self) -> Response:
         policies = Policy.objects.of(self.caller.workspace_id)
         entries = _filtered(self, policies)
-        return paginated(self, entries, lambda entry: entry_answer(entry, policies, self.now))
+        return paginated(self, entries, lambda rows: entry_answers(rows, policies, self.now))
 
 
 def _filtered(call: Call, policies: Policies) -> QuerySet[Entry]:

@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from memories.api.answers import Answer
+from memories.api.answers import Answer, evidence_field, verification_field
 from memories.choices import EntryType
 
 
@@ -52,6 +52,8 @@ class RecalledMemory(Answer):
     sender = serializers.CharField(allow_null=True, help_text="The id of who said it; null: nobody knows.")
     sender_name = serializers.CharField(allow_null=True, help_text="What people call the sender.")
     slots = serializers.DictField(child=serializers.CharField())
+    verification = verification_field()
+    evidence = evidence_field()
     created_at = serializers.DateTimeField()
     score = serializers.FloatField()
     superseded_by_newer = serializers.UUIDField(allow_null=True, help_text="The newer memory that corrects this one.")
