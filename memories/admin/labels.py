@@ -48,6 +48,7 @@ COUNT_LABELS = {
     "traces": _("traces"),
     "read": _("statements read a second time"),
     "refused": _("facts that were not kept"),
+    "refused_facts": _("refused facts"),
     "resumed": _("resumed"),
     "retried": _("tried again"),
     "scopes": _("scopes"),

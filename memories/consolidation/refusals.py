@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memories.choices import Refusal
-from memories.conf import conf
 from memories.llm.answer_texts import cleaned
 from memories.models import RefusedFact, Scope
 
@@ -41,8 +40,3 @@ def record(refused: Iterable[Refused], *, workspace_id: int, model: str, purpose
         for one in refused
     ]
     return len(RefusedFact.objects.bulk_create(rows))
-
-
-def clean(*, now: datetime) -> dict[str, int]:
-    """Remove those older than REFUSED_TTL; their count."""
-    return {"refused": RefusedFact.objects.filter(created_at__lt=now - conf.REFUSED_TTL).delete()[0]}

@@ -6,7 +6,7 @@ from django.db import connection
 from django.db.models import Exists, Func, OuterRef, Q, Value
 
 from memories.entries.draft import Draft
-from memories.models import BatchChange, Entry, Evidence, RefusedFact, Suppression
+from memories.models import Entry, Evidence, Suppression
 
 
 def store(written: Iterable[tuple[Entry, Draft]]) -> None:
@@ -47,16 +47,29 @@ def _is_redacted() -> Exists:
     )
 
 
+#: Of what was made of a plan, and of what is still planned.
+_FORGET_PLANS = """
+UPDATE memories_batchchange SET draft = draft - 'evidence'
+WHERE workspace_id = %(workspace)s AND (entry_id = ANY(%(entries)s) OR state = 'planned') AND draft ? 'evidence'
+    AND EXISTS (
+        SELECT 1 FROM jsonb_array_elements(draft -> 'evidence') v WHERE v ->> 'origin' = ANY(%(origins)s)
+    )
+"""
+#: By a set, for a list would be read through for every message of every row.
+_FORGET_REFUSED = """
+DELETE FROM memories_refusedfact WHERE workspace_id = %s AND id IN (
+    SELECT r.id FROM memories_refusedfact r CROSS JOIN LATERAL unnest(r.origins) named (origin)
+    WHERE named.origin IN (SELECT unnest(%s::text[]))
+)
+"""
+
+
 def forget(workspace_id: int, origins: Collection[str]) -> int:
     """Forget the words of messages that are removed; how many quotes these were."""
     named = list(origins)
     quotes = Evidence.objects.filter(workspace_id=workspace_id, origin__in=named)
-    entries = list(quotes.values_list("entry_id", flat=True))
-    plans = BatchChange.objects.filter(workspace_id=workspace_id, entry__in=entries, draft__has_key="evidence")
+    entries = sorted(set(quotes.values_list("entry_id", flat=True)))
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE memories_batchchange SET draft = draft - 'evidence' WHERE id = ANY(%s)",
-            [list(plans.values_list("pk", flat=True))],
-        )
-    RefusedFact.objects.filter(workspace_id=workspace_id, origins__overlap=named).delete()
+        cursor.execute(_FORGET_PLANS, {"workspace": workspace_id, "entries": entries, "origins": named})
+        cursor.execute(_FORGET_REFUSED, [workspace_id, named])
     return quotes.delete()[0]

@@ -142,6 +142,7 @@ def _outdated(now: datetime) -> dict[str, tuple[str, str, datetime]]:
         "idempotency_keys": ("memories_idempotencykey", "created_at", now - conf.IDEMPOTENCY_TTL),
         "key_usage": ("memories_keyusage", "minute", now - conf.KEY_USAGE_TTL),
         "cached_embeddings": ("memories_embeddingcache", "used_at", now - conf.EMBEDDING_CACHE_TTL),
+        "refused_facts": ("memories_refusedfact", "created_at", now - conf.REFUSED_TTL),
         "job_runs": ("memories_jobrun", "started_at", now - conf.JOB_RUN_TTL),
     }
 

@@ -4,18 +4,20 @@ A message that never became a memory has the same term. Past it no answer and no
 for the operator until SESSION_EVENT_TTL.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 
 from memories.choices import EntryType, ScopeKind
 from memories.conf import conf
+from memories.entries import evidence
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
-from sessions_app.models import event_ids
+from sessions_app.models import conversation_path, event_ids
 
 #: Turns whose term is not that of their messages: pinned, restored, repeated, or with a term of their own.
 _LIVES = f"""({LIVE_SQL} AND CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s
@@ -77,21 +79,38 @@ _OLD = """
     )
 """
 _REMOVE = f"""
-    DELETE FROM sessions_app_sessionevent WHERE id IN (
-        SELECT e.id {_OLD} ORDER BY e.at LIMIT %(chunk)s FOR UPDATE OF e SKIP LOCKED
+    WITH removed AS (
+        DELETE FROM sessions_app_sessionevent WHERE id IN (
+            SELECT e.id {_OLD} ORDER BY e.at LIMIT %(chunk)s FOR UPDATE OF e SKIP LOCKED
+        ) RETURNING workspace_id, session_id, conversation, id
     )
+    SELECT r.workspace_id, s.uid, r.conversation, r.id FROM removed r JOIN sessions_app_session s ON s.id = r.session_id
 """  # noqa: S608 (constants)
 
 
 def clean_events(*, now: datetime) -> dict[str, int]:
-    """Remove messages older than SESSION_EVENT_TTL, in short transactions; their count."""
+    """Remove messages older than SESSION_EVENT_TTL, in short transactions; their count.
+
+    What facts quote of them is forgotten with them.
+    """
     total, removed = 0, CHUNK
     while removed == CHUNK:
-        with connection.cursor() as cursor:
+        with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_REMOVE, {"before": now - conf.SESSION_EVENT_TTL, "chunk": CHUNK})
-            removed = int(cursor.rowcount)
+            rows = cursor.fetchall()
+            _forget_quotes(rows)
+        removed = len(rows)
         total += removed
     return {"events": total}
+
+
+def _forget_quotes(removed: Iterable[tuple[int, UUID, int, int]]) -> None:
+    """Forget what facts quote of messages, each named by its workspace, session, conversation and id."""
+    origins: dict[int, list[str]] = {}
+    for workspace, session, conversation, event in removed:
+        origins.setdefault(workspace, []).append(f"{conversation_path(session, conversation)}/event-{event}")
+    for workspace, named in origins.items():
+        evidence.forget(workspace, named)
 
 
 def count_old(*, now: datetime) -> dict[str, int]:

@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from memories.choices import EntryType, Source, Verification
+from memories.choices import EntryType, Refusal, Source, Verification
 from memories.entries import remember
 from memories.entries.draft import QuotedWords
-from memories.models import Entry, Scope
+from memories.models import Entry, RefusedFact, Scope, Workspace
 from tests.conftest import NOW, make_draft
 
 SESSION = "session_events/0190aaaa-0000-7000-8000-000000000001/1"
@@ -34,3 +34,10 @@ def fact_of_model(
         **{"tier": 2, **more},
     )
     return remember(draft, now=NOW, actor="job:extract").entry
+
+
+def refuse(workspace: Workspace, content: str, **more: Any) -> RefusedFact:
+    """A fact of a model that was not kept."""
+    shown = {"model": "qwen3", "purpose": "extract", "run": "extract:1", "reason": Refusal.NO_QUOTE}
+    at = more.pop("at", NOW)
+    return RefusedFact.objects.create(workspace=workspace, content=content, created_at=at, **(shown | more))

@@ -1,16 +1,18 @@
 """Talk that is not meant for the bot: kept for the context of groups, and for nothing else (B5). Old events go (C6)."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from memories.models import BufferedTurn, Entry, ExtractionBatch, Workspace
+from memories.models import BufferedTurn, Entry, Evidence, ExtractionBatch, RefusedFact, Scope, Workspace
 from sessions_app.compaction import compaction, flush
 from sessions_app.history import retention
 from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
+from tests.memories.quoting import fact_of_model, quoted_words, refuse
 from tests.sessions_app.conftest import Talk
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +77,21 @@ def test_messages_of_closed_conversations_are_removed_after_a_month(talk: Talk, 
     assert retention.clean_events(now=MONTH - timedelta(days=2)) == {"events": 0}
     assert retention.clean_events(now=MONTH) == {"events": 2}
     assert set(SessionEvent.objects.values_list("session__chat_id", flat=True)) == {"c7"}  # still to be extracted
+
+
+def test_what_facts_quote_of_a_message_goes_with_it(talk: Talk, group: Session) -> None:
+    ExtractionBatch.objects.all().delete()
+    scope = Scope.objects.get(key="telegram:direct_u42")
+    user, _answer = SessionEvent.objects.order_by("pk")
+    said = replace(quoted_words("hello"), origin=group.origin_of(user))
+    fact_of_model(scope, "Sam says hello.", said)
+    fact_of_model(scope, "Sam plays go.", quoted_words("I play go", event=99))
+    refuse(scope.workspace, "Sam says goodbye.", origins=[said.origin])
+    close.sweep(now=NOW + timedelta(days=3))
+    assert retention.clean_events(now=MONTH) == {"events": 2}
+    assert [one.quote for one in Evidence.objects.all()] == ["I play go"]
+    assert not RefusedFact.objects.exists()
+    assert Entry.objects.filter(content="Sam says hello.").exists()
 
 
 def test_what_an_open_conversation_still_hands_out_is_never_removed(talk: Talk, settings: Any) -> None:

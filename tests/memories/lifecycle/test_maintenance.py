@@ -22,11 +22,13 @@ from memories.models import (
     IndexQueueItem,
     KeyUsage,
     RecallTrace,
+    RefusedFact,
     Scope,
     ScopeTerm,
     Workspace,
 )
 from tests.conftest import NOW, make_draft, make_key
+from tests.memories.quoting import refuse
 
 pytestmark = pytest.mark.django_db
 
@@ -138,9 +140,20 @@ def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: p
         "idempotency_keys": 1,
         "key_usage": 1,
         "cached_embeddings": 0,
+        "refused_facts": 0,
         "job_runs": 0,
     }
     assert RecallTrace.objects.count() == 2
+
+
+def test_a_refused_fact_can_be_looked_at_for_a_month(workspace: Workspace, settings: Any) -> None:
+    for days in (0, 29, 31):
+        refuse(workspace, f"day {days}", at=NOW - timedelta(days=days))
+    assert maintenance.count_outdated(now=NOW)["refused_facts"] == 1
+    assert maintenance.clean_up(now=NOW)["refused_facts"] == 1
+    settings.MEMORY_REFUSED_TTL = "1d"
+    assert maintenance.clean_up(now=NOW)["refused_facts"] == 1
+    assert [one.content for one in RefusedFact.objects.all()] == ["day 0"]
 
 
 def test_a_cached_embedding_that_is_of_use_stays(settings: Any) -> None:
