@@ -12,7 +12,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilte
 from unfold.utils import parse_date_str
 
 from memories.admin.batches.restore import expired_last_night
-from memories.choices import Due
+from memories.choices import Due, Verification
 from memories.lifecycle import expiry
 from memories.models import Policy
 from memories.models.state import State, in_state
@@ -71,15 +71,28 @@ TierFilter = condition_filter(
 )
 
 
-class ProjectFilter(TextFilter):
-    """The project by its exact name: a list of all names would be a scan of the table."""
+#: What no second reading has borne out.
+VerificationFilter = condition_filter(
+    _("verification"),
+    "verification",
+    {value: (Verification(value).label, Q(verification=value)) for value in filter(None, Verification.values)}
+    | {"none": (Verification.NONE.label, Q(verification=Verification.NONE))},
+)
 
-    title = _("project")
-    parameter_name = "project"
+
+class ExactTextFilter(TextFilter):
+    """A column by its exact value: a list of all values would be a scan of the table."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         asked = (self.value() or "").strip().replace("\0", "")
-        return queryset.filter(project=asked) if asked else queryset
+        return queryset.filter(**{str(self.parameter_name): asked}) if asked else queryset
+
+
+class ProjectFilter(ExactTextFilter):
+    """By the name of the project."""
+
+    title = _("project")
+    parameter_name = "project"
 
 
 class ReachableFilter(AutocompleteSelectFilter):

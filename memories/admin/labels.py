@@ -86,6 +86,17 @@ _BATCH_LABELS = {
 }
 
 
+#: Jobs whose models state facts.
+MODEL_JOBS = {name: _BATCH_LABELS[name] for name in ("extract", "compress-days", "compress", "profile")} | {
+    "flush": _("flush")
+}
+
+
+def job_label(name: str) -> str:
+    """The job of a model in the reader's language; as it is stored where it is of another version."""
+    return str(MODEL_JOBS.get(name, name))
+
+
 def batch_name(batch: Batch) -> str:
     """The job or action a batch is of."""
     if batch.name in BatchVerb.values:

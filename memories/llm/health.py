@@ -23,7 +23,7 @@ def record_failure(model: str, error: str, *, now: datetime) -> None:
 
 def failing() -> ModelHealth | None:
     """The model in use whose last call failed; of several the one that failed last."""
-    used = {settings.MEMORY_LLM_MODEL, conf.LLM_SUMMARY_MODEL}
+    used = {settings.MEMORY_LLM_MODEL, conf.LLM_SUMMARY_MODEL, conf.VERIFY_MODEL}
     return ModelHealth.objects.filter(model__in=used, failures__gt=0).order_by("-failed_at").first()
 
 

@@ -63,7 +63,8 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
     if seen is not None and not seen:
         return {"is_stranger": True, "items": [], "figures": []}
     asked = figures.recalls(seen, now)
-    items = [*_of_the_platform(seen, now), *_of_model_changes(seen), *_of_workspaces(seen, asked, now)]
+    items = [*_of_the_platform(seen, now), *_of_model_changes(seen), *_of_readers(seen, now)]
+    items += _of_workspaces(seen, asked, now)
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), seen)
     return {
         "items": sorted(items, key=lambda item: not item.is_grave),
@@ -86,7 +87,7 @@ def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Ite
             address = reverse("admin:memories_heartbeat_changelist") if seen is None else ""
             yield Item(_("The process «%(name)s» is silent") % {"name": name}, since, address, is_grave=True)
     if measures.model_failing:
-        yield _of_the_model(measures, seen)
+        yield _of_the_model(measures, seen, now)
     if settings.MEMORY_EMBEDDERS and not embeddings.providers():
         hint = _("Recall is by keywords only. The log and `manage.py check` say why.")
         yield Item(_("No embedder can be used"), hint, is_grave=True)
@@ -105,17 +106,22 @@ def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Ite
         yield Item(_("Schedules are late"), late, reverse("admin:django_q_schedule_changelist"))
 
 
-def _of_the_model(measures: health.Measures, seen: frozenset[int] | None) -> Item:
-    """The item of the one model of the platform; who sees every workspace also reads how many wait for it."""
+def _of_the_model(measures: health.Measures, seen: frozenset[int] | None, now: datetime) -> Item:
+    """The item of the one model of the platform, and how many conversations this person sees wait for it."""
     last = {"ago": ago(measures.model_failed_ago), "error": measures.model_error}
     hint = _("Last tried %(ago)s ago: %(error)s") % last
-    if seen is None and measures.model_waiting:
+    count, since = measures.model_waiting, measures.model_waiting_since
+    if seen is not None:
+        held_up = in_workspaces(ExtractionBatch.objects.filter(error__startswith=health.MODEL_FAILED), seen)
+        mine = held_up.aggregate(rows=Count("*"), since=Min("began_at"))
+        count, since = mine["rows"], (now - mine["since"]).total_seconds() if mine["since"] else 0.0
+    if count:
         waiting = ngettext(
             "%(n)d conversation waits for it since %(ago)s.",
             "%(n)d conversations wait for it, the oldest since %(ago)s.",
-            measures.model_waiting,
+            count,
         )
-        hint += " " + waiting % {"n": measures.model_waiting, "ago": ago(measures.model_waiting_since)}
+        hint += " " + waiting % {"n": count, "ago": ago(since)}
     return Item(
         _("The model gives no answer"), hint, reverse("admin:memories_extractionbatch_changelist"), is_grave=True
     )
@@ -191,6 +197,19 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         address = reverse("admin:memories_spend_changelist")
         yield Item(text, hint % {"n": sum(day.refused for day in spent)}, address)
     yield from _shared_by_strangers(seen, now)
+
+
+def _of_readers(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
+    """A model that reads what another stated, and believes what we invented, is of no use."""
+    fooled = Batch.objects.filter(created_at__gt=now - DAY, cost__decoys_passed__gt=0)
+    if count := in_workspaces(fooled, seen)[:SAMPLE].count():
+        text = ngettext(
+            "The second reading was not believed in %(n)d run of the last day",
+            "The second reading was not believed in %(n)d runs of the last day",
+            count,
+        )
+        hint = _("It took invented statements for true, so the facts are only quoted. Another model may read better.")
+        yield Item(text % {"n": count}, hint, reverse("admin:memories_refusedfact_changelist"))
 
 
 def _shared_by_strangers(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:

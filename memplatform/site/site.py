@@ -48,6 +48,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
         _("Machine room"),
         [
             ("memories.extractionbatch", "inbox"),
+            ("memories.refusedfact", "block"),
             ("memories.jobrun", "event_repeat"),
             ("memories.spend", "payments"),
             ("django_q.schedule", "schedule"),

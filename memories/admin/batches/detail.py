@@ -19,11 +19,12 @@ from memories.batches.steps import RestoreStep, UndoStep
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.entries.history import word_diff
 from memories.lifecycle import expiry
-from memories.models import Batch, BatchChange, Entry
+from memories.models import Batch, BatchChange, Entry, RefusedFact
 from memories.models.state import State
 
 PER_PAGE = 50
 SOURCES_SHOWN = 12
+REFUSED_SHOWN = 50
 STATE_COLORS = {
     BatchState.PROPOSED: "warning",
     BatchState.APPLYING: "info",
@@ -46,11 +47,14 @@ COSTS = {
     "model": gettext_lazy("model"),
     "calls": gettext_lazy("calls"),
     "tokens": gettext_lazy("tokens"),
+    "verified": gettext_lazy("verified facts"),
+    "quoted": gettext_lazy("facts that are only quoted"),
     "refused": gettext_lazy("facts that were not kept"),
     "unreadable": gettext_lazy("answers or facts that could not be read"),
     "reader": gettext_lazy("model of the second reading"),
     "read": gettext_lazy("statements read a second time"),
     "unread": gettext_lazy("statements nobody read a second time"),
+    "decoys": gettext_lazy("decoys for the second reading"),
     "decoys_passed": gettext_lazy("decoys it believed"),
     "judged": gettext_lazy("groups of facts that were compared"),
 }
@@ -108,6 +112,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "reasons": batches.approval_reasons(batch) if batch.state == BatchState.PROPOSED else [],
         "past_reasons": batches.approval_reasons(batch) if batch.state != BatchState.PROPOSED else [],
         "cost": [FieldChange(str(COSTS[name]), "", _cost(batch.cost[name])) for name in COSTS if batch.cost.get(name)],
+        "refused": _refused(batch),
         "undone_by": batch.undone_by.order_by("pk"),
         "row_states": rows_by_state(changes),
         "verbs": [(verb, BatchVerb(verb).label) for verb in sorted(batch.counts) if verb in BatchVerb.values],
@@ -120,6 +125,11 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     }
     request.current_app = model_admin.admin_site.name
     return TemplateResponse(request, "admin/memories/batch.html", context)
+
+
+def _refused(batch: Batch) -> list[RefusedFact]:
+    """What its run was offered and did not keep; of all scopes, for some of it has none."""
+    return list(RefusedFact.objects.filter(workspace_id=batch.workspace_id, run=batch.run)[:REFUSED_SHOWN])
 
 
 def _cost(value: Any) -> str:

@@ -1,5 +1,6 @@
 """The page of an entry: its state, the entries linked with it, and the recalls it was served in."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -7,8 +8,10 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories import entries
-from memories.choices import LinkKind
-from memories.models import Entry, Link, Policy, RecallTrace
+from memories.admin.recall_traces.events import found_events
+from memories.choices import LinkKind, Verification
+from memories.entries.evidence import evidence_of
+from memories.models import Entry, Evidence, Link, Policy, RecallTrace
 from memories.models.state import state_of
 
 LINKS_SHOWN = 20
@@ -33,10 +36,27 @@ def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "state": state_of(entry, policies.end_of(entry), now),
         "ends_at": policies.end_of(entry),
         "access": getattr(entry, "access", None),
+        "verification": Verification(entry.verification).label if entry.verification else "",
+        "evidence": _evidence(entry),
         "contradiction": entries.contradiction_of(entry),
         "relatives": _relatives(entry),
         "traces": _traces(entry),
     }
+
+
+@dataclass(frozen=True)
+class QuoteLine:
+    """Words an entry rests on, with the page of the conversation they stand in, where it is still there."""
+
+    quote: Evidence
+    url: str
+
+
+def _evidence(entry: Entry) -> list[QuoteLine]:
+    """The words it rests on, in the order they were said."""
+    quotes = evidence_of([entry.pk], entry.workspace_id).get(entry.pk, [])
+    found = found_events(entry.workspace_id, [quote.origin for quote in quotes])
+    return [QuoteLine(quote, found[quote.origin].url if quote.origin in found else "") for quote in quotes]
 
 
 def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:

@@ -22,7 +22,15 @@ from memories.admin.entries.detail import entry_context
 from memories.admin.entries.filters import search
 from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
 from memories.admin.entries.history import EntryHistory
-from memories.admin.filters import DaysFilter, DueFilter, ProjectFilter, ReachableFilter, StateFilter, TierFilter
+from memories.admin.filters import (
+    DaysFilter,
+    DueFilter,
+    ProjectFilter,
+    ReachableFilter,
+    StateFilter,
+    TierFilter,
+    VerificationFilter,
+)
 from memories.admin.pagination import BoundedChangeList
 from memories.entries import update
 from memories.exceptions import PlatformError
@@ -76,6 +84,7 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
     list_filter = [
         StateFilter,
         DueFilter,
+        VerificationFilter,
         ("type", ChoicesDropdownFilter),
         ("category", ChoicesDropdownFilter),
         TierFilter,

@@ -59,14 +59,20 @@ def event_rows(trace: RecallTrace) -> list[EventRow]:
     events = events_of(trace)
     if not events:
         return []
-    told: dict[str, FoundEvent] = {}
-    for teller in _event_readers(tuple(settings.MEMORY_EVENT_TELLERS)):
-        told |= teller(trace.workspace_id, [event.path for event in events])
+    told = found_events(trace.workspace_id, [event.path for event in events])
     told |= _as_worded_then(trace, events, told)
     named = [event.memory for event in events if event.memory]
     memories = Entry.objects.filter(workspace_id=trace.workspace_id, uid__in=named)
     by_uid = {str(entry.uid): entry for entry in memories}
     return [EventRow(event, told.get(event.path), by_uid.get(event.memory or "")) for event in events]
+
+
+def found_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
+    """The events of paths as they can be read today; those that are gone left out."""
+    found: dict[str, FoundEvent] = {}
+    for reader in _event_readers(tuple(settings.MEMORY_EVENT_TELLERS)) if paths else ():
+        found |= reader(workspace_id, paths)
+    return found
 
 
 def _as_worded_then(

@@ -144,7 +144,8 @@ def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
     result.days = [day for scoped in scopes for day in describe_days(told, question, scoped, workspace.zone())]
     spent = {"calls": answer.calls + read.calls, "tokens": answer.tokens + read.tokens}
     lost = {"refused": len(result.refused), "unreadable": answer.refused}
-    result.cost = {"model": answer.model, **spent, **lost, "reader": read.model, **read.counts}
+    kept = {"verified": result.counts["verified"], "quoted": len(result.findings) - result.counts["verified"]}
+    result.cost = {"model": answer.model, **spent, **kept, **lost, "reader": read.model, **read.counts}
     result.counts.update(spent, unreadable=answer.refused)
     return result
 

@@ -36,7 +36,7 @@ def store(result: ExtractionResult, *, workspace_id: int, run: str, now: datetim
     for pk, scope in sorted(scopes.items()):  # in one order, so that no two workers wait for each other
         findings = [finding for finding in result.findings if finding.draft.scope.pk == pk]
         counts.update(_store(scope, findings, [day for day in result.days if day.scope.pk == pk], run, now, cost))
-        cost = {}
+        cost = {"model": model} if model else {}  # what was spent is told once, whose words they are everywhere
     return dict(counts)
 
 

@@ -9,15 +9,30 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
+from django.utils import timezone
 
 from channels_app.models import Channel
 from memories.batches import bulk_actions
 from memories.choices import JobState, PolicyKind
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
-from memories.models import Bot, Entry, JobRun, Link, Member, Policy, RecallTrace, Scope, Slot, Spend, Workspace
+from memories.models import (
+    Bot,
+    Entry,
+    Evidence,
+    JobRun,
+    Link,
+    Member,
+    Policy,
+    RecallTrace,
+    Scope,
+    Slot,
+    Spend,
+    Workspace,
+)
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
+from tests.memories.quoting import refuse
 from tests.support.shared_rows import kept_for_many
 
 #: Stands in everything of Charlie's, and in nothing of Alice's.
@@ -57,6 +72,10 @@ def furnish(workspace: Workspace, word: str) -> House:
     )
     daily_events.write([told], now=NOW, actor=f"user:{word}")
     Channel.objects.filter(workspace=workspace).update(label=f"channel-{word}")
+    refuse(workspace, f"refused {word}", quote=f"quoted {word}", scope=first.scope, at=timezone.now())
+    Evidence.objects.create(
+        workspace=workspace, entry=first, origin=first.origins[0], start=0, end=9, quote=f"said {word}", at=NOW
+    )
     Spend.objects.create(workspace=workspace, local_date=NOW.date(), purpose=f"purpose-{word}", model="small")
     JobRun.objects.create(
         job=f"job-{word}", workspace=workspace, local_date=NOW.date(), state=JobState.DONE, started_at=NOW

@@ -35,6 +35,7 @@ from memories.models import (
 from sessions_app.models import Session
 from tests.conftest import make_draft
 from tests.memories.admin.conftest import House, make_user
+from tests.memories.quoting import refuse
 
 #: Who it is (2), the walls and the clock (3), and the rows: each list of an owner costs these.
 EVERY = 6
@@ -42,6 +43,7 @@ MORE = {
     "memories.entry": 1,  # the policies that say which rows are due
     "memories.batch": 1,  # how many wait for a decision
     "memories.jobrun": 4,  # the workspaces, and the newest runs and next hours of every job
+    "memories.refusedfact": 3,  # of each model what was refused, kept and taken back
     "memories.spend": 2,  # the present day of each workspace, and the sums of a month
     "memories.policy": 3,  # the workspaces to choose from, the numbers of one, and what was removed
 }
@@ -77,6 +79,7 @@ def multiply(house: House) -> None:
         RecallTrace.objects.create(
             workspace=workspace, bot=house.bot, scopes=[], message="?", served=[], created_at=now
         )
+        refuse(workspace, f"refused {n}", model=f"m{n}", at=now)
         Spend.objects.create(workspace=workspace, local_date=now.date(), purpose=f"purpose {n}", model="m", refused=1)
         Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)

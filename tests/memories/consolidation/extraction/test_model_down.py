@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memories.choices import BufferState
-from memories.models import ExtractionBatch, ModelHealth
+from memories.models import ExtractionBatch, ModelHealth, Workspace
 from tests.conftest import NOW, Api
 from tests.memories.admin.conftest import enter, make_user
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, say
@@ -50,6 +50,9 @@ def test_parked_conversations_wait_for_it_too(down: FakeModel) -> None:
 def test_operators_of_a_workspace_are_told_too_but_not_of_others_conversations(down: FakeModel) -> None:
     workspace = ExtractionBatch.objects.get().workspace
     shown = item(enter(make_user("alice", workspace=workspace, is_staff=True)))
+    assert "answered 503" in shown.hint and "1 conversation waits for it" in shown.hint
+    stranger = Workspace.objects.create(name="Charlie's")
+    shown = item(enter(make_user("charlie", workspace=stranger, is_staff=True)))
     assert "answered 503" in shown.hint and "conversation" not in shown.hint
 
 
