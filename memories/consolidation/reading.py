@@ -71,8 +71,13 @@ def is_on() -> bool:
     return llm.is_on() and conf.VERIFY
 
 
-def read(claims: Sequence[Claim], sources: Sources, workspace: Workspace, *, now: datetime) -> ReadingResult:
-    """Have claims read, outside any transaction; without a reader, or where it fails, all of them stay unsure."""
+def read(
+    claims: Sequence[Claim], sources: Sources, workspace: Workspace, *, now: datetime, reader: str = ""
+) -> ReadingResult:
+    """Have claims read, outside any transaction; without a reader, or where it fails, all of them stay unsure.
+
+    `reader` is the model that reads, in place of the configured one.
+    """
     if not claims or not is_on():
         return ReadingResult([Reading.UNSURE] * len(claims))
     asked = _with_decoys(claims, sources)
@@ -85,7 +90,7 @@ def read(claims: Sequence[Claim], sources: Sources, workspace: Workspace, *, now
     given = schemas.Given(frozenset(named))
     try:
         answer = llm.ask(
-            workspace, PURPOSE, prompt, schemas.ReadingOutput, now=now, given=given, model=conf.VERIFY_MODEL
+            workspace, PURPOSE, prompt, schemas.ReadingOutput, now=now, given=given, model=reader or conf.VERIFY_MODEL
         )
     except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
         log.warning("verification.no_answer", workspace=workspace.pk, problem=type(problem).__name__)

@@ -105,6 +105,11 @@ class Dialect:
 DIALECTS: dict[tuple[str, str], Dialect] = {}
 
 
+def form_of(model: str) -> str:
+    """The form of answers that worked with a model in this process."""
+    return DIALECTS.get((settings.MEMORY_LLM_BASE_URL, model), Dialect()).form
+
+
 def complete(request: Request, *, seconds: float) -> Completion:
     """The model's answer. Raises CallFailed."""
     until = time.monotonic() + seconds
