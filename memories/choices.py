@@ -256,6 +256,11 @@ class Refusal(TextChoices):
     CONTRADICTED = "contradicted", _("The second reading says that the words contradict it.")
     NOT_STATED = "not_stated", _("The second reading says that the words do not state it.")
 
+    @property
+    def is_doubt(self) -> bool:
+        """Whether a believed reader may overrule it: a date may be reckoned, «he» may be somebody who was named."""
+        return self in (Refusal.AMOUNT, Refusal.NAME, Refusal.SUBJECT)
+
 
 class Reading(TextChoices):
     """What the second reading says of a statement and the words it rests on (D5)."""

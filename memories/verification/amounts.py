@@ -74,15 +74,18 @@ def numeral(said: str) -> int:
     for char, scale in (("亿", 10**8), ("億", 10**8), ("万", 10**4), ("萬", 10**4)):
         if char in said:
             head, tail = said.split(char, 1)
-            return (numeral(head) if head else 1) * scale + (numeral(tail) if tail else 0)
-    total, digit = 0, 0
+            rest = _DIGITS[tail] * scale // 10 if len(tail) == 1 and tail in _DIGITS else numeral(tail) if tail else 0
+            return (numeral(head) if head else 1) * scale + rest
+    total, digit, unit = 0, 0, 1
     for place, char in enumerate(said):
         if char in _UNITS:
-            total += (digit if digit or place else 1) * _UNITS[char]
+            unit = _UNITS[char]
+            total += (digit if digit or place else 1) * unit
             digit = 0
         else:
+            unit = unit if _DIGITS[char] else 1
             digit = _DIGITS[char]
-    return total + digit
+    return total + digit * (unit // 10 if unit > 10 else 1)  # «five hundred two», 五百二, is 520
 
 
 def _iso(match: re.Match[str]) -> str:
@@ -130,6 +133,11 @@ def _plain(match: re.Match[str]) -> str:
     return _marked(said.lstrip("0") or "0" if said.isdecimal() else said)
 
 
+def _scaled(match: re.Match[str]) -> str:
+    scale = {"千": 10**3, "万": 10**4, "萬": 10**4}.get(match[2], 10**8)
+    return _marked(f"{float(match[1]) * scale:.10g}")
+
+
 def _counted(match: re.Match[str]) -> str:
     return _marked(numeral(match[0]))
 
@@ -168,8 +176,9 @@ _RULES = (
         re.IGNORECASE,
     ),
     _rule(r"\b(\d+)(?:st|nd|rd|th)\b", _plain),
+    _rule(r"(?<![\d.])(\d+(?:\.\d+)?)(千|万|萬|亿|億)", _scaled),
     _rule(rf"\b(?:{_NUMBER_WORD})(?:[ -](?:{_NUMBER_WORD}|{'|'.join(_SCALES)}))*\b", _english_number, re.IGNORECASE),
     _rule(r"(?<![A-Za-z\d.:/@_-])(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)*)(?![\d:/@-])", _plain),
-    _rule(rf"(?<!第)一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),
-    _rule(rf"[{_HAN}]+(?=[{_MEASURES}])|[{_HAN}]{{2,}}", _counted),
+    _rule(rf"(?<![第{_HAN}])一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),
+    _rule(rf"[{_HAN}]++(?=[{_MEASURES}])|[{_HAN}]{{2,}}+", _counted),
 )

@@ -73,6 +73,13 @@ class Conversation:
         return found
 
     @cached_property
+    def numbers(self) -> set[str]:
+        """The numbers of the messages, those within dates and ordinals too."""
+        plain = unicodedata.normalize("NFKC", self.text)
+        days = {amount.rpartition("-")[2] for amount in self.amounts}
+        return {one.lstrip("0") for one in re.findall(r"\d+", plain)} | self.amounts | days
+
+    @cached_property
     def characters(self) -> str:
         return _squeezed(self.text)
 
@@ -109,7 +116,24 @@ def invention(content: str, conversation: Conversation) -> Refusal | None:
 def _unknown_amounts(content: str, conversation: Conversation) -> set[str]:
     own = amounts.amounts_in(content) - conversation.amounts
     digits = set(re.findall(r"\d+", unicodedata.normalize("NFKC", content)))
-    return {one for one in own if not one.isdecimal() or one in digits or int(one) > _COUNTED}
+    wanted = (one for one in own if not one.isdecimal() or one in digits or int(one) > _COUNTED)
+    return {one for one in wanted if not _may_be_meant(one, conversation)}
+
+
+def _may_be_meant(amount: str, conversation: Conversation) -> bool:
+    """Whether somebody said the day of a date, and meant this month or the next; or the hour, of half a day."""
+    if date := re.fullmatch(r"(\d+)-(\d+)", amount):
+        months = {(message.on.month + ahead) % 12 + 1 for message in conversation.messages for ahead in (-1, 0)}
+        is_month = int(date[1]) in months or f"month {date[1]}" in conversation.amounts
+        return is_month and date[2] in conversation.numbers
+    if re.fullmatch(r"\d{4}", amount):
+        return any(abs(int(amount) - message.on.year) == 1 for message in conversation.messages)
+    if month := re.fullmatch(r"month (\d+)", amount):
+        return any(int(month[1]) == message.on.month for message in conversation.messages)
+    if clock := re.fullmatch(r"(\d+):(\d\d)", amount):
+        other = (int(clock[1]) + 12) % 24
+        return f"{other}:{clock[2]}" in conversation.amounts
+    return False
 
 
 def _codes(content: str) -> list[str]:
@@ -147,7 +171,7 @@ def _spoken_of(content: str, quote: Quote, people: People) -> set[str]:
 
     «speaker» stands for whoever wrote the message: another person's words speak of that person.
     """
-    own = set(text.terms(content))
+    own = set(text.terms(people.without_names(content)))
     clauses = [clause for clause in _CLAUSE.split(quote.text) if clause and clause.strip()] or [quote.text]
     best = max(clauses, key=lambda clause: len(own.intersection(text.terms(clause))))
     found = people.named(best, writes_of_user=False)

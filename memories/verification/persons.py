@@ -11,8 +11,9 @@ from functools import cached_property
 
 from memories.language import entities, relations
 from memories.language.names import fold
-from memories.language.scripts import HAN, has_han
+from memories.language.scripts import HAN, IDEOGRAPHS, has_han
 from memories.language.word_lists import classes, word_set
+from memories.verification.amounts import DAYS_AND_MONTHS
 
 SPEAKER = "speaker"
 #: How the speaker is called by whoever writes about them.
@@ -63,6 +64,18 @@ class People:
         names = sorted([*self.speaker, *self.others], key=len, reverse=True)
         return re.compile("|".join(_bounded(name) for name in names), re.IGNORECASE) if names else None
 
+    @cached_property
+    def _possessors(self) -> re.Pattern[str]:
+        """Whose relation is spoken of: of «Amy's roommate» nothing is said of Amy."""
+        names = "|".join(_bounded(name) for name in sorted(self.speaker, key=len, reverse=True)) or "(?!)"
+        owner = rf"(?:{names}|\b(?:the )?user|\bmy|\bour|用户|我)"
+        return re.compile(rf"{owner}(?:'s|的)?\s*(?:家里?的?)?(?=(?:\w+ )?(?:{_EN_KIN}|{_ZH_KIN}))", re.IGNORECASE)
+
+    def without_names(self, content: str) -> str:
+        """A text without the names of persons."""
+        plain = _plain(content)
+        return self._pattern.sub(" ", plain) if self._pattern else plain
+
     def key(self, subject: str) -> str:
         """The person a subject names; empty for a thing."""
         plain = fold(subject.strip())
@@ -77,7 +90,7 @@ class People:
 
         `writes_of_user`: the text is about the speaker in the third person, else in their own words.
         """
-        plain = _plain(content)
+        plain = self._possessors.sub(" ", _plain(content))
         found: set[str] = set()
         for match in self._pattern.finditer(plain) if self._pattern else ():
             name = fold(match.group())
@@ -102,7 +115,7 @@ def _names(content: str) -> set[str]:
     first = {match.group().casefold() for match in re.finditer(r"(?:^|[.!?。！？:：]\s*)[\"“(]?[A-Z][\w'-]*", plain)}
     found = {name for name in entities.names(plain) if not has_han(name)}
     begins = {re.sub(r"^\W+", "", word).removesuffix("'s") for word in first}
-    return {name for name in found - begins - _NO_NAMES if len(name) > 1}
+    return {name for name in found - begins - _NO_NAMES - DAYS_AND_MONTHS if len(name) > 1}
 
 
 def _is_form(name: str, words: Collection[str]) -> bool:
@@ -131,7 +144,7 @@ def _without_kin(plain: str) -> tuple[str, set[str]]:
 
 
 def _bounded(name: str) -> str:
-    return re.escape(name) if has_han(name) else rf"(?<![\w]){re.escape(name)}(?![\w])"
+    return re.escape(name) if has_han(name) else rf"(?<![^\W{IDEOGRAPHS}]){re.escape(name)}(?![^\W{IDEOGRAPHS}])"
 
 
 def _plain(content: str) -> str:

@@ -24,6 +24,7 @@ class Candidate:
     messages: Mapping[str, ScopedMessage]  # it rests on, by the ids the model was shown
     quotes: list[Quote]
     refusal: Refusal | None = None
+    doubt: Refusal | None = None  # what a check found that only a reader can dispel
     verification: Verification = Verification.QUOTED
 
     def judge(self, verdict: Reading) -> None:
@@ -35,6 +36,8 @@ class Candidate:
                 self.refusal = Refusal.CONTRADICTED
             case Reading.NOT_STATED:
                 self.refusal = Refusal.NOT_STATED
+            case Reading.UNSURE:
+                self.refusal = self.doubt
 
     def claim(self, statement: str = "") -> Claim:
         """The fact, or another statement beside its words, for a second reading."""
@@ -59,9 +62,9 @@ class Checker:
         if owner is None:
             candidate.refusal = Refusal.NO_SCOPE
         else:
-            candidate.refusal = claims.fault(
-                fact.content, fact.subject, quotes, self.conversation(messages.values(), owner)
-            )
+            fault = claims.fault(fact.content, fact.subject, quotes, self.conversation(messages.values(), owner))
+            candidate.doubt = fault if fault and fault.is_doubt else None
+            candidate.refusal = fault if fault and not fault.is_doubt else None
         return candidate
 
     def conversation(self, messages: Collection[ScopedMessage], owner: ScopeMessages | None) -> Conversation:

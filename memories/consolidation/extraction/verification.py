@@ -30,13 +30,18 @@ class Objection:
     def __call__(self, answer: ExtractionOutput) -> str | None:
         if self.is_made:
             return None
-        refusals = [self.checker.candidate(fact).refusal for fact in answer.facts]
+        refusals = [self._fault(fact) for fact in answer.facts]
         faults = [f"facts.{n}: {one.label}" for n, one in enumerate(refusals) if one in _MENDABLE and one is not None]
         if not faults:
             return None
         self.is_made = True
         self.sound = [fact for fact, refusal in zip(answer.facts, refusals, strict=True) if refusal is None]
         return "; ".join(faults)
+
+    def _fault(self, fact: Fact) -> Refusal | None:
+        """What is wrong with a fact; a doubt only where no reader may dispel it."""
+        candidate = self.checker.candidate(fact)
+        return candidate.refusal or (None if reading.is_on() else candidate.doubt)
 
     def facts(self, answer: ExtractionOutput) -> list[Fact]:
         """The facts of the last answer, and those of the first that it left out though nothing was wrong with them."""
