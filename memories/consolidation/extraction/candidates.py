@@ -1,7 +1,9 @@
 """The facts of a model's answer as they are checked: for whose memory, by which words, and why not (D5)."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from memories.choices import Reading, Refusal, Verification
@@ -51,6 +53,7 @@ class Checker:
     question: ExtractionQuestion
     scopes: Sequence[ScopeMessages]
     zone: ZoneInfo
+    _read: dict[Any, Conversation] = field(default_factory=dict)
 
     def candidate(self, fact: Fact) -> Candidate:
         """The fact with its quotes where they stand, and the first thing that is wrong with it."""
@@ -69,7 +72,13 @@ class Checker:
 
     def conversation(self, messages: Collection[ScopedMessage], owner: ScopeMessages | None) -> Conversation:
         """All that was shown, read as the author of these messages would: «I» is that person."""
-        authors = {one.speaker: one.message.sender for one in messages if not one.is_answer}
+        authors = frozenset((one.speaker, one.message.sender) for one in messages if not one.is_answer)
+        key = (owner.scope.pk if owner else None, authors)
+        if key not in self._read:
+            self._read[key] = self._conversation(dict(authors), owner)
+        return self._read[key]
+
+    def _conversation(self, authors: Mapping[str, str], owner: ScopeMessages | None) -> Conversation:
         others = {one.speaker for one in self.question.messages.values() if not one.is_answer} - authors.keys()
         learnt = self._learnt(owner)
         speaker = {alias for author, sender in authors.items() for alias in self._called(author, sender, learnt, owner)}
@@ -85,7 +94,7 @@ class Checker:
         }
         return Sources(shown, {one.speaker for one in self._messages.values() if not one.is_answer})
 
-    @property
+    @cached_property
     def _messages(self) -> Mapping[str, Message]:
         return {
             name: Message(
