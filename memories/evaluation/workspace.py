@@ -30,9 +30,11 @@ _TABLES = (
     "memories_batchchange",
     "memories_batch",
     "memories_entry",
+    "memories_refusedfact",
     "memories_scopeterm",
     "memories_scope",
     "memories_policy",
+    "memories_spend",
     "memories_change",
 )
 

@@ -25,8 +25,7 @@ class Command(BaseCommand):
             raise CommandError("No model is configured: set MEMORY_LLM_BASE_URL and MEMORY_LLM_MODEL.")
         found = ModelCheck()
         for found in check_model(now=datetime.now(UTC), reader=reader or conf.VERIFY_MODEL):
-            self.stdout.write(f"conversation {found.conversations}: {found.seconds:.0f} s", ending="\r")
-            self.stdout.flush()
+            self.stderr.write(f"conversation {found.conversations}: {found.seconds:.0f} s")
         for line in _report(found):
             self.stdout.write(line)
         for problem in dict.fromkeys(found.problems):
