@@ -38,7 +38,8 @@ def decoys(statement: str, quote: str, told: str, people: Sequence[str], chance:
         lambda: other_person(statement, told, people, chance),
     ]
     chance.shuffle(makers)
-    for make in makers:
+    always = [lambda: denied(quote), lambda: attributed(quote, told, chance)]
+    for make in [*makers, *always]:
         if (made := make()) and made != statement:
             yield made
 
@@ -57,16 +58,12 @@ def other_number(statement: str, told: str, chance: random.Random) -> str:
 
 
 def opposite(statement: str) -> str:
-    """The statement denied, or without its denial."""
+    """The statement denied, or without its denial; empty where no rule turns it round."""
     for pattern, turned in _TURNS:
         made, count = pattern.subn(turned, statement, count=1)
         if count:
             return made
-    return (
-        f"并非如此：{statement}"
-        if has_han(statement)
-        else f"It is not true that {statement[:1].lower()}{statement[1:]}"
-    )
+    return ""
 
 
 def other_person(statement: str, told: str, people: Sequence[str], chance: random.Random) -> str:
@@ -75,8 +72,22 @@ def other_person(statement: str, told: str, people: Sequence[str], chance: rando
     user = re.search(r"^(?:The user|User|用户)", statement)
     if not (named or user):
         return ""
-    strangers = [name for name in _NAMES[has_han(statement)] if fold(name) not in fold(told + statement)]
-    if not strangers:
-        return ""
     old = user.group() if user else named[0]
-    return statement.replace(old, chance.choice(strangers))
+    return statement.replace(old, _stranger(statement, told, chance))
+
+
+def denied(quote: str) -> str:
+    """The words, said not to be true."""
+    return f"{'并非如此：' if has_han(quote) else 'It is not true that: '}{quote}"
+
+
+def attributed(quote: str, told: str, chance: random.Random) -> str:
+    """The words in the mouth of somebody who was never mentioned."""
+    stranger = _stranger(quote, told, chance)
+    return f"{stranger}说：{quote}" if has_han(quote) else f"{stranger} said: {quote}"
+
+
+def _stranger(words: str, told: str, chance: random.Random) -> str:
+    """A name that occurs nowhere in what was said."""
+    names = _NAMES[has_han(words)]
+    return chance.choice([name for name in names if fold(name) not in fold(told + words)] or names)

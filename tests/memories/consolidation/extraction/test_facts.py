@@ -11,7 +11,7 @@ from memories.models import Batch, DailyEvent, Entry, ExtractionBatch, RefusedFa
 from tests.conftest import GROUP, NOW, Api
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, held, say, told
 from tests.memories.consolidation.extraction.conftest import answering, fact
-from tests.memories.llm.fake_server import FakeModel
+from tests.memories.llm.fake_server import FakeModel, verdicts
 
 pytestmark = pytest.mark.django_db
 BEN = {**GROUP, "peer": "u43"}
@@ -181,6 +181,7 @@ def test_what_was_never_said_is_not_believed(api: Api, model: FakeModel) -> None
         fact("Amy lives in Hangzhou.", "Hangzhou"),
         summary="They discussed the French revolution at length.",
     )
+    model.verdicts = {"The capital of France is Paris.": "unsure"}
     extract()
     assert refused() == {"The capital of France is Paris.": Refusal.NAME}
     assert facts() == {"telegram:direct_u42": ["Amy lives in Hangzhou."]}
@@ -200,7 +201,13 @@ def test_a_name_proves_nothing(api: Api, model: FakeModel) -> None:
         fact("Zoe likes green tea.", "I like green tea"),
         summary="Zoe robbed a bank in Lima and fled to Peru.",
     )
-    model.verdicts = {"Zoe does not like green tea": "contradicted"}
+    # a date that was reckoned, a name, a person: what a check doubts, only a reader that agrees can dispel
+    model.reader = lambda asked: verdicts(
+        asked,
+        lambda said: {"Zoe likes green tea.": "entailed", "Zoe does not like green tea": "contradicted"}.get(
+            said, "unsure"
+        ),
+    )
     extract()
     assert refused() == {
         "Zoe was arrested for murder in Lima": Refusal.NAME,
@@ -223,6 +230,7 @@ def test_a_date_is_counted_from_the_day_it_was_said_where_the_workspace_is(
     model.otherwise = answering(
         fact("米娅2026年3月3日去北京出差。", "我明天去北京"), fact("米娅2026年3月2日去北京出差。", "我明天去北京")
     )
+    model.verdicts = {"米娅2026年3月2日去北京出差。": "unsure"}
     extract(late + QUIET)
     assert refused() == {"米娅2026年3月2日去北京出差。": Refusal.AMOUNT}
     assert facts() == {"telegram:direct_u42": ["米娅2026年3月3日去北京出差。"]}
