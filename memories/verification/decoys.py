@@ -38,8 +38,8 @@ def decoys(statement: str, quote: str, told: str, people: Sequence[str], chance:
         lambda: other_person(statement, told, people, chance),
     ]
     chance.shuffle(makers)
-    always = [lambda: denied(quote), lambda: attributed(quote, told, chance)]
-    for make in [*makers, *always]:
+    makers += [lambda: denied(quote), lambda: attributed(quote, told, chance)]  # of any quote
+    for make in makers:
         if (made := make()) and made != statement:
             yield made
 
