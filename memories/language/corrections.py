@@ -54,6 +54,7 @@ def may_take_back(said: str) -> bool:
     return bool(_TAKEN_BACK.search(first)) and _is_short(said) and not (_CLOSING.search(said) or is_question(said))
 
 
+@lru_cache(maxsize=4_096)  # recall reads the same turns question after question
 def takes_back_anywhere(said: str) -> bool:
     """Whether any sentence begins as one that takes something back; cheap, for nearly none does."""
     return any(_TAKEN_BACK.search(sentence) for sentence in spoken_sentences(said))
