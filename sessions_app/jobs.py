@@ -1,10 +1,12 @@
 """The jobs of conversations, one object each."""
 
+from datetime import time
+
 from django.utils.translation import gettext_noop as _
 
 from memories.jobs import Job
 from sessions_app import tasks
-from sessions_app.history import retention
+from sessions_app.history import evidence, retention
 from sessions_app.lifecycle import close
 
 JOBS = (
@@ -23,5 +25,13 @@ JOBS = (
         cron="5-59/10 * * * *",
         run=tasks.clean_events,
         preview=retention.count_old,
+    ),
+    Job(
+        name="find-evidence",
+        label=_("finds the words that facts of models rest on"),
+        behaviour="D5",
+        at=time(2, 45),
+        run=tasks.find_evidence,
+        preview=evidence.count_without,
     ),
 )

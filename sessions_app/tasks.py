@@ -1,11 +1,16 @@
 """Tasks of conversations, by the paths the queue knows; the clock is read here."""
 
+from datetime import datetime
+
 from django.utils import timezone
 
 from sessions_app.compaction import compaction
 from sessions_app.compaction import flush as flushing
-from sessions_app.history import retention
+from sessions_app.history import evidence, retention
 from sessions_app.lifecycle import close
+
+#: Seconds one task takes at most: less than the timeout of the cluster. What is left is for the next night.
+LONGEST_SECONDS = 240
 
 
 def compact(session_id: int, conversation: int, cycle: int, max_tokens: int, is_asked: bool = False) -> bool:
@@ -24,6 +29,10 @@ def sweep_sessions() -> dict[str, int]:
 
 def clean_events() -> dict[str, int]:
     return retention.clean_events(now=timezone.now())
+
+
+def find_evidence(workspace_id: int, *, now: datetime) -> dict[str, int]:
+    return evidence.find_evidence(workspace_id, now=now, seconds=LONGEST_SECONDS)
 
 
 def flush_active() -> dict[str, int]:

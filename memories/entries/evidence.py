@@ -1,21 +1,27 @@
 """The words a model's facts rest on: stored with the fact, and forgotten with the message (D5, A15)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from django.db import connection
 from django.db.models import Exists, Func, OuterRef, Q, Value
 
-from memories.entries.draft import Draft
-from memories.models import Entry, Evidence, Suppression
+from memories.choices import Verification
+from memories.entries.draft import Draft, QuotedWords
+from memories.entries.locks import lock_scopes
+from memories.index import scope_statistics
+from memories.models import Entry, Evidence, Scope, Suppression
+from memories.models.change import acting
 
 
 def store(written: Iterable[tuple[Entry, Draft]]) -> None:
     """Store the quotes of drafts beside the entries they came to; one that is there stays as it is."""
-    rows = [
-        Evidence(workspace_id=entry.workspace_id, entry=entry, **vars(words))
-        for entry, draft in written
-        for words in draft.evidence
-    ]
+    add((entry, words) for entry, draft in written for words in draft.evidence)
+
+
+def add(quoted: Iterable[tuple[Entry, QuotedWords]]) -> None:
+    """Store quotes beside entries; one that is there stays as it is."""
+    rows = [Evidence(workspace_id=entry.workspace_id, entry=entry, **vars(words)) for entry, words in quoted]
     if rows:
         Evidence.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -45,6 +51,17 @@ def _is_redacted() -> Exists:
             origins__contains=[OuterRef("origin")],
         )
     )
+
+
+def verify(scope: Scope, versions: Mapping[int, int], *, now: datetime, actor: str) -> int:
+    """Mark quoted facts of a scope as verified, those that stand in these versions; how many. Raises ScopeFrozen."""
+    with acting(actor):
+        locked = lock_scopes([scope])[scope.pk]
+        rows = Entry.objects.in_scope(scope).live().filter(pk__in=versions, verification=Verification.QUOTED)
+        same = [pk for pk, version in rows.values_list("pk", "version") if versions[pk] == version]
+        Entry.objects.filter(pk__in=same).update(verification=Verification.VERIFIED, updated_at=now)
+        scope_statistics.raise_version(locked)
+    return len(same)
 
 
 #: Of what was made of a plan, and of what is still planned.

@@ -25,6 +25,9 @@ class Evidence(models.Model):
     quote = models.TextField(_("quote"))
     speaker = models.CharField(_("speaker"), max_length=200, blank=True, default="")
     at = models.DateTimeField(_("at"))
+    read_at = models.DateTimeField(
+        _("read"), null=True, editable=False, help_text=_("When a second reading was made of a fact that had none.")
+    )
 
     class Meta:
         verbose_name = _("evidence")

@@ -28,10 +28,9 @@ def fact_of_model(
         content,
         type=EntryType.FACT,
         source=Source.EXTRACTION,
-        origins=tuple(one.origin for one in words),
         verification=verification,
         evidence=tuple(words),
-        **{"tier": 2, **more},
+        **{"tier": 2, "origins": tuple(one.origin for one in words), **more},
     )
     return remember(draft, now=NOW, actor="job:extract").entry
 

@@ -13,6 +13,7 @@ from memories.models import (
     DailyEvent,
     Entry,
     EntryIndex,
+    Evidence,
     ExtractionBatch,
     IndexQueueItem,
     JobRun,
@@ -26,6 +27,7 @@ from memplatform.jobs.runs import perform
 from sessions_app.models import SessionEvent
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
 from tests.memories.batches.conftest import planned, step
+from tests.memories.quoting import fact_of_model
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(days=100)
@@ -54,6 +56,8 @@ def furnished(workspace: Workspace, api: Api, settings: Any) -> Workspace:
         entries.remember(make_draft(place, "the extraction batch came on Tuesday", **turns), now=NOW, actor="t")
         debug = {"type": EntryType.FACT, "tier": 2, "source": Source.EXTRACTION, "category": "debug"}
         entries.remember(make_draft(place, "the log said line 7", **debug), now=NOW, actor="t")
+    message = SessionEvent.objects.filter(session__user_scope=scope, kind="user").earliest("pk")
+    fact_of_model(scope, "年糕 sleeps all day", origins=(message.session.origin_of(message),))
     Scope.objects.filter(pk=frozen.pk).update(frozen=True)
     ScopeTerm.objects.filter(scope=scope).update(entries=99)
     Entry.objects.update(echo=None)
@@ -81,7 +85,17 @@ def run(job: str, workspace: Workspace, *, is_dry: bool) -> dict[str, int]:
 def everything() -> dict[str, Any]:
     """Whatever a job may change, as it stands."""
     found = {}
-    for model in (Entry, ScopeTerm, Scope, DailyEvent, ExtractionBatch, SessionEvent, RecallTrace, IndexQueueItem):
+    for model in (
+        Entry,
+        Evidence,
+        ScopeTerm,
+        Scope,
+        DailyEvent,
+        ExtractionBatch,
+        SessionEvent,
+        RecallTrace,
+        IndexQueueItem,
+    ):
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT to_jsonb(t)::text FROM {model._meta.db_table} t ORDER BY 1")
             found[model.__name__] = cursor.fetchall()

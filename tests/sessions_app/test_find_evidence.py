@@ -1,0 +1,168 @@
+"""The job that looks for the words of facts that have none, and has facts read that nobody has read (D5)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memories import entries
+from memories.choices import Reading, Verification
+from memories.models import Change, Entry, Evidence, Scope, Workspace
+from sessions_app.history import evidence
+from sessions_app.models import Session, SessionEvent
+from tests.conftest import NOW, make_scope
+from tests.memories.consolidation.extraction.conftest import model as model
+from tests.memories.llm.fake_server import FakeModel, credulous
+from tests.memories.quoting import SESSION, fact_of_model
+from tests.sessions_app.conftest import Talk
+
+pytestmark = pytest.mark.django_db
+LATER = NOW + timedelta(days=1)
+NUTS = "nuts make me swell up, so no pesto for me"
+
+
+def find(workspace: Workspace) -> dict[str, int]:
+    return evidence.find_evidence(workspace.pk, now=LATER, seconds=60)
+
+
+def said(talk: Talk, *messages: str) -> list[str]:
+    """The paths of messages a user has sent."""
+    for message in messages:
+        talk.say(message, "ok")
+    session = Session.objects.get()
+    return [session.origin_of(event) for event in SessionEvent.objects.filter(kind="user").order_by("pk")]
+
+
+def own_scope() -> Scope:
+    return Scope.objects.get(key="telegram:direct_u42")
+
+
+def of_before(content: str, *origins: str, scope: Scope | None = None) -> Entry:
+    """A fact as models stated it before they had to quote."""
+    return fact_of_model(scope or own_scope(), content, origins=origins)
+
+
+def quotes(entry: Entry) -> list[str]:
+    return [one.quote for one in Evidence.objects.filter(entry=entry)]
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [(NUTS, "Sam is allergic to nuts and avoids pesto."), ("我一吃花生就起疹子，所以别放花生", "用户对花生过敏。")],
+)
+def test_a_short_message_is_quoted_whole(talk: Talk, workspace: Workspace, message: str, content: str) -> None:
+    (origin,) = said(talk, message)
+    fact = of_before(content, origin)
+    assert evidence.count_without(workspace.pk) == {"entries": 1}
+    assert find(workspace)["entries"] == 1
+    (row,) = Evidence.objects.filter(entry=fact)
+    event = SessionEvent.objects.get(kind="user")
+    assert (row.quote, row.origin, row.at) == (message, origin, event.at)
+    assert event.content[row.start : row.end] == row.quote
+
+
+def test_of_a_long_message_the_telling_sentence_is_quoted(talk: Talk, workspace: Workspace) -> None:
+    before, after = "What a day we had at the lake! " * 6, "See you soon then! " * 4
+    (origin,) = said(talk, f"{before}By the way, nuts make me swell up. {after}")
+    fact = of_before("Nuts make Sam swell up.", origin)
+    find(workspace)
+    assert quotes(fact) == ["By the way, nuts make me swell up"]
+
+
+def test_of_several_messages_those_that_say_it_are_quoted(talk: Talk, workspace: Workspace) -> None:
+    origins = said(talk, "the weather is lovely", NUTS, "any nuts in this cake?")
+    fact = of_before("Sam is allergic to nuts.", *origins)
+    find(workspace)
+    assert quotes(fact) == [NUTS, "any nuts in this cake?"]
+
+
+def test_where_no_word_is_shared_the_newest_message_is_shown(talk: Talk, workspace: Workspace) -> None:
+    origins = said(talk, "the weather is lovely", "I cannot breathe near cats")
+    fact = of_before("Sam hat eine Tierhaarallergie.", *origins)
+    find(workspace)
+    assert quotes(fact) == ["I cannot breathe near cats"]
+
+
+def test_again_it_finds_nothing_more_to_do(talk: Talk, workspace: Workspace) -> None:
+    (origin,) = said(talk, NUTS)
+    of_before("Sam is allergic to nuts.", origin)
+    find(workspace)
+    assert evidence.count_without(workspace.pk) == {"entries": 0}
+    assert find(workspace)["entries"] == 0 and Evidence.objects.count() == 1
+
+
+def test_it_goes_through_all_of_them_chunk_by_chunk(
+    talk: Talk, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "CHUNK", 2)
+    (origin,) = said(talk, NUTS)
+    for what in ("walnuts", "hazel", "almonds", "pesto", "cashews"):
+        of_before(f"Sam swells up from {what}.", origin)
+    assert find(workspace)["entries"] == 5
+
+
+def test_messages_that_are_gone_or_taken_out_are_not_quoted(talk: Talk, workspace: Workspace) -> None:
+    (origin,) = said(talk, NUTS)
+    fact = of_before("Sam is allergic to nuts.", f"{SESSION}/event-987654321")
+    taken = of_before("Sam eats no pesto.", origin)
+    entries.expire(Entry.objects.get(type="chat_turn"), now=NOW, actor="user:alice")
+    find(workspace)
+    assert quotes(fact) == quotes(taken) == []
+
+
+def test_what_the_bot_said_is_no_evidence(talk: Talk, workspace: Workspace) -> None:
+    said(talk, "hello")
+    answer = SessionEvent.objects.get(kind="assistant")
+    fact = of_before("Sam is fine.", Session.objects.get().origin_of(answer))
+    assert find(workspace)["entries"] == 0 and quotes(fact) == []
+
+
+def test_messages_of_another_workspace_are_never_quoted(talk: Talk, workspace: Workspace, stranger: Workspace) -> None:
+    (origin,) = said(talk, NUTS)
+    theirs = of_before("Sam is allergic to nuts.", origin, scope=make_scope(stranger))
+    assert find(stranger)["entries"] == 0 and quotes(theirs) == []
+
+
+def test_a_fact_that_was_never_read_is_read_and_verified(talk: Talk, workspace: Workspace, model: FakeModel) -> None:
+    origins = said(talk, NUTS, "my sister rows")
+    good, doubtful = of_before("Sam is allergic to nuts.", origins[0]), of_before("Sam rows.", origins[1])
+    model.verdicts = {good.content: Reading.ENTAILED, doubtful.content: Reading.CONTRADICTED}
+    counts = find(workspace)
+    assert (counts["entries"], counts["read"], counts["verified"]) == (2, 2, 1)
+    good.refresh_from_db()
+    doubtful.refresh_from_db()
+    assert good.verification == Verification.VERIFIED
+    assert doubtful.verification == Verification.QUOTED and doubtful.is_live()
+    change = Change.objects.filter(table_name="memories_entry", row_id=good.pk, op="U").latest("pk")
+    assert change.actor == evidence.ACTOR and change.old["verification"] == "quoted"
+    assert "read" not in find(workspace) and len(model.readings) == 1
+
+
+def test_a_reader_that_believes_decoys_verifies_nothing_and_is_asked_once(
+    talk: Talk, workspace: Workspace, model: FakeModel
+) -> None:
+    (origin,) = said(talk, NUTS)
+    fact = of_before("Sam is allergic to nuts.", origin)
+    model.reader = credulous
+    find(workspace)
+    fact.refresh_from_db()
+    assert fact.verification == Verification.QUOTED and len(model.readings) == 1
+
+
+def test_without_a_reader_the_words_are_found_all_the_same(
+    talk: Talk, workspace: Workspace, model: FakeModel, settings: Any
+) -> None:
+    settings.MEMORY_VERIFY = False
+    (origin,) = said(talk, NUTS)
+    fact = of_before("Sam is allergic to nuts.", origin)
+    assert find(workspace) == {"entries": 1}
+    assert quotes(fact) == [NUTS] and not model.readings
+
+
+def test_a_frozen_scope_keeps_what_it_has(talk: Talk, workspace: Workspace, model: FakeModel) -> None:
+    (origin,) = said(talk, NUTS)
+    fact = of_before("Sam is allergic to nuts.", origin)
+    Scope.objects.update(frozen=True)
+    find(workspace)
+    fact.refresh_from_db()
+    assert fact.verification == Verification.QUOTED and not model.readings
