@@ -113,6 +113,11 @@ def invention(content: str, conversation: Conversation) -> Refusal | None:
     return Refusal.NAME if persons.unknown_names(content, conversation.text) else None
 
 
+def marks(content: str) -> set[str]:
+    """What tells most in a text, in whatever language: numbers and dates, codes, names."""
+    return amounts.amounts_in(content) | {_squeezed(code) for code in _codes(content)} | persons.names_in(content)
+
+
 def _unknown_amounts(content: str, conversation: Conversation) -> set[str]:
     own = amounts.amounts_in(content) - conversation.amounts
     digits = set(re.findall(r"\d+", unicodedata.normalize("NFKC", content)))

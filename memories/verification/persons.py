@@ -106,10 +106,10 @@ def unknown_names(content: str, told: str) -> set[str]:
     """Names of a text that another does not hold; a form of a word that is there (Spanish, Spain) counts as there."""
     there = _plain(told).casefold()
     words = set(re.findall(r"[^\W\d_]{4,}", there))
-    return {name for name in _names(content) if name not in there and not _is_form(name, words)}
+    return {name for name in names_in(content) if name not in there and not _is_form(name, words)}
 
 
-def _names(content: str) -> set[str]:
+def names_in(content: str) -> set[str]:
     """Capitals within a sentence, addresses, paths and quoted words; Chinese names of persons."""
     plain = _plain(content)
     first = {match.group().casefold() for match in re.finditer(r"(?:^|[.!?。！？:：]\s*)[\"“(]?[A-Z][\w'-]*", plain)}
