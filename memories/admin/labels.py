@@ -35,6 +35,7 @@ COUNT_LABELS = {
     "held_rows": _("rows held for a person"),
     "invented": _("invented facts refused"),
     "left": _("left as they were"),
+    "left_out": _("sentences of summaries left out"),
     "lines_replaced": _("lines replaced"),
     "lines_written": _("lines written"),
     "lost": _("lost"),

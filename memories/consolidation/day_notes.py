@@ -10,6 +10,7 @@ from django.db import transaction
 
 from memories.choices import BufferState, Source
 from memories.conf import conf
+from memories.consolidation import summaries
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.exceptions import InvalidDraft, ScopeFrozen
@@ -19,6 +20,7 @@ from memories.llm import prompts
 from memories.llm.run import ModelRun
 from memories.llm.schemas import SummaryOutput
 from memories.models import BufferedTurn, DailyEvent, Scope, Workspace
+from memories.verification.claims import Conversation, Message
 
 log = structlog.get_logger(__name__)
 JOB = "archive"
@@ -44,7 +46,8 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
     model = ModelRun(workspace, JOB, clock=lambda: now, is_strict=True)
     for scope, day in active:
         events = list(_events_of(scope, day))
-        note = _note_by_model(model, events)
+        note, read = _note_by_model(model, events)
+        counts.update(read)
         counts["by_model"] += bool(note)
         try:
             counts["notes"] += _write(scope, day, note or extractive_note(scope, events), events, now)
@@ -87,12 +90,15 @@ def _events_of(scope: Scope, day: date) -> Sequence[DailyEvent]:
     return list(events.exclude(source=SOURCE).order_by("pk"))
 
 
-def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> str | None:
-    """The model's note of these events; None when there is none to be had."""
+def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> tuple[str, dict[str, int]]:
+    """What is left of the model's note of these events, checked and read a second time; and the counts of that."""
     data = {"notes": [{"at": event.created_at, "said": event.content} for event in events]}
     question = prompts.prompt("day_note", model.workspace.language, data, max_tokens=NOTE_TOKENS)
     answer = model.ask(question, SummaryOutput, max_tokens=NOTE_TOKENS * 4)
-    return answer.summary if answer else None
+    if answer is None:
+        return "", {}
+    told = [Message(f"n{n}", event.content, "", event.local_date) for n, event in enumerate(events, start=1)]
+    return summaries.checked(answer.summary, Conversation(told), model.workspace, now=model.now)
 
 
 def extractive_note(scope: Scope, events: Sequence[DailyEvent]) -> str:

@@ -16,6 +16,7 @@ from memories import llm
 from memories.choices import Reading
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
+from memories.language.sentences import is_question, spoken_sentences
 from memories.llm import prompts, schemas
 from memories.models import Workspace
 from memories.verification.decoys import decoys
@@ -62,6 +63,11 @@ class ReadingResult:
     calls: int = 0
     tokens: int = 0
 
+    @property
+    def is_fooled(self) -> bool:
+        """Whether it took a decoy for true."""
+        return self.counts.get("decoys_passed", 0) > 0
+
     def of(self, position: int) -> Reading:
         """The verdict on a claim; unsure where there is no reader that is believed."""
         return self.verdicts[position] if self.is_believed else Reading.UNSURE
@@ -72,11 +78,17 @@ def is_on() -> bool:
 
 
 def read(
-    claims: Sequence[Claim], sources: Sources, workspace: Workspace, *, now: datetime, reader: str = ""
+    claims: Sequence[Claim],
+    sources: Sources,
+    workspace: Workspace,
+    *,
+    now: datetime,
+    reader: str = "",
+    seconds: float | None = None,
 ) -> ReadingResult:
     """Have claims read, outside any transaction; without a reader, or where it fails, all of them stay unsure.
 
-    `reader` is the model that reads, in place of the configured one.
+    A claim without quotes rests on all that was said. `reader` is the model that reads, in place of the configured one.
     """
     if not claims or not is_on():
         return ReadingResult([Reading.UNSURE] * len(claims))
@@ -90,11 +102,25 @@ def read(
     given = schemas.Given(frozenset(named))
     try:
         answer = llm.ask(
-            workspace, PURPOSE, prompt, schemas.ReadingOutput, now=now, given=given, model=reader or conf.VERIFY_MODEL
+            workspace,
+            PURPOSE,
+            prompt,
+            schemas.ReadingOutput,
+            now=now,
+            given=given,
+            model=reader or conf.VERIFY_MODEL,
+            seconds=seconds,
         )
     except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
         log.warning("verification.no_answer", workspace=workspace.pk, problem=type(problem).__name__)
         return ReadingResult([Reading.UNSURE] * len(claims), counts={"unread": len(claims)})
+    return _result(answer, named, len(claims))
+
+
+def _result(
+    answer: llm.ModelAnswer[schemas.ReadingOutput], named: Mapping[str, tuple[Claim, int | None]], count: int
+) -> ReadingResult:
+    """What an answer says of the claims, and whether it took a decoy among them for true."""
     verdicts = {one.id: Reading(one.verdict) for one in answer.value.verdicts}
     read_as: dict[int, Reading] = {}
     fooled = 0
@@ -105,9 +131,9 @@ def read(
         else:
             read_as[position] = verdict
     return ReadingResult(
-        [read_as[n] for n in range(len(claims))],
-        is_believed=not fooled and len(asked) > len(claims),
-        counts={"read": len(claims), "decoys": len(asked) - len(claims), "decoys_passed": fooled},
+        [read_as[n] for n in range(count)],
+        is_believed=not fooled and len(named) > count,
+        counts={"read": count, "decoys": len(named) - count, "decoys_passed": fooled},
         model=answer.model,
         calls=answer.calls,
         tokens=answer.tokens,
@@ -119,11 +145,12 @@ def _with_decoys(claims: Sequence[Claim], sources: Sources) -> list[tuple[Claim,
     chance = random.SystemRandom()
     wanted = min(max(_LEAST_DECOYS, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
     stated = {claim.statement for claim in claims}
+    spoken = [one for one in spoken_sentences(sources.text) if one and not is_question(one)]
     made: dict[str, Claim] = {}
     for claim in chance.sample(claims, len(claims)) * _LEAST_DECOYS:
         if len(made) >= wanted:
             break
-        quote = claim.quotes[0][1] if claim.quotes else claim.statement
+        quote = claim.quotes[0][1] if claim.quotes else chance.choice(spoken or [claim.statement])
         for decoy in decoys(claim.statement, quote, sources.text, list(sources.people), chance):
             if decoy not in stated and decoy not in made:
                 made[decoy] = Claim(decoy, claim.quotes)

@@ -1,25 +1,30 @@
 """A long turn in few words (A11): what was cut is stored and answered at once, a model's summary takes its place later.
 
-Where the model is off, fails or is too slow, or its summary would tell less or something else than what is stored, the
-turn stays as it was; and so it does when anybody changed it meanwhile. A summary that is not taken is an answer that
+Sentences that name what nobody said, or that a second reading finds contradicted or not stated, are left out. Where the
+model is off, fails or is too slow, or what is left of its summary tells less than what is stored, the turn stays as it
+was; and so it does when anybody changed it meanwhile. A summary that is not taken for what it says is an answer that
 cannot be used: the model is told why, and it is counted with the failures of its purpose.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from enum import StrEnum
 
 import structlog
 
 from memories import entries, llm
 from memories.conf import conf
+from memories.consolidation import summaries
+from memories.consolidation.summaries import CheckedSummary
 from memories.entries import Edit
 from memories.exceptions import EntryNotFound, PlatformError, ScopeFrozen, VersionConflict
 from memories.language import text
 from memories.llm import prompts
 from memories.llm.schemas import TurnSummaryOutput
 from memories.models import Entry, Workspace
-from memories.verification import summaries
+from memories.verification import claims
+from memories.verification.claims import Conversation, Message
 
 log = structlog.get_logger(__name__)
 PURPOSE, ACTOR = "turn_summary", "job:shorten"
@@ -40,31 +45,70 @@ def shorten(
     entries = _unchanged(workspace, entry_ids, stored)
     if not entries:
         return 0
-    said = {"user": text.smart_truncate(user, _SHOWN_CHARS), "assistant": text.smart_truncate(assistant, _SHOWN_CHARS)}
-    told = prompts.prompt("turn_summary", workspace.language, said)
-    turn = summaries.StoredTurn(**said, stored=stored, instructions=told.instructions)
-    judge = partial(_problem, turn)
+    turn = _Turn.of(user, assistant, stored, entries[0], workspace)
+    told = prompts.prompt("turn_summary", workspace.language, turn.shown)
     try:
         answer = llm.ask(
-            workspace, PURPOSE, told, TurnSummaryOutput, now=now, judge=judge, model=conf.LLM_SUMMARY_MODEL
+            workspace, PURPOSE, told, TurnSummaryOutput, now=now, judge=turn.problem, model=conf.LLM_SUMMARY_MODEL
         )
     except PlatformError as problem:  # off, failing, spent, unusable
         log.info("shortening.left", workspace=workspace.pk, problem=type(problem).__name__)
         return 0
-    return sum(_replace(entry, answer.value.summary, now) for entry in entries)
+    summary, counts = summaries.checked(answer.value.summary, turn.conversation, workspace, now=now)
+    if turn.fault(summary):
+        log.info("shortening.refused", workspace=workspace.pk, **counts)
+        return 0
+    return sum(_replace(entry, summary, now) for entry in entries)
+
+
+class SummaryFault(StrEnum):
+    """What is wrong with a summary, as the model that wrote it is told."""
+
+    LONG = "the summary is no shorter than the turn"
+    INVENTED = "the summary holds numbers, dates, codes or names that the turn does not"
+    LOST = "the summary leaves out too many numbers, dates, codes or names"
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A turn in full, and as it is stored."""
+
+    stored: str
+    conversation: Conversation
+
+    @classmethod
+    def of(cls, user: str, assistant: str, stored: str, entry: Entry, workspace: Workspace) -> "_Turn":
+        on = entry.stated_at.astimezone(workspace.zone()).date()
+        sides = [
+            Message("user", text.smart_truncate(user, _SHOWN_CHARS), entry.speaker, on),
+            Message("assistant", text.smart_truncate(assistant, _SHOWN_CHARS), "assistant", on, is_answer=True),
+        ]
+        return cls(stored, Conversation([side for side in sides if side.content]))
+
+    @property
+    def shown(self) -> dict[str, str]:
+        sides = {side.id: side.content for side in self.conversation.messages}
+        return {"user": sides.get("user", ""), "assistant": sides.get("assistant", "")}
+
+    def problem(self, answer: TurnSummaryOutput) -> str | None:
+        """What speaks against an answer, by what the checks leave of it."""
+        left = CheckedSummary.of(answer.summary, self.conversation)
+        fault = self.fault(left.text)
+        return SummaryFault.INVENTED if fault and left.left_out else fault
+
+    def fault(self, summary: str) -> SummaryFault | None:
+        """Why a summary must not take the place of what is stored; one that saves no room has to hold what was cut."""
+        is_shorter = text.count_tokens(summary) < text.count_tokens(self.stored)
+        if not is_shorter and text.ELLIPSIS not in self.stored:
+            return SummaryFault.LONG
+        wanted = claims.marks(self.stored)
+        is_less = 2 * len(claims.marks(summary) & wanted) < len(wanted)
+        return SummaryFault.LOST if is_less or not summary else None
 
 
 def _unchanged(workspace: Workspace, entry_ids: Sequence[int], stored: str) -> list[Entry]:
     live = Entry.objects.live().filter(workspace_id=workspace.pk, pk__in=entry_ids, content=stored)
     return list(live.select_related("scope").order_by("pk"))
-
-
-def _problem(turn: summaries.StoredTurn, answer: TurnSummaryOutput) -> str | None:
-    """What speaks against a summary; one that saves no room holds at least what had to be cut."""
-    is_shorter = text.count_tokens(answer.summary) < text.count_tokens(turn.stored)
-    if not is_shorter and text.ELLIPSIS not in turn.stored:
-        return "the summary is no shorter than the turn"
-    return summaries.fault(turn, answer.summary)
 
 
 def _replace(entry: Entry, summary: str, now: datetime) -> bool:

@@ -17,7 +17,7 @@ from memories.consolidation.extraction import model as extraction
 from memories.consolidation.extraction.candidates import Checker
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
-from memories.consolidation.extraction.verification import Objection
+from memories.consolidation.extraction.verification import objection_of
 from memories.consolidation.reading import Claim
 from memories.evaluation.workspace import throwaway_workspace
 from memories.exceptions import PlatformError
@@ -82,7 +82,7 @@ def _check(one: dict[str, Any], workspace: Workspace, found: ModelCheck, now: da
     question, scoped = _question(one, workspace)
     checker = Checker(question, [scoped], workspace.zone())
     try:
-        answer = extraction.ask_model(question, workspace, now=now, judge=Objection(checker))
+        answer = extraction.ask_model(question, workspace, now=now, judge=objection_of(checker))
     except PlatformError as problem:
         found.problems.append(f"{type(problem).__name__}: {problem}")
     else:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from memories.language import stopwords, text
+from memories.language.scripts import begins_with_han
 from memories.language.word_lists import words
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -43,6 +44,11 @@ def nearest_sentence(content: str, texts: Iterable[str]) -> str:
     own = set(text.terms(content))
     found = [one for said in texts for one in spoken_sentences(said) if one]
     return max(found, key=lambda one: len(own.intersection(text.terms(one))), default="")
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Sentences as a text: Chinese ones follow without a space."""
+    return "".join(one if begins_with_han(one) else f" {one}" for one in parts).strip()
 
 
 def cut_at_sentence(content: str, max_tokens: int) -> str:

@@ -42,10 +42,15 @@ class ModelRun:
         self.stopped = "" if llm.is_on() else "no_model"
         self.counts: Counter[str] = Counter()
         self.model = ""  # that answered last
+        self.left_out = 0  # items of its last answer that stayed unusable
         self._purpose, self._clock, self._until = purpose, clock, until
         self._patience, self._is_strict = patience, is_strict
         self._failures = 0
         self._spent: Counter[str] = Counter()
+
+    @property
+    def now(self) -> datetime:
+        return self._clock()
 
     def may_ask(self) -> bool:
         if not self.stopped and self._until is not None and self._clock() >= self._until:
@@ -68,6 +73,7 @@ class ModelRun:
             return None
         self._failures = 0
         self.model = answer.model
+        self.left_out = answer.refused
         self._spent.update(
             calls=answer.calls, prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens
         )

@@ -60,6 +60,11 @@ def _position(value: Any, info: ValidationInfo) -> int:
     return int(known)
 
 
+def _listed(value: Any) -> Any:
+    """Small models write one of a list by itself."""
+    return [value] if isinstance(value, str) else value
+
+
 KnownId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "ids"})]
 SourceId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "sources"})]
 GoingId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "may_go"})]
@@ -218,7 +223,7 @@ class SummaryOutput(_Output):
 
 
 class CandidateFact(_Output):
-    """A proposed memory of a conversation, and the positions of the messages it rests on."""
+    """A proposed memory of a conversation: whom or what it is about, and the words of which messages it rests on."""
 
     content: Sentence
     category: Category
@@ -226,6 +231,8 @@ class CandidateFact(_Output):
     project: Annotated[str, name(NO_PROJECT)] = NO_PROJECT
     topic: Annotated[str, name(NO_TOPIC)] = NO_TOPIC
     rests_on: list[KnownPosition] = Field(min_length=1)
+    quote: Annotated[list[str], BeforeValidator(_listed)] = Field(default=[], max_length=MAX_QUOTES)
+    subject: Annotated[str, name(SPEAKER)] = SPEAKER
 
 
 class FlushOutput(_Output):

@@ -31,6 +31,11 @@ _OUTCOMES: dict[str, Any] = {
     "no_scope": _("nobody's in particular"),
     "out_of_reach": _("out of the bot's reach"),
     "unfounded": _("said by nobody"),
+    "refused": _("facts that were not kept"),
+    "verified": _("verified facts"),
+    "left_out": _("sentences of summaries left out"),
+    "decoys_passed": _("decoys it believed"),
+    "unreadable": _("answers or facts that could not be read"),
     "taken_out": _("taken out by people"),
 }
 

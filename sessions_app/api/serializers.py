@@ -9,6 +9,8 @@ from memories.api import fields
 from memories.api.entries.list import NewAttributes
 from memories.api.pagination import LimitQuery, PageQuery
 from memories.choices import EntryType
+from memories.llm.answer_texts import NAME_CHARS
+from memories.llm.schemas import MAX_QUOTES, SPEAKER
 from sessions_app.choices import REPORTED, SPOKEN, EventKind
 from sessions_app.compaction.flush import NO_REPLY, VERSION
 
@@ -87,6 +89,10 @@ class NewCandidate(NewAttributes):
     content = fields.Text(max_length=8_000)
     type = fields.Word(choices=CANDIDATE_TYPES, default=EntryType.FACT)
     rests_on = serializers.ListField(child=fields.Whole(min_value=1, max_value=2**31 - 1), default=list, max_length=100)
+    quote = serializers.ListField(
+        child=fields.Text(max_length=8_000), default=list, max_length=MAX_QUOTES, help_text="Words of these messages."
+    )
+    subject = fields.Text(max_length=NAME_CHARS, default=SPEAKER, help_text="Whom or what it is about.")
     slots = fields.FreeSlots(default=dict)
 
 

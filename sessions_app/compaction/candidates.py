@@ -1,35 +1,28 @@
 """The candidates of a flush, stored in the scope their session means (E4, D5, A3)."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 
 from memories import entries
 from memories.choices import EntryType, Source
-from memories.entries.draft import Draft
+from memories.consolidation import refusals
+from memories.consolidation.refusals import Refused
+from memories.entries.draft import Draft, QuotedWords
 from memories.exceptions import InvalidDraft
 from memories.models import Scope
 from sessions_app.choices import EventKind
 from sessions_app.compaction import closing_summary
+from sessions_app.compaction.transcript import CheckedCandidate, FlushCandidate
 from sessions_app.history import redaction
 from sessions_app.models import Session, SessionEvent
 
-
-@dataclass(frozen=True, kw_only=True)
-class FlushCandidate:
-    """A proposed memory, and the positions of the messages it rests on."""
-
-    content: str
-    type: str = EntryType.FACT
-    category: str = ""
-    importance: float | None = None
-    project: str = ""
-    topic: str = ""
-    rests_on: tuple[int, ...] = ()
-    slots: Mapping[str, str] = field(default_factory=dict)
+NAME = "flush"
+#: Why a candidate was skipped that nothing is wrong with.
+_SKIPPED = frozenset({"no_scope", "out_of_reach", "taken_out"})
 
 
 @dataclass(frozen=True)
@@ -38,41 +31,57 @@ class CandidateResults:
 
     written: list[entries.WriteResult | None]
     reasons: list[str]
+    refused: int = 0
 
     @property
     def counts(self) -> Counter[str]:
-        return Counter([*(str(result.outcome) for result in self.written if result), *filter(None, self.reasons)])
+        skipped = Counter(reason for reason in self.reasons if reason in _SKIPPED)
+        return (
+            Counter(str(result.outcome) for result in self.written if result) + skipped + Counter(refused=self.refused)
+        )
 
 
 def store_candidates(
     session: Session,
-    candidates: Sequence[FlushCandidate],
+    candidates: Sequence[CheckedCandidate],
     *,
     may_reach: Callable[[str], bool],
     now: datetime,
     actor: str,
+    model: str = "",
 ) -> CandidateResults:
     """Store each candidate in the scope its session means, if it means one. Needs the session's lock.
 
     Candidates that rest on a redacted message are skipped (A15); the scopes are locked, so that nobody redacts
-    meanwhile. Raises InvalidDraft, ScopeFrozen.
+    meanwhile. What was refused is recorded, as of `model` or else of whoever reported it. Raises InvalidDraft,
+    ScopeFrozen.
     """
-    events = _events_at(session, candidates)
-    scopes = [_scope_for(session, [events[n] for n in candidate.rests_on]) for candidate in candidates]
+    events = _events_at(session, [one.candidate for one in candidates])
+    resting = [[events[position] for position in one.candidate.rests_on] for one in candidates]
+    scopes = [_scope_for(session, some) for some in resting]
     reasons = ["no_scope" if scope is None else "" if may_reach(scope.key) else "out_of_reach" for scope in scopes]
     with transaction.atomic():
         reached = [scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason]
         locked = entries.lock_scopes(reached)
         redacted = redaction.redacted_events(session)
-        drafts = []
-        for n, (candidate, scope) in enumerate(zip(candidates, scopes, strict=True)):
-            resting = [events[position] for position in candidate.rests_on]
-            if not reasons[n] and any(event.pk in redacted for event in resting):
+        drafts: list[Draft] = []
+        refused: list[Refused] = []
+        for n, (checked, scope, some) in enumerate(zip(candidates, scopes, resting, strict=True)):
+            if scope is None or reasons[n]:
+                continue
+            if any(event.pk in redacted for event in some):
                 reasons[n] = "taken_out"
-            if scope and not reasons[n]:
-                drafts.append(_draft(session, candidate, scope, resting, now))
+            elif checked.refusal:
+                reasons[n] = str(checked.refusal)
+                refused.append(_refused(session, checked, scope, some))
+            else:
+                drafts.append(_draft(session, checked, scope, some, now))
+        run = f"{NAME}:{session.uid}:{session.conversation}"
+        refusals.record(
+            refused, workspace_id=session.workspace_id, model=model or actor, purpose=NAME, run=run, now=now
+        )
         written = iter(entries.remember_many(drafts, now=now, actor=actor, locked=locked))
-    return CandidateResults([None if reason else next(written) for reason in reasons], reasons)
+    return CandidateResults([None if reason else next(written) for reason in reasons], reasons, len(refused))
 
 
 def _events_at(session: Session, candidates: Sequence[FlushCandidate]) -> dict[int, SessionEvent]:
@@ -98,13 +107,15 @@ def _scope_for(session: Session, resting: Sequence[SessionEvent]) -> Scope | Non
 
 
 def _draft(
-    session: Session, candidate: FlushCandidate, scope: Scope, resting: Sequence[SessionEvent], now: datetime
+    session: Session, checked: CheckedCandidate, scope: Scope, resting: Sequence[SessionEvent], now: datetime
 ) -> Draft:
+    candidate = checked.candidate
     senders = {event.sender_id for event in resting if event.sender_id} or {session.peer}
+    is_fact = candidate.type == EntryType.FACT
     return Draft(
         scope=scope,
         type=candidate.type,
-        tier=2 if candidate.type == EntryType.FACT else None,
+        tier=2 if is_fact else None,
         category=candidate.category,
         importance=candidate.importance,
         project=candidate.project,
@@ -114,5 +125,34 @@ def _draft(
         at=max((event.at for event in resting), default=now),
         slots={**candidate.slots, **closing_summary.slots_of(session, senders.pop() if len(senders) == 1 else "")},
         chats=closing_summary.chats_of(session, scope),
+        origins=tuple(session.origin_of(event) for event in resting),
+        verification=checked.verification,
+        evidence=_evidence(session, checked, resting) if is_fact else (),
+    )
+
+
+def _evidence(session: Session, checked: CheckedCandidate, resting: Sequence[SessionEvent]) -> tuple[QuotedWords, ...]:
+    events = {str(event.position): event for event in resting}
+    return tuple(
+        QuotedWords(
+            origin=session.origin_of(events[quote.message.id]),
+            start=quote.span.start,
+            end=quote.span.end,
+            quote=quote.text,
+            at=events[quote.message.id].at,
+            speaker=quote.message.speaker,
+        )
+        for quote in checked.quotes
+    )
+
+
+def _refused(session: Session, checked: CheckedCandidate, scope: Scope, resting: Sequence[SessionEvent]) -> Refused:
+    if checked.refusal is None:
+        raise AssertionError("nothing is wrong with it")
+    return Refused(
+        scope=scope,
+        content=checked.content,
+        quote=" … ".join(checked.candidate.quote or [quote.text for quote in checked.quotes]),
+        reason=checked.refusal,
         origins=tuple(session.origin_of(event) for event in resting),
     )

@@ -20,8 +20,9 @@ from memories import llm
 from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app.compaction import closing_summary
-from sessions_app.compaction.candidates import CandidateResults, FlushCandidate, store_candidates
+from sessions_app.compaction.candidates import CandidateResults, store_candidates
 from sessions_app.compaction.model import EMPTY_EXTRACTION, ConversationModel, FlushExtraction, parts_of
+from sessions_app.compaction.transcript import CheckedCandidate, FlushCandidate, Transcript
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close, locks
 from sessions_app.models import Flush, Session, SessionEvent
@@ -50,9 +51,17 @@ def flush_by_bot(
     """
     with acting(actor):
         locks.lock_session(session)
-        results = store_candidates(session, candidates, may_reach=may_reach, now=now, actor=actor)
+        checked = _check(session, candidates)
+        results = store_candidates(session, checked, may_reach=may_reach, now=now, actor=actor)
         flush = _record(session, results.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
     return flush, results
+
+
+def _check(session: Session, candidates: Sequence[FlushCandidate]) -> list[CheckedCandidate]:
+    """The candidates of a bot, checked against the open conversation as far as it may be told."""
+    shown = redaction.redact(session.spoken(), redaction.redacted_events(session)) if candidates else []
+    transcript = Transcript(session, shown, _continuation(session))
+    return [transcript.check(one, must_quote=False) for one in candidates]
 
 
 def flush_by_platform(
@@ -115,7 +124,7 @@ def _flush_by_model(session: Session, model: ConversationModel, end: int, now: d
             redacted = redaction.redacted_events(session)
             is_current = (session.open_cycle, session.flushed_to) == (cycle, flushed_to)
             if is_current and not any(event.pk in redacted for event in shown):
-                flush = _store_extraction(session, extraction, part[-1].position, now=now, actor=actor)
+                flush = _store_extraction(session, extraction, part, now=now, actor=actor)
             else:
                 log.info("session_flush_discarded", session=str(session.uid), conversation=cycle[0])
     return flush
@@ -136,24 +145,40 @@ def has_continuation(flush: Flush, redacted: Mapping[int, int]) -> bool:
     return bool(flush.goes_on_with) and not redaction.reveals(redacted, flush.goes_on_to)
 
 
-def _store_extraction(session: Session, extraction: FlushExtraction, up_to: int, *, now: datetime, actor: str) -> Flush:
-    candidates = [
-        FlushCandidate(**{**one.model_dump(), "rests_on": tuple(one.rests_on)}) for one in extraction.candidates
-    ]
-    store = partial(store_candidates, session, candidates, may_reach=lambda _scope_key: True, now=now, actor=actor)
-    counts = _unless_refused(session, lambda: store().counts)
-    earlier = session.flush_of_cycle().first()  # of earlier messages
-    goes_on_with = extraction.goes_on_with or (earlier.goes_on_with if earlier else "")
+def _store_extraction(
+    session: Session, extraction: FlushExtraction, part: Sequence[SessionEvent], *, now: datetime, actor: str
+) -> Flush:
+    """Store what a model extracted from these messages; where nothing is left of its text, a closing summary as well.
+
+    A continuation that was refused does not stand: the one before it tells of earlier messages only.
+    """
+    counts = _unless_refused(session, lambda: _store_checked(session, extraction, now, actor))
+    goes_on_with = extraction.goes_on_with
+    if extraction.is_refused:
+        counts += _unless_refused(session, lambda: _store_summary(session, part, now, actor))
+    elif not goes_on_with and (earlier := session.flush_of_cycle().first()):
+        goes_on_with = earlier.goes_on_with
     return _record(
         session,
-        counts + Counter(unfounded=extraction.unfounded),
+        counts + Counter(extraction.counts),
         goes_on_with=goes_on_with,
         no_reply=extraction.no_reply and not goes_on_with,
         now=now,
         actor=actor,
-        up_to=up_to,
+        up_to=part[-1].position,
         model=extraction.model,
     )
+
+
+def _store_checked(session: Session, extraction: FlushExtraction, now: datetime, actor: str) -> Counter[str]:
+    return store_candidates(
+        session, extraction.candidates, may_reach=lambda _key: True, now=now, actor=actor, model=extraction.model
+    ).counts
+
+
+def _store_summary(session: Session, events: Sequence[SessionEvent], now: datetime, actor: str) -> Counter[str]:
+    stored = closing_summary.store_summary(session, events, closing_summary.FLUSHED, now=now, actor=actor)
+    return Counter(str(result.outcome) for result in stored)
 
 
 def _flush_by_summary(session: Session, now: datetime, actor: str) -> Flush | None:
@@ -162,8 +187,7 @@ def _flush_by_summary(session: Session, now: datetime, actor: str) -> Flush | No
         events = unflushed_events(session)
         if not events:
             return None
-        store = partial(closing_summary.store_summary, session, events, closing_summary.FLUSHED, now=now, actor=actor)
-        counts = _unless_refused(session, lambda: Counter(str(result.outcome) for result in store()))
+        counts = _unless_refused(session, lambda: _store_summary(session, events, now, actor))
         return _record(session, counts, now=now, actor=actor)
 
 

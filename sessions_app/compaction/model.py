@@ -4,32 +4,34 @@ Asked outside any transaction. Callers can do without an answer, so None is no e
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from memories import llm
+from memories.choices import Verification
 from memories.conf import conf
+from memories.consolidation import reading
+from memories.consolidation.statements import Objection
+from memories.consolidation.summaries import CheckedSummary, sources_of
 from memories.kinds import FLUSHED
-from memories.language import text
 from memories.llm import prompts, schemas
 from memories.llm.prompts import Prompt
 from memories.llm.run import ModelRun
-from memories.models import Entry, Workspace
-from memories.verification import grounding
+from memories.llm.schemas import CandidateFact
+from memories.models import Workspace
 from sessions_app.choices import EventKind
 from sessions_app.compaction.summary import in_paragraphs
+from sessions_app.compaction.transcript import CheckedCandidate, FlushCandidate, Transcript
 from sessions_app.models import Session, SessionEvent
 
 T = TypeVar("T", bound=BaseModel)
 #: Purposes under which the cost is counted.
 FLUSH, SUMMARY = "flush", "session_summary"
 MAX_CANDIDATES = 30
-#: Characters shown of a tool's message: results fill pages, and what matters of them is in the answers.
-_TOOL_CHARS = 2_000
 #: With less time left the model is not asked.
 _LEAST_SECONDS = 2.0
 #: Tokens of an answer for each token kept of it: models think aloud, and JSON takes room.
@@ -46,17 +48,18 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class FlushExtraction:
-    """What a model extracted from a conversation; `unfounded` counts candidates that no message supports."""
+    """What a model extracted from a conversation, checked; `is_refused`: nothing is left of what it goes on with."""
 
     goes_on_with: str
     no_reply: bool
-    candidates: tuple[schemas.CandidateFact, ...]
-    unfounded: int
+    candidates: tuple[CheckedCandidate, ...]
     model: str
+    is_refused: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 #: Of messages none of which may be shown.
-EMPTY_EXTRACTION = FlushExtraction(goes_on_with="", no_reply=False, candidates=(), unfounded=0, model="")
+EMPTY_EXTRACTION = FlushExtraction(goes_on_with="", no_reply=False, candidates=(), model="")
 
 
 class ConversationModel:
@@ -76,51 +79,77 @@ class ConversationModel:
         """Two or three paragraphs in place of these messages; `before` is the summary they go on from."""
         summary, model = before, ""
         for part in parts_of(events):
-            shown = _as_data(session, part)
+            transcript = Transcript(session, part, summary)
             first = [{"role": EventKind.SUMMARY, "content": summary}] if summary else []
-            data = {"messages": [*first, *shown]}
+            data = {"messages": [*first, *transcript.as_data()]}
             prompt = prompts.prompt("summary", self._language, data, max_tokens=max_tokens)
             answer = self._ask(SUMMARY, prompt, schemas.SummaryOutput, schemas.Given(), max_tokens * _TOKENS_PER_KEPT)
-            if answer is None or not (supported := _supported(answer.summary, shown, summary)):
+            left = self._checked(answer.summary, transcript) if answer else ""
+            if not left:
                 return None
-            summary, model = in_paragraphs(supported, max_tokens), self._run.model
+            summary, model = in_paragraphs(left, max_tokens), self._run.model
         return ModelSummary(summary, model) if model else None
 
     def extract(self, session: Session, events: Sequence[SessionEvent], *, before: str) -> FlushExtraction | None:
         """A continuation, and candidates that rest on these messages: as a bot would report them."""
         limit = conf.HISTORY_SUMMARY_MAX_TOKENS
-        shown = _as_data(session, events)
+        transcript = Transcript(session, events, before)
         prompt = prompts.prompt(
             "flush",
             self._language,
-            {"before": before, "messages": shown},
+            {"before": before, "messages": transcript.as_data()},
             max_tokens=limit,
             categories=", ".join(FLUSHED),
             max_candidates=MAX_CANDIDATES,
         )
         given = schemas.Given(frozenset(str(event.position) for event in events))
-        answer = self._ask(FLUSH, prompt, schemas.FlushOutput, given, conf.LLM_MAX_TOKENS)
+        objection = Objection[CandidateFact](lambda one: _check(transcript, one).objection, "candidates")
+        answer = self._ask(
+            FLUSH, prompt, schemas.FlushOutput, given, conf.LLM_MAX_TOKENS, judge=objection, in_part="candidates"
+        )
         if answer is None:
             return None
-        goes_on_with = _supported(answer.goes_on_with, shown, before)
-        if answer.goes_on_with and not goes_on_with:
-            return None
-        proposed = answer.candidates[:MAX_CANDIDATES]
-        by_position = {message["position"]: message for message in shown}
-        grounded = [one for one in proposed if _is_grounded(one.content, [by_position[n] for n in one.rests_on])]
+        checked = [_check(transcript, one) for one in objection.statements(answer)[:MAX_CANDIDATES]]
+        summary = CheckedSummary.of(answer.goes_on_with, transcript.conversation())
+        summary, counts = self._read(checked, summary, transcript)
         return FlushExtraction(
-            goes_on_with=in_paragraphs(goes_on_with, limit),
+            goes_on_with=in_paragraphs(summary.text, limit),
             no_reply=bool(answer.reply),
-            candidates=tuple(grounded),
-            unfounded=len(proposed) - len(grounded),
+            candidates=tuple(checked),
             model=self._run.model,
+            is_refused=bool(answer.goes_on_with) and not summary.text,
+            counts={**counts, "left_out": summary.left_out, "unreadable": self._run.left_out},
         )
 
-    def _ask(self, purpose: str, prompt: Prompt, schema: type[T], given: schemas.Given, max_tokens: int) -> T | None:
+    def _read(
+        self, checked: Sequence[CheckedCandidate], summary: CheckedSummary, transcript: Transcript
+    ) -> tuple[CheckedSummary, dict[str, int]]:
+        """Have candidates and a summary read a second time, in one question: what is left of the summary."""
+        sound = [one for one in checked if one.refusal is None]
+        asked = [*(one.claim() for one in sound), *summary.claims()]
+        sources = sources_of(transcript.all())
+        result = reading.read(asked, sources, self._run.workspace, now=self._run.now, seconds=self._seconds)
+        for n, one in enumerate(sound):
+            one.judge(result.of(n))
+        verified = sum(one.verification == Verification.VERIFIED for one in sound)
+        fooled = result.counts.get("decoys_passed", 0)
+        return summary.read(result, begin=len(sound)), {"verified": verified, "decoys_passed": fooled}
+
+    def _checked(self, written: str, transcript: Transcript) -> str:
+        """What is left of a summary by the checks and a second reading."""
+        return self._read([], CheckedSummary.of(written, transcript.conversation()), transcript)[0].text
+
+    @property
+    def _seconds(self) -> float:
+        return max(self._until - time.monotonic(), _LEAST_SECONDS)
+
+    def _ask(
+        self, purpose: str, prompt: Prompt, schema: type[T], given: schemas.Given, max_tokens: int, **more: Any
+    ) -> T | None:
         if not self.may_ask():
             return None
-        most, seconds = min(max_tokens, conf.LLM_MAX_TOKENS), self._until - time.monotonic()
-        return self._run.ask(prompt, schema, given, purpose=purpose, max_tokens=most, seconds=seconds)
+        most = min(max_tokens, conf.LLM_MAX_TOKENS)
+        return self._run.ask(prompt, schema, given, purpose=purpose, max_tokens=most, seconds=self._seconds, **more)
 
 
 def parts_of(events: Sequence[SessionEvent]) -> Iterator[Sequence[SessionEvent]]:
@@ -136,45 +165,7 @@ def parts_of(events: Sequence[SessionEvent]) -> Iterator[Sequence[SessionEvent]]
         yield events[begin:]
 
 
-def _supported(written: str, shown: Sequence[dict[str, Any]], before: str) -> str:
-    """A model's text without sentences about what no message mentions: models invent and repeat."""
-    sources = [part for message in shown for part in (message["content"], message["speaker"])]
-    return grounding.drop_off_topic(written, [before, *sources] if before else sources)
-
-
-def _is_grounded(content: str, resting: Sequence[dict[str, Any]]) -> bool:
-    """Whether the messages a candidate rests on support it."""
-    messages = [
-        grounding.SourceMessage(
-            one["content"], one["speaker"], datetime.fromisoformat(one["at"]).date(), one["role"] != EventKind.USER
-        )
-        for one in sorted(resting, key=lambda one: one["position"])
-    ]
-    return grounding.fault(content, messages) is None
-
-
-def _as_data(session: Session, events: Sequence[SessionEvent]) -> list[dict[str, Any]]:
-    """Messages as the model is shown them."""
-    zone, names = session.workspace.zone(), _names(session, events)
-    return [
-        {
-            "position": event.position,
-            "role": event.kind,
-            "speaker": names.get(event.sender_id, event.sender_id) or event.kind,
-            "content": text.smart_truncate(
-                event.content, _TOOL_CHARS if event.kind == EventKind.TOOL else conf.SESSION_SHOWN_TOKENS
-            ),
-            "at": event.at.astimezone(zone).isoformat(timespec="minutes"),
-        }
-        for event in events
-    ]
-
-
-def _names(session: Session, events: Sequence[SessionEvent]) -> dict[str, str]:
-    """The names of the speakers by id, as the newest memory of this session has them."""
-    scope = session.chat_scope if session.is_group else session.user_scope
-    senders = {event.sender_id for event in events if event.sender_id}
-    if scope is None or not senders:
-        return {}
-    named = Entry.objects.in_scope(scope).live().filter(session_id=session.key, sender_id__in=senders)
-    return dict(named.exclude(speaker="").order_by("pk").values_list("sender_id", "speaker"))
+def _check(transcript: Transcript, one: CandidateFact) -> CheckedCandidate:
+    """A candidate of a model, which has to quote."""
+    columns = one.model_dump() | {"rests_on": tuple(one.rests_on), "quote": tuple(one.quote)}
+    return transcript.check(FlushCandidate(**columns), must_quote=True)

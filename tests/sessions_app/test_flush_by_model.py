@@ -18,8 +18,9 @@ from tests.sessions_app.conftest import LATER, Talk
 from tests.sessions_app.stretches import NOTHING, SAID, candidate, compact, drawing, grown, summary_of
 
 pytestmark = pytest.mark.django_db
-MOCHI = candidate("The cat of Mia is called Mochi.", 1)
-PORT = candidate("staging 的端口是 9090。", 3, category="config")
+MOCHI = candidate("Mia has a cat, Mochi.", 1, quote="The cat of Mia is called Mochi")
+PORT = candidate("staging 的端口是 9090。", 3, category="config", quote="staging 的端口改成 9090")
+WORDS = ["I bring the cake", "我带酒", "we meet at noon"]
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_both_products_are_stored(direct: Session, model: FakeModel) -> None:
         8,
         8,
     )
-    assert recorded.counts == {"created": 2}
+    assert recorded.counts == {"created": 2, "verified": 2}
     direct.refresh_from_db()
     assert direct.flushed_to == 8
     fact = Entry.objects.get(content=MOCHI["content"])
@@ -64,7 +65,7 @@ def test_both_products_are_stored(direct: Session, model: FakeModel) -> None:
     assert Slot.objects.get(entry=fact, name="source_session_id").value == str(direct.uid)
     assert fact.origins == [direct.origin_of(direct.events.get(position=1))]
     assert not Entry.objects.filter(subtype="session_flush").exists()
-    assert Spend.objects.get().purpose == "flush"
+    assert set(Spend.objects.values_list("purpose", flat=True)) == {"flush", "verification"}
 
 
 def test_twice_is_once(direct: Session, model: FakeModel) -> None:
@@ -89,7 +90,7 @@ def test_a_position_nobody_spoke_at_is_told_to_the_model_and_then_refused(
 ) -> None:
     model.script = [drawing(MOCHI, candidate("The port is 9090.", 3, wrong)), drawing(MOCHI)]
     recorded = flush(direct)
-    assert recorded is not None and recorded.counts == {"created": 1} and model.calls == 2
+    assert recorded is not None and recorded.counts == {"created": 1, "verified": 1} and model.calls == 2
     assert "rests_on" in model.requests[1].body["messages"][-1]["content"]
 
 
@@ -118,20 +119,11 @@ def test_without_an_answer_the_summary_of_its_own_words_is_kept(answer: Any, dir
     assert facts() == [] and "Mochi" in Entry.objects.get(subtype="session_flush").content
 
 
-def test_what_nobody_said_is_not_believed(direct: Session, model: FakeModel) -> None:
-    invented = candidate("Penguins huddle against Antarctic winds.", 1, 3)
-    elsewhere = candidate("妈妈喜欢菜谱。", 1)  # somebody said it, but not there
-    model.otherwise = drawing(MOCHI, invented, elsewhere)
-    recorded = flush(direct)
-    assert recorded is not None and recorded.counts == {"unfounded": 2, "created": 1}
-    assert facts() == [("telegram:direct_u42", MOCHI["content"])]
-
-
 def test_in_a_group_a_candidate_goes_to_the_one_speaker_it_rests_on(group: Session, model: FakeModel) -> None:
     model.otherwise = drawing(
-        candidate("Ann brings the cake.", 1, 2),
-        candidate("Ben 带酒。", 3),
-        candidate("They meet at noon, Ann brings the cake, Ben 带酒.", 1, 3, 5),
+        candidate("Ann brings the cake.", 1, 2, quote="I bring the cake"),
+        candidate("Ben 带酒。", 3, quote="我带酒"),
+        {**candidate("They meet at noon, Ann brings the cake, Ben 带酒.", 1, 3, 5), "quote": WORDS},
         goes_on_with="ann brings the cake, ben 带酒, they meet at noon.",
     )
     flush(group)
@@ -151,12 +143,12 @@ def test_a_group_that_is_not_remembered_loses_what_is_nobodys_and_counts_it(
     workspace.channels.update(capture_group_memory=False)
     talk.say("one more cake", address={**GROUP, "peer": "ann"})
     model.otherwise = drawing(
-        candidate("Ann brings the cake.", 1),
-        candidate("Ann brings the cake, Ben 带酒.", 1, 3),
+        candidate("Ann brings the cake.", 1, quote="I bring the cake"),
+        {**candidate("Ann brings the cake, Ben 带酒.", 1, 3), "quote": WORDS[:2]},
         goes_on_with="cake at noon",
     )
     recorded = flush(group)
-    assert recorded is not None and recorded.counts == {"created": 1, "no_scope": 1}
+    assert recorded is not None and recorded.counts == {"created": 1, "no_scope": 1, "verified": 2}
     assert facts() == [("telegram:direct_ann", "Ann brings the cake.")]
 
 
@@ -169,7 +161,7 @@ def test_what_people_took_out_no_model_brings_back(direct: Session, talk: Talk, 
     talk.say(f"Once more: {MOCHI['content']}")
     model.otherwise = drawing(candidate(MOCHI["content"], 9), goes_on_with="They spoke of Mochi.")
     recorded = flush(direct)
-    assert recorded is not None and recorded.counts == {"created": 1, "suppressed": 1}
+    assert recorded is not None and recorded.counts == {"created": 1, "suppressed": 1, "verified": 2}
     assert facts() == []
 
 
@@ -257,8 +249,8 @@ def test_an_order_deletes_nothing_and_reaches_no_other_memory(
     ]
     model.otherwise = {**drawing(*everything, goes_on_with=order), "delete": "all", "drop": ["1"]}
     recorded = flush(group)
-    assert recorded is not None and recorded.counts["unfounded"] == 1
-    (asked,) = model.requests
+    assert recorded is not None and recorded.counts["refused"] == 1
+    asked = model.requests[0]
     assert order not in asked.said[0] and asked.said[1].count("</data>") == 1
     after = list(Entry.objects.order_by("pk").values_list("pk", "content", "version", "expired_at", "archived_at"))
     assert after[: len(before)] == before and not Batch.objects.exists()

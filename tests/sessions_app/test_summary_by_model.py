@@ -10,7 +10,7 @@ from memories.models import Entry, Spend, Workspace
 from sessions_app.compaction import model as asking
 from sessions_app.models import Flush, Session
 from tests.conftest import GROUP
-from tests.memories.llm.fake_server import FakeModel, Reply
+from tests.memories.llm.fake_server import FakeModel, Reply, credulous
 from tests.sessions_app.conftest import Talk
 from tests.sessions_app.stretches import (
     BUDGET,
@@ -59,9 +59,9 @@ def test_the_model_writes_the_summary_and_the_event_says_so(talk: Talk, flushed:
 def test_its_cost_is_counted_under_a_purpose_of_its_own(flushed: Session, model: FakeModel) -> None:
     model.otherwise = writing(TOLD)
     compact(flushed)
-    (spend,) = Spend.objects.all()
-    assert (spend.purpose, spend.calls, spend.failures, spend.reserved_tokens) == ("session_summary", 1, 0, 0)
-    assert spend.prompt_tokens + spend.completion_tokens == model.tokens
+    spent = Spend.objects.order_by("purpose").values_list("purpose", "calls", "failures", "reserved_tokens")
+    assert list(spent) == [("session_summary", 1, 0, 0), ("verification", 1, 0, 0)]
+    assert sum(one.prompt_tokens + one.completion_tokens for one in Spend.objects.all()) == model.tokens
 
 
 def test_what_the_model_says_at_the_flush_is_the_summary_and_it_is_asked_once(talk: Talk, model: FakeModel) -> None:
@@ -134,6 +134,7 @@ def test_without_an_answer_the_summary_is_in_the_conversations_own_words(
     settings.MEMORY_LLM_TOTAL_SECONDS = 1.0
     monkeypatch.setattr(asking, "_LEAST_SECONDS", 0.5)
     model.otherwise = FAILURES[failure]
+    model.verdicts = {"企鹅在南极抱团取暖。": "not_stated"}
     assert compact(flushed)
     summary = summary_of(flushed)
     assert summary.data["model"] == "" and model.calls >= 1
@@ -228,9 +229,41 @@ def test_what_nobody_spoke_of_is_left_out_of_it(flushed: Session, model: FakeMod
     assert summary_of(flushed).content == TOLD
 
 
+@pytest.mark.parametrize("verdict", ["contradicted", "not_stated"])
+@pytest.mark.parametrize("lie", ["Carol refuses to sign the budget.", "妈妈不想要菜谱。"])
+def test_a_sentence_the_second_reading_refuses_is_left_out_and_the_rest_stands(
+    verdict: str, lie: str, flushed: Session, model: FakeModel
+) -> None:
+    model.otherwise = writing(f"{TOLD}\n\n{lie}")
+    model.verdicts = {lie: verdict}
+    assert compact(flushed)
+    assert summary_of(flushed).content == TOLD and summary_of(flushed).data["model"] == "small"
+    (read,) = model.readings
+    assert all(claim["quotes"] == [] for claim in read.data["claims"][:1]) and len(read.data["sources"]) == 22
+
+
+def test_where_the_reader_believes_decoys_the_conversation_tells_itself(flushed: Session, model: FakeModel) -> None:
+    model.otherwise = writing(TOLD)
+    model.reader = credulous
+    assert compact(flushed)
+    assert summary_of(flushed).data["model"] == "" and "User: " in summary_of(flushed).content
+
+
+@pytest.mark.parametrize("reader", [None, Reply(status=500), "no JSON"])
+def test_where_nobody_reads_it_the_checks_alone_decide(
+    reader: Any, flushed: Session, model: FakeModel, settings: Any
+) -> None:
+    settings.MEMORY_VERIFY = reader is not None
+    model.reader = lambda _asked: reader
+    model.otherwise = writing(f"{TOLD} 预算是 5000 欧元。")
+    assert compact(flushed)
+    assert summary_of(flushed).content == TOLD and summary_of(flushed).data["model"] == "small"
+
+
 @pytest.mark.parametrize("told", ["Mia robbed a bank in Lima and fled to Peru.", "小明被捕了。他逃到了秘鲁。"])
 def test_one_that_tells_of_something_else_is_not_taken(flushed: Session, model: FakeModel, told: str) -> None:
     model.otherwise = writing(told)
+    model.verdicts = dict.fromkeys(["小明被捕了。", "他逃到了秘鲁。"], "not_stated")
     assert compact(flushed)
     summary = summary_of(flushed)
     assert summary.data["model"] == "" and summary.content and told not in summary.content

@@ -25,7 +25,7 @@ from memories.consolidation.extraction.candidates import Checker
 from memories.consolidation.extraction.days import describe_days
 from memories.consolidation.extraction.findings import ExtractionResult
 from memories.consolidation.extraction.ownership import merge_messages, split_by_scope
-from memories.consolidation.extraction.verification import Objection, verify
+from memories.consolidation.extraction.verification import objection_of, verify
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
 from memories.llm.run import Clock, Report
 from memories.models import ExtractionBatch, Workspace
@@ -138,9 +138,9 @@ def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
         )
     question = model.build_question(messages, scopes)
     checker = Checker(question, scopes, workspace.zone())
-    objection = Objection(checker)
+    objection = objection_of(checker)
     answer = model.ask_model(question, workspace, now=now, judge=objection)
-    result, told, read = verify(answer.value, objection.facts(answer.value), checker, workspace, now=now)
+    result, told, read = verify(answer.value, objection.statements(answer.value), checker, workspace, now=now)
     result.days = [day for scoped in scopes for day in describe_days(told, question, scoped, workspace.zone())]
     spent = {"calls": answer.calls + read.calls, "tokens": answer.tokens + read.tokens}
     lost = {"refused": len(result.refused), "unreadable": answer.refused}

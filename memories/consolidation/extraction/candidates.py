@@ -6,44 +6,25 @@ from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from memories.choices import Reading, Refusal, Verification
+from memories.choices import Refusal
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages, find_owner
-from memories.consolidation.reading import Claim, Sources
-from memories.language import names, relations
+from memories.consolidation.people import conversation_of
+from memories.consolidation.reading import Sources
+from memories.consolidation.statements import Statement
+from memories.consolidation.summaries import sources_of
 from memories.llm.schemas import Fact
 from memories.verification import claims
-from memories.verification.claims import Conversation, Message, Quote
-from memories.verification.persons import People
+from memories.verification.claims import Conversation, Message
 
 
-@dataclass
-class Candidate:
+@dataclass(kw_only=True)
+class Candidate(Statement):
     """A fact a model offers, on its way to a memory or to the list of what was refused."""
 
     fact: Fact
     owner: ScopeMessages | None
     messages: Mapping[str, ScopedMessage]  # it rests on, by the ids the model was shown
-    quotes: list[Quote]
-    refusal: Refusal | None = None
-    doubt: Refusal | None = None  # what a check found that only a reader can dispel
-    verification: Verification = Verification.QUOTED
-
-    def judge(self, verdict: Reading) -> None:
-        """Take what a believed reader says of it."""
-        match verdict:
-            case Reading.ENTAILED:
-                self.verification = Verification.VERIFIED
-            case Reading.CONTRADICTED:
-                self.refusal = Refusal.CONTRADICTED
-            case Reading.NOT_STATED:
-                self.refusal = Refusal.NOT_STATED
-            case Reading.UNSURE:
-                self.refusal = self.doubt
-
-    def claim(self, statement: str = "") -> Claim:
-        """The fact, or another statement beside its words, for a second reading."""
-        return Claim(statement or self.fact.content, [(quote.message.id, quote.text) for quote in self.quotes])
 
 
 @dataclass(frozen=True)
@@ -61,38 +42,27 @@ class Checker:
         quotes = claims.locate([(shown[one.message], one.text) for one in fact.quote])
         messages = {one.message: self.question.messages[one.message] for one in fact.quote}
         owner = find_owner(self.scopes, {one.message.id for one in messages.values()})
-        candidate = Candidate(fact, owner, messages, quotes)
+        candidate = Candidate(fact.content, quotes, fact=fact, owner=owner, messages=messages)
         if owner is None:
             candidate.refusal = Refusal.NO_SCOPE
         else:
-            fault = claims.fault(fact.content, fact.subject, quotes, self.conversation(messages.values(), owner))
-            candidate.doubt = fault if fault and fault.is_doubt else None
-            candidate.refusal = fault if fault and not fault.is_doubt else None
+            said = self.conversation(messages.values(), owner)
+            candidate.take_fault(claims.fault(fact.content, fact.subject, quotes, said))
         return candidate
 
     def conversation(self, messages: Collection[ScopedMessage], owner: ScopeMessages | None) -> Conversation:
         """All that was shown, read as the author of these messages would: «I» is that person."""
         authors = frozenset((one.speaker, one.message.sender) for one in messages if not one.is_answer)
-        key = (owner.scope.pk if owner else None, authors)
+        scope = owner.scope if owner else None
+        key = (scope.pk if scope else None, authors)
         if key not in self._read:
-            self._read[key] = self._conversation(dict(authors), owner)
+            shown = list(self._messages.values())
+            self._read[key] = conversation_of(shown, dict(authors), scope, self.question.projects)
         return self._read[key]
-
-    def _conversation(self, authors: Mapping[str, str], owner: ScopeMessages | None) -> Conversation:
-        others = {one.speaker for one in self.question.messages.values() if not one.is_answer} - authors.keys()
-        learnt = self._learnt(owner)
-        speaker = {alias for author, sender in authors.items() for alias in self._called(author, sender, learnt, owner)}
-        people = People.of({*authors, *speaker}, others, learnt)
-        known = [*self.question.projects, *(owner.scope.projects if owner else []), *learnt.values()]
-        return Conversation(list(self._messages.values()), people, known)
 
     def sources(self) -> Sources:
         """The conversation as a second reader is shown it."""
-        shown = {
-            one.id: {"speaker": one.speaker, "on": one.on.isoformat(), "text": one.content}
-            for one in self._messages.values()
-        }
-        return Sources(shown, {one.speaker for one in self._messages.values() if not one.is_answer})
+        return sources_of(list(self._messages.values()))
 
     @cached_property
     def _messages(self) -> Mapping[str, Message]:
@@ -102,23 +72,3 @@ class Checker:
             )
             for name, one in self.question.messages.items()
         }
-
-    def _learnt(self, owner: ScopeMessages | None) -> dict[str, str]:
-        """The nicknames and relations a memory knows, and those the conversation teaches."""
-        learnt = dict(owner.scope.nicknames) if owner else {}
-        for one in self.question.messages.values():
-            if not one.is_answer:
-                learnt |= names.learn(one.message.content, one.speaker) | relations.learn(one.message.content)
-        return learnt
-
-    def _called(
-        self, author: str, sender: str, learnt: Mapping[str, str], owner: ScopeMessages | None
-    ) -> Collection[str]:
-        """By what names an author goes besides."""
-        own = {names.fold(author), names.fold(f"{names.UNNAMED}{sender}")}
-        also = {alias for alias, name in relations.without_relations(learnt).items() if names.fold(name) in own}
-        is_alone = (
-            sum(not one.is_answer for one in self.question.messages.values())
-            and len({one.speaker for one in self.question.messages.values() if not one.is_answer}) == 1
-        )
-        return also | {*names.given_names(author)} | (set(owner.scope.speakers) if owner and is_alone else set())

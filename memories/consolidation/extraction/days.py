@@ -1,17 +1,16 @@
 """What is told of a day: the sentences of the model's summary that hold, else the most telling ones (D5)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from zoneinfo import ZoneInfo
 
 from memories.consolidation.extraction import extractive
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopeMessages
 from memories.entries.daily_events import EventDraft
-from memories.language.scripts import has_han
 
 
 def describe_days(
-    sentences: Sequence[str], question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo
+    summary: str, question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo
 ) -> Iterator[EventDraft]:
     """The model's summary, where a memory may hold all it tells of and all of it was said on one day.
 
@@ -20,10 +19,9 @@ def describe_days(
     shown = list(question.messages.values())
     ids = tuple(one.message.id for one in shown)
     dates = {one.message.at.astimezone(zone).date() for one in shown}
-    if sentences and len(dates) == 1 and scoped.holds(ids):
-        content = ("" if has_han(sentences[0]) else " ").join(sentences)
+    if summary and len(dates) == 1 and scoped.holds(ids):
         yield EventDraft(
-            scope=scoped.scope, local_date=dates.pop(), content=content, chats=scoped.chats(ids), origins=ids
+            scope=scoped.scope, local_date=dates.pop(), content=summary, chats=scoped.chats(ids), origins=ids
         )
     else:
         yield from extractive.summarise_days(scoped, zone)

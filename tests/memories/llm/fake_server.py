@@ -259,7 +259,11 @@ def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
     said = [message for message in messages if message["role"] == "user"]
     told = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in said)])
     facts = [_fact({**message, "id": message["position"]}) for message in said[:30]]
-    candidates = [{"rests_on": [one["message"] for one in fact.pop("quote")], **fact} for fact in facts]
+    quoted = [fact.pop("quote") for fact in facts]
+    candidates = [
+        {**fact, "rests_on": [one["message"] for one in quotes], "quote": [one["text"] for one in quotes]}
+        for fact, quotes in zip(facts, quoted, strict=True)
+    ]
     return {"version": 1, "reply": "", "continue": told[:1_500], "candidates": candidates}
 
 

@@ -9,9 +9,9 @@ import pytest
 from channels_app import tasks
 from memories import entries, llm
 from memories.consolidation.capture import turn_text
+from memories.consolidation.turn_summaries import SummaryFault
 from memories.language.text import ELLIPSIS, count_tokens
 from memories.models import Change, Entry, EntryIndex, Spend
-from memories.verification.summaries import SummaryFault
 from tests.conftest import GROUP, NOW, Api
 from tests.memories.consolidation.buffer.conversations import say
 from tests.memories.llm.fake_server import FakeModel, Reply
