@@ -16,6 +16,7 @@ from memories.batches.approval import (
     supersede_proposals,
 )
 from memories.batches.descriptions import Description, blocking_batches, describe, note_of
+from memories.batches.overruled import BY_PEOPLE, OverruledReplacements
 from memories.batches.planning import StepForAll, plan
 from memories.batches.safety_limit import approval_reasons
 from memories.batches.steps import PlanRow

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
-
-from memories.choices import BatchState, ChangeState, EntryType, SkipReason, Source
+from memories.batches import BY_PEOPLE
+from memories.choices import BatchState, EntryType, Source
 from memories.kinds import decay
 from memories.models import Batch, BatchChange, Entry, Scope
 
@@ -18,6 +17,8 @@ CHUNK = 80
 _BATCHES = 12
 #: The batches of the weekly run: facts, profile, and the doubtful steps of each.
 NAMES = ("compress", "profile", "compress-doubts", "profile-doubts")
+#: The batches of extraction, which propose replacements of their own.
+EXTRACTION = "extract"
 #: Sources of people: no machine rewords or archives such facts.
 OF_PEOPLE = frozenset({Source.MANUAL, Source.MIGRATION})
 
@@ -74,9 +75,7 @@ def next_chunk(partition: Partition) -> int:
 
 def decided_by_people(scope: Scope) -> set[int]:
     """Ids of facts for which people undid, refused or removed a step: no run decides on them again."""
-    overruled = Q(state=ChangeState.UNDONE) | Q(state=ChangeState.LEFT, note=SkipReason.REMOVED)
-    refused = Q(batch__state=BatchState.REFUSED) & ~Q(batch__decided_by__startswith="job:")
-    rows = BatchChange.objects.filter(overruled | refused, batch__scope=scope, batch__name__in=NAMES)
+    rows = BatchChange.objects.filter(BY_PEOPLE, batch__scope=scope, batch__name__in=(*NAMES, EXTRACTION))
     return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
 
 

@@ -48,7 +48,7 @@ def _store(
     now: datetime,
     cost: dict[str, Any],
 ) -> dict[str, int]:
-    certain, doubtful = _decide(findings)
+    certain, doubtful = _decide(scope, findings)
     plan = _plan(scope, _steps(findings, certain, days), run, now)
     if plan.held_because:  # what it would replace waits for a person; what is new does not wait with it
         certain, doubtful = [], certain + doubtful
@@ -72,10 +72,19 @@ def _plan(scope: Scope, steps: Iterable[PlanRow], run: str, now: datetime) -> Ba
 _Pair = tuple[int, Contradiction]  # the position of the new fact, and the known one it contradicts
 
 
-def _decide(findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
-    """What is replaced at once, and what a person decides: all of it, when one conversation would replace many."""
+def _decide(scope: Scope, findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
+    """What is replaced at once, and what a person decides: all of it, when one conversation would replace many.
+
+    What people decided against is neither.
+    """
     verified = [(n, finding) for n, finding in enumerate(findings, start=1) if finding.is_verified]
-    pairs = [(n, one) for n, finding in verified for one in finding.contradicts]
+    found = [(n, finding, one) for n, finding in verified for one in finding.contradicts]
+    overruled = batches.OverruledReplacements(scope, {one.fact.pk for _n, _finding, one in found})
+    pairs = [
+        (n, one)
+        for n, finding, one in found
+        if one.is_newer or not overruled.forbid(one.fact.pk, finding.draft.content)
+    ]
     certain = list({one.fact.pk: (n, one) for n, one in pairs if one.is_certain}.values())
     if len(certain) > conf.SAFETY_LIMIT_ROWS:
         return [], pairs
@@ -111,6 +120,7 @@ def _proposals(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int]) -
     )
     asked = set(waiting.filter(verb=BatchVerb.SUPERSEDE).values_list("entry_id", flat=True))
     versions = dict(Entry.objects.in_scope(scope).filter(pk__in=facts.values()).values_list("pk", "version"))
+    overruled = batches.OverruledReplacements(scope, {facts[n] for n, one in doubtful if one.is_newer and n in facts})
     for n, one in doubtful:
         new = facts.get(n)
         if new is None or new == one.fact.pk:  # it was not stored, or said what was known in other words
@@ -118,6 +128,8 @@ def _proposals(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int]) -
         outdated, version, holds = one.fact.pk, one.fact.version, new
         if one.is_newer:
             outdated, version, holds = new, versions[new], one.fact.pk
+            if overruled.forbid(outdated, one.fact.content):
+                continue
         if outdated not in asked:
             asked.add(outdated)
             yield _supersede_step(outdated, version, Successor(entry=holds))

@@ -7,6 +7,8 @@ import pytest
 from django.db import connection
 
 from memories import batches, entries
+from memories.batches import PlanRow
+from memories.batches.steps import Successor, SupersedeStep
 from memories.choices import BatchState, Category, LinkKind, Source
 from memories.models import Batch, Entry, Link, Scope
 from tests.conftest import NOW
@@ -253,3 +255,15 @@ def test_what_the_words_of_two_facts_make_a_lie_never_takes_their_place_by_itsel
     model.otherwise = merging(one, other, into=said)
     assert compress(scope)["merged"] == 0
     assert live(scope) == {*FACTS, one, other}
+
+
+def test_what_people_would_not_have_replaced_is_not_shown_to_the_model(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    old, new = facts(scope, *TWINS)
+    step = SupersedeStep(into=Successor(entry=new.pk))
+    rows = [PlanRow(step=step, entry_id=old.pk, version=old.version)]
+    asked = batches.plan(scope, rows, name="extract", run="doubts", actor="job:extract", now=NOW)
+    batches.refuse(asked, actor="user:ann", now=NOW)
+    compress(scope)
+    shown = {fact["content"] for asked in about_facts(model) for fact in asked.data["facts"]}
+    assert old.content not in shown and new.content in shown

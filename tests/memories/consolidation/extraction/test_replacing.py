@@ -162,3 +162,54 @@ def test_what_the_safety_limit_holds_is_what_would_be_replaced_and_not_what_is_n
     assert waiting.counts == {"supersede": 1}
     batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
     assert live() == {"The port of staging is 7070.", "米娅住在杭州。"}
+
+
+@pytest.mark.parametrize("how", ["refused", "taken out of the plan", "approved and undone"])
+def test_what_a_person_decided_against_is_not_proposed_again(talk: Any, how: str) -> None:
+    talk(fact("Alice likes tea."))
+    assert talk(fact("Alice does not like tea."), at=LATER)["proposed"] == 1
+    asked = Batch.objects.get(state=BatchState.PROPOSED)
+    if how == "refused":
+        batches.refuse(asked, actor="user:ann", now=LATER)
+    elif how == "taken out of the plan":
+        batches.remove_steps(asked, [1])
+        batches.apply_batch(batches.approve(asked, actor="user:ann", now=LATER), now=LATER)
+    else:
+        done = batches.apply_batch(batches.approve(asked, actor="user:ann", now=LATER), now=LATER)
+        batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=LATER), now=LATER)
+    for n, (words, named) in enumerate([("Alice does not like tea.", ""), ("Alice doesn't like tea!", "likes tea")], 2):
+        counts = talk(fact(words, replaces=named), at=NOW + timedelta(days=n))
+        assert (counts["replaced"], counts["proposed"]) == (0, 0), words
+    assert "Alice likes tea." in live()
+
+
+def test_what_a_job_took_back_by_itself_is_proposed_again(talk: Any) -> None:
+    talk(fact("Alice likes tea."))
+    talk(fact("Alice does not like tea."), at=LATER)
+    batches.refuse(Batch.objects.get(state=BatchState.PROPOSED), actor="job:extract", now=LATER)
+    assert talk(fact("Alice does not like tea."), at=LATER + QUIET * 2)["proposed"] == 1
+
+
+def test_other_news_of_what_a_person_decided_on_is_proposed(talk: Any) -> None:
+    talk(fact("Alice likes tea."))
+    talk(fact("Alice does not like tea."), at=LATER)
+    batches.refuse(Batch.objects.get(state=BatchState.PROPOSED), actor="user:ann", now=LATER)
+    assert talk(fact("Alice never drinks tea any more.", replaces="likes tea"), at=LATER + QUIET * 2)["proposed"] == 1
+
+
+def test_a_replacement_a_person_undid_is_not_made_again(talk: Any) -> None:
+    talk(fact("米娅住在上海。"))
+    assert talk(fact("米娅搬到了杭州。"), at=LATER)["replaced"] == 1
+    done = Batch.objects.order_by("-pk")[0]
+    batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=LATER), now=LATER)
+    counts = talk(fact("米娅搬到了杭州。"), at=LATER + QUIET * 2)
+    assert (counts["replaced"], counts["proposed"]) == (0, 0)
+    assert "米娅住在上海。" in live()
+
+
+def test_what_is_older_than_a_known_fact_is_asked_once(talk: Any) -> None:
+    talk(fact("The port of staging is 9090."), at=LATER)
+    talk(fact("The port of staging is 8080."), at=LATER + QUIET * 2, said_at=NOW.isoformat())
+    batches.refuse(Batch.objects.get(state=BatchState.PROPOSED), actor="user:ann", now=LATER)
+    counts = talk(fact("The port of staging is 8080."), at=LATER + QUIET * 4, said_at=NOW.isoformat())
+    assert counts["proposed"] == 0
