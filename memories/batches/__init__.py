@@ -9,8 +9,10 @@ from memories.batches.approval import (
     edit_step,
     of_run,
     open_proposals,
+    put_back_steps,
     refuse,
     remove_steps,
+    reopen,
     require_approval,
     run_part,
     supersede_proposals,
@@ -18,6 +20,7 @@ from memories.batches.approval import (
 from memories.batches.descriptions import Description, blocking_batches, describe, note_of
 from memories.batches.overruled import BY_PEOPLE, OverruledReplacements
 from memories.batches.planning import StepForAll, plan
+from memories.batches.questions import Question, open_questions
 from memories.batches.safety_limit import approval_reasons
 from memories.batches.steps import PlanRow
 from memories.batches.undo import changed_since, plan_undo, undo_blockers

@@ -48,17 +48,39 @@ def require_approval(batch: Batch, code: HoldReason, **figures: Any) -> None:
     batch.save(update_fields=["held_because"])
 
 
-def remove_steps(batch: Batch, positions: Iterable[int]) -> int:
-    """Remove rows from a plan, with those whose successor they create; the number of rows. Raises BatchSettled."""
+def reopen(batch: Batch, *, actor: str) -> Batch:
+    """Let a proposal wait again that this person refused. Raises BatchSettled."""
+    mine = Batch.objects.filter(pk=batch.pk, state=BatchState.REFUSED, decided_by=actor)
+    if not mine.update(state=BatchState.PROPOSED, decided_by="", closed_at=None):
+        raise BatchSettled
+    batch.refresh_from_db()
+    return batch
+
+
+def remove_steps(batch: Batch, positions: Iterable[int]) -> list[int]:
+    """Remove rows from a plan, with those whose successor they create; their positions. Raises BatchSettled."""
     with _open_plan(batch) as changes:
         wanted = set(positions)
         resting = replaced_by_rows(changes, sorted(wanted)).values_list("position", flat=True)
-        removed = changes.filter(position__in=wanted.union(resting)).update(
-            state=ChangeState.LEFT, note=SkipReason.REMOVED
-        )
-        batch.counts = counts_of(batch, state=ChangeState.PLANNED)
-        batch.save(update_fields=["counts"])
-    return removed
+        removed = changes.filter(position__in=wanted.union(resting))
+        found = sorted(removed.values_list("position", flat=True))
+        removed.update(state=ChangeState.LEFT, note=SkipReason.REMOVED)
+        _count_planned(batch)
+    return found
+
+
+def put_back_steps(batch: Batch, positions: Iterable[int]) -> int:
+    """Put rows back into a plan that people took out of it; their number. Raises BatchSettled."""
+    with _open_plan(batch):
+        removed = batch.changes.filter(state=ChangeState.LEFT, note=SkipReason.REMOVED, position__in=list(positions))
+        count = removed.update(state=ChangeState.PLANNED, note="")
+        _count_planned(batch)
+    return count
+
+
+def _count_planned(batch: Batch) -> None:
+    batch.counts = counts_of(batch, state=ChangeState.PLANNED)
+    batch.save(update_fields=["counts"])
 
 
 def edit_step(batch: Batch, position: int, content: str) -> BatchChange:

@@ -142,7 +142,7 @@ def _edit_plan(request: HttpRequest, batch: Batch) -> str:
         batches.edit_step(batch, positions[0], request.POST["content"].replace("\r\n", "\n"))
         messages.success(request, gettext("This row has other words now."))
         return f"{batch_url(batch)}#row{positions[0]}"
-    removed = batches.remove_steps(batch, positions)
+    removed = len(batches.remove_steps(batch, positions))
     done = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
     messages.success(request, done % {"n": removed})
     return batch_url(batch)

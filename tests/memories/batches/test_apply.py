@@ -176,7 +176,7 @@ def test_a_proposed_batch_can_be_edited_row_by_row(scope: Scope) -> None:
         batches.edit_step(plan, 2, "no words here")
     with pytest.raises(InvalidDraft):
         batches.edit_step(plan, 1, "  ")
-    assert batches.remove_steps(plan, [1]) == 2  # what would be merged into it stays, too
+    assert batches.remove_steps(plan, [1]) == [1, 2]  # what would be merged into it stays, too
     done = batches.apply_batch(plan, now=LATER)
     assert states(done) == [("create", "left", "removed"), ("merge", "left", "removed"), ("change", "applied", "")]
     assert live(scope) == {SUBJECTS[0], "我家的猫叫米饭"}
