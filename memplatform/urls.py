@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
+from memories.admin import review
 from memories.api import errors
 from memplatform import health, metrics
 from memplatform.site import front
@@ -20,5 +21,6 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("metrics", metrics.metrics),
     path("admin/language/", include("django.conf.urls.i18n")),
+    path("admin/review/", admin.site.admin_view(review.page), name="review"),
     path("admin/", admin.site.urls),
 ]

@@ -181,8 +181,7 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         hint = ngettext(
             "The safety limit holds %(held)d of them.", "The safety limit holds %(held)d of them.", waiting["held"]
         )
-        address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
-        yield Item(text, hint % waiting if waiting["held"] else "", address)
+        yield Item(text, hint % waiting if waiting["held"] else "", reverse("review"))
     if due := in_workspaces(Entry.objects.live().filter(review_at__lte=now), seen)[:SAMPLE].count():
         text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
         address = reverse("admin:memories_entry_changelist") + "?due=review"

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import SearchResult
 from unfold.sites import UnfoldAdminSite
 
-from memories.models import Entry, Scope
+from memories.models import Batch, Entry, Scope
 from sessions_app.models import Session
 
 #: Packages whose own admin pages are replaced by ours.
@@ -82,8 +82,14 @@ class Site(UnfoldAdminSite):
         return [pattern for pattern in super().get_urls() if getattr(pattern, "name", None) != "view_on_site"]
 
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
-        first = {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "has_permission": True}
-        sections = [{"items": [first | {"active": request.path == first["link"]}]}]
+        may_review = self.get_model_admin(Batch).has_view_permission(request)
+        first = [
+            {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "has_permission": True},
+            {"title": _("Review"), "icon": "fact_check", "link": reverse("review"), "has_permission": may_review},
+        ]
+        sections: list[dict[str, Any]] = [
+            {"items": [item | {"active": request.path == item["link"]} for item in first if item["has_permission"]]}
+        ]
         return sections + [
             {"title": title, "separator": True, "items": items}
             for title, models in SECTIONS

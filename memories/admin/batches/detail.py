@@ -117,7 +117,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "row_states": rows_by_state(changes),
         "verbs": [(verb, BatchVerb(verb).label) for verb in sorted(batch.counts) if verb in BatchVerb.values],
         "filters": filters,
-        "rows": [_row(batch, description) for description in batches.describe(batch, list(rows.object_list))],
+        "rows": [change_row(batch, description) for description in batches.describe(batch, list(rows.object_list))],
         "page": rows,
         "may_decide": batch.state == BatchState.PROPOSED,
         "may_restore": is_expiry(batch),
@@ -163,7 +163,8 @@ def batch_url(batch: Batch, what: str = "change") -> str:
     return reverse(f"admin:memories_batch_{what}", args=[batch.pk])
 
 
-def _row(batch: Batch, description: Description) -> ChangeRow:
+def change_row(batch: Batch, description: Description) -> ChangeRow:
+    """A row of a batch, with labels and colours."""
     change = description.change
     verb, state = BatchVerb(change.verb), ChangeState(change.state)
     is_open = batch.state == BatchState.PROPOSED and state == ChangeState.PLANNED

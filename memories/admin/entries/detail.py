@@ -1,5 +1,6 @@
 """The page of an entry: its state, the entries linked with it, and the recalls it was served in."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -37,7 +38,7 @@ def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "ends_at": policies.end_of(entry),
         "access": getattr(entry, "access", None),
         "verification": Verification(entry.verification).label if entry.verification else "",
-        "evidence": _evidence(entry),
+        "evidence": quote_lines([entry.pk], entry.workspace_id).get(entry.pk, []),
         "contradiction": entries.contradiction_of(entry),
         "relatives": _relatives(entry),
         "traces": _traces(entry),
@@ -52,11 +53,14 @@ class QuoteLine:
     url: str
 
 
-def _evidence(entry: Entry) -> list[QuoteLine]:
-    """The words it rests on, in the order they were said."""
-    quotes = evidence_of([entry.pk], entry.workspace_id).get(entry.pk, [])
-    found = found_events(entry.workspace_id, [quote.origin for quote in quotes])
-    return [QuoteLine(quote, found[quote.origin].url if quote.origin in found else "") for quote in quotes]
+def quote_lines(entries: Collection[int], workspace_id: int) -> dict[int, list[QuoteLine]]:
+    """The words entries rest on, in the order they were said."""
+    quotes = evidence_of(entries, workspace_id)
+    found = found_events(workspace_id, sorted({quote.origin for rows in quotes.values() for quote in rows}))
+    return {
+        pk: [QuoteLine(quote, found[quote.origin].url if quote.origin in found else "") for quote in rows]
+        for pk, rows in quotes.items()
+    }
 
 
 def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
