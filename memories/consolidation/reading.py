@@ -147,7 +147,8 @@ def _with_decoys(claims: Sequence[Claim], sources: Sources) -> list[tuple[Claim,
     stated = {claim.statement for claim in claims}
     spoken = [one for one in spoken_sentences(sources.text) if one and not is_question(one)]
     made: dict[str, Claim] = {}
-    for claim in chance.sample(claims, len(claims)) * _LEAST_DECOYS:
+    resting = [claim for claim in claims if claim.quotes] or claims  # the opposite of a mistaken summary may be true
+    for claim in chance.sample(resting, len(resting)) * _LEAST_DECOYS:
         if len(made) >= wanted:
             break
         quote = claim.quotes[0][1] if claim.quotes else chance.choice(spoken or [claim.statement])

@@ -7,10 +7,11 @@ from django.db.models import Q, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
-from memories.choices import ChangeState, SkipReason
+from memories.choices import ChangeState, EntryType, SkipReason
+from memories.entries import evidence
 from memories.entries.transitions import BulkOutcome, Expected, lock_entries
 from memories.index import scope_statistics
-from memories.models import BatchChange, Entry, Link, RecallTrace, Scope, Slot, Suppression
+from memories.models import BatchChange, Entry, Evidence, Link, RecallTrace, Scope, Slot, Suppression
 from memories.models.change import forget_history
 
 #: Slots removed with the entries, and those removed before.
@@ -34,6 +35,7 @@ def purge(scope: Scope, expected: Expected, *, now: datetime) -> BulkOutcome:
     if outcome.applied:
         last_used = max(entries[pk].expired_at or now for pk in outcome.applied)
         _forget_words(locked, outcome.applied, last_used)
+        _forget_quotes(locked, outcome.applied)
         _remove(locked, outcome.applied, now)
         scope_statistics.raise_version(locked)
     return outcome
@@ -46,6 +48,17 @@ def _forget_words(scope: Scope, purged: list[int], last_used: datetime) -> None:
     changes.update(entry=None, draft={})
     traces = RecallTrace.objects.filter(workspace_id=scope.workspace_id, created_at__lte=last_used)
     traces.filter(served__overlap=purged).update(message="", note="", query={}, evidence=_VERDICT, candidates=None)
+
+
+def _forget_quotes(scope: Scope, purged: list[int]) -> None:
+    """Forget what facts quote of the messages of purged turns, unless another memory keeps the turn."""
+    turns = Entry.objects.filter(workspace_id=scope.workspace_id, type=EntryType.CHAT_TURN)
+    named = {one for origins in turns.filter(pk__in=purged).values_list("origins", flat=True) for one in origins}
+    quotes = Evidence.objects.filter(workspace_id=scope.workspace_id, origin__in=named)
+    quoted = set(quotes.values_list("origin", flat=True))
+    if quoted:
+        kept = turns.exclude(pk__in=purged).filter(origins__overlap=sorted(quoted)).values_list("origins", flat=True)
+        evidence.forget(scope.workspace_id, sorted(quoted.difference(*kept)))
 
 
 def _remove(scope: Scope, purged: list[int], now: datetime) -> None:

@@ -155,10 +155,11 @@ class _Writer:
         entry = self._entry_of(candidate, write.draft.scope)
         if likeness is Likeness.SAME:
             _count_repeat(entry, write.draft.at)
-        elif not contains(entry.content, write.draft.content):
+        elif _is_weaker(entry, write) or not contains(entry.content, write.draft.content):
             self.reworded[entry.pk] = reword(entry, write.draft.content, write.counts, write.echo)
             candidate.content, candidate.fingerprint = write.draft.content, write.fingerprint
         self._strengthen(entry, write.draft)
+        candidate.verification = entry.verification
         return entry, Outcome.SKIPPED if likeness is Likeness.SAME else Outcome.MERGED
 
     def _entry_of(self, candidate: DuplicateCandidate, scope: Scope) -> Entry:
@@ -275,8 +276,8 @@ def _strength(verification: str) -> int:
     return (Verification.QUOTED, Verification.VERIFIED, Verification.NONE).index(Verification(verification))
 
 
-def _is_weaker(write: PendingWrite, candidate: DuplicateCandidate) -> bool:
-    return _strength(write.draft.verification) < _strength(candidate.verification)
+def _is_weaker(one: Entry | DuplicateCandidate, other: DuplicateCandidate) -> bool:
+    return _strength(one.verification) < _strength(other.verification)
 
 
 def _union(one: Sequence[str], other: Sequence[str]) -> list[str]:

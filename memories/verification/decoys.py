@@ -21,7 +21,12 @@ _TURNS = (
     (re.compile(r"\b(?:does not|do not|did not|doesn't|don't|didn't|isn't|wasn't|cannot|can't|never) ?"), ""),
     (re.compile(r"\b(has|owns|keeps) (?=an?\b|the\b|\d|two|three|four)"), "does not have "),
     (re.compile(r"(没有|没|不(?!过|久|同|错|仅))"), ""),
-    (re.compile(r"(?<!只)(?<!还)(?<!不)(是|会|能|想|要|喜欢|爱|住在|打算|计划|属于|需要)"), r"不\1"),
+    (
+        re.compile(
+            r"(?<!只)(?<!还)(?<!不)(是|(?<![开聚机社年晚宴])会(?!议|计|场|员)|能|想|要|喜欢|爱|住在|打算|计划|属于|需要)"
+        ),
+        r"不\1",
+    ),
     (re.compile(r"(?<![没只])有"), "没有"),
     (re.compile(r"(过敏)"), r"不\1"),
 )
@@ -40,7 +45,7 @@ def decoys(statement: str, quote: str, told: str, people: Sequence[str], chance:
     chance.shuffle(makers)
     makers += [lambda: denied(quote), lambda: attributed(quote, told, chance)]  # of any quote
     for make in makers:
-        if (made := make()) and made != statement:
+        if (made := make()) and made != statement and fold(made) not in fold(told):
             yield made
 
 
