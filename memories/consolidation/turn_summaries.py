@@ -45,7 +45,7 @@ def shorten(
     entries = _unchanged(workspace, entry_ids, stored)
     if not entries:
         return 0
-    turn = _Turn.of(user, assistant, stored, entries[0], workspace)
+    turn = StoredTurn.of(user, assistant, stored, entries[0], workspace)
     told = prompts.prompt("turn_summary", workspace.language, turn.shown)
     try:
         answer = llm.ask(
@@ -70,14 +70,14 @@ class SummaryFault(StrEnum):
 
 
 @dataclass(frozen=True)
-class _Turn:
+class StoredTurn:
     """A turn in full, and as it is stored."""
 
     stored: str
     conversation: Conversation
 
     @classmethod
-    def of(cls, user: str, assistant: str, stored: str, entry: Entry, workspace: Workspace) -> "_Turn":
+    def of(cls, user: str, assistant: str, stored: str, entry: Entry, workspace: Workspace) -> "StoredTurn":
         on = entry.stated_at.astimezone(workspace.zone()).date()
         sides = [
             Message("user", text.smart_truncate(user, _SHOWN_CHARS), entry.speaker, on),

@@ -17,6 +17,7 @@ from django.db.models import F, QuerySet
 from django_q.tasks import async_task
 
 from memories import llm
+from memories.choices import Reading
 from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app.compaction import closing_summary
@@ -58,10 +59,17 @@ def flush_by_bot(
 
 
 def _check(session: Session, candidates: Sequence[FlushCandidate]) -> list[CheckedCandidate]:
-    """The candidates of a bot, checked against the open conversation as far as it may be told."""
+    """The candidates of a bot, checked against the open conversation as far as it may be told.
+
+    No model is waited for: what is doubted is refused, what is kept is read later, by the job that looks for evidence.
+    """
     shown = redaction.redact(session.spoken(), redaction.redacted_events(session)) if candidates else []
     transcript = Transcript(session, shown, _continuation(session))
-    return [transcript.check(one, must_quote=False) for one in candidates]
+    checked = [transcript.check(one, must_quote=False) for one in candidates]
+    for one in checked:
+        if one.refusal is None:
+            one.judge(Reading.UNSURE)
+    return checked
 
 
 def flush_by_platform(

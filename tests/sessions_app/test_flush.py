@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memories.batches import bulk_actions
-from memories.models import Entry, Slot, Workspace
+from memories.models import Entry, RefusedFact, Slot, Workspace
 from sessions_app.models import Flush, Session
 from tests.conftest import NOW, TELEGRAM, make_key
 from tests.sessions_app.conftest import Talk
@@ -44,6 +44,40 @@ def test_a_candidate_becomes_a_fact_of_the_peer(talk: Talk, direct: Session) -> 
     assert entry.origins == [direct.origin_of(direct.events.get(position=1))]
     assert entry.chats == ["telegram:direct_u42"]
     assert (answer["up_to"], answer["counts"], answer["session"]["flushed_to"]) == (2, {"created": 1}, 2)
+
+
+def test_what_a_bot_reports_stands_beside_its_words_or_the_whole_messages(talk: Talk, direct: Session) -> None:
+    said = [
+        {"content": "The user's cat is Mochi.", "rests_on": [1, 2], "quote": ["cat is called Mochi"]},
+        {"content": "用户养了一只叫 Mochi 的猫。", "rests_on": [1]},
+    ]
+    talk.do(direct, "flush", flush(*said))
+    found = {entry.content: entry for entry in Entry.objects.filter(type="fact")}
+    quotes = [[words.quote for words in found[one["content"]].evidence.all()] for one in said]
+    assert quotes == [["cat is called Mochi"], ["my cat is called Mochi"]]
+    assert {entry.verification for entry in found.values()} == {"quoted"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"content": "The user's cat is called Mochi.", "rests_on": [1], "quote": ["a dog called Rex"]}, "no_quote"),
+        ({"content": "用户养了 3 只猫。", "rests_on": [1], "quote": ["my cat is called Mochi"]}, "amount"),
+        ({"content": "It is a nice name.", "rests_on": [2]}, "bot"),
+        ({"content": "The cat of Rosalind is called Mochi.", "rests_on": [1]}, "name"),
+    ],
+)
+def test_what_a_bot_reports_of_nobodys_words_is_refused_with_the_reason(
+    wrong: dict[str, Any], reason: str, talk: Talk, direct: Session
+) -> None:
+    answer = talk.do(direct, "flush", flush(wrong))
+    assert (answer["candidates"][0]["reason"], answer["counts"]) == (reason, {"refused": 1})
+    refused = RefusedFact.objects.get()
+    assert (refused.reason, refused.content, refused.purpose, refused.model) == (
+        *(reason, wrong["content"]),
+        *("flush", "bot:bot"),
+    )
+    assert not Entry.objects.filter(type="fact").exists()
 
 
 def test_no_reply_is_recorded_and_stores_nothing(talk: Talk, direct: Session) -> None:

@@ -28,7 +28,7 @@ BOUNDS = {
     "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
     "memories.recall.temporal._SPOKEN": decision.LOOK_CHARS,
     "memories.language.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
-    "memories.verification.summaries.OPEN": vocabulary.OPEN_CHARS,
+    "memories.verification.vocabulary.OPEN": vocabulary.OPEN_CHARS,
     "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
     "memories.language.differences._MADE_OF_KNOWN": 8,
     "memories.language.contradiction.": 600,  # what is longer is no statement about one thing

@@ -1,103 +1,83 @@
-"""A model's summary takes the place of a turn only where it tells what the turn told: a table of both (A11)."""
+"""What the checks alone say of a model's summary of a long turn; the rest is for the second reading (A11, D5).
+
+The table tells good summaries and bad ones with what is wrong with them. A good one stands whole. Of the bad ones the
+checks see those that leave out most numbers, dates, codes and names of the turn, and sentences that name others;
+whether something is turned round, or told of somebody else, a reader has to say.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from memories.consolidation.capture import turn_text
-from memories.llm import prompts
-from memories.verification.summaries import StoredTurn, SummaryFault, fault
+from memories.consolidation.summaries import CheckedSummary
+from memories.consolidation.turn_summaries import StoredTurn
+from memories.verification.claims import Conversation, Message
 
 TABLE = Path(__file__).with_name("summaries.txt")
-BACKUP_ASKED = (
-    "Could you explain once more why our nightly backup of the Atlas database failed on Tuesday, and what we agreed to"
-    " change? I have to tell the others and I did not write anything down during the call with Dana."
-)
-BACKUP = StoredTurn(
-    BACKUP_ASKED,
-    "The disk of the backup host was full. You agreed that Dana deletes dumps older than 14 days.",
-    turn_text(
-        BACKUP_ASKED, "The disk of the backup host was full. You agreed that Dana deletes dumps older than 14 days."
-    ),
-)
+DAY = date(2026, 5, 1)
+#: What the checks see by themselves.
+SEEN = {"echo", "example"}
 
 
 @dataclass(frozen=True)
 class Case:
-    part: str
     language: str
     turn: StoredTurn
     wrong: str  # empty: nothing
     summary: str
 
+    @property
+    def left(self) -> CheckedSummary:
+        return CheckedSummary.of(self.summary, self.turn.conversation)
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether a sentence is left out, or all of it."""
+        return bool(self.left.left_out or self.turn.fault(self.left.text))
+
 
 def cases() -> Iterator[Case]:
-    part = language = user = assistant = ""
+    language = user = assistant = ""
     for line in TABLE.read_text().splitlines():
         kind, said = line[:2], line[2:]
         if line.startswith("["):
-            part, language = line.strip("[]").split()
+            _part, language = line.strip("[]").split()
         elif kind == "U ":
             user = said
         elif kind == "A ":
             assistant = said
         elif kind in ("+ ", "- "):
             wrong, _sign, summary = ("", "", said) if kind == "+ " else said.partition(" = ")
-            told = prompts.fill("turn_summary", {"en": "en", "zh": "zh-hans"}[language], {})
-            turn = StoredTurn(user, assistant, turn_text(user, assistant), told)
-            yield Case(part, language, turn, wrong, summary)
+            sides = [Message("user", user, "", DAY), Message("assistant", assistant, "", DAY, is_answer=True)]
+            yield Case(language, StoredTurn(turn_text(user, assistant), Conversation(sides)), wrong, summary)
 
 
 CASES = list(cases())
-GOOD, BAD = [one for one in CASES if not one.wrong], [one for one in CASES if one.wrong]
 
 
-@pytest.mark.parametrize("case", BAD, ids=[one.summary[:60] for one in BAD])
-def test_a_summary_that_tells_less_or_something_else_is_refused(case: Case) -> None:
-    assert fault(case.turn, case.summary) is not None
-
-
-@pytest.mark.parametrize(("part", "share"), [("seen", 0.8), ("unseen", 0.5), ("later", 0.8)])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_most_that_tell_the_turn_are_taken(part: str, language: str, share: float) -> None:
-    of_it = [one for one in GOOD if (one.part, one.language) == (part, language)]
-    refused = [one.summary for one in of_it if fault(one.turn, one.summary)]
-    assert len(of_it) >= 6 and len(refused) <= len(of_it) * (1 - share), refused
+def test_good_summaries_stand_whole(language: str) -> None:
+    good = [one for one in CASES if one.language == language and not one.wrong]
+    refused = [one.summary for one in good if one.is_noticed]
+    assert len(good) == 30 and len(refused) <= 1, refused
 
 
-def test_there_are_as_many_of_each_language_as_the_figures_say() -> None:
-    assert {language: sum(one.language == language for one in GOOD) for language in ("en", "zh")} == {
-        "en": 30,
-        "zh": 30,
-    }
-    assert min(sum(one.language == language for one in BAD) for language in ("en", "zh")) >= 50
+@pytest.mark.parametrize("case", [one for one in CASES if one.wrong in SEEN], ids=lambda one: one.summary[:60])
+def test_one_that_tells_nothing_of_the_turn_is_refused(case: Case) -> None:
+    assert case.turn.fault(case.left.text) is not None
 
 
-@pytest.mark.parametrize(
-    ("summary", "wrong"),
-    [
-        ("…", SummaryFault.EMPTY),
-        ("The user asks the assistant a question.", SummaryFault.EMPTY),
-        ("Names, numbers, dates, paths and addresses exactly as they were said.", SummaryFault.INSTRUCTIONS),
-        ("备份主机的磁盘满了，Dana 会删除超过 14 天的文件。", SummaryFault.LANGUAGE),
-        ("The disk was full on Monday; Dana deletes dumps older than 14 days.", SummaryFault.INVENTED),
-        (
-            "The user asks why the nightly backup of the Atlas database failed on Tuesday, and what was agreed.",
-            SummaryFault.ECHO,
-        ),
-        ("The disk of the backup host was not full. Dana deletes dumps older than 14 days.", SummaryFault.TURNED),
-        ("The disk of the backup host was full.", SummaryFault.LOST),
-    ],
-)
-def test_the_model_is_told_what_is_wrong(summary: str, wrong: SummaryFault) -> None:
-    told = prompts.fill("turn_summary", "en", {})
-    assert fault(StoredTurn(BACKUP.user, BACKUP.assistant, BACKUP.stored, told), summary) is wrong
+@pytest.mark.parametrize(("wrong", "share"), [("lost", 0.7), ("invented", 0.5)])
+def test_most_that_leave_out_or_invent_what_can_be_checked_are_noticed(wrong: str, share: float) -> None:
+    bad = [one for one in CASES if one.wrong == wrong]
+    assert len(bad) >= 20 and sum(one.is_noticed for one in bad) >= len(bad) * share
 
 
-def test_the_words_that_are_stored_may_stand_for_themselves() -> None:
-    summary = (
-        "The Atlas backup failed on Tuesday: the disk was full. You agreed that Dana deletes dumps older than 14 days."
-    )
-    assert fault(BACKUP, summary) is None
+def test_what_is_turned_round_is_for_the_reader() -> None:
+    """Its sentences are all asked about, so that a reader may leave them out."""
+    turned = [one for one in CASES if one.wrong == "turned" and not one.is_noticed]
+    assert turned and all(claim.statement for one in turned for claim in one.left.claims())

@@ -14,7 +14,7 @@ from memories.recall.core_context import notes_of
 from tests.conftest import NOW, Api, make_scope
 from tests.memories.consolidation.buffer.conversations import say
 from tests.memories.consolidation.compression.conftest import told
-from tests.memories.llm.fake_server import FakeModel
+from tests.memories.llm.fake_server import FakeModel, credulous
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,6 +41,30 @@ def test_the_model_tells_it_when_there_is_one(scope: Scope, model: FakeModel) ->
     model.otherwise = {"summary": "米娅搬家了。"}
     assert archived(scope)["by_model"] == 1
     assert notes()[0].content == "米娅搬家了。"
+
+
+def test_a_sentence_nobody_said_is_left_out_of_a_note(scope: Scope, model: FakeModel) -> None:
+    told(scope, "Mia moved to Hamburg on 4 May.")
+    told(scope, "米娅的猫叫年糕。")
+    model.otherwise = {"summary": "Mia moved to Hamburg. She paid 900 euros. 米娅的猫跑了。"}
+    model.verdicts = {"米娅的猫跑了。": "contradicted"}
+    assert archived(scope)["left_out"] == 2
+    assert notes()[0].content == "Mia moved to Hamburg."
+
+
+@pytest.mark.parametrize("said", ["She paid 900 euros.", "米娅养了 3 只狗。"])
+def test_a_note_of_which_nothing_is_left_is_made_of_the_words_of_the_day(
+    said: str, scope: Scope, model: FakeModel
+) -> None:
+    told(scope, "Mia moved to Hamburg.")
+    model.otherwise = {"summary": said}
+    assert archived(scope)["by_model"] == 0 and notes()[0].content == "Mia moved to Hamburg."
+
+
+def test_a_note_whose_reader_believes_decoys_is_made_of_the_words_of_the_day(scope: Scope, model: FakeModel) -> None:
+    told(scope, "Mia moved to Hamburg.")
+    model.otherwise, model.reader = {"summary": "米娅搬家了。"}, credulous
+    assert archived(scope)["decoys_passed"] > 0 and notes()[0].content == "Mia moved to Hamburg."
 
 
 def test_a_model_that_fails_costs_no_note(scope: Scope, model: FakeModel, settings: Any) -> None:

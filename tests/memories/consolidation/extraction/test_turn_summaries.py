@@ -14,7 +14,7 @@ from memories.language.text import ELLIPSIS, count_tokens
 from memories.models import Change, Entry, EntryIndex, Spend
 from tests.conftest import GROUP, NOW, Api
 from tests.memories.consolidation.buffer.conversations import say
-from tests.memories.llm.fake_server import FakeModel, Reply
+from tests.memories.llm.fake_server import FakeModel, Reply, credulous
 
 pytestmark = pytest.mark.django_db
 LONG = "We looked at the staging database for an hour. " * 6 + "It moves to Hangzhou on 4 May; the port will be 7654."
@@ -165,6 +165,26 @@ def test_a_summary_that_would_tell_less_is_corrected(hear: Any, queued: list[Any
     assert SummaryFault.LOST in model.requests[1].said[-1]
     assert Entry.objects.get().content == SUMMARY
     assert Spend.objects.get(purpose="turn_summary").failures == 1
+
+
+@pytest.mark.parametrize("lie", ["The assistant refuses to prepare it.", "助手拒绝了。"])
+def test_a_sentence_the_second_reading_refuses_is_left_out(
+    lie: str, hear: Any, queued: list[Any], model: FakeModel
+) -> None:
+    hear(LONG, ANSWER)
+    model.script = [{"summary": f"{SUMMARY} {lie}"}]
+    model.verdicts = {lie: "contradicted"}
+    assert work(queued) == 1
+    assert Entry.objects.get().content == SUMMARY
+
+
+def test_where_the_reader_believes_decoys_the_turn_stays_as_it_was(
+    hear: Any, queued: list[Any], model: FakeModel
+) -> None:
+    hear(LONG, ANSWER)
+    model.script, model.reader = [{"summary": SUMMARY}], credulous
+    assert work(queued) == 0
+    assert Entry.objects.get().content == turn_text(LONG, ANSWER)
 
 
 def test_one_that_goes_on_telling_less_is_not_taken_and_is_counted(
