@@ -50,12 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calls", type=int, default=4, help="at the same time, all workers together")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kills", type=int, default=1, help="workers, each when a random share is done")
+    parser.add_argument("--errors", type=float, default=ERRORS, help="share of calls the server answers with 500")
     parser.add_argument("--seed", type=int, default=3, help="of chance: which worker is killed, and when")
 
 
 def main(options: argparse.Namespace) -> None:
     with FakeModel() as model:
-        model.seconds, model.error_rate, model.otherwise = options.seconds, ERRORS, sometimes_wrong()
+        model.seconds, model.error_rate, model.otherwise = options.seconds, options.errors, sometimes_wrong()
+        model.verdicts = {INVENTED: "not_stated"}  # the reader is honest
         expected = fill(options.conversations)
         began = time.perf_counter()
         counts = work_off(model.url, options)
@@ -150,12 +152,12 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     print(f"{people:,} conversations, {len(expected):,} messages in {seconds:.0f} s ({people / seconds:.1f} a second)")
     print(f"in facts {len(in_facts):,}, only in days {len(in_days):,}, read and left out {len(left):,}", end=", ")
     print(f"parked {len(parked):,}, lost {len(lost):,}, there twice {twice:,}")
-    print(f"{model.calls:,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server")
+    print(
+        f"{model.calls + len(model.readings):,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server"
+    )
     spent = Spend.objects.aggregate(calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("completion_tokens"))
     print(f"{len(batches):,} batches; booked {spent['calls']:,} calls, {spent['prompts'] + spent['answers']:,} tokens")
-    print(
-        f"{len(facts):,} facts, {len(days):,} days; invented {counts['unfounded']:,} facts, {invented:,} of them kept"
-    )
+    print(f"{len(facts):,} facts, {len(days):,} days; refused {counts['refused']:,} facts, {invented:,} of them kept")
     print(", ".join(f"{name} {count:,}" for name, count in sorted(counts.items())))
     if lost or twice or invented:
         sys.exit("not every message is accounted for")

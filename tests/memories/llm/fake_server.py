@@ -134,7 +134,8 @@ class FakeModel:
 
     def honest(self, asked: Asked) -> Any:
         """A reader that knows what is true: all that was offered, unless `verdicts` says otherwise, and no decoy."""
-        offered = self.offered.union(*map(spoken_sentences, self.offered))
+        known = set(self.offered)  # others are answered meanwhile
+        offered = known.union(*map(spoken_sentences, known))
         return verdicts(asked, lambda said: self.verdicts.get(said, "entailed" if said in offered else "not_stated"))
 
     def answered(self, tokens: int) -> None:
