@@ -152,9 +152,8 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     print(f"{people:,} conversations, {len(expected):,} messages in {seconds:.0f} s ({people / seconds:.1f} a second)")
     print(f"in facts {len(in_facts):,}, only in days {len(in_days):,}, read and left out {len(left):,}", end=", ")
     print(f"parked {len(parked):,}, lost {len(lost):,}, there twice {twice:,}")
-    print(
-        f"{model.calls + len(model.readings):,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server"
-    )
+    calls = model.calls + len(model.readings)
+    print(f"{calls:,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server")
     spent = Spend.objects.aggregate(calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("completion_tokens"))
     print(f"{len(batches):,} batches; booked {spent['calls']:,} calls, {spent['prompts'] + spent['answers']:,} tokens")
     print(f"{len(facts):,} facts, {len(days):,} days; refused {counts['refused']:,} facts, {invented:,} of them kept")
