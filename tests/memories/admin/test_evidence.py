@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories import entries
 from memories.admin.model_figures import figures_of_models
-from memories.choices import BatchState, BatchVerb, ChangeState, Refusal, Verification
+from memories.choices import BatchState, BatchVerb, ChangeState, Reading, Refusal, Verification
 from memories.models import Batch, BatchChange, Entry, ExtractionBatch, RefusedFact, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import Api, make_scope
@@ -155,14 +155,15 @@ def test_what_an_extraction_keeps_and_refuses_is_in_the_figures_of_its_model(
     now = timezone.now()
     say(api, "nuts make me swell up, so no pesto for me", "Noted.", at=now)
     model.otherwise = answering(
-        fact("User is allergic to nuts.", "nuts make me swell up"), fact("User owns 7 boats.", "no pesto for me")
+        fact("User is allergic to nuts.", "nuts make me swell up"), fact("User owns 47 boats.", "no pesto for me")
     )
+    model.verdicts = {"User owns 47 boats.": Reading.NOT_STATED}
     extract(now + QUIET)
     assert not ExtractionBatch.objects.exists()
     (shown,) = page(alice, "refusedfact_changelist").context["models"]
     assert (shown.offered, shown.verified, shown.quoted, shown.refused) == (2, 1, 0, 1)
     batch = Batch.objects.latest("pk")
-    assert "User owns 7 boats." in page(alice, "batch_change", batch.pk).content.decode()
+    assert "User owns 47 boats." in page(alice, "batch_change", batch.pk).content.decode()
 
 
 def test_home_tells_of_a_second_reading_that_was_not_believed(alice: Client, workspace: Workspace) -> None:
