@@ -137,7 +137,7 @@ def reword(entry: Entry, content: str, counts: Counter[int], echo: str | None = 
     entry.terms, entry.length, entry.echo = sorted(counts), counts.total(), echo
     difference.update(scope_statistics.counted_terms(entry))
     scope_statistics.count_terms(entry.workspace_id, {entry.scope_id: difference})
-    return search_rows.keyword_row(entry)
+    return search_rows.keyword_rows([entry])[0]
 
 
 def write_slots(entry: Entry, slots: Mapping[str, str | None]) -> None:

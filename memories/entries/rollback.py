@@ -124,14 +124,12 @@ def _renew_terms(scope: Scope, expired: Sequence[int], now: datetime) -> None:
 def _reindex(scope: Scope, reworded: Sequence[Entry]) -> None:
     """Count and index the restored words; `reworded` are the entries as they were before."""
     counted: Counter[int] = Counter()
-    rows: list[search_rows.KeywordRow] = []
     restored = Entry.objects.in_scope(scope).in_bulk([entry.pk for entry in reworded])
     for entry in reworded:
         counted.subtract(scope_statistics.counted_terms(entry))
         counted.update(scope_statistics.counted_terms(restored[entry.pk]))
-        rows.append(search_rows.keyword_row(restored[entry.pk]))
     scope_statistics.count_terms(scope.workspace_id, {scope.pk: counted})
-    search_rows.write_keywords(rows, {scope.pk: scope.index_length})
+    search_rows.write_keywords(search_rows.keyword_rows(restored.values()), {scope.pk: scope.index_length})
 
 
 def _restore_related(table: str, rows: dict[int, PriorRow], entries: set[int]) -> None:

@@ -126,7 +126,7 @@ def _group_by_end(
 def merge(scope: Scope, keeper_id: int, expected: Expected, *, now: datetime) -> BulkOutcome:
     """Archive entries that became part of another, which names them as its sources.
 
-    Their chats, messages, latest statement and importance count for the keeper (A3, A9).
+    Their chats, messages, latest statement and importance count for the keeper (A3, A9); it is found by their words.
     """
     return _replace(scope, keeper_id, expected, LinkKind.MERGED_FROM, now)
 
@@ -154,6 +154,8 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
         rows_of(locked, outcome.applied).update(superseded_by=successor, updated_at=now)
     link = {"workspace_id": locked.workspace_id, "from_entry": successor, "kind": kind, "created_at": now}
     Link.objects.bulk_create((Link(to_entry=entry, **link) for entry in replaced), ignore_conflicts=True)
+    if kind == LinkKind.MERGED_FROM:  # it is found by their words when this returns
+        search_rows.write_keywords(search_rows.keyword_rows([successor]), {locked.pk: locked.index_length})
     search_rows.enqueue(changed)
     scope_statistics.raise_version(locked)
     return outcome

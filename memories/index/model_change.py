@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 
 from memories import embeddings
 from memories.conf import conf
-from memories.index import models_in_use, search_rows
+from memories.index import merged, models_in_use, search_rows
 from memories.index.contextual import blend_embedding, dense_literal
 from memories.index.models_in_use import ModelChange, space_of
 from memories.language.turns import substance_of
@@ -42,7 +42,7 @@ _Text = tuple[int, str, str, str | None]
 _WITHOUT_VECTOR = f"""
 SELECT e.id, e.fingerprint, e.content, e.echo FROM memories_entry e
 LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(new)s AND v.fingerprint = e.fingerprint
-WHERE e.workspace_id = %(workspace)s AND e.id > %(after)s AND v.entry_id IS NULL AND {LIVE_SQL}
+WHERE e.workspace_id = %(workspace)s AND e.id > %(after)s AND v.entry_id IS NULL AND ({LIVE_SQL} OR {merged.COUNTS_SQL})
 ORDER BY e.id LIMIT %(limit)s
 """  # noqa: S608 (names of ours)
 _UNSTAGED = f"""
@@ -231,7 +231,7 @@ def _embedded(texts: Sequence[_Text], change: ModelChange) -> bool:
     entries = [entry for entry, *_ in texts]
     search_rows.write_vectors([text[:2] for text in texts], answer.vectors, model_id=change.new.pk)
     near = search_rows.neighbours(entries)
-    touched = {*entries, *(neighbour for found in near.values() for neighbour in found)}
+    touched = {*entries, *(neighbour for found in near.values() for neighbour in found), *merged.keepers_of(entries)}
     if change.goes_on:
         search_rows.unstage(touched)
     else:
@@ -254,6 +254,8 @@ def _blend(entries: Collection[int], change: ModelChange) -> None:
 def _stage(entries: Collection[int], model: EmbeddingModel) -> None:
     search_rows.lock_scopes(entries)
     near = search_rows.neighbours(entries)
+    for entry, parts in merged.sources_of(near).items():
+        near[entry] += parts
     vectors = search_rows.raw_vectors({*near, *(n for around in near.values() for n in around)}, model.pk)
     mixed = {
         entry: blend_embedding(vectors[entry], [vectors[n] for n in around if n in vectors])

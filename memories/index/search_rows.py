@@ -9,6 +9,7 @@ from django.db.models import F
 
 from memories.choices import Echo
 from memories.conf import conf
+from memories.index import merged
 from memories.index.contextual import blend_embedding, blend_keywords, dense_literal, sparse_literal
 from memories.language import text
 from memories.language.turns import substance_of
@@ -33,12 +34,23 @@ class _Row:
     counts: Counter[int]
     is_echo: bool = False
     neighbours: list[int] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)  # that became part of it
 
 
-def keyword_row(entry: Entry) -> KeywordRow:
-    """The search row of an entry by its own words."""
+def keyword_row(entry: Entry, parts: Iterable[str] = ()) -> KeywordRow:
+    """The search row of an entry by its own words, and those of the texts that became part of it."""
     counts = text.terms(substance_of(entry.content, entry.echo))
+    for part in parts:
+        counts |= text.terms(part)
     return entry.pk, entry.workspace_id, entry.scope_id, counts, entry.echo == Echo.TURN
+
+
+def keyword_rows(entries: Iterable[Entry]) -> list[KeywordRow]:
+    """The search rows of entries that others may have become part of."""
+    rows = list(entries)
+    parts = merged.sources_of(entry.pk for entry in rows)
+    said = dict(Entry.objects.filter(pk__in=set().union(*parts.values())).values_list("pk", "content"))
+    return [keyword_row(entry, [said[pk] for pk in parts.get(entry.pk, ()) if pk in said]) for entry in rows]
 
 
 def write_keywords(rows: Sequence[KeywordRow], average: dict[int, float]) -> None:
@@ -98,26 +110,31 @@ def neighbours(entries: Iterable[int]) -> dict[int, list[int]]:
 
 
 def enqueue(entries: Sequence[int]) -> None:
-    """Have these entries and their neighbours blended anew; the embedder hears of it when the transaction commits."""
+    """Have these entries, their neighbours and what they are part of blended anew.
+
+    The embedder hears of it when the transaction commits.
+    """
     if not entries:
         return
     with connection.cursor() as cursor:
         cursor.execute(
             # joined, not «id = … OR id IN …»: that reads every entry of everybody
             "WITH near AS (" + _NEIGHBOURS + "), marked AS ("  # noqa: S608 (constants)
-            " SELECT unnest(%(entries)s::bigint[]) AS id UNION SELECT neighbour_id FROM near)"
+            " SELECT unnest(%(entries)s::bigint[]) AS id UNION SELECT neighbour_id FROM near"
+            " UNION SELECT unnest(%(keepers)s::bigint[]))"
             " INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)"
             " SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked"
             " JOIN memories_entry e ON e.id = marked.id ORDER BY e.id"
             " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
-            {"entries": list(entries), "reach": conf.BLEND_REACH},
+            {"entries": list(entries), "reach": conf.BLEND_REACH, "keepers": merged.keepers_of(entries)},
         )
         cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
 
 def enqueue_neighbours(entries: Sequence[int]) -> None:
-    """Have what stood beside these entries blended without them; they themselves are searched no more."""
+    """Have what stood beside these entries, and what they are part of, blended without them."""
     beside = {neighbour for found in neighbours(entries).values() for neighbour in found}
+    beside.update(merged.keepers_of(entries))
     if beside:
         with connection.cursor() as cursor:
             cursor.execute(
@@ -152,7 +169,7 @@ def blend(entries: Iterable[int], *, model_id: int | None) -> int:
     with transaction.atomic():
         lock_scopes(near)
         near = neighbours(near)
-        rows = _read(near)
+        rows = _read(near, merged.sources_of(near))
         vectors = raw_vectors(rows, model_id) if model_id is not None else {}
         _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
         raise_versions({rows[entry].scope_id for entry in near if entry in rows})
@@ -179,8 +196,8 @@ def lock_scopes(near: Iterable[int]) -> None:
         )
 
 
-def _read(near: dict[int, list[int]]) -> dict[int, _Row]:
-    wanted = set(near).union(*near.values())
+def _read(near: dict[int, list[int]], parts: dict[int, list[int]]) -> dict[int, _Row]:
+    wanted = set(near).union(*near.values(), *parts.values())
     rows: dict[int, _Row] = {}
     with connection.cursor() as cursor:
         cursor.execute(
@@ -190,7 +207,9 @@ def _read(near: dict[int, list[int]]) -> dict[int, _Row]:
         )
         for entry, scope, workspace, average, content, echo in cursor.fetchall():
             counts = text.terms(substance_of(content, echo))
-            rows[entry] = _Row(scope, workspace, average, counts, echo == Echo.TURN, near.get(entry, []))
+            rows[entry] = _Row(
+                scope, workspace, average, counts, echo == Echo.TURN, near.get(entry, []), parts.get(entry, [])
+            )
     return rows
 
 
@@ -206,9 +225,12 @@ def _write(
     keywords, embeddings = [], []
     for entry, row in rows.items():
         around = [known[n] for n in row.neighbours if n in known]
-        keywords.append(sparse_literal(blend_keywords(row.counts, [n.counts for n in around], row.average)))
+        counts = row.counts
+        for part in row.sources:
+            counts |= known[part].counts if part in known else Counter()
+        keywords.append(sparse_literal(blend_keywords(counts, [n.counts for n in around], row.average)))
         own = vectors.get(entry)
-        mixed = own and blend_embedding(own, [vectors[n] for n in row.neighbours if n in vectors])
+        mixed = own and blend_embedding(own, [vectors[n] for n in (*row.neighbours, *row.sources) if n in vectors])
         embeddings.append(dense_literal(mixed) if mixed else None)
     unstage(rows)  # of a model to come: their neighbours or words are others now
     with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef
 
 from memories import embeddings
 from memories.conf import conf
-from memories.index import models_in_use, search_rows
+from memories.index import merged, models_in_use, search_rows
 from memories.language.turns import substance_of
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 
@@ -128,9 +128,9 @@ def _embed(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool)
 
 
 def _blend(claims: Sequence[EntryClaim], embedded: Sequence[EntryClaim], model: EmbeddingModel | None) -> bool:
-    """Blend what was claimed, and the neighbours of what has a new vector; False when an entry vanished meanwhile."""
+    """Blend what was claimed, and what the new vectors count for besides; False when an entry vanished meanwhile."""
     near = search_rows.neighbours(claim.entry_id for claim in embedded)
-    entries = {claim.entry_id for claim in claims}.union(*near.values())
+    entries = {claim.entry_id for claim in claims}.union(merged.keepers_of(near), *near.values())
     try:
         search_rows.blend(entries, model_id=model.pk if model else None)
     except IntegrityError:  # the others are claimed again when the lease is over

@@ -5,11 +5,11 @@ from datetime import datetime
 from django.db import connection, transaction
 
 from memories import embeddings
-from memories.choices import Echo
+from memories.choices import Echo, LinkKind
 from memories.conf import conf
 from memories.entries.locks import lock_scopes
 from memories.exceptions import ScopeFrozen
-from memories.index import models_in_use, scope_statistics
+from memories.index import merged, models_in_use, scope_statistics
 from memories.index.search_rows import CHANNEL
 from memories.models import Scope
 from memories.models.entry import LIVE_SQL
@@ -99,10 +99,24 @@ def count_scope(scope: Scope, is_dry: bool = False) -> bool:
 
 
 _TELLS = f"e.echo IS DISTINCT FROM '{Echo.TURN}'"
+#: A live entry is found by the words of what became part of it, too (memories.index.merged).
 _RECOUNT = f"""
-    WITH counted AS (
-        SELECT term, count(*) AS entries FROM memories_entry e CROSS JOIN LATERAL unnest(e.terms) term
-        WHERE e.scope_id = %(scope)s AND {LIVE_SQL} AND {_TELLS} GROUP BY term
+    WITH RECURSIVE part (keeper, source) AS (
+        SELECT e.id, l.to_entry_id FROM memories_entry e
+        JOIN memories_link l ON l.from_entry_id = e.id AND l.kind = '{LinkKind.MERGED_FROM}'
+        WHERE e.scope_id = %(scope)s AND {LIVE_SQL} AND {_TELLS}
+        UNION
+        SELECT part.keeper, l.to_entry_id FROM part
+        JOIN memories_link l ON l.from_entry_id = part.source AND l.kind = '{LinkKind.MERGED_FROM}'
+    ), held AS (
+        SELECT e.id, term FROM memories_entry e CROSS JOIN LATERAL unnest(e.terms) term
+        WHERE e.scope_id = %(scope)s AND {LIVE_SQL} AND {_TELLS}
+        UNION ALL
+        SELECT DISTINCT k.id, term FROM part JOIN memories_entry k ON k.id = part.keeper
+        JOIN memories_entry e ON e.id = part.source CROSS JOIN LATERAL unnest(e.terms) term
+        WHERE {merged.COUNTS_SQL} AND NOT term = ANY (k.terms)
+    ), counted AS (
+        SELECT term, count(*) AS entries FROM held GROUP BY term
     ), gone AS (
         DELETE FROM memories_scopeterm t WHERE t.scope_id = %(scope)s
         AND NOT EXISTS (SELECT 1 FROM counted c WHERE c.term = t.term) RETURNING 1
