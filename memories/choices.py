@@ -219,13 +219,6 @@ class Fusion(TextChoices):
     RRF = "rrf", _("Reciprocal ranks")
 
 
-class Rewordings(TextChoices):
-    """What happens to verified merges in a model's own words (D6)."""
-
-    WAIT = "wait", _("They wait for a person")
-    APPLY = "apply", _("They are applied")
-
-
 class Echo(TextChoices):
     """What of a turn tells nothing new (A7)."""
 

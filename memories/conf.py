@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from django.conf import settings
 
-from memories.choices import DmScope, Fusion, GroupUserRecall, Rewordings
+from memories.choices import DmScope, Fusion, GroupUserRecall
 
 
 class MemorySettings:
@@ -46,13 +46,12 @@ class MemorySettings:
     KNOWN_FACTS: int = 20  # shown to the model beside a conversation, so that it can say which no longer hold
     VERIFY: bool = True  # a model reads each of its facts again, beside the words it quotes; off: facts stay quoted
     VERIFY_MODEL: str = ""  # that reads, at the same endpoint; empty: the model that wrote them
+    TRUST_LEAST: float = 0.8  # of what a model made people let stand; below, what it finds is only quoted
     REFUSED_TTL: timedelta = timedelta(days=30)  # facts that were not kept can be looked at for so long
 
     # compression and capacity (D1, D6, C10)
     COMPRESS_TIME: timedelta = timedelta(minutes=5)  # one task goes on for so long; another takes up what is left
     COMPRESS_LEAST: int = 10  # facts of one project and topic, below which they are left alone
-    COMPRESS_COVERAGE: float = 0.5  # of a fact's words a text holds at least, to stand for it
-    REWORDINGS: str = Rewordings.WAIT  # merges in words of the model's own; those that repeat a fact are applied
     PROFILE_LINES: int = 100  # of one scope
     FACTS_AIM: int = 2_000  # of one scope; shown when there are more
     FACTS_MOST: int = 5_000  # beyond, the least relevant that pass are archived

@@ -68,6 +68,12 @@ class ReadingResult:
         """Whether it took a decoy for true."""
         return self.counts.get("decoys_passed", 0) > 0
 
+    @property
+    def cost(self) -> dict[str, Any]:
+        """What was read and spent, for the batch it was read for."""
+        spent = {"reader": self.model, "reader_calls": self.calls, "reader_tokens": self.tokens} if self.calls else {}
+        return {**spent, **self.counts}
+
     def of(self, position: int) -> Reading:
         """The verdict on a claim; unsure where there is no reader that is believed."""
         return self.verdicts[position] if self.is_believed else Reading.UNSURE

@@ -1,6 +1,12 @@
 """The one door: nothing but this package inserts or changes an Entry."""
 
-from memories.entries.contradictions import CONTRADICTED_BY, CONTRADICTED_SQL, contradiction_of
+from memories.entries.contradictions import (
+    CONTRADICTED_BY,
+    CONTRADICTED_SQL,
+    contradict,
+    contradiction_of,
+    outdated_lines,
+)
 from memories.entries.copies import (
     copies_of,
     copies_to_expire,

@@ -1,4 +1,6 @@
-"""Core facts that a newer statement contradicts: marked when it is written, and no longer served (D1).
+"""Core facts that hold no more: a newer statement contradicts them, or what they rest on is out of use (D1).
+
+They are no longer served, at once and by a condition alone.
 
 The mark is a slot with the id of the newer statement, recorded like any change. Removing the slot states that the fact
 is still true. The mark counts only as long as the newer statement is in use.
@@ -6,9 +8,10 @@ is still true. The mark counts only as long as the newer statement is in use.
 
 from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
 
-from memories.choices import EntryType, Source
+from django.db import connection
+
+from memories.choices import EntryType, LinkKind, Source, Verification
 from memories.entries.edits import Edit, update
 from memories.language.contradiction import outdates
 from memories.models import Entry, Slot
@@ -17,35 +20,98 @@ from memories.models.state import live_sql
 CONTRADICTED_BY = "contradicted_by"
 _STATEMENTS = frozenset({EntryType.FACT, EntryType.USER_EXPLICIT})
 _MOST = 200  # core facts of one scope that are compared
-#: In SQL, of an entry `e`; looked up once for all entries of these scopes, so that each is read from a narrow index.
-CONTRADICTED_SQL = f"""(e.id = ANY (ARRAY(
-    SELECT s.entry_id FROM memories_slot s
+#: Lines of the profile of these scopes with the newer statements they are marked with.
+_MARKED = f"""
+    SELECT l.id AS line_id, n.id AS correction_id FROM memories_slot s
     JOIN memories_entry l ON l.id = s.entry_id AND l.tier = 1 AND l.scope_id = ANY(%(scopes)s::bigint[])
     JOIN memories_entry n ON n.workspace_id = s.workspace_id AND n.uid =
         CASE WHEN s.value ~ '^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$' THEN s.value::uuid END
     WHERE s.workspace_id = %(workspace)s AND s.name = '{CONTRADICTED_BY}' AND {live_sql("n")}
-)))"""  # noqa: S608 (a name of ours)
+        AND n.verification <> '{Verification.QUOTED}'"""  # noqa: S608 (a name of ours)
+#: Lines a machine wrote, with the facts they rest on that are out of use and live on in nothing. A line that was
+#: written again of something else since, or checked by a person, holds.
+_UNSUPPORTED = f"""
+    SELECT l.id AS line_id, f.superseded_by_id AS correction_id FROM memories_entry l
+    JOIN memories_link k ON k.to_entry_id = l.id AND k.kind = '{LinkKind.SOURCE_OF}'
+    JOIN memories_entry f ON f.id = k.from_entry_id AND f.workspace_id = l.workspace_id AND NOT ({live_sql("f")})
+    WHERE l.workspace_id = %(workspace)s AND l.scope_id = ANY(%(scopes)s::bigint[]) AND l.tier = 1
+        AND l.source = '{Source.COMPRESSION}' AND NOT l.pinned AND {live_sql("l")}
+        AND (l.verified_at IS NULL OR l.verified_at < f.updated_at)
+        AND NOT EXISTS (
+            SELECT 1 FROM memories_link o JOIN memories_entry g ON g.id = o.from_entry_id AND {live_sql("g")}
+            WHERE o.to_entry_id = l.id AND o.kind = '{LinkKind.SOURCE_OF}' AND o.created_at > f.updated_at)
+        AND NOT EXISTS (
+            WITH RECURSIVE whole (id) AS (
+                SELECT from_entry_id FROM memories_link WHERE to_entry_id = f.id AND kind = '{LinkKind.MERGED_FROM}'
+                UNION
+                SELECT m.from_entry_id FROM whole
+                JOIN memories_link m ON m.to_entry_id = whole.id AND m.kind = '{LinkKind.MERGED_FROM}'
+            ) SELECT 1 FROM whole JOIN memories_entry w ON w.id = whole.id AND {live_sql("w")})"""  # noqa: S608 (names of ours)
+#: In SQL, that an entry `e` is a line that holds no more; looked up once for all entries of these scopes, so that each
+#: is read from a narrow index.
+CONTRADICTED_SQL = f"""(e.id = ANY (ARRAY(
+    SELECT line_id FROM ({_MARKED} UNION ALL {_UNSUPPORTED}) outdated)))"""  # noqa: S608 (names of ours)
 
 
 def contradiction_of(line: Entry) -> Entry | None:
-    """The statement in use that contradicts a core fact; None where there is none."""
-    mark = line.slots.filter(name=CONTRADICTED_BY).values_list("value", flat=True).first() if line.tier == 1 else None
-    try:
-        return Entry.objects.live().filter(workspace=line.workspace_id, uid=UUID(mark)).first() if mark else None
-    except ValueError:  # somebody wrote something else into the slot
-        return None
+    """The statement in use that takes the place of a core fact; None where there is none."""
+    return dict(outdated_lines(line.scope_id, line.workspace_id)).get(line.pk) if line.tier == 1 else None
+
+
+def outdated_lines(scope_id: int, workspace_id: int) -> list[tuple[int, Entry | None]]:
+    """The lines of a scope that are handed out no more, each with the statement in use that takes its place."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT line_id, max(correction_id) FROM ({_MARKED} UNION ALL {_UNSUPPORTED}) outdated"  # noqa: S608 (names of ours)
+            " GROUP BY line_id ORDER BY line_id",
+            {"scopes": [scope_id], "workspace": workspace_id},
+        )
+        rows = cursor.fetchall()
+    return [(line, _in_use(correction, workspace_id)) for line, correction in rows]
+
+
+def _in_use(pk: int | None, workspace_id: int) -> Entry | None:
+    """An entry, or what took its place since."""
+    seen: set[int] = set()
+    while pk is not None and pk not in seen:
+        seen.add(pk)
+        entry = Entry.objects.filter(pk=pk, workspace_id=workspace_id).first()
+        if entry is None or entry.is_live():
+            return entry
+        pk = entry.superseded_by_id
+    return None
+
+
+def contradict(line: Entry, by: Entry, *, now: datetime, actor: str) -> bool:
+    """Have a core fact handed out no more, as a newer statement contradicts it; whether it is.
+
+    What is pinned, or was verified by a person since, stays.
+    """
+    may_be = not line.pinned and by.verification != Verification.QUOTED and _is_newer(by, line)
+    if may_be:
+        update(line, Edit(slots={CONTRADICTED_BY: str(by.uid)}), now=now, actor=actor)
+    return may_be
 
 
 def mark_contradicted(newer: Sequence[Entry], *, now: datetime, actor: str) -> None:
     """Mark the core facts these statements contradict, in the change that wrote the statements."""
     for line, entry in _contradicted(newer):
-        update(line, Edit(slots={CONTRADICTED_BY: str(entry.uid)}), now=now, actor=actor)
+        contradict(line, entry, now=now, actor=actor)
 
 
 def _contradicted(newer: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
-    """Core facts these statements contradict, each with the statement; not what is pinned or was verified since."""
+    """Core facts these statements contradict, each with the statement; not what is pinned or was verified since.
+
+    Words of a model that nobody read a second time contradict nothing.
+    """
     # a compression run supersedes the core facts it replaces by itself
-    statements = [e for e in newer if e.type in _STATEMENTS and (e.tier, e.source) != (1, Source.COMPRESSION)]
+    statements = [
+        entry
+        for entry in newer
+        if entry.type in _STATEMENTS
+        and (entry.tier, entry.source) != (1, Source.COMPRESSION)
+        and entry.verification != Verification.QUOTED
+    ]
     if not statements:
         return []
     scopes = {entry.scope_id for entry in statements}

@@ -10,8 +10,16 @@ from memories.choices import Verification
 from memories.entries.draft import Draft, QuotedWords
 from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics
-from memories.models import Entry, Evidence, Scope, Suppression
+from memories.models import DailyEvent, Entry, Evidence, Scope, Suppression
 from memories.models.change import acting
+
+#: Where words of a day's note stand: this, and the id of the note.
+_DAY = "daily/"
+
+
+def of_day(event: DailyEvent) -> str:
+    """The origin of words that stand in the note of a day."""
+    return f"{_DAY}{event.uid}"
 
 
 def store(written: Iterable[tuple[Entry, Draft]]) -> None:
@@ -26,17 +34,24 @@ def add(quoted: Iterable[tuple[Entry, QuotedWords]]) -> None:
         Evidence.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def copy(sources: Sequence[Entry]) -> list[Evidence]:
-    """The quotes of some entries, to be those of what they become; unsaved."""
-    return list(Evidence.objects.filter(entry__in=[source.pk for source in sources]))
+def inherit(keeper: Entry, merged: Sequence[Entry]) -> None:
+    """Let the quotes of entries count for the one they became part of."""
+    rows = list(Evidence.objects.filter(entry__in=[entry.pk for entry in merged]))
+    for row in rows:
+        row.pk, row.entry = None, keeper
+    Evidence.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def evidence_of(entries: Collection[int], workspace_id: int) -> dict[int, list[Evidence]]:
-    """The quotes of entries in the order they were said; none of a redacted message. One statement, none of nothing."""
+    """The quotes of entries in the order they were said; none of a redacted message, or of a day's note gone since.
+
+    One statement, none of nothing, another where days are quoted.
+    """
     found: dict[int, list[Evidence]] = {}
     if entries:
-        rows = Evidence.objects.filter(~_is_redacted(), workspace_id=workspace_id, entry__in=list(entries))
-        for row in rows:
+        rows = list(Evidence.objects.filter(~_is_redacted(), workspace_id=workspace_id, entry__in=list(entries)))
+        gone = _gone_days(workspace_id, rows)
+        for row in (row for row in rows if row.origin not in gone):
             found.setdefault(row.entry_id, []).append(row)
     return found
 
@@ -51,6 +66,18 @@ def _is_redacted() -> Exists:
             origins__contains=[OuterRef("origin")],
         )
     )
+
+
+def _gone_days(workspace_id: int, rows: Sequence[Evidence]) -> set[str]:
+    """Notes of days that are out of use, or say no more what is quoted."""
+    quoted = [row for row in rows if row.origin.startswith(_DAY)]
+    if not quoted:
+        return set()
+    events = DailyEvent.objects.in_use().filter(
+        workspace_id=workspace_id, uid__in={row.origin.removeprefix(_DAY) for row in quoted}
+    )
+    content = {of_day(event): event.content for event in events}
+    return {row.origin for row in quoted if row.quote not in content.get(row.origin, "")}
 
 
 def verify(scope: Scope, versions: Mapping[int, int], *, now: datetime, actor: str) -> int:
@@ -83,7 +110,8 @@ DELETE FROM memories_refusedfact WHERE workspace_id = %s AND id IN (
 
 def forget(workspace_id: int, origins: Collection[str]) -> int:
     """Forget the words of messages that are removed; how many quotes these were."""
-    named = list(origins)
+    days = DailyEvent.objects.filter(workspace_id=workspace_id, origins__overlap=list(origins))
+    named = [*origins, *(of_day(event) for event in days.only("uid"))]
     quotes = Evidence.objects.filter(workspace_id=workspace_id, origin__in=named)
     entries = sorted(set(quotes.values_list("entry_id", flat=True)))
     with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from memories.choices import LinkKind, SkipReason
-from memories.entries import suppression
+from memories.entries import evidence, suppression
 from memories.entries.locks import lock_scopes
 from memories.exceptions import EntryNotFound, VersionConflict
 from memories.index import scope_statistics, search_rows
@@ -170,6 +170,7 @@ def _inherit(keeper: Entry, merged: Sequence[Entry], now: datetime) -> None:
     keeper.stated_at = max(entry.stated_at for entry in everyone)
     keeper.updated_at = now
     keeper.save(update_fields=["chats", "origins", "importance", "stated_at", "updated_at"])
+    evidence.inherit(keeper, merged)
 
 
 def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:

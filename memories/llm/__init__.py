@@ -55,6 +55,11 @@ def is_on() -> bool:
     return bool(settings.MEMORY_LLM_BASE_URL and settings.MEMORY_LLM_MODEL)
 
 
+def model_name() -> str:
+    """The model that is asked where no other is named."""
+    return str(settings.MEMORY_LLM_MODEL)
+
+
 def is_available() -> bool:
     """Whether a model is configured and has a budget."""
     return is_on() and conf.LLM_DAILY_TOKENS > 0

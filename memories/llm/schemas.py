@@ -104,16 +104,7 @@ class Fact(_Stated):
     @model_validator(mode="before")
     @classmethod
     def _with_messages(cls, values: Any) -> Any:
-        """Small models write a quote as a text, and its message beside it, under `messages` or `message`."""
-        if not isinstance(values, dict) or "quote" not in values:
-            return values
-        beside = values.get("messages", values.get("message", []))
-        messages = beside if isinstance(beside, list) else [beside]
-        quotes = values["quote"] if isinstance(values["quote"], list) else [values["quote"]]
-        paired = [
-            _paired(one, messages[min(n, len(messages) - 1)]) if messages else one for n, one in enumerate(quotes)
-        ]
-        return {**values, "quote": paired}
+        return _with_places(values, "message")
 
     @model_validator(mode="after")
     def _rests_on_messages(self, info: ValidationInfo) -> Self:
@@ -125,11 +116,24 @@ class Fact(_Stated):
         return self
 
 
-def _paired(quote: Any, message: Any) -> Any:
-    """A quote with its message."""
+def _with_places(values: Any, place: str) -> Any:
+    """A fact with the place beside each quote: small models write a quote as a text, and its message or day beside it,
+    under the place's name in the singular or plural.
+    """
+    if not isinstance(values, dict) or "quote" not in values:
+        return values
+    beside = values.get(f"{place}s", values.get(place, []))
+    places = beside if isinstance(beside, list) else [beside]
+    quotes = values["quote"] if isinstance(values["quote"], list) else [values["quote"]]
+    paired = [_paired(one, place, places[min(n, len(places) - 1)]) if places else one for n, one in enumerate(quotes)]
+    return {**values, "quote": paired}
+
+
+def _paired(quote: Any, place: str, where: Any) -> Any:
+    """A quote with its message or day."""
     if isinstance(quote, str):
-        return {"message": message, "text": quote}
-    return {"message": message, **quote} if isinstance(quote, dict) else quote
+        return {place: where, "text": quote}
+    return {place: where, **quote} if isinstance(quote, dict) else quote
 
 
 class ExtractionOutput(_Output):
@@ -152,10 +156,23 @@ class ReadingOutput(_Output):
     verdicts: list[ReadClaim]
 
 
-class DayFact(_Stated):
-    """A statement, and the days it rests on."""
+class QuotedDay(_Output):
+    """Words of what is noted of a day, as they stand there."""
 
-    days: list[SourceId] = Field(min_length=1)
+    day: SourceId
+    text: Annotated[str, AfterValidator(with_words)]
+
+
+class DayFact(_Stated):
+    """A statement, whom or what it is about, and the words of days it rests on."""
+
+    quote: list[QuotedDay] = Field(min_length=1, max_length=MAX_QUOTES)
+    subject: Annotated[str, name(SPEAKER)] = SPEAKER
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_days(cls, values: Any) -> Any:
+        return _with_places(values, "day")
 
 
 class DayFactsOutput(_Output):

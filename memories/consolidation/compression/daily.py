@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -10,19 +12,20 @@ from django.db.models import QuerySet
 from memories import batches
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep
-from memories.choices import Category, EntryType, ScopeKind, Source
+from memories.choices import BatchVerb, Category, ChangeState, EntryType, Outcome, Source, Verification
 from memories.conf import conf
+from memories.consolidation import reading, refusals, trust
+from memories.consolidation.compression.day_facts import DayCandidate, DayChecker
 from memories.consolidation.compression.drafts import chats_of, origins_of
+from memories.consolidation.statements import Objection
 from memories.entries import daily_events
 from memories.entries.draft import Draft
 from memories.exceptions import ScopeFrozen
-from memories.language import names, relations
 from memories.language.text import count_tokens
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
 from memories.llm.schemas import MAX_FACTS, DayFact, DayFactsOutput, Given
-from memories.models import DailyEvent, Entry, Scope, Workspace
-from memories.verification import grounding
+from memories.models import BatchChange, DailyEvent, Entry, Scope, Workspace
 
 JOB = "compress-days"
 ACTOR = f"job:{JOB}"
@@ -78,13 +81,33 @@ def _parts(events: Sequence[DailyEvent]) -> Iterator[list[DailyEvent]]:
         yield part
 
 
+@dataclass
+class _Found:
+    """What an answer came to, read a second time; the notes of the days are marked with it, or none of it is kept."""
+
+    shown: dict[str, DailyEvent]
+    candidates: list[DayCandidate]
+    counts: Counter[str] = field(default_factory=Counter)
+    cost: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> list[DayCandidate]:
+        return [one for one in self.candidates if one.refusal is None]
+
+
 def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Clock, run: str) -> dict[str, int]:
     """One question; after an answer that cannot be used, one for each half of the days."""
     unreadable = model.counts["unreadable"]
     shown = {f"d{n}": event for n, event in enumerate(events, start=1)}
-    answer = model.ask(_question(scope, model.workspace, shown), DayFactsOutput, Given(frozenset(shown)))
+    checker = DayChecker(scope, shown)
+    objection: Objection[DayFact] = Objection(lambda fact: checker.candidate(fact).objection, "facts")
+    given = Given(frozenset(shown))
+    answer = model.ask(
+        _question(scope, model.workspace, shown), DayFactsOutput, given, judge=objection, in_part="facts"
+    )
     if answer is not None:
-        return _store(scope, shown, answer, clock(), run, model)
+        found = _read(objection.statements(answer), checker, model, clock())
+        return _store(scope, found, clock(), run, model)
     counts: Counter[str] = Counter()
     if model.counts["unreadable"] > unreadable and len(events) > 1:
         middle = len(events) // 2
@@ -104,73 +127,65 @@ def _question(scope: Scope, workspace: Workspace, shown: dict[str, DailyEvent]) 
     return prompts.prompt("days", workspace.language, data, categories=categories, max_facts=MAX_FACTS)
 
 
-def _store(
-    scope: Scope, shown: dict[str, DailyEvent], answer: DayFactsOutput, now: datetime, run: str, model: ModelRun
-) -> dict[str, int]:
+def _read(facts: Sequence[DayFact], checker: DayChecker, model: ModelRun, now: datetime) -> _Found:
+    """The facts of an answer, those nothing is wrong with read a second time, outside any transaction."""
+    candidates = [checker.candidate(fact) for fact in facts]
+    checked = [one for one in candidates if one.refusal is None]
+    found = _Found(dict(checker.shown), candidates)
+    result = reading.read([one.claim() for one in checked], checker.sources(), model.workspace, now=now)
+    is_trusted = trust.is_trusted(model.workspace.pk, model.model, now=now)
+    for n, one in enumerate(checked):
+        one.judge(result.of(n))
+        if not is_trusted:  # what is refused stays refused
+            one.verification = Verification.QUOTED
+            found.counts["untrusted"] += one.refusal is None
+    found.cost = result.cost
+    found.counts.update(result.counts)
+    return found
+
+
+def _store(scope: Scope, found: _Found, now: datetime, run: str, model: ModelRun) -> dict[str, int]:
     """Store the facts of some days and mark these as compressed, in one transaction."""
-    events = list(shown.values())
-    resting = [(fact, [shown[pk] for pk in dict.fromkeys(fact.days)]) for fact in answer.facts]
-    steps = [_step(scope, fact, days, now) for fact, days in resting if _is_grounded(fact, days, scope)]
+    events = list(found.shown.values())
+    steps = [_step(scope, one, now) for one in found.kept]
+    refused = [told for one in found.candidates if (told := one.refused(scope))]
+    part = batches.run_part(run, events[0].pk)
+    repeated = 0
     try:
         with transaction.atomic():
             if not daily_events.mark_compressed(events, now=now, actor=ACTOR):
                 return {"changed": 1}  # somebody changed one of them meanwhile: asked again the next time
+            refusals.record(refused, workspace_id=scope.workspace_id, model=model.model, purpose=JOB, run=part, now=now)
             if steps:
-                part = batches.run_part(run, events[0].pk)
                 plan = batches.plan(scope, steps, name=JOB, run=part, actor=ACTOR, now=now, judged=True)
-                plan.cost = model.take_cost()
+                plan.cost = model.take_cost() | found.cost
                 plan.save(update_fields=["cost"])
                 batches.apply_batch(plan, now=now)
+                repeats = BatchChange.objects.filter(batch=plan, verb=BatchVerb.CREATE, state=ChangeState.APPLIED)
+                repeated = repeats.filter(note__in=(Outcome.MERGED, Outcome.SKIPPED)).count()
     except ScopeFrozen:
         return {"frozen": 1}
-    return {"days": len(events), "facts": len(steps), "invented": len(answer.facts) - len(steps)}
+    verified = sum(one.verification == Verification.VERIFIED for one in found.kept)
+    counts = {"days": len(events), "facts": len(steps) - repeated, "repeated": repeated}
+    return dict(found.counts) | counts | {"verified": verified, "refused": len(refused)}
 
 
-def _is_grounded(fact: DayFact, days: Sequence[DailyEvent], scope: Scope) -> bool:
-    """Whether the days a fact rests on support it; a person's own memory is about the person, by any of their names."""
-    is_personal = scope.kind != ScopeKind.CHAT
-    owner = scope.speakers[0] if is_personal and scope.speakers else ""
-    messages = [
-        message
-        for event in sorted(days, key=lambda event: event.local_date)
-        for message in _messages(event, scope, owner)
-    ]
-    also = {owner: [*scope.speakers, *_nicknames(scope)]} if is_personal else {}
-    return grounding.fault(fact.content, messages, known=scope.projects, also_called=also) is None
-
-
-def _nicknames(scope: Scope) -> list[str]:
-    """The learnt nicknames of the speakers of a scope, and of somebody unnamed."""
-    own = {names.fold(speaker) for speaker in scope.speakers}
-    learnt = relations.without_relations(scope.nicknames)
-    return [a for a, name in learnt.items() if names.fold(name) in own or name.startswith(names.UNNAMED)]
-
-
-def _messages(event: DailyEvent, scope: Scope, owner: str) -> Iterator[grounding.SourceMessage]:
-    """The lines of a day's event as messages with their speakers; a line without one is the owner's."""
-    for line in event.content.splitlines():
-        label, _, content = line.partition(": ")
-        is_labelled = label in (daily_events.ASSISTANT, *scope.speakers) and bool(content)
-        is_answer = is_labelled and label == daily_events.ASSISTANT
-        speaker = label if is_labelled and not is_answer else owner
-        yield grounding.SourceMessage(
-            content if is_labelled else line, speaker, event.local_date, is_answer, is_dated=True
-        )
-
-
-def _step(scope: Scope, fact: DayFact, events: Sequence[DailyEvent], now: datetime) -> PlanRow:
+def _step(scope: Scope, one: DayCandidate, now: datetime) -> PlanRow:
+    fact = one.fact
     draft = Draft(
         scope=scope,
         type=EntryType.FACT,
         tier=2,
         content=fact.content,
         source=Source.COMPRESSION,
-        at=min(max(event.created_at for event in events), now),
+        at=min(max(event.created_at for event in one.events), now),
         category=fact.category,
         project=fact.project,
         topic=fact.topic,
         importance=fact.importance,
-        chats=chats_of(events),
-        origins=origins_of(events),
+        chats=chats_of(one.events),
+        origins=origins_of(one.events),
+        verification=one.verification,
+        evidence=tuple(one.evidence()),
     )
     return PlanRow(step=CreateStep(draft=draft))

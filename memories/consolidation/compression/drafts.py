@@ -1,10 +1,11 @@
 """Drafts and steps of facts that are made of several: scope, sources, slots, chats."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from memories.batches import PlanRow
 from memories.batches.steps import ArchiveStep, CreateStep, MergeStep, Successor, SupersedeStep
-from memories.choices import EntryType, Source
+from memories.choices import EntryType, Source, Verification
 from memories.consolidation.compression.merge_policy import slots_of
 from memories.entries.draft import Draft
 from memories.entries.fields import COLUMN_SLOTS
@@ -14,17 +15,19 @@ from memories.models import DailyEvent, Entry
 _LONG = 3_650.0  # days after which categories that last and those that decay differ
 
 
-def merge_draft(sources: Sequence[Entry], content: str) -> Draft:
+def merge_draft(sources: Sequence[Entry], content: str, verification: str = Verification.NONE) -> Draft:
     """One fact in place of several: as old as the first, as important as the most important, for chats of all."""
-    first = sources[0]
-    return _draft(sources, content, tier=2, project=first.project, topic=first.topic, category=_category(sources))
+    first, category = sources[0], _category(sources)
+    draft = _draft(sources, content, tier=2, project=first.project, topic=first.topic, category=category)
+    return replace(draft, verification=verification)
 
 
-def line_draft(sources: Sequence[Entry], content: str, category: str) -> Draft:
+def line_draft(sources: Sequence[Entry], content: str, category: str, verification: str = Verification.NONE) -> Draft:
     """One line of a profile; it is a secret if one of its sources is."""
-    return _draft(
+    draft = _draft(
         sources, content, tier=1, project="_global", topic="_profile", category=secret_among(sources) or category
     )
+    return replace(draft, verification=verification)
 
 
 def _draft(sources: Sequence[Entry], content: str, *, tier: int, project: str, topic: str, category: str) -> Draft:
@@ -85,9 +88,9 @@ def replace_step(kind: type[MergeStep | SupersedeStep], entry: Entry, position: 
     return PlanRow.of(entry, kind(into=Successor(position=position)))
 
 
-def merge_steps(sources: Sequence[Entry], content: str, *, after: int) -> list[PlanRow]:
+def merge_steps(sources: Sequence[Entry], content: str, *, after: int, verification: str) -> list[PlanRow]:
     """The steps that merge several facts, after so many others."""
-    made = create_step(merge_draft(sources, content), sources)
+    made = create_step(merge_draft(sources, content, verification), sources)
     return [made, *(replace_step(MergeStep, source, after + 1) for source in sources)]
 
 

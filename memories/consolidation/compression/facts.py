@@ -6,19 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memories.batches import BY_PEOPLE
 from memories.choices import BatchState, EntryType, Source
+from memories.consolidation.corrections import NAMES
 from memories.kinds import decay
-from memories.models import Batch, BatchChange, Entry, Scope
+from memories.models import Batch, Entry, Scope
 
 #: Facts in one question: among more, similar ones are missed, and their ids alone fill the answer.
 CHUNK = 80
 #: The newest batches in which the partitions that were judged are looked up.
 _BATCHES = 12
-#: The batches of the weekly run: facts, profile, and the doubtful steps of each.
-NAMES = ("compress", "profile", "compress-doubts", "profile-doubts")
-#: The batches of extraction, which propose replacements of their own.
-EXTRACTION = "extract"
 #: Sources of people: no machine rewords or archives such facts.
 OF_PEOPLE = frozenset({Source.MANUAL, Source.MIGRATION})
 
@@ -71,18 +67,6 @@ def next_chunk(partition: Partition) -> int:
     """The number of the first chunk of a partition that the last run did not reach."""
     last = Batch.objects.filter(scope=partition.facts[0].scope_id, name=NAMES[0]).order_by("-created_at", "-pk").first()
     return int(last.cost.get("reached", {}).get(partition.key, 0)) if last else 0
-
-
-def decided_by_people(scope: Scope) -> set[int]:
-    """Ids of facts for which people undid, refused or removed a step: no run decides on them again."""
-    rows = BatchChange.objects.filter(BY_PEOPLE, batch__scope=scope, batch__name__in=(*NAMES, EXTRACTION))
-    return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
-
-
-def proposed_in(scope: Scope, name: str) -> set[int]:
-    """Ids of facts in an open proposal of this name."""
-    rows = BatchChange.objects.filter(batch__scope=scope, batch__name=name, batch__state=BatchState.PROPOSED)
-    return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
 
 
 def chunks(facts: Sequence[Entry]) -> Iterator[list[Entry]]:

@@ -1,23 +1,25 @@
 """The profile, tier 1: a few lines, refreshed by a diff from the facts that count most (D1, D6)."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from memories import batches
+from memories import batches, entries
 from memories.batches.steps import MergeStep, SupersedeStep
-from memories.choices import BatchState, BatchVerb, Category, ChangeState, Rewordings
+from memories.choices import BatchState, BatchVerb, Category, ChangeState, Reading, Verification
 from memories.conf import conf
-from memories.consolidation.compression import drafts, merge_policy
-from memories.consolidation.compression.facts import as_data, decided_by_people, is_fixed, live_facts, relevance
+from memories.consolidation import corrections
+from memories.consolidation.compression import drafts, merge_policy, offers
+from memories.consolidation.compression.facts import as_data, is_fixed, live_facts, relevance
+from memories.consolidation.compression.offers import DropOffer, Offer
 from memories.consolidation.compression.plan import ScopePlan
+from memories.consolidation.reading import Claim
 from memories.kinds import category_rule
 from memories.llm import prompts
-from memories.llm.answer_texts import is_one_sentence
 from memories.llm.run import Clock, ModelRun
 from memories.llm.schemas import Given, ProfileLine, ProfileOutput
 from memories.models import Batch, Entry, Scope
-from memories.verification import rewording, verbatim
 
 JOB = "profile"
 #: The most facts a profile may rest on, and their least importance.
@@ -25,10 +27,122 @@ _FACTS, _LEAST = 200, 0.7
 
 
 @dataclass
+class _Shown:
+    """What a model is shown, by the short ids it names it by; which lines it may replace, and which hold no more."""
+
+    entries: dict[str, Entry]
+    free: frozenset[str]
+    outdated: dict[int, Entry | None]
+
+    @property
+    def given(self) -> Given:
+        return Given(frozenset(self.entries), self.free)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The present lines, each with what was said against it since."""
+        told = as_data(self.entries, "p")
+        for row in told:
+            newer = self.outdated.get(self.entries[row["id"]].pk)
+            row |= {"outdated_by": newer.content} if newer else {}
+        return told
+
+    def of(self, ids: Sequence[str]) -> list[Entry]:
+        return [self.entries[pk] for pk in dict.fromkeys(ids)]
+
+
+@dataclass
+class LineOffer(Offer):
+    """A line a model would write of facts, in place of older lines it names."""
+
+    line: ProfileLine
+    facts: Sequence[Entry]
+    old: Sequence[Entry]
+
+    @property
+    def sources(self) -> Sequence[Entry]:
+        """What the line rests on: facts, or the lines it puts in other words."""
+        return self.facts or self.old
+
+    def claims(self) -> list[Claim]:
+        """The line beside its facts; each old line beside the facts, and beside the line."""
+        beside = [Claim(one.content, offers.quoted(self.facts)) for one in self.old if self.facts]
+        return [
+            Claim(self.line.content, offers.quoted(self.sources)),
+            *offers.kept(self.old, self.line.content),
+            *beside,
+        ]
+
+    def worded(self) -> tuple[str, str]:
+        """The line as the model words it where a reader agrees, else in the words of one fact; how it is verified."""
+        if Reading.ENTAILED in self.verdicts[:1]:
+            return self.line.content, Verification.VERIFIED
+        if not self.facts:
+            return "", Verification.NONE
+        nearest = max(self.facts, key=lambda fact: merge_policy.shared_words(fact, self.line.content))
+        return nearest.content, nearest.verification
+
+    def is_kept(self, position: int, content: str) -> bool:
+        """Whether a line says what an old one says."""
+        old = self.old[position]
+        if content == self.line.content and self.verdicts[:1] == [Reading.ENTAILED]:
+            is_read = self.verdicts[1 + position] is Reading.ENTAILED
+            return is_read and not merge_policy.loses(old, content, [old, *self.facts])
+        return merge_policy.says(content, old)
+
+    def differs(self, position: int) -> bool:
+        """Whether the facts contradict an old line: the model names both, and words or a reader say so, too."""
+        old = self.old[position]
+        beside = self.verdicts[1 + len(self.old) :][position : position + 1]
+        return Reading.CONTRADICTED in beside or any(merge_policy.outdates(fact, old) for fact in self.facts)
+
+    def is_newer(self, position: int) -> bool:
+        """Whether the facts were stated after an old line."""
+        return any(fact.stated_at >= self.old[position].stated_at for fact in self.facts)
+
+
+@dataclass
 class ProfilePlan(ScopePlan):
     """The plan for the lines of a profile, and for how many more there is room."""
 
     room: int = 0
+    free: Collection[Entry] = ()
+    outdated: dict[int, Entry | None] = field(default_factory=dict)
+
+    def write(self, offer: LineOffer) -> None:
+        """Plan a new line; it takes the place of the free lines it repeats or corrects."""
+        content, verification = offer.worded()
+        replaced = {old: step for n, old in enumerate(offer.old) if (step := self._step(offer, n, content))}
+        fixed = {old for old in replaced if old not in self.free}
+        self.doubts += [(old, offer.facts[0]) for old in fixed if offer.facts]
+        gone = {old: step for old, step in replaced.items() if old not in fixed}
+        fault = self._fault(offer, content, [n for n, old in enumerate(offer.old) if old not in replaced])
+        if fault or self.room + len(gone) < 1:
+            self.counts[f"not_written_{fault or 'no_room'}"] += 1
+            return
+        self.room += len(gone) - 1
+        resting = [*offer.facts, *(old for old in offer.old if old in gone)] or list(offer.old)
+        naming = [fact for fact in offer.facts if fact not in gone]
+        draft = drafts.line_draft(resting, content, offer.line.category, verification)
+        self.steps.append(drafts.create_step(draft, resting, naming=naming))
+        position = len(self.steps)
+        self.steps += [drafts.replace_step(step, old, position) for old, step in gone.items()]
+
+    def _fault(self, offer: LineOffer, content: str, staying: Sequence[int]) -> str:
+        """Why a line is not written: it is secret, nobody read it, or a line that was stated later says otherwise."""
+        if drafts.secret_among(offer.sources):
+            return "secret"
+        if not content:
+            return "unverified"
+        return "outdated" if any(offer.differs(n) for n in staying) else ""
+
+    def _step(self, offer: LineOffer, position: int, content: str) -> type[MergeStep | SupersedeStep] | None:
+        """The step by which a line takes the place of an older one: it repeats it, or something newer corrects it."""
+        if not content:
+            return None
+        old = offer.old[position]
+        if offer.is_newer(position) and (offer.differs(position) or old.pk in self.outdated):
+            return SupersedeStep
+        return MergeStep if old in self.free and offer.is_kept(position, content) else None
 
 
 def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, int]:
@@ -40,30 +154,38 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     lines, facts = live_facts(scope, tier=1), _facts(scope, clock())
     if not facts or not _has_changed(scope, [*lines, *facts]):
         return {}
-    shown = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
-    settled = decided_by_people(scope)
-    free = frozenset(pk for pk, line in shown.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
+    shown = _shown(scope, lines, facts)
     question = prompts.prompt(
         "profile",
         model.workspace.language,
-        {"profile": as_data(shown, "p"), "facts": as_data(shown, "f")},
+        {"profile": shown.lines(), "facts": as_data(shown.entries, "f")},
         max_lines=conf.PROFILE_LINES,
         categories=", ".join(Category.values),
     )
-    answer = model.ask(question, ProfileOutput, Given(frozenset(shown), free))
+    answer = model.ask(question, ProfileOutput, shown.given)
     if answer is None:
         return {}
-    plan = _plan(answer, shown, free, room=conf.PROFILE_LINES - len(lines), now=clock())
-    batch, _merges = plan.save(scope, JOB, run=run, cost=model.take_cost(), now=clock())
-    return dict(plan.counts) | {"planned": 1} | _apply(batch, clock())
+    plan = _plan(answer, shown, model, clock())
+    batch = plan.save(scope, JOB, run=run, cost=model.take_cost(), now=clock())
+    counts = dict(plan.counts + plan.read) | {"planned": 1} | _apply(batch, clock())
+    corrections.close_settled(scope, now=clock())
+    corrections.propose_outdated(scope, run=run, model=model.model, now=clock())
+    return counts
+
+
+def _shown(scope: Scope, lines: Sequence[Entry], facts: Sequence[Entry]) -> _Shown:
+    found = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
+    settled = corrections.decided_by_people(scope)
+    free = (pk for pk, line in found.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
+    return _Shown(found, frozenset(free), dict(entries.outdated_lines(scope.pk, scope.workspace_id)))
 
 
 def _facts(scope: Scope, now: datetime) -> list[Entry]:
-    """The most relevant facts that are important; secrets never."""
+    """The most relevant facts that are important; secrets never, nor what is only quoted."""
     important = [
         fact
         for fact in live_facts(scope, tier=2)
-        if fact.importance >= _LEAST and not category_rule(fact.category).is_secret
+        if fact.importance >= _LEAST and not category_rule(fact.category).is_secret and merge_policy.may_act(fact)
     ]
     return sorted(important, key=lambda fact: (-relevance(fact, now), -fact.pk))[:_FACTS]
 
@@ -73,69 +195,30 @@ def _has_changed(scope: Scope, entries: Sequence[Entry]) -> bool:
     return last is None or any(entry.updated_at > last.created_at for entry in entries)
 
 
-def _plan(
-    answer: ProfileOutput, shown: dict[str, Entry], free: Collection[str], *, room: int, now: datetime
-) -> ProfilePlan:
-    """Plan what an answer says; lines it does not name, and lines that are not free, are kept."""
-    plan = ProfilePlan(room=room + len(set(answer.drop)))
-    for line in answer.write:
-        _add_line(plan, line, [shown[pk] for pk in dict.fromkeys(line.ids)], [shown[pk] for pk in free])
-    kept = [entry for pk, entry in shown.items() if pk not in answer.drop]
-    for pk in dict.fromkeys(answer.drop):
-        plan.room -= not plan.drop(shown[pk], kept, now)
+def _plan(answer: ProfileOutput, shown: _Shown, model: ModelRun, now: datetime) -> ProfilePlan:
+    """Plan what an answer says, once it was read; lines it does not name, and lines that are not free, are kept."""
+    lines = sum(pk[0] == "p" for pk in shown.entries)
+    plan = ProfilePlan(room=conf.PROFILE_LINES - lines + len(set(answer.drop)), outdated=shown.outdated)
+    plan.free = [shown.entries[pk] for pk in shown.free]
+    written = [_line(line, shown.of(line.ids)) for line in answer.write]
+    kept = [entry for pk, entry in shown.entries.items() if pk not in answer.drop]
+    dropped = [DropOffer(line, merge_policy.rivals_of(line, kept)) for line in shown.of(answer.drop)]
+    facts = list(shown.entries.values())
+    scope = facts[0].scope
+    sound = [offer for offer in written if not merge_policy.invents(offer.sources, offer.line.content)]
+    plan.read += offers.read([*sound, *dropped], facts, scope, model.workspace, now=now)
+    for offer in written:
+        plan.write(offer)
+    for drop in dropped:
+        if drop.fact.pk in shown.outdated:
+            plan.steps.append(drafts.archive_step(drop.fact))
+        else:
+            plan.room -= not plan.drop(drop, now)
     return plan
 
 
-def _add_line(plan: ProfilePlan, line: ProfileLine, sources: list[Entry], free: Sequence[Entry]) -> None:
-    """Plan a new line in words of its sources; it takes the place of the free lines it repeats or corrects."""
-    named = [source for source in sources if source in free]
-    content = _quote_sources(line.content, sources, named)
-    replaced = {entry: step for entry in named if (step := _replacing_step(content, entry, sources))}
-    fault = _fault(line.content, sources, named) or ("" if content else "reworded")
-    if fault or plan.room + len(replaced) < 1:
-        plan.counts[f"not_written_{fault or 'no_room'}"] += 1
-        return
-    plan.room += len(replaced) - 1
-    naming = [source for source in sources if source not in replaced]
-    plan.steps.append(drafts.create_step(drafts.line_draft(sources, content, line.category), sources, naming=naming))
-    position = len(plan.steps)
-    plan.steps += [drafts.replace_step(step, entry, position) for entry, step in replaced.items()]
-
-
-def _quote_sources(written: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
-    """A line in the words of its sources: the model chooses what belongs into the profile, and does not reword it.
-
-    Empty where they are too long for one sentence together.
-    """
-    contents = [source.content for source in sources if source not in old] or [source.content for source in old]
-    if conf.REWORDINGS == Rewordings.APPLY or verbatim.repeats(written, contents):
-        return written
-    if len(contents) == 1:
-        return contents[0]
-    joined = verbatim.join_sources(contents)
-    return joined if is_one_sentence(joined) else ""
-
-
-def _replacing_step(content: str, entry: Entry, sources: Sequence[Entry]) -> type[MergeStep | SupersedeStep] | None:
-    """The step by which a line takes the place of an older one: it repeats it, or something newer corrects it."""
-    applies = conf.REWORDINGS == Rewordings.APPLY and not merge_policy.merge_fault([entry], content)
-    if applies or verbatim.contains(content, entry.content):
-        return MergeStep
-    newer = (source for source in sources if source.pk != entry.pk)
-    return SupersedeStep if any(merge_policy.outdates(source, entry) for source in newer) else None
-
-
-def _fault(written: str, sources: Sequence[Entry], old: Sequence[Entry]) -> str:
-    """Why a line is not written: it invents, is secret, or loses something of a line nothing newer corrects."""
-    if rewording.invents([source.content for source in sources], written):
-        return merge_policy.MergeFault.INVENTED
-    if drafts.secret_among(sources):
-        return "secret"
-    for entry in old:
-        newer = [one for one in sources if one not in old and one.stated_at >= entry.stated_at]
-        if merge_policy.merge_fault([entry], written) and not newer:
-            return merge_policy.MergeFault.LOST
-    return ""
+def _line(line: ProfileLine, named: Sequence[Entry]) -> LineOffer:
+    return LineOffer(line, [one for one in named if one.tier == 2], [one for one in named if one.tier == 1])
 
 
 def _apply(batch: Batch, now: datetime) -> dict[str, int]:

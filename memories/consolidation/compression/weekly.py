@@ -5,20 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memories import batches
-from memories.choices import BatchState, BatchVerb, EntryType
+from memories import batches, llm
+from memories.choices import BatchState, BatchVerb, EntryType, Verification
 from memories.conf import conf
-from memories.consolidation.compression import drafts, merge_policy, profile
+from memories.consolidation import trust
+from memories.consolidation.compression import drafts, merge_policy, offers, profile
 from memories.consolidation.compression.facts import (
     Partition,
     as_data,
     chunks,
-    decided_by_people,
     is_fixed,
     next_chunk,
     partitions,
 )
+from memories.consolidation.compression.offers import DropOffer, MergeOffer
 from memories.consolidation.compression.plan import ScopePlan
+from memories.consolidation.corrections import decided_by_people
 from memories.exceptions import ScopeFrozen
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
@@ -37,13 +39,23 @@ class FactsPlan(ScopePlan):
     judged: list[str] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)  # the next chunk of partitions that are not done
 
-    def merge(self, sources: Sequence[Entry], content: str) -> None:
+    def offer(self, sources: Sequence[Entry], content: str) -> MergeOffer | None:
+        """A merge a reader may be asked about; None, and counted, where rules forbid it: all of them are kept."""
         if fault := merge_policy.merge_fault(sources, content):
-            self.counts[f"not_merged_{fault}"] += 1  # all of them are kept
-        elif merge_policy.is_certain(sources, content):
-            self.steps += drafts.merge_steps(sources, content, after=len(self.steps))
+            self.counts[f"not_merged_{fault}"] += 1
+            return None
+        return MergeOffer(sources, content)
+
+    def merge(self, offer: MergeOffer) -> None:
+        """Plan a merge that was read; another only where one of the facts says it all, in that one's words."""
+        if offer.is_verified:
+            content, verification = offer.content, Verification.VERIFIED
+        elif speaker := merge_policy.spokesman(offer.sources):
+            content, verification = speaker.content, Verification(speaker.verification)
         else:
-            self.doubtful_merges.append((sources, content))
+            self.counts[f"not_merged_{merge_policy.MergeFault.UNVERIFIED}"] += 1
+            return
+        self.steps += drafts.merge_steps(offer.sources, content, after=len(self.steps), verification=verification)
 
 
 def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report | None = None) -> dict[str, int]:
@@ -56,6 +68,8 @@ def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report 
     workspace = Workspace.objects.get(pk=workspace_id)
     model = ModelRun(workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME)
     counts: Counter[str] = Counter(scopes=0, merged=0, dropped=0, held=0, left=0, planned=0)
+    if not model.stopped and not trust.is_trusted(workspace_id, llm.model_name(), now=clock()):
+        model.stopped = "untrusted"
     for scope in _scopes(workspace):
         if not model.may_ask():
             counts["left"] += 1
@@ -91,18 +105,22 @@ def _compress_scope(scope: Scope, model: ModelRun, clock: Clock, run: str) -> di
         return _apply(begun, clock())
     plan = FactsPlan(settled=decided_by_people(scope))
     for partition in partitions(scope, conf.COMPRESS_LEAST):
-        if not _judge(partition, plan, model, clock()):
+        if not _judge(partition, plan, model, clock):
             break
     if not plan.answers:
         return dict(plan.counts)
     cost = model.take_cost() | {"judged": plan.judged, "reached": plan.reached}
-    batch, proposed = plan.save(scope, JOB, run=run, cost=cost, now=clock())
-    return dict(plan.counts) | {"reworded": proposed, "planned": 1} | _apply(batch, clock())
+    batch = plan.save(scope, JOB, run=run, cost=cost, now=clock())
+    return dict(plan.counts + plan.read) | {"planned": 1} | _apply(batch, clock())
 
 
-def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, now: datetime) -> bool:
-    """Ask about one partition; whether the model may be asked about the next."""
-    free = [fact for fact in partition.facts if not is_fixed(fact) and fact.pk not in plan.settled]
+def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock) -> bool:
+    """Ask about one partition; whether the model may be asked about the next.
+
+    What is only quoted is not shown: it waits for a reader.
+    """
+    may_change = (fact for fact in partition.facts if not is_fixed(fact) and merge_policy.may_act(fact))
+    free = [fact for fact in may_change if fact.pk not in plan.settled]
     parts, begin = list(chunks(free)), next_chunk(partition)
     for number, chunk in enumerate(parts[begin:] or parts, start=begin if begin < len(parts) else 0):
         shown = {f"f{n}": fact for n, fact in enumerate(chunk, start=1)}
@@ -113,22 +131,33 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, now: datetime
             plan.reached[partition.key] = number if model.stopped else number + 1
             break
         plan.answers += 1
-        _add_steps(plan, answer, shown, partition, now)
+        _add_steps(plan, answer, shown, partition, model.workspace, clock())
     else:
         plan.judged.append(partition.key)
     return not model.stopped
 
 
 def _add_steps(
-    plan: FactsPlan, answer: CompressionOutput, shown: dict[str, Entry], partition: Partition, now: datetime
+    plan: FactsPlan,
+    answer: CompressionOutput,
+    shown: dict[str, Entry],
+    partition: Partition,
+    workspace: Workspace,
+    now: datetime,
 ) -> None:
-    """Plan what an answer says; facts it does not name are kept."""
-    for one in answer.merge:
-        plan.merge([shown[pk] for pk in dict.fromkeys(one.ids)], one.content)
+    """Plan what an answer says, once it was read a second time; facts it does not name are kept."""
+    offered = (plan.offer([shown[pk] for pk in dict.fromkeys(one.ids)], one.content) for one in answer.merge)
+    merges = [offer for offer in offered if offer is not None]
     dropped = [shown[pk] for pk in dict.fromkeys(answer.drop)]
     kept = [fact for fact in partition.facts if fact not in dropped]
-    for fact in dropped:
-        plan.drop(fact, kept, now)
+    fading = [DropOffer(fact) for fact in dropped if merge_policy.has_faded(fact, now)]
+    faded = {offer.fact.pk for offer in fading}
+    drops = [DropOffer(fact, merge_policy.rivals_of(fact, kept)) for fact in dropped if fact.pk not in faded]
+    plan.read += offers.read([*merges, *drops], list(shown.values()), partition.facts[0].scope, workspace, now=now)
+    for merge in merges:
+        plan.merge(merge)
+    for drop in [*fading, *drops]:
+        plan.drop(drop, now)
 
 
 def _apply(batch: Batch, now: datetime) -> dict[str, int]:

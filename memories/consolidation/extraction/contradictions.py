@@ -17,6 +17,8 @@ from memories.models import Entry, Scope
 
 #: Facts that share a word with the new ones, the latest; and those one of them is compared with, which share most.
 _LOOKED_AT, _COMPARED = 1_000, 50
+#: Lines of the profile a reader is asked about though neither model nor rules see a contradiction.
+_LINES_READ = 3
 _OF_MACHINES = (Source.EXTRACTION, Source.COMPRESSION)
 
 
@@ -32,8 +34,13 @@ class Contradiction:
 
     @property
     def is_likely(self) -> bool:
-        """Whether it is worth asking a person."""
-        return self.is_named or self.conflict is not ConflictVerdict.NONE
+        """Whether it is worth asking a person; of a line of the profile it is enough that a reader says so."""
+        return self.is_named or self.conflict is not ConflictVerdict.NONE or self.outdates_line
+
+    @property
+    def outdates_line(self) -> bool:
+        """Whether a reader says that it makes a line of the profile untrue: that is handed out no more."""
+        return self.fact.tier == 1 and not self.is_newer and self.reading is Reading.CONTRADICTED
 
     @property
     def is_certain(self) -> bool:
@@ -55,14 +62,23 @@ class KnownFacts:
         self._facts = {pk: _facts_of(scopes[pk], own, named) for pk, own in by_scope.items()}
 
     def contradicted_by(self, draft: Draft, named: Collection[int]) -> list[Contradiction]:
-        """The known facts a new one may contradict; `named` are those the model says it replaces."""
+        """The known facts a new one may contradict; `named` are those the model says it replaces.
+
+        Lines of the profile are read with it in any case: they are in every prompt.
+        """
         own = set(terms(draft.content))
         shared = {fact.pk: len(own.intersection(fact.terms)) for fact in self._facts[draft.scope.pk]}
-        near = [fact for fact in self._facts[draft.scope.pk] if shared[fact.pk] and fact.project == draft.project]
+        near = [
+            fact
+            for fact in self._facts[draft.scope.pk]
+            if shared[fact.pk] and (fact.tier == 1 or fact.project == draft.project)
+        ]
         near.sort(key=lambda fact: -shared[fact.pk])
         beside = [fact for fact in self._facts[draft.scope.pk] if fact.pk in named and fact not in near[:_COMPARED]]
         found = (_compared(draft, fact, fact.pk in named) for fact in [*near[:_COMPARED], *beside])
-        return [one for one in found if one.is_likely and one.fact.content != draft.content]
+        differing = [one for one in found if one.fact.content != draft.content]
+        lines = [one for one in differing if one.fact.tier == 1 and not (one.is_likely or one.is_newer)]
+        return [one for one in differing if one.is_likely] + lines[:_LINES_READ]
 
 
 def _facts_of(scope: Scope, own: Iterable[int], named: Collection[int]) -> list[Entry]:

@@ -10,12 +10,12 @@ from typing import Any
 
 from django.db import transaction
 
-from memories import batches
+from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, EventStep, Successor, SupersedeStep
 from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason
 from memories.conf import conf
-from memories.consolidation import refusals
+from memories.consolidation import corrections, refusals
 from memories.consolidation.extraction.contradictions import Contradiction
 from memories.consolidation.extraction.findings import ExtractionResult, Finding
 from memories.entries.daily_events import EventDraft
@@ -54,11 +54,24 @@ def _store(
         certain, doubtful = [], certain + doubtful
         plan = _plan(scope, _steps(findings, certain, days), run, now)
     Batch.objects.filter(pk=plan.pk).update(cost=cost)
+    model = cost.get("model", "")
     batches.apply_batch(plan, now=now)
     rows = BatchChange.objects.filter(batch=plan, state=ChangeState.APPLIED)
     facts = dict(rows.filter(verb=BatchVerb.CREATE).values_list("position", "entry_id"))
     counted = {name: rows.filter(verb=verb).count() for name, verb in _COUNTED.items()}
-    return {"facts": len(facts), **counted, "proposed": _propose(scope, doubtful, facts, run, now)}
+    lines = _contradict_lines(scope, doubtful, facts, now)
+    proposed = _propose(scope, [pair for pair in doubtful if pair[1].fact.pk not in lines], facts, run, model, now)
+    if certain or lines:
+        proposed += corrections.propose_outdated(scope, run=run, model=model, now=now)
+    return {"facts": len(facts), **counted, "proposed": proposed}
+
+
+def _contradict_lines(scope: Scope, pairs: Sequence["_Pair"], facts: dict[int, int], now: datetime) -> set[int]:
+    """Have the lines of the profile handed out no more that a reader says are untrue now; these lines."""
+    new = Entry.objects.in_scope(scope).live().in_bulk(facts.values())
+    found = {one.fact.pk: new[facts[n]] for n, one in pairs if one.outdates_line and facts.get(n) in new}
+    lines = Entry.objects.in_scope(scope).live().select_related("scope").filter(pk__in=found)
+    return {line.pk for line in lines if entries.contradict(line, found[line.pk], now=now, actor=ACTOR)}
 
 
 def _plan(scope: Scope, steps: Iterable[PlanRow], run: str, now: datetime) -> Batch:
@@ -78,7 +91,7 @@ def _decide(scope: Scope, findings: Sequence[Finding]) -> tuple[list[_Pair], lis
     What people decided against is neither.
     """
     verified = [(n, finding) for n, finding in enumerate(findings, start=1) if finding.is_verified]
-    found = [(n, finding, one) for n, finding in verified for one in finding.contradicts]
+    found = [(n, finding, one) for n, finding in verified for one in finding.contradicts if one.is_likely]
     overruled = batches.OverruledReplacements(scope, {one.fact.pk for _n, _finding, one in found})
     pairs = [
         (n, one)
@@ -105,11 +118,14 @@ def _supersede_step(entry: int, version: int, into: Successor) -> PlanRow:
     return PlanRow(step=SupersedeStep(into=into), entry_id=entry, version=version)
 
 
-def _propose(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run: str, now: datetime) -> int:
+def _propose(
+    scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run: str, model: str, now: datetime
+) -> int:
     """Leave to a person what may take the place of what; how many memories that would take out of use."""
     steps = list(_proposals(scope, doubtful, facts))
     if steps:
         plan = batches.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
+        Batch.objects.filter(pk=plan.pk).update(cost={"model": model} if model else {})
         batches.require_approval(plan, HoldReason.CONTRADICTED, rows=len(steps))
     return len(steps)
 

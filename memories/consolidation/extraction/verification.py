@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from memories.choices import Reading
-from memories.consolidation import reading
+from memories import llm
+from memories.choices import Reading, Verification
+from memories.consolidation import reading, trust
 from memories.consolidation.extraction.candidates import Candidate, Checker
 from memories.consolidation.extraction.findings import ExtractionResult, Offer, findings_of, offers_of, refused_of
 from memories.consolidation.reading import ReadingResult
@@ -36,6 +37,10 @@ def verify(
     verdicts = iter([result.of(n) for n in range(len(asked))])
     for offer in offers:
         offer.judge(_next(verdicts, len(offer.claims())))
+    is_trusted = trust.is_trusted(workspace.pk, llm.model_name(), now=now)
+    for offer in offers:
+        if not is_trusted:  # what is refused stays refused
+            offer.candidate.verification = Verification.QUOTED
     findings, corrected = findings_of(offers)
     counts = Counter(corrected=corrected, refused=sum(one.refusal is not None for one in candidates))
     counts.update(verified=sum(one.is_verified for one in findings), **result.counts)

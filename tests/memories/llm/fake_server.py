@@ -127,13 +127,18 @@ class FakeModel:
             told = self._refusal(asked) or (Reply(status=500) if fails else None)
             said = told or (self.reader if is_reading else self.script.pop(0) if self.script else self.otherwise)
         said = said(asked) if callable(said) else said
+        if not is_reading:
+            self.offered.update(_texts(_facts_of(asked.data)))
         self.offered.update(_texts(said))
         reply = said if isinstance(said, Reply) else Reply(said)
         time.sleep(reply.seconds or self.seconds)
         return reply
 
     def honest(self, asked: Asked) -> Any:
-        """A reader that knows what is true: all that was offered, unless `verdicts` says otherwise, and no decoy."""
+        """A reader that knows what is true: all that was offered or shown as a fact, and no decoy.
+
+        Unless `verdicts` says otherwise.
+        """
         known = set(self.offered)  # others are answered meanwhile
         offered = known.union(*map(spoken_sentences, known))
         return verdicts(asked, lambda said: self.verdicts.get(said, "entailed" if said in offered else "not_stated"))
@@ -169,6 +174,11 @@ def _texts(answer: Any) -> Iterable[str]:
     elif isinstance(answer, dict | list):
         for part in answer.values() if isinstance(answer, dict) else answer:
             yield from _texts(part)
+
+
+def _facts_of(data: Any) -> list[Any]:
+    """The facts and lines a model is asked to tidy."""
+    return [data.get("facts", []), data.get("profile", [])] if isinstance(data, dict) else []
 
 
 def _error(status: int, message: str) -> Reply:
@@ -277,7 +287,7 @@ def _fact(message: dict[str, Any]) -> dict[str, Any]:
 
 def _drawn(day: dict[str, Any]) -> dict[str, Any]:
     fact = _fact({"id": day["id"], "content": day["said"]})
-    return {**{name: value for name, value in fact.items() if name != "quote"}, "days": [day["id"]]}
+    return {**fact, "quote": [{"day": day["id"], "text": fact["content"]}]}
 
 
 if __name__ == "__main__":

@@ -84,3 +84,16 @@ def compress(scope: Scope, run: str = RUN, at: Callable[[], datetime] = clock) -
 
 def live(scope: Scope, **only: Any) -> set[str]:
     return set(Entry.objects.in_scope(scope).live().filter(**only).values_list("content", flat=True))
+
+
+def merging_all(texts: dict[str, list[str]]) -> Callable[[Asked], dict[str, Any]]:
+    """A script: each of these texts in the place of its facts."""
+    return judging(
+        lambda ids: {
+            "merge": [
+                {"ids": [ids[one] for one in contents], "content": text}
+                for text, contents in texts.items()
+                if all(one in ids for one in contents)
+            ]
+        }
+    )

@@ -8,11 +8,12 @@ import pytest
 from memories import entries
 from memories.choices import Source
 from memories.consolidation import compression
+from memories.entries import evidence
 from memories.entries.daily_events import mark_compressed
-from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
+from memories.models import Batch, DailyEvent, Entry, RefusedFact, Scope, Workspace
 from tests.conftest import NOW, make_scope
 from tests.memories.consolidation.compression.conftest import facts, live, told
-from tests.memories.llm.fake_server import Asked, FakeModel
+from tests.memories.llm.fake_server import Asked, FakeModel, credulous
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,26 +76,98 @@ def test_a_model_that_fails_twice_is_not_asked_any_more(scope: Scope, model: Fak
     assert (counts["failed"], counts["stopped_model_failed"], counts["waiting"]) == (2, 1, 5)
 
 
-def test_a_number_no_day_holds_is_invented(scope: Scope, model: FakeModel) -> None:
+def test_a_number_no_day_holds_is_told_to_the_model_once_and_then_refused(
+    scope: Scope, model: FakeModel, settings: Any
+) -> None:
+    settings.MEMORY_VERIFY = False  # else a reader is asked what it is
     told(scope, "The port is 8080.")
-    model.otherwise = lambda asked: {"facts": [_fact("The port is 9090."), _fact("The port is 8080.")]}
-    assert compress(scope)["invented"] == 1
+    said = {"facts": [_fact("The port is 9090.", "The port is 8080."), _fact("The port is 8080.")]}
+    model.otherwise = lambda asked: said
+    assert compress(scope)["refused"] == 1
     assert live(scope) == {"The port is 8080."}
+    assert model.calls == 2 and "Nobody said a number or date of it." in model.requests[1].said[-1]
+    refused = RefusedFact.objects.get()
+    assert (refused.content, refused.reason, refused.purpose) == ("The port is 9090.", "amount", "compress-days")
 
 
-def test_what_no_day_says_is_invented(scope: Scope, model: FakeModel) -> None:
-    """Neither a deed nor a no that nobody said, nor a wish that came true; a date of the day itself is none."""
-    told(scope, "Mia likes green tea. Mia wants to move to Oslo.", days_ago=1)
-    lies = ("Mia does not like green tea.", "Mia robbed a bank.", "Mia moved to Oslo.", "Mia wants to move to Bergen.")
-    said = ("Mia likes green tea.", "Mia wants to move to Oslo.")
-    model.otherwise = lambda asked: {"facts": [_fact(one) for one in (*lies, *said)]}
+def test_a_mended_fact_is_kept_and_the_sound_ones_beside_it(scope: Scope, model: FakeModel) -> None:
+    told(scope, "The port is 8080. Mia likes tea.")
+    first = {"facts": [_fact("The port is 8080.", "port 8080"), _fact("Mia likes tea.")]}
+    model.script = [first, {"facts": [_fact("The port is 8080.")]}]
     counts = compress(scope)
-    assert (counts["invented"], counts["facts"]) == (4, 2)
+    assert (counts["facts"], counts["refused"]) == (2, 0)
+    assert live(scope) == {"The port is 8080.", "Mia likes tea."}
 
 
-def _fact(content: str) -> dict[str, Any]:
+def test_words_that_stand_in_no_day_bear_nothing_out(scope: Scope, model: FakeModel) -> None:
+    told(scope, "米娅的猫叫年糕。")
+    model.otherwise = lambda asked: {"facts": [_fact("米娅住在上海。")]}
+    assert compress(scope)["refused"] == 1
+    assert (live(scope), RefusedFact.objects.get().reason) == (set(), "no_quote")
+
+
+def test_what_a_reader_does_not_find_there_is_refused(scope: Scope, model: FakeModel) -> None:
+    """Neither a no that nobody said, nor a wish that came true."""
+    words = "Mia likes green tea. Mia wants to move to Oslo."
+    told(scope, words)
+    lies = {"Mia does not like green tea.": "contradicted", "Mia moved to Oslo.": "not_stated"}
+    said = ("Mia likes green tea.", "Mia wants to move to Oslo.")
+    model.verdicts = lies
+    model.otherwise = lambda asked: {"facts": [_fact(one, words) for one in (*lies, *said)]}
+    counts = compress(scope)
+    assert (counts["refused"], counts["facts"], counts["verified"]) == (2, 2, 2)
+    assert set(RefusedFact.objects.values_list("content", "reason")) == set(lies.items())
+    assert set(Entry.objects.values_list("content", "verification")) == {(one, "verified") for one in said}
+
+
+@pytest.mark.parametrize("off", ["no reader", "a reader that believes everything"])
+def test_what_nobody_read_is_only_quoted(scope: Scope, model: FakeModel, settings: Any, off: str) -> None:
+    settings.MEMORY_VERIFY = off != "no reader"
+    model.reader = credulous
+    told(scope, "米娅的猫叫年糕。")
+    model.otherwise = lambda asked: {"facts": [_fact("米娅养了一只叫年糕的猫。", "米娅的猫叫年糕")]}
+    counts = compress(scope)
+    assert (counts["facts"], counts["verified"], Entry.objects.get().verification) == (1, 0, "quoted")
+
+
+def test_its_words_stand_beside_it_with_the_day_they_are_of(scope: Scope, model: FakeModel) -> None:
+    content = "The oven is new.\n米娅的猫叫年糕。"
+    event = told(scope, content)
+    model.otherwise = lambda asked: {"facts": [_fact("米娅的猫叫年糕。", "猫叫 年糕")]}
+    compress(scope)
+    fact = Entry.objects.get()
+    (words,) = evidence.evidence_of([fact.pk], scope.workspace_id)[fact.pk]
+    assert (words.quote, words.origin) == ("猫叫年糕", f"daily/{event.uid}")
+    assert content[words.start : words.end] == words.quote
+
+
+def test_with_the_note_of_the_day_its_words_go(scope: Scope, model: FakeModel) -> None:
+    told(scope, "米娅的猫叫年糕。", origins=("s/1", "s/2"))
+    compress(scope)
+    fact = Entry.objects.get()
+    DailyEvent.objects.update(expired_at=NOW)
+    assert evidence.evidence_of([fact.pk], scope.workspace_id) == {}
+    assert evidence.forget(scope.workspace_id, ["s/2"]) == 1
+
+
+def test_what_is_known_already_is_a_repeat(scope: Scope, model: FakeModel) -> None:
+    facts(scope, "The port is 8080.")
+    told(scope, "The port is 8080.")
+    counts = compress(scope)
+    assert (counts["facts"], counts["repeated"], Entry.objects.count()) == (0, 1, 1)
+
+
+def test_a_fact_of_a_relation_is_never_written_as_the_person_s(scope: Scope, model: FakeModel, settings: Any) -> None:
+    settings.MEMORY_VERIFY = False
+    told(scope, "My roommate is allergic to cats.")
+    model.otherwise = lambda asked: {"facts": [_fact("The user is allergic to cats.", "My roommate is allergic")]}
+    compress(scope)
+    assert (live(scope), RefusedFact.objects.get().reason) == (set(), "subject")
+
+
+def _fact(content: str, quote: str = "", day: str = "d1") -> dict[str, Any]:
     return {"content": content, "project": "_global", "topic": "_general", "category": "config", "importance": 0.5,
-            "days": ["d1"]}  # fmt: skip
+            "quote": [{"day": day, "text": quote or content}]}  # fmt: skip
 
 
 def test_an_answer_nobody_can_read_is_asked_for_again_of_half_as_many_days(
@@ -108,7 +181,7 @@ def test_an_answer_nobody_can_read_is_asked_for_again_of_half_as_many_days(
         said = [day["said"] for day in asked.data["days"]]
         if "poison" in said:
             return "I am sorry"
-        return {"facts": [_fact(one) | {"days": [f"d{n}"]} for n, one in enumerate(said, 1)]}
+        return {"facts": [_fact(one, day=f"d{n}") for n, one in enumerate(said, 1)]}
 
     model.otherwise = answer
     assert compress(scope)["days"] == 3

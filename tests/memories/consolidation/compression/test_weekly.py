@@ -9,7 +9,7 @@ from django.db import connection
 from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import Successor, SupersedeStep
-from memories.choices import BatchState, Category, LinkKind, Source
+from memories.choices import Category, LinkKind, Source
 from memories.models import Batch, Entry, Link, Scope
 from tests.conftest import NOW
 from tests.memories.batches.conftest import differences, state_of_everything
@@ -88,18 +88,31 @@ def test_a_drop_time_itself_or_a_newer_fact_speaks_for_is_made(scope: Scope, mod
     assert live(scope) == {*FACTS, "Dana moved to Bremen."}
 
 
-def test_a_drop_only_the_model_speaks_for_waits_for_a_person(scope: Scope, model: FakeModel) -> None:
+def test_a_drop_only_the_model_speaks_for_is_not_made(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS)
     model.otherwise = dropping("Mia lives in Berlin.")
-    compress(scope)
+    assert compress(scope)["not_dropped"] == 1
     assert live(scope) == set(FACTS)
-    waiting = Batch.objects.get(name="compress-doubts")
-    assert batches.approval_reasons(waiting) == [
-        "The model would take 1 memories out of use, and nothing newer says why."
-    ]
-    assert batches.apply_batch(waiting, now=LATER).state == BatchState.PROPOSED
-    batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
-    assert live(scope) == set(FACTS) - {"Mia lives in Berlin."}
+    assert not Batch.objects.filter(name="compress-doubts").exists()
+
+
+def test_a_drop_is_made_where_a_reader_finds_it_contradicted(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    facts(scope, "Dana smokes ten cigarettes a day.", days_ago=50)
+    facts(scope, "Dana hasn't had a cigarette since New Year.", days_ago=2)
+    model.verdicts = {"Dana smokes ten cigarettes a day.": "contradicted"}
+    model.otherwise = dropping("Dana smokes ten cigarettes a day.")
+    assert compress(scope)["dropped"] == 1
+    assert "Dana smokes ten cigarettes a day." not in live(scope)
+
+
+def test_what_is_only_quoted_drops_nothing(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    facts(scope, "Dana lives in Porto.", days_ago=50)
+    facts(scope, "Dana moved to Bremen.", days_ago=2, verification="quoted")
+    model.otherwise = dropping("Dana lives in Porto.")
+    assert compress(scope)["not_dropped"] == 1
+    assert "Dana lives in Porto." in live(scope)
 
 
 def test_too_much_at_once_is_held_by_the_safety_limit(scope: Scope, model: FakeModel) -> None:
@@ -204,57 +217,6 @@ def test_a_merge_may_be_one_of_its_facts(scope: Scope, model: FakeModel, into: i
     undo = batches.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=LATER)
     batches.apply_batch(undo, now=LATER)
     assert live(scope) == {*FACTS, *TWINS}
-
-
-def test_a_merge_in_words_of_its_own_waits_for_a_person(scope: Scope, model: FakeModel) -> None:
-    facts(scope, *FACTS, *TWINS)
-    model.otherwise = merging(*TWINS, into=OWN)
-    told = compress(scope)
-    assert (told["merged"], told["reworded"], live(scope)) == (0, 1, {*FACTS, *TWINS})
-    waiting = Batch.objects.get(name="compress-doubts")
-    assert batches.approval_reasons(waiting) == [
-        "1 merges are in words of the model's own; whether they say what was said, a person knows."
-    ]
-    compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
-    assert Batch.objects.filter(name="compress-doubts").count() == 1
-    batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
-    assert live(scope) == {*FACTS, OWN}
-    undo = batches.plan_undo(Batch.objects.get(pk=waiting.pk), actor="user:ann", now=LATER)
-    batches.apply_batch(undo, now=LATER)
-    assert live(scope) == {*FACTS, *TWINS}
-
-
-def test_an_owner_may_have_it_applied(scope: Scope, model: FakeModel, settings: Any) -> None:
-    settings.MEMORY_REWORDINGS = "apply"
-    facts(scope, *FACTS, *TWINS)
-    model.otherwise = merging(*TWINS, into=OWN)
-    assert compress(scope)["merged"] == 2
-    assert live(scope) == {*FACTS, OWN}
-
-
-FALSE = [
-    ("Sam is allergic to nuts.", "Sam loves cheese.", "Sam loves nuts and is allergic to cheese."),
-    ("Guests may read pages.", "Only admins may delete pages.", "Guests may delete and read pages, only admins."),
-    (
-        "The left key opens the garage.",
-        "The right key opens the cellar.",
-        "The right key opens the garage, the left key the cellar.",
-    ),
-    ("小陈负责前端。", "小赵负责后端。", "小陈负责后端，小赵负责前端。"),
-    ("弟弟比哥哥高。", "弟弟喜欢篮球。", "哥哥比弟弟高，弟弟喜欢篮球。"),
-    ("小李会弹钢琴。", "小李每周五开会。", "小李每周五弹钢琴。"),
-    ("先备份再升级。", "升级要半小时。", "先升级再备份，要半小时。"),
-]
-
-
-@pytest.mark.parametrize(("one", "other", "said"), FALSE, ids=[said for _one, _other, said in FALSE])
-def test_what_the_words_of_two_facts_make_a_lie_never_takes_their_place_by_itself(
-    scope: Scope, model: FakeModel, one: str, other: str, said: str
-) -> None:
-    facts(scope, *FACTS, one, other)
-    model.otherwise = merging(one, other, into=said)
-    assert compress(scope)["merged"] == 0
-    assert live(scope) == {*FACTS, one, other}
 
 
 def test_what_people_would_not_have_replaced_is_not_shown_to_the_model(scope: Scope, model: FakeModel) -> None:
