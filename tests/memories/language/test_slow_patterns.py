@@ -10,7 +10,6 @@ from memories.conf import MemorySettings
 from memories.language import conflicts, names
 from memories.recall import speakers
 from memories.recall.gate import decision, exclusions
-from memories.verification import vocabulary
 from tests.support import pumped
 from tests.support.pumped import Used
 
@@ -28,7 +27,6 @@ BOUNDS = {
     "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
     "memories.recall.temporal._SPOKEN": decision.LOOK_CHARS,
     "memories.language.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
-    "memories.verification.vocabulary.OPEN": vocabulary.OPEN_CHARS,
     "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
     "memories.language.differences._MADE_OF_KNOWN": 8,
     "memories.language.contradiction.": 600,  # what is longer is no statement about one thing
