@@ -18,35 +18,44 @@ from memories.models import Workspace
 from memories.verification import claims
 from memories.verification.claims import Conversation, Message
 
-_STANDS = (Reading.ENTAILED, Reading.UNSURE)
-
 
 @dataclass(frozen=True)
 class CheckedSummary:
-    """The sentences of a summary that may stand, paragraph by paragraph, and how many do not."""
+    """The sentences of a summary, paragraph by paragraph; those that name what nobody said need a reader to stand."""
 
     paragraphs: Sequence[Sequence[str]]
+    doubted: frozenset[str] = frozenset()
     left_out: int = 0
 
     @classmethod
     def of(cls, written: str, conversation: Conversation) -> "CheckedSummary":
-        """What the checks leave of a model's text: a sentence they only doubt goes as well, the others tell enough."""
-        parts = [list(filter(None, spoken_sentences(part))) for part in written.split("\n\n")]
-        kept = [[one for one in part if claims.invention(one, conversation) is None] for part in parts]
-        return cls([part for part in kept if part], sum(map(len, parts)) - sum(map(len, kept)))
+        """A model's text with the doubts of the checks."""
+        found = [list(filter(None, spoken_sentences(part))) for part in written.split("\n\n")]
+        doubted = {one for part in found for one in part if claims.invention(one, conversation) is not None}
+        return cls([part for part in found if part], frozenset(doubted))
 
     def claims(self) -> list[Claim]:
         """Its sentences, for a second reading: each rests on all that was said."""
         return [Claim(one) for part in self.paragraphs for one in part]
 
     def read(self, result: ReadingResult, begin: int = 0) -> "CheckedSummary":
-        """What a reader leaves of it; `begin` is the position of its first claim."""
+        """What a reader leaves of it; `begin` is the position of its first claim.
+
+        A sentence that was doubted stands only where the reader, which is believed, says that it is entailed.
+        """
         if result.is_fooled:
-            return CheckedSummary([], self.left_out + len(self.claims()))
+            return CheckedSummary([], left_out=self.left_out + len(self.claims()))
         verdicts = (result.of(n) for n in range(begin, begin + len(self.claims())))
-        kept = [[one for one in part if next(verdicts) in _STANDS] for part in self.paragraphs]
+        kept = [[one for one in part if self._stands(one, next(verdicts))] for part in self.paragraphs]
         lost = len(self.claims()) - sum(map(len, kept))
-        return CheckedSummary([part for part in kept if part], self.left_out + lost)
+        return CheckedSummary([part for part in kept if part], left_out=self.left_out + lost)
+
+    def _stands(self, sentence: str, verdict: Reading) -> bool:
+        return verdict is Reading.ENTAILED or (verdict is Reading.UNSURE and sentence not in self.doubted)
+
+    def without_doubted(self) -> str:
+        """Its text without the sentences that need a reader."""
+        return "\n\n".join(joined([one for one in part if one not in self.doubted]) for part in self.paragraphs)
 
     @property
     def text(self) -> str:

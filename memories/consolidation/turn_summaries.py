@@ -93,8 +93,8 @@ class StoredTurn:
     def problem(self, answer: TurnSummaryOutput) -> str | None:
         """What speaks against an answer, by what the checks leave of it."""
         left = CheckedSummary.of(answer.summary, self.conversation)
-        fault = self.fault(left.text)
-        return SummaryFault.INVENTED if fault and left.left_out else fault
+        fault = self.fault(left.without_doubted())
+        return SummaryFault.INVENTED if fault and left.doubted else fault
 
     def fault(self, summary: str) -> SummaryFault | None:
         """Why a summary must not take the place of what is stored; one that saves no room has to hold what was cut."""

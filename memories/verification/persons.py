@@ -20,8 +20,12 @@ SPEAKER = "speaker"
 USER = frozenset({SPEAKER, "user", "the user", "i", "me", "myself", "用户", "用戶", "我", "本人", "说话人"})
 _FIRST = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|i'm|i've|i'd|i'll|we're|we've)\b|[我咱俺]", re.IGNORECASE)
 _THE_USER = re.compile(r"\b(?:the )?user(?:'s)?\b|用户|用戶", re.IGNORECASE)
-#: By every word for a relation its first one.
-_RELATIONS = classes("persons", "relations") | relations.RELATIONS
+#: By every word for a relation its first one; a cat is no person.
+_RELATIONS = {
+    word: first
+    for word, first in (classes("persons", "relations") | relations.RELATIONS).items()
+    if first not in word_set("relations", "pets")
+}
 _WORDS = sorted(_RELATIONS, key=len, reverse=True)
 _EN_KIN = "|".join(word.replace(" ", "[- ]") for word in _WORDS if not has_han(word))
 _ZH_KIN = "|".join(word for word in _WORDS if has_han(word) and len(word) > 1)
@@ -29,7 +33,7 @@ _ZH_KIN = "|".join(word for word in _WORDS if has_han(word) and len(word) > 1)
 _KIN = re.compile(
     rf"\b(?:(?:my|our|the user's) (?:\w+ )?)?(?P<en>{_EN_KIN})(?:s|'s)?\b"
     rf"|(?:我|咱|俺|我们|咱们|用户|我家|咱家)?(?:家|的)?(?P<zh>{_ZH_KIN})"
-    rf"|(?:我|咱|俺)(?:家|的)?(?P<short>[{HAN}])(?![{HAN}]*们)",
+    rf"|(?:我|咱|俺)(?:家|的)?(?P<short>[{HAN}])(?![{HAN}]{{0,3}}们)",
     re.IGNORECASE,
 )
 _SHORT = frozenset(word for word in _WORDS if has_han(word) and len(word) == 1)

@@ -21,6 +21,8 @@ from memories.language.sentences import spoken_sentences
 from memories.language.text import count_tokens
 
 FORMS = ("json_schema", "json_object", "text")
+#: Numbers, and words with a capital that begin no sentence.
+_NAMES = re.compile(r"(?<=[a-z,] )[A-Z]\w+|\d+")
 
 
 @dataclass(frozen=True)
@@ -135,13 +137,19 @@ class FakeModel:
         return reply
 
     def honest(self, asked: Asked) -> Any:
-        """A reader that knows what is true: all that was offered or shown as a fact, and no decoy.
+        """A reader that knows what is true: what was offered, and names no number or name that is in no source.
 
-        Unless `verdicts` says otherwise.
+        `verdicts` overrules it. Decoys were never offered.
         """
         known = set(self.offered)  # others are answered meanwhile
         offered = known.union(*map(spoken_sentences, known))
-        return verdicts(asked, lambda said: self.verdicts.get(said, "entailed" if said in offered else "not_stated"))
+        told = json.dumps(asked.data["sources"], ensure_ascii=False).casefold()
+
+        def verdict(statement: str) -> str:
+            is_told = all(name.casefold() in told for name in _NAMES.findall(statement))
+            return self.verdicts.get(statement, "entailed" if statement in offered and is_told else "not_stated")
+
+        return verdicts(asked, verdict)
 
     def answered(self, tokens: int) -> None:
         with self._lock:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from memories.consolidation import buffer
-from memories.models import Entry, RefusedFact, Scope, Workspace
+from memories.models import DailyEvent, Entry, RefusedFact, Scope, Workspace
 from tests.memories.consolidation.buffer.conversations import QUIET, extract
 from tests.memories.llm.fake_server import Asked, FakeModel, credulous, verdicts
 from tests.support.conversations import Conversation, Fact, Message, load
@@ -111,6 +111,12 @@ def test_good_facts_are_kept_and_verified(run: Any, conversations: Sequence[Conv
     assert sum(fact.content in kept for fact in offered) >= 0.92 * len(offered)
     assert sum(content in kept for content in close) >= 0.97 * len(close)
     assert sum(kept.get(fact.content) == "verified" for fact in offered) >= 0.85 * len(kept)
+
+
+def test_good_summaries_are_told_whole(run: Any, conversations: Sequence[Conversation]) -> None:
+    run(lambda one: ())
+    told = set(DailyEvent.objects.values_list("content", flat=True))
+    assert sum(one.summary.good in told for one in conversations) >= 0.9 * len(conversations)
 
 
 def test_without_a_reader_good_facts_are_kept_as_quoted(run: Any, settings: Any) -> None:

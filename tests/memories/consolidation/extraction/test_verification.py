@@ -63,9 +63,8 @@ def test_a_doubt_is_dispelled_by_a_reader_that_is_believed_and_agrees(
     said: None, model: FakeModel, reader: str, settings: Any
 ) -> None:
     model.otherwise = answering(NUTS, LIMA)
-    if reader == "is unsure":
-        model.verdicts = {LIMA["content"]: "unsure"}
-    elif reader == "is credulous":
+    model.verdicts = {LIMA["content"]: "unsure" if reader == "is unsure" else "entailed"}
+    if reader == "is credulous":
         model.reader = credulous
     elif reader == "is off":
         settings.MEMORY_VERIFY = False
