@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from memories.language.sentences import spoken_sentences
 from memories.language.text import count_tokens
+from tests.memories.llm.plausible import plausible as plausible  # noqa: PLC0414 (for those who script a model)
 
 FORMS = ("json_schema", "json_object", "text")
 #: Numbers, and words with a capital that begin no sentence.
@@ -237,65 +238,6 @@ def _written(asked: Asked, reply: Reply) -> tuple[bytes, int]:
     answer: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": asked.body["model"]}
     answer |= {"choices": [choice]} | ({"usage": usage} if reply.has_usage else {})
     return json.dumps(answer).encode(), sum(value for value in usage.values() if isinstance(value, int))
-
-
-def plausible(asked: Asked) -> dict[str, Any]:
-    """An answer as a dutiful model would give it, by what stands in the data."""
-    data = asked.data if isinstance(asked.data, dict) else {}
-    if "before" in data:
-        return _flush(data["before"], data["messages"])
-    if messages := data.get("messages"):
-        said = " ".join(str(message.get("content", "")) for message in messages)
-        if "id" not in messages[-1]:
-            return {"summary": said[:1_500]}
-        facts = [_fact(message) for message in messages if message.get("role") == "user"]
-        return {"facts": facts[:50], "summary": _told(messages)}
-    if days := data.get("days"):
-        return {"facts": [_drawn(day) for day in days][:50]}
-    if notes := data.get("notes"):
-        return {"summary": " ".join(str(note["said"]) for note in notes)[:800]}
-    if "profile" in data:
-        return {"keep": [line["id"] for line in data["profile"]], "write": [], "drop": []}
-    if "facts" in data:
-        return {"keep": [fact["id"] for fact in data["facts"]], "merge": [], "drop": []}
-    return {"summary": " ".join(map(str, data.values()))[:100] or "nothing"}
-
-
-def _told(messages: list[dict[str, Any]], limit: int = 200) -> str:
-    """As many of the messages as there is room for, each as a sentence."""
-    told = ""
-    for message in messages:
-        said = " ".join(str(message.get("content", "")).split())
-        longer = f"{told} {said if said[-1:] in '.!?。！？' else said + '.'}".strip()
-        if len(longer) > limit:
-            break
-        told = longer
-    return told
-
-
-def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the people said is worth remembering, as they said it."""
-    said = [message for message in messages if message["role"] == "user"]
-    told = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in said)])
-    facts = [_fact({**message, "id": message["position"]}) for message in said[:30]]
-    quoted = [fact.pop("quote") for fact in facts]
-    candidates = [
-        {**fact, "rests_on": [one["message"] for one in quotes], "quote": [one["text"] for one in quotes]}
-        for fact, quotes in zip(facts, quoted, strict=True)
-    ]
-    return {"version": 1, "reply": "", "continue": told[:1_500], "candidates": candidates}
-
-
-def _fact(message: dict[str, Any]) -> dict[str, Any]:
-    whole = " ".join(str(message.get("content", "")).split()[:40])
-    said = whole if len(whole) <= 90 else whole[:90].rsplit(" ", 1)[0]
-    labels = {"project": "_global", "topic": "_general", "category": "event", "importance": 0.5}
-    return {"content": said or "…", **labels, "quote": [{"message": message["id"], "text": said or "…"}]}
-
-
-def _drawn(day: dict[str, Any]) -> dict[str, Any]:
-    fact = _fact({"id": day["id"], "content": day["said"]})
-    return {**fact, "quote": [{"day": day["id"], "text": fact["content"]}]}
 
 
 if __name__ == "__main__":
