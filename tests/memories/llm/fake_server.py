@@ -45,13 +45,13 @@ class Asked:
     @property
     def data(self) -> Any:
         """What stands between the marks of the second message."""
-        found = re.search(r"<data>\n(.*)\n</data>", self.said[1], re.DOTALL)
+        found = re.search(r"<data>\n(.*)\n</data>", "".join(self.said[1:2]), re.DOTALL)
         return json.loads(found.group(1)) if found else None
 
     @property
     def is_reading(self) -> bool:
         """Whether it asks for a second reading of claims."""
-        return len(self.body["messages"]) > 1 and isinstance(self.data, dict) and "claims" in self.data
+        return isinstance(self.data, dict) and "claims" in self.data
 
     @property
     def tokens(self) -> int:
