@@ -2,9 +2,11 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from pydantic import BaseModel
 
 from memories.choices import Category
@@ -153,3 +155,9 @@ def test_what_nothing_can_be_named_in_is_not_asked_for_and_too_many_ids_are_not_
     many = schemas.Given(frozenset(map(str, range(100))))
     kept = parsing.wire_schema(schemas.CompressionOutput, many)["properties"]["keep"]
     assert kept == {"type": "array", "items": {"type": "string"}}
+
+
+def test_the_page_of_questions_names_every_answer() -> None:
+    page = (Path(settings.BASE_DIR) / "docs" / "reference" / "model-questions.md").read_text(encoding="utf-8")
+    answers = {path.read_text(encoding="utf-8").strip().splitlines()[-1] for path in prompts.FOLDER.glob("*.en.txt")}
+    assert {one for one in answers if one.startswith('{"')} <= set(page.splitlines())
