@@ -20,6 +20,7 @@ from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.models import Policy
+from memories.models.policy import Policies
 from memories.recall import Mode, Query, Recall, explanation, recall
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
@@ -146,14 +147,16 @@ class RecallView(Call):
 
     @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest)
     def post(self) -> Response:
-        query = _query(self.caller, self.body)
-        return Response(_answer(recall(query, now=self.now, zone=self.caller.zone), explain=query.explain))
+        policies = Policy.objects.of(self.caller.workspace_id)
+        query = _query(self.caller, self.body, policies)
+        result = recall(query, now=self.now, zone=self.caller.zone, policies=policies)
+        return Response(_answer(result, explain=query.explain))
 
 
-def _query(caller: Caller, asked: dict[str, Any]) -> Query:
+def _query(caller: Caller, asked: dict[str, Any], policies: Policies) -> Query:
     options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
     options["recent"] = read_recent(asked["recent"])
-    options["limit"] = asked["limit"] or int(Policy.objects.of(caller.workspace_id).weight("MAX_RECALLS"))
+    options["limit"] = asked["limit"] or int(policies.weight("MAX_RECALLS"))
     if "scope" in asked:
         return addresses.scope_query(caller, asked["scope"], **options)
     return addresses.recall_query(caller, addresses.resolve_address(caller, asked["address"]), **options)
