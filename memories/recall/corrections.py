@@ -3,8 +3,9 @@
 Decided among the candidates of a recall, by rules: nothing is stored, and what is taken out of use corrects nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from django.db.models import Q
 
@@ -12,6 +13,7 @@ from memories.choices import Echo, ScopeKind
 from memories.language.corrections import corrects, may_take_back, takes_back, takes_back_anywhere
 from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
+from memories.recall.features import READ_TEXTS
 from memories.recall.scoring import Ranked, best_first
 
 BEST = 8  # candidates that are compared with each other
@@ -37,11 +39,9 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     best = {item.entry.pk: item for item in eligible[:BEST]}
     texts = {pk: _statement(item.entry) for pk, item in best.items()}
     for newer in sorted(eligible, key=lambda item: _time(item.entry)):
-        if _is_after_any(newer, best.values()) and _may_take_back(newer.entry):
-            said = _statement(newer.entry)
-            before = best.get(_entry_before(newer.entry) or 0)
-            if before is not None and takes_back(said, texts[before.entry.pk]):
-                yield newer, before
+        taken_back = _taken_back(newer, best.values(), texts)
+        if taken_back and (before := _entry_before(newer.entry)) in taken_back:
+            yield newer, taken_back[before]
         if said := texts.get(newer.entry.pk, ""):
             for older in best.values():
                 is_older = _time(older.entry) < _time(newer.entry)
@@ -49,15 +49,19 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
                     yield newer, older
 
 
-def _is_after_any(newer: Ranked, others: Iterable[Ranked]) -> bool:
-    """Whether it was said within a moment after one of these in its conversation."""
-    entry, place = newer.entry, _place(newer.entry)
-    return bool(entry.session_id) and any(
-        _place(other.entry) == place
-        and other is not newer
-        and entry.stated_at - MOMENT <= other.entry.stated_at <= entry.stated_at
-        for other in others
-    )
+def _taken_back(newer: Ranked, others: Iterable[Ranked], texts: Mapping[int, str]) -> dict[int, Ranked]:
+    """What of these it would take back, had nothing else been said between: nearly always nothing."""
+    if not (newer.entry.session_id and _may_take_back(newer.entry)):
+        return {}
+    said = _statement(newer.entry)
+    before = [other for other in others if _is_just_before(other.entry, newer.entry)]
+    return {other.entry.pk: other for other in before if takes_back(said, texts[other.entry.pk])}
+
+
+def _is_just_before(older: Entry, newer: Entry) -> bool:
+    """Whether it was said within a moment before another of its conversation."""
+    is_within = newer.stated_at - MOMENT <= older.stated_at <= newer.stated_at
+    return older is not newer and is_within and _place(older) == _place(newer)
 
 
 def _place(entry: Entry) -> tuple[int, str, str]:
@@ -66,8 +70,13 @@ def _place(entry: Entry) -> tuple[int, str, str]:
 
 def _may_take_back(entry: Entry) -> bool:
     """Whether what is told of it may take back what was said before; most sentences show at once that they do not."""
-    sides = sides_of(entry.content)
-    return takes_back_anywhere(sides[0] if sides else entry.content) and may_take_back(_statement(entry))
+    return _begins_so(entry.content) and may_take_back(_statement(entry))
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _begins_so(content: str) -> bool:
+    sides = sides_of(content)
+    return takes_back_anywhere(sides[0] if sides else content)
 
 
 def _entry_before(entry: Entry) -> int | None:
