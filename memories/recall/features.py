@@ -55,6 +55,43 @@ class Question:
         return cls(parsed.words, _pairs(message))
 
 
+class Statement:
+    """What a person says in a text, of a turn their side alone, each thing read of it once."""
+
+    def __init__(self, content: str) -> None:
+        sides = sides_of(content)
+        self.said = sides[0] if sides else content
+
+    @cached_property
+    def counts(self) -> Counter[int]:
+        return text.terms(self.said)
+
+    @cached_property
+    def length(self) -> int:
+        return self.counts.total()
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        return _pairs(self.said)
+
+    @cached_property
+    def is_asking(self) -> bool:
+        return self.said.rstrip().endswith(("?", "？"))
+
+    @cached_property
+    def has_first_person(self) -> bool:
+        return _FIRST_PERSON.search(self.said) is not None
+
+    @cached_property
+    def has_time_words(self) -> bool:
+        return _TIME.search(self.said) is not None
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _statement(content: str) -> Statement:
+    return Statement(content)
+
+
 @dataclass(frozen=True)
 class Row:
     """What the features read of a candidate."""
@@ -64,38 +101,31 @@ class Row:
     average: float  # length of the scope's entries, in terms
 
     @cached_property
-    def said(self) -> str:
-        """What the person says: of a turn their side alone."""
-        sides = sides_of(self.entry.content)
-        return sides[0] if sides else self.entry.content
-
-    @cached_property
-    def counts(self) -> Counter[int]:
-        return _terms(self.said)
+    def statement(self) -> Statement:
+        return _statement(self.entry.content)
 
 
 def _words_of_others(row: Row, question: Question) -> float:
     if row.candidate.named:
         return 0.0
-    counts, shares = row.counts, question.words.shares
+    counts, shares = row.statement.counts, question.words.shares
     shared = Counter({term: counts[term] for term in shares if term in counts})
-    own = bm25_weights(shared, counts.total(), row.average)
+    own = bm25_weights(shared, row.statement.length, row.average)
     return -2 * sum(shares[term] * weight for term, weight in own.items())
 
 
 def _own_vector(row: Row, question: Question) -> float:
-    is_asking = row.said.rstrip().endswith(("?", "？"))
-    return 0.0 if is_asking or row.candidate.own_vector is None else row.candidate.own_vector
+    near = row.candidate.own_vector
+    return 0.0 if near is None or row.statement.is_asking else near
 
 
 def _answers_previous(row: Row, question: Question) -> float:
-    before = row.candidate.previous or ""
-    previous = (sides_of(before) or (before,))[-1].rstrip()  # of a turn what the bot said last
-    return question.words.coverage(_terms(previous)) if previous.endswith(("?", "？")) else 0.0
+    asked = _asked_last(row.candidate.previous) if row.candidate.previous else None
+    return question.words.coverage(asked) if asked else 0.0
 
 
 def _word_pairs(row: Row, question: Question) -> float:
-    return len(question.pairs & _pairs(row.said)) / len(question.pairs) if question.pairs else 0.0
+    return len(question.pairs & row.statement.pairs) / len(question.pairs) if question.pairs else 0.0
 
 
 def _vector_rank(row: Row, question: Question) -> float:
@@ -103,24 +133,14 @@ def _vector_rank(row: Row, question: Question) -> float:
     return 0.0 if rank is None else _RANK_HALF / (_RANK_HALF + rank - 1)
 
 
-@lru_cache(maxsize=READ_TEXTS)
-def _has_first_person(content: str) -> bool:
-    return _FIRST_PERSON.search(content) is not None
-
-
-@lru_cache(maxsize=READ_TEXTS)
-def _has_time_words(content: str) -> bool:
-    return _TIME.search(content) is not None
-
-
 #: A feature by its name: what it is of a candidate for a question, mostly 0 to 1.
 FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
-    "first_person": lambda row, _: float(_has_first_person(row.said)),
-    "time_words": lambda row, _: float(_has_time_words(row.said)),
+    "first_person": lambda row, _: float(row.statement.has_first_person),
+    "time_words": lambda row, _: float(row.statement.has_time_words),
     "own_vector": _own_vector,  # without its neighbours
     "words_of_others": _words_of_others,  # the question's words, said by somebody who is not named
     "answers_previous": _answers_previous,  # the line before asks for it
-    "mentions_speaker": lambda row, question: -float(not question.words.name_terms.isdisjoint(row.counts)),
+    "mentions_speaker": lambda row, question: -float(not question.words.name_terms.isdisjoint(row.statement.counts)),
     "word_pairs": _word_pairs,  # pairs of words in the order of the question
     "vector_rank": _vector_rank,
 }
@@ -145,11 +165,12 @@ def fitted_weights() -> dict[str, float]:
 
 
 @lru_cache(maxsize=READ_TEXTS)
-def _terms(content: str) -> Counter[int]:
-    return text.terms(content)
+def _asked_last(content: str) -> Counter[int] | None:
+    """The terms of a text that ends with a question, of a turn of what the bot said last."""
+    last = (sides_of(content) or (content,))[-1].rstrip()
+    return text.terms(last) if last.endswith(("?", "？")) else None
 
 
-@lru_cache(maxsize=READ_TEXTS)
 def _pairs(content: str) -> frozenset[tuple[str, str]]:
     """Adjacent words, by their stems, English stopwords left out."""
     bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(content))
