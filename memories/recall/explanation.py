@@ -110,7 +110,7 @@ def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, 
         "version": VERSION,
         "columns": COLUMNS,
         "weights": dict(weights),
-        "rows": [[_cell(getattr(line, name)) for name in _FIELD_OF.values()] for line in lines],
+        "rows": [[_cell(value) for value in vars(line).values()] for line in lines],  # in the order of the fields
     }
 
 

@@ -73,11 +73,15 @@ def score(
     if query.mode == Mode.FTS:
         matches = _by_full_text(matches, parsed)
     scopes = {scope.pk: scope for scope in query.scopes}
+    senders: dict[tuple[int, str, str], Sender] = {}  # few speak in many candidates
     ranked = []
     for candidate, entry in matches:
         entry.scope = scopes[candidate.scope_id]
         item = Ranked(candidate, entry, entry.scope.kind, 1.0, candidate.fused)
-        item.sender = sender_of(entry, entry.scope, query.asker)
+        speaker = candidate.scope_id, entry.sender_id, entry.speaker
+        if speaker not in senders:
+            senders[speaker] = sender_of(entry, entry.scope, query.asker)
+        item.sender = senders[speaker]
         if query.mode not in BY_MATCH_ALONE:
             _apply_time(item, weights["recency"], now)
         if parsed.vector and candidate.cosine is not None:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
+from operator import mul
 from threading import Lock
 from typing import Any
 
@@ -72,7 +74,7 @@ class CentredQuery:
     is_cjk: bool = False
 
     @property
-    def typical_question(self) -> Sequence[float] | None:
+    def typical_question(self) -> tuple[float, ...] | None:
         """The mean vector of questions in its script."""
         if self.typical is None:
             return None
@@ -89,7 +91,7 @@ class CentredQuery:
             "model": self.model.pk,
             "dimension": self.model.dimension,
             "vector": dense_literal(self.vector),
-            "typical": dense_literal(self.typical_question or ()),
+            "typical": _literal_of_typical(self.typical_question or ()),
             "centred": dense_literal(self.centred),
             "offset": self.offset,
             "span": self.span,
@@ -161,13 +163,19 @@ def contrast(query: CentredQuery, cosine: float, typical: float | None, content:
     return cosine - typical - lead + (known.turn_loss if is_turn else 0.0)
 
 
+@lru_cache(maxsize=4_096)  # the same texts are candidates question after question
 def is_cjk(text: str) -> bool:
     """Whether most of a text is Chinese, Japanese or Korean; a character of theirs says as much as two letters."""
     return not text.isascii() and 2 * len(_CJK.findall(text)) > len(_LATIN.findall(text))
 
 
+@lru_cache(maxsize=8)  # one a script and provider
+def _literal_of_typical(vector: tuple[float, ...]) -> str:
+    return dense_literal(vector)
+
+
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(x * y for x, y in zip(one, other, strict=True))
+    return float(sum(map(mul, one, other)))
 
 
 # -- centroids: kept by each process for a few minutes. Measured: a mean of the oldest half, or of the newest 50 rows,
