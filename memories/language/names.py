@@ -93,6 +93,21 @@ def learn(content: str, speaker: str) -> dict[str, str]:
     return learnt
 
 
+#: «I'm Greta», «Greta here», 我是小李: may be anything («I'm Dutch»), so believed only where a name is looked for.
+_INTRODUCED = (
+    re.compile(rf"\b(?:I['’]?m|I am|[Tt]his is|[Ii]t['’]s) {_EN_ONE}(?=[,.!;)]|\s*$| (?:and|from|here|by)\b)"),
+    re.compile(rf"(?:^|[,.!] ){_EN_ONE} (?:here|speaking)\b"),
+    re.compile(rf"(?<![叫你您他她])(?:我是|这是|本人|在下)([{HAN}]{{2,4}}?)(?=[，。！,.!]|$)"),
+)
+
+
+def introduced(content: str) -> set[str]:
+    """The names by which a text may introduce whoever wrote it."""
+    plain = unicodedata.normalize("NFKC", own_side(content)[:LOOK_CHARS])
+    found = {match[1] for pattern in _INTRODUCED for match in pattern.finditer(plain)}
+    return {name for name in found if name.casefold() not in _NOT_CALLED | word_set("relations", "no_names")}
+
+
 def own_side(content: str) -> str:
     """What the person said of a turn: a bot that introduces itself teaches nothing about the user."""
     sides = re.split(r"^(User|Assistant): ", content, flags=re.MULTILINE)

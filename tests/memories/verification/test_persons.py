@@ -2,6 +2,7 @@
 
 import pytest
 
+from memories.language.names import introduced
 from memories.verification.persons import SPEAKER, People, unknown_names
 
 PEOPLE = People.of(["Sam", "小山"], ["Tom", "李雷"], {"my sister": "Ida", "tommy": "Tom", "sammy": "Sam"})
@@ -78,3 +79,17 @@ def test_a_relation_as_subject_is_no_speaker() -> None:
 )
 def test_a_name_is_known_where_it_was_said_in_any_form(stated: str, told: str, unknown: set[str]) -> None:
     assert unknown_names(stated, told) == unknown
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("Hi, I'm Greta and I need a new desk.", {"Greta"}),
+        ("Greta here, one question", {"Greta"}),
+        ("我是小李，明天请假。", {"小李"}),
+        ("I'm Dutch.", set()),
+        ("I'm tired, this is fine.", set()),
+    ],
+)
+def test_people_introduce_themselves(said: str, names: set[str]) -> None:
+    assert introduced(said) == names
