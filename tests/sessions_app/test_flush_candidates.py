@@ -134,6 +134,7 @@ def _reported(talk: Talk, model: FakeModel, told: Reported) -> dict[str, int]:
     session = Session.objects.get(key=Entry.objects.filter(sender_id=told.id).latest("pk").session_id)
     later = [{"kind": one.role, "content": one.content, "at": one.at.isoformat()} for one in told.messages[2:]]
     talk.do(session, "events", {"events": later}, at=told.messages[-1].at, status=201)
+    model.verdicts |= {one.content: "entailed" for one in told.candidates}
     found = [
         candidate(one.content, *one.rests_on, quote=one.quote, category=one.category, importance=one.importance)
         for one in told.candidates
