@@ -131,7 +131,7 @@ class _Writer:
         linked = [self._link_resembling(write) for write in writes]
         Link.objects.bulk_create((link for links in linked for link in links), ignore_conflicts=True)
         self._write_keywords(list(self.reworded.values()))
-        search_rows.enqueue([*self.to_index, *self.reworded])
+        search_rows.enqueue(list(self.reworded), new=self.to_index)
         return [
             WriteResult(
                 entry or write.written, outcome, tuple(link.to_entry_id for link in links), write.ends_suppression

@@ -109,13 +109,15 @@ def neighbours(entries: Iterable[int]) -> dict[int, list[int]]:
     return found
 
 
-def enqueue(entries: Sequence[int]) -> None:
-    """Have these entries, their neighbours and what they are part of blended anew.
+def enqueue(entries: Sequence[int], *, new: Sequence[int] = ()) -> None:
+    """Have these entries, their neighbours and what they are part of blended anew; `new` ones are part of nothing yet.
 
     The embedder hears of it when the transaction commits.
     """
-    if not entries:
+    marked = [*new, *entries]
+    if not marked:
         return
+    keepers = merged.keepers_of(entries) if entries else []
     with connection.cursor() as cursor:
         cursor.execute(
             # joined, not «id = … OR id IN …»: that reads every entry of everybody
@@ -126,7 +128,7 @@ def enqueue(entries: Sequence[int]) -> None:
             " SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked"
             " JOIN memories_entry e ON e.id = marked.id ORDER BY e.id"
             " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
-            {"entries": list(entries), "reach": conf.BLEND_REACH, "keepers": merged.keepers_of(entries)},
+            {"entries": marked, "reach": conf.BLEND_REACH, "keepers": keepers},
         )
         cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 

@@ -89,12 +89,13 @@ def _messages(workspace_id: int, facts: Sequence[Entry]) -> dict[str, SessionEve
 
 
 def _words_of(fact: Entry, said: Mapping[str, SessionEvent]) -> list[QuotedWords]:
-    """The words of its messages that say most of a fact, those of the best messages; where none does, of the newest."""
+    """The words of the messages that say most of a fact, in their order; where none does, of the newest."""
     own = set(text.terms(fact.content))
     found = [words for origin in fact.origins if origin in said for words in _words_in(fact, origin, said[origin])]
     shared = {words: len(own.intersection(text.terms(words.quote))) for words in found}
     best = sorted(found, key=lambda words: (shared[words], words.at, words.origin), reverse=True)
-    return [words for words in best[:QUOTES] if shared[words]] or best[:1]
+    chosen = [words for words in best[:QUOTES] if shared[words]] or best[:1]
+    return [words for words in found if words in chosen]
 
 
 def _words_in(fact: Entry, origin: str, event: SessionEvent) -> Iterator[QuotedWords]:

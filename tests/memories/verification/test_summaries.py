@@ -36,8 +36,8 @@ class Case:
 
     @property
     def is_noticed(self) -> bool:
-        """Whether a sentence is left out, or all of it."""
-        return bool(self.left.left_out or self.turn.fault(self.left.text))
+        """Whether a sentence needs a reader to stand, or all of it is refused."""
+        return bool(self.left.doubted or self.turn.fault(self.left.text))
 
 
 def cases() -> Iterator[Case]:
