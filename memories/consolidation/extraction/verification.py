@@ -7,8 +7,8 @@ from datetime import datetime
 from memories import llm
 from memories.choices import Reading, Verification
 from memories.consolidation import reading, trust
-from memories.consolidation.extraction.candidates import Candidate, Checker
-from memories.consolidation.extraction.findings import ExtractionResult, Offer, findings_of, offers_of, refused_of
+from memories.consolidation.extraction.candidates import Checker
+from memories.consolidation.extraction.findings import ExtractionResult, findings_of, offers_of, refused_of
 from memories.consolidation.reading import ReadingResult
 from memories.consolidation.statements import Objection
 from memories.consolidation.summaries import CheckedSummary
@@ -50,6 +50,3 @@ def verify(
 
 def _next(verdicts: Iterator[Reading], count: int) -> list[Reading]:
     return [next(verdicts) for _claim in range(count)]
-
-
-__all__ = ["Candidate", "Objection", "Offer", "objection_of", "verify"]
