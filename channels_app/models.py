@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SessionMode
+from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, PathMode, SessionMode
 from memories.conf import conf
 from memories.models import Recorded, Workspace, record_changes
 from memories.models.ids import uuid7
@@ -35,6 +35,10 @@ class Channel(Recorded):
     )
     need = models.CharField(_("ask whether memory is needed"), max_length=4, choices=NeedMode, default=NeedMode.AUTO)
     max_tokens = models.PositiveIntegerField(_("tokens of a history"), null=True, blank=True)
+    path_mode = models.CharField(
+        _("answered and stored by"), max_length=12, choices=PathMode, default=PathMode.HOOKS_ONLY
+    )
+    transcripts = models.BooleanField(_("transcripts in files"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -58,6 +62,7 @@ class Channel(Recorded):
                 condition=~Q(group_prefix="") & ~Q(group_prefix__startswith="direct_"),
                 name="channel_group_prefix_not_that_of_direct_chats",
             ),
+            models.CheckConstraint(condition=Q(path_mode__in=PathMode.values), name="channel_path_mode_known"),
             models.CheckConstraint(
                 condition=Q(max_tokens__isnull=True) | Q(max_tokens__gte=100), name="channel_history_has_room"
             ),
@@ -81,3 +86,66 @@ class Channel(Recorded):
             need=self.need,
             max_tokens=self.max_tokens,
         )
+
+
+class ReplayOutcome(models.TextChoices):
+    """What became of a call the journal kept."""
+
+    APPLIED = "applied", _("Applied")
+    KNOWN = "known", _("Was stored already")
+    PARKED = "parked", _("Could not be applied")
+
+
+class ReplayedRecord(models.Model):
+    """A call the journal kept, written with its effect: the row is why none is applied twice (C11)."""
+
+    uid = models.UUIDField(_("id"), unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    platform = models.CharField(_("platform"), max_length=40)
+    account = models.CharField(_("account"), max_length=200, blank=True, default="")
+    kind = models.CharField(_("call"), max_length=40)
+    outcome = models.CharField(_("outcome"), max_length=10, choices=ReplayOutcome)
+    reason = models.TextField(_("reason"), blank=True, default="")
+    body = models.JSONField(_("body"), null=True, blank=True, help_text=_("Of what could not be applied."))
+    accepted_at = models.DateTimeField(_("accepted"))
+    replayed_at = models.DateTimeField(_("replayed"))
+
+    class Meta:
+        verbose_name = _("replayed call")
+        verbose_name_plural = _("replayed calls")
+        constraints = [
+            models.CheckConstraint(condition=Q(outcome__in=ReplayOutcome.values), name="replayedrecord_outcome_known")
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "-accepted_at", "-id"], name="replayedrecord_by_time"),
+            models.Index(
+                fields=["workspace", "accepted_at"],
+                condition=Q(outcome=ReplayOutcome.PARKED),
+                name="replayedrecord_parked",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.uid}"
+
+
+class PathComparison(models.Model):
+    """A recall under dual_write, asked of the files as well without serving them (A4)."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    platform = models.CharField(_("platform"), max_length=40)
+    account = models.CharField(_("account"), max_length=200, blank=True, default="")
+    trace = models.UUIDField(_("recall"), null=True, blank=True)
+    message = models.TextField(_("message"), blank=True, default="")
+    both = models.PositiveSmallIntegerField(_("found by both"), default=0)
+    only_database = models.JSONField(_("found only by the database"), default=list)  # [{"id", "path", "content"}]
+    only_files = models.JSONField(_("found only in the files"), default=list)  # [{"path", "line", "content"}]
+    created_at = models.DateTimeField(_("at"))
+
+    class Meta:
+        verbose_name = _("comparison")
+        verbose_name_plural = _("comparisons")
+        indexes = [models.Index(fields=["workspace", "-created_at", "-id"], name="pathcomparison_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.platform}:{self.account} {self.created_at:%Y-%m-%d %H:%M}"

@@ -80,6 +80,14 @@ class SessionMode(TextChoices):
     FRESH = "fresh", _("A new session every message")
 
 
+class PathMode(TextChoices):
+    """What answers and stores the messages of a channel (A4)."""
+
+    HOOKS_ONLY = "hooks_only", _("The database")
+    LEGACY_ONLY = "legacy_only", _("The files")
+    DUAL_WRITE = "dual_write", _("Both store, the database answers")
+
+
 class GroupSessions(TextChoices):
     """Who shares a session in a group (B8)."""
 

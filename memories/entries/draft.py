@@ -18,7 +18,7 @@ from memories.language import text
 from memories.models import Scope
 
 _COLUMN_CHARS = {"channel": 40}
-_FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100}
+_FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100, "path": 500, "heading": 300}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,10 @@ class UnscopedDraft:
     origins: tuple[str, ...] = ()
     verification: str = Verification.NONE
     evidence: tuple[QuotedWords, ...] = ()
+    path: str = ""  # of the file it is a line of
+    line_from: int | None = None
+    line_to: int | None = None
+    heading: str = ""
 
     @property
     def weight(self) -> float:
@@ -83,9 +87,9 @@ class Draft(UnscopedDraft):
 
 
 def serialize(draft: UnscopedDraft) -> dict[str, Any]:
-    """A draft as JSON, without its scope; how it is verified and by what words only where that is known."""
+    """A draft as JSON, without its scope; how it is verified, and its file, only where that is known."""
     values = {field.name: getattr(draft, field.name) for field in fields(UnscopedDraft)}
-    for name in ("verification", "evidence"):
+    for name in ("verification", "evidence", "path", "line_from", "line_to", "heading"):
         if not values[name]:
             del values[name]
     for name, value in values.items():

@@ -5,6 +5,7 @@ from memories.models.buffer import BufferedTurn, DailyEvent, ExtractionBatch
 from memories.models.change import Change, Recorded, record_changes
 from memories.models.entry import Entry, EntryAccess, Suppression
 from memories.models.evidence import Evidence, RefusedFact
+from memories.models.files import FileProblem, FileState
 from memories.models.index import (
     EmbeddingCache,
     EmbeddingModel,
@@ -14,9 +15,9 @@ from memories.models.index import (
     ScopeTerm,
     StagedVector,
 )
-from memories.models.operations import Heartbeat, JobRun, ModelHealth, Spend
+from memories.models.operations import Heartbeat, JobRun, KeyUsage, ModelHealth, Spend
 from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace
 from memories.models.relations import Link, Slot
 from memories.models.scope import Scope
-from memories.models.tenancy import Bot, BotKey, IdempotencyKey, KeyUsage, Member, Secret, Workspace
+from memories.models.tenancy import Bot, BotKey, IdempotencyKey, Member, Secret, Workspace

@@ -137,13 +137,16 @@ class Entry(Sourced):
     path = models.CharField(_("path"), max_length=500, blank=True, default="")
     line_from = models.PositiveIntegerField(_("from line"), null=True, blank=True)
     line_to = models.PositiveIntegerField(_("to line"), null=True, blank=True)
+    heading = models.CharField(
+        _("heading"), max_length=300, blank=True, default="", help_text=_("The headings a line of a file stands under.")
+    )
 
     objects = EntryQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("entry")
         verbose_name_plural = _("entries")
-        triggers = record_changes(along=("echo", "updated_at"))
+        triggers = record_changes(along=("echo", "updated_at", "line_from", "line_to"))
         constraints = [
             models.UniqueConstraint(fields=["id", "workspace"], name="entry_in_workspace"),
             models.CheckConstraint(condition=Q(type__in=EntryType.values), name="entry_type_known"),
@@ -206,6 +209,7 @@ class Entry(Sourced):
             models.Index(fields=["superseded_by"], condition=Q(superseded_by__isnull=False), name="entry_by_successor"),
             # what a group may not hear is looked up whenever a group asks
             models.Index(fields=["workspace"], condition=Q(category="credential"), name="entry_credentials"),
+            models.Index(fields=["scope", "path"], condition=~Q(path=""), name="entry_of_file"),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
         ]
 

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import JobState
 from memories.models.lease import LeaseQuerySet
-from memories.models.tenancy import Workspace
+from memories.models.tenancy import BotKey, Workspace
 
 
 class JobRun(models.Model):
@@ -109,3 +109,19 @@ class Spend(models.Model):
 
     def __str__(self) -> str:
         return f"{self.local_date} {self.purpose}"
+
+
+class KeyUsage(models.Model):
+    """Calls of a key in one minute, counted for all web processes together; may be lost in a crash."""
+
+    key = models.ForeignKey(BotKey, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    minute = models.DateTimeField()
+    calls = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("key usage")
+        verbose_name_plural = _("key usage")
+        constraints = [models.UniqueConstraint(fields=["key", "minute"], name="keyusage_once_a_minute")]
+
+    def __str__(self) -> str:
+        return f"{self.key_id}: {self.calls}"

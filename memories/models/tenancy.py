@@ -1,10 +1,12 @@
 """Workspaces, the people who operate them, and the bots that call."""
 
 import hashlib
+import re
 import secrets
+import unicodedata
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
@@ -28,6 +30,11 @@ def validate_time_zone(name: str) -> None:
         raise ValidationError(_("“%(name)s” is not a time zone, such as Asia/Shanghai.") % {"name": name}) from error
 
 
+_NO_FOLDER = re.compile(r"[^a-z0-9_\u4e00-\u9fff]+")
+#: Of the name of a workspace in the name of its folder.
+_FOLDER_CHARS = 40
+
+
 class Workspace(models.Model):
     """A tenant: nothing of one workspace is ever seen from another."""
 
@@ -47,6 +54,14 @@ class Workspace(models.Model):
         verbose_name=_("embedding model"),
         help_text=_("Which its memories are searched by."),
     )
+    folder = models.CharField(
+        _("folder"), max_length=100, unique=True, editable=False, help_text=_("Of its files, below MEMORY_FILES_ROOT.")
+    )
+    is_enabled = models.BooleanField(
+        _("uses the database"),
+        default=True,
+        help_text=_("Off: its files answer and store; what is taken in meanwhile is caught up when it is on again."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -54,11 +69,20 @@ class Workspace(models.Model):
         verbose_name_plural = _("workspaces")
         constraints = [
             models.CheckConstraint(condition=~Q(name=""), name="workspace_has_a_name"),
+            models.CheckConstraint(condition=~Q(folder=""), name="workspace_has_a_folder"),
             models.CheckConstraint(condition=Q(language__in=["en", "zh-hans"]), name="workspace_language_known"),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A new workspace gets the folder it keeps: its name as people read it, and what tells it from all others."""
+        if not self.folder:
+            name = _NO_FOLDER.sub("-", unicodedata.normalize("NFKC", self.name).casefold())[:_FOLDER_CHARS].strip("-")
+            is_taken = not name or Workspace.objects.filter(folder=name).exists()
+            self.folder = "-".join(filter(None, [name, self.uid.hex[-12:] if is_taken else ""]))
+        super().save(*args, **kwargs)
 
     def zone(self) -> ZoneInfo:
         """The time zone of its days; UTC when the stored name is none."""
@@ -248,22 +272,6 @@ class IdempotencyKey(models.Model):
 
     def __str__(self) -> str:
         return self.key
-
-
-class KeyUsage(models.Model):
-    """Calls of a key in one minute, counted for all web processes together; may be lost in a crash."""
-
-    key = models.ForeignKey(BotKey, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    minute = models.DateTimeField()
-    calls = models.PositiveIntegerField(default=0)
-
-    class Meta:
-        verbose_name = _("key usage")
-        verbose_name_plural = _("key usage")
-        constraints = [models.UniqueConstraint(fields=["key", "minute"], name="keyusage_once_a_minute")]
-
-    def __str__(self) -> str:
-        return f"{self.key_id}: {self.calls}"
 
 
 class Secret(models.Model):

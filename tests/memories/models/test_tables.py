@@ -18,6 +18,7 @@ from memories.models import (
     Entry,
     Evidence,
     ExtractionBatch,
+    FileState,
     Link,
     Policy,
     RecallTrace,
@@ -79,6 +80,9 @@ def furnished(workspace: Workspace) -> Workspace:
     BufferedTurn.objects.update(user_scope=scope, chat_scope=chat)  # of the turn
     Flush.objects.create(
         workspace=workspace, session=Session.objects.get(), conversation=1, cycle=1, up_to=1, actor="t", at=NOW
+    )
+    FileState.objects.create(
+        workspace=workspace, scope=scope, path="MEMORY.md", modified_ns=1, size=1, digest="d", indexed_at=NOW
     )
     told = make_event(scope)
     BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=told)
