@@ -97,6 +97,13 @@ class BatchBusy(PlatformError):
     code = "batch_busy"
 
 
+class FolderRefused(PlatformError):
+    """This folder cannot be imported."""
+
+    field = "folder"
+    code = "folder_refused"
+
+
 class EmbedderFailed(PlatformError):
     """The embedder gave no usable answer."""
 

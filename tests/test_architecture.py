@@ -24,7 +24,7 @@ LAYERS = {
     "tables": "tenancy models visibility",
     "providers": "secrets endpoint embeddings reranker llm",
     "doors": "index entries batches",
-    "verbs": "recall consolidation lifecycle",
+    "verbs": "recall consolidation lifecycle notes",
     "faces": "apps evaluation tasks jobs api admin management",
 }
 FACES = set(LAYERS["faces"].split())

@@ -88,6 +88,7 @@ _BATCH_LABELS = {
     "faded": pgettext_lazy("batch", "faded"),
     "capacity": pgettext_lazy("batch", "capacity"),
     "capacity-rest": pgettext_lazy("batch", "capacity-rest"),
+    "import": pgettext_lazy("batch", "import"),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from tqdm import tqdm
 
 from memories.conf import duration
 from memories.models import Workspace
@@ -58,23 +59,29 @@ def clock(now: datetime | None) -> Callable[[], datetime]:
 
 
 class Bar:
-    """How far the work is, on one line of a terminal that is read by a person; elsewhere it says nothing.
+    """How far the work is, on one line of a terminal that is read by a person.
 
-    It is told counts, and adds up those of `units`.
+    Elsewhere it writes nothing or, where it `has_lines`, ten of them. It is told counts, and adds up those of `units`.
     """
 
-    WIDTH = 30
-
-    def __init__(self, total: int, *units: str) -> None:
+    def __init__(self, total: int, *units: str, head: str = "", has_lines: bool = False) -> None:
         self._total, self._before, self._units = total, 0, units or ("entries",)
-        self._shown = sys.stderr.isatty() and total > 0
+        self._head, self._steps = head, 0
+        self._has_lines = has_lines and total > 0 and not sys.stderr.isatty()
+        self._bar: tqdm[Any] = tqdm(
+            total=total,
+            desc=head or None,
+            disable=total == 0 or not sys.stderr.isatty(),
+            file=sys.stderr,
+            bar_format="{desc}|{bar:30}| {n_fmt} / {total_fmt}  {remaining}",
+        )
 
     def __call__(self, counts: dict[str, int]) -> None:
         done = min(self._before + self._done(counts), self._total)
-        if self._shown:
-            filled = self.WIDTH * done // self._total
-            sys.stderr.write(f"\r[{'#' * filled}{'.' * (self.WIDTH - filled)}] {done:,} / {self._total:,}")
-            sys.stderr.flush()
+        self._bar.update(done - self._bar.n)
+        if self._has_lines and done * 10 // self._total > self._steps:
+            self._steps = done * 10 // self._total
+            sys.stderr.write(f"{self._head} {done:,} / {self._total:,}\n")
 
     def _done(self, counts: dict[str, int]) -> int:
         return sum(counts.get(unit, 0) for unit in self._units)
@@ -84,8 +91,7 @@ class Bar:
         self._before += self._done(counts)
 
     def end(self) -> None:
-        if self._shown:
-            sys.stderr.write("\n")
+        self._bar.close()
 
 
 def said(counts: dict[str, Any], *, as_json: bool) -> str:

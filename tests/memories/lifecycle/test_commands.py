@@ -135,18 +135,28 @@ def test_the_work_of_conversations_is_counted_first(workspace: Workspace, work: 
     assert set(said("sessions", work, "--dry-run", "--now", later.isoformat()).values()) == {0}
 
 
-@pytest.mark.parametrize("total", [3, 0])
-def test_a_person_at_a_terminal_sees_how_far_it_is(total: int, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("total", "shown"), [(3, ["0 / 3", "3 / 3"]), (0, [])])
+def test_a_person_at_a_terminal_sees_how_far_it_is(
+    total: int, shown: list[str], capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    bar = Bar(total, "extraction_batches", "parked")
+    bar = Bar(total, "extraction_batches", "parked", has_lines=True)
     bar({"extraction_batches": 1, "turns": 40})
     bar.move_on({"extraction_batches": 1, "parked": 1})
     bar({"extraction_batches": 1})
     bar.end()
-    shown = capsys.readouterr().err
-    assert shown == (
-        "\r[##########....................] 1 / 3\r[##############################] 3 / 3\n" if total else ""
-    )
+    drawn = capsys.readouterr().err
+    assert [words for words in ("0 / 3", "3 / 3", "4 / 3") if words in drawn] == shown
+
+
+@pytest.mark.parametrize(("has_lines", "lines"), [(True, 10), (False, 0)])
+def test_without_a_terminal_a_long_work_writes_ten_lines(has_lines: bool, lines: int, capsys: Any) -> None:
+    bar = Bar(1_000, head="Writing", has_lines=has_lines)
+    for done in range(1, 1_001):
+        bar({"entries": done})
+    bar.end()
+    written = capsys.readouterr().err.splitlines()
+    assert len(written) == lines and written[-1:] == ["Writing 1,000 / 1,000"][:lines]
 
 
 def test_compress_counts_what_the_model_would_be_asked_about(workspace: Workspace, scope: Scope) -> None:

@@ -1,0 +1,125 @@
+"""What may lie in a folder that is imported, and what is refused or left out, in a sentence (D8)."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+from django.utils import translation
+
+from memories.models import Scope, Workspace
+from tests.conftest import make_scope
+from tests.memories.notes.conftest import days, facts, imported, said, write
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("files", "left_out"),
+    [
+        ({"MEMORY.md": b"\xef\xbb\xbf- one\r\n- two\r\n"}, []),
+        ({"MEMORY.md": "- one\r- two"}, []),
+        ({"memory/MEMORY.md": "- one\n- two\n"}, []),
+        ({"MEMORY.md": "- one\n- two\n", "memory/MEMORY.md": "- one\n"}, []),
+        ({"MEMORY.md": "- one\n\n- two", "2026-02-30.md": "no day"}, [("2026-02-30.md", "no_day")]),
+        ({"MEMORY.md": "- one\n- two", "notes.md": "x", "a.txt": "y"}, [("notes.md", "name")]),
+        ({"MEMORY.md": "- one\n- two", "2026-01-01.md": b"\xff\xfe"}, [("2026-01-01.md", "no_text")]),
+        ({"MEMORY.md": "- one\n- two", "2026-01-01.md": b"a\0b"}, [("2026-01-01.md", "no_text")]),
+        ({"MEMORY.md": "- one\n- two", "2026-01-01.md": " \n\n"}, [("2026-01-01.md", "empty")]),
+        ({"MEMORY.md": "- one\n- two", "2026-01-01.md/x": "a folder"}, [("2026-01-01.md", "no_file")]),
+    ],
+)
+def test_whatever_lies_in_a_folder_the_lines_are_read(
+    files: dict[str, str | bytes], left_out: list[tuple[str, str]], tmp_path: Path, scope: Scope
+) -> None:
+    counts = imported(write(tmp_path, files))
+    assert facts(scope) == ["- one", "- two"]
+    assert [(one["path"], one["reason"]) for one in counts["left_out"]] == left_out
+
+
+def test_links_are_not_followed(tmp_path: Path, scope: Scope) -> None:
+    write(tmp_path / "secret", {"MEMORY.md": "- the root password", "2026-01-01.md": "hidden"})
+    folder = write(tmp_path / "claw", {"2026-01-02.md": "seen"})
+    (folder / "MEMORY.md").symlink_to(tmp_path / "secret/MEMORY.md")
+    (folder / "memory").symlink_to(tmp_path / "secret")
+    counts = imported(folder)
+    assert {(one["path"], one["reason"]) for one in counts["left_out"]} == {("MEMORY.md", "link"), ("memory", "link")}
+    assert (facts(scope), days(scope)) == ([], [("2026-01-02", "seen")])
+
+
+def test_a_huge_or_unreadable_file_or_a_pipe_is_left_out(tmp_path: Path, scope: Scope) -> None:
+    folder = write(tmp_path, {"MEMORY.md": "- one", "2026-01-01.md": "x"})
+    os.truncate(folder / "2026-01-01.md", 50 * 1024 * 1024 + 1)
+    os.mkfifo(folder / "2026-01-02.md")
+    counts = imported(folder)
+    assert [one["reason"] for one in counts["left_out"]] == ["no_file", "too_large"]
+    assert facts(scope) == ["- one"]
+
+
+def test_a_file_that_vanishes_or_may_not_be_read_is_left_out(
+    folder: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = os.open
+
+    def refuse(path: Any, *args: Any, **options: Any) -> int:
+        if str(path).endswith("2026-01-30.md"):
+            raise PermissionError(13, "no")
+        if str(path).endswith("2026-01-31.md"):
+            raise FileNotFoundError(2, "gone")
+        return opened(path, *args, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    counts = imported(folder)
+    assert [one["reason"] for one in counts["left_out"]] == ["unreadable", "unreadable"]
+    assert (counts["facts"], counts["events"]) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere", "There is no folder “.*nowhere”"),
+        ("claw/MEMORY.md", "is no folder"),
+        ("empty", "Nothing to import in"),
+    ],
+)
+def test_a_folder_that_cannot_be_imported_is_told_in_a_sentence(
+    name: str, words: str, folder: Path, scope: Scope
+) -> None:
+    (folder.parent / "empty").mkdir()
+    with pytest.raises(CommandError, match=words):
+        imported(folder.parent / name)
+
+
+def test_a_scope_that_is_not_there_is_frozen_or_not_the_only_one_is_told_in_a_sentence(
+    folder: Path, scope: Scope, stranger: Workspace
+) -> None:
+    with pytest.raises(CommandError, match="There is no scope “nobody”"):
+        imported(folder, into="nobody")
+    theirs = make_scope(stranger)
+    with pytest.raises(CommandError, match="name one by --workspace: Alice's, Charlie's"):
+        imported(folder)
+    assert imported(folder, "--workspace", "Charlie's")["facts"] == 3
+    assert imported(folder, into=str(scope.uid))["facts"] == 3
+    assert facts(scope) == facts(theirs)
+    Scope.objects.update(frozen=True)
+    for words in ([], ["--dry-run"]):
+        with pytest.raises(CommandError, match="frozen"):
+            imported(folder, "--workspace", "Charlie's", *words)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        (
+            "en",
+            ["Lines of the profile written: 3, daily events: 3.", "Left out: 1.", "notes.md: it is neither", "undo"],
+        ),
+        ("zh-hans", ["写入画像 3 条", "每日事件 3 条", "未导入 1 项", "notes.md：", "manage.py batch undo"]),
+    ],
+)
+def test_the_report_is_told_in_sentences(language: str, words: list[str], folder: Path, scope: Scope) -> None:
+    write(folder, {"notes.md": "x"})
+    with translation.override(language):
+        shown = said(folder)
+    assert [word for word in words if word not in shown] == []
