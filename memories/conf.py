@@ -17,6 +17,9 @@ from memories.choices import DmScope, Fusion, GroupUserRecall
 class MemorySettings:
     """The tunable numbers of the platform; every name is documented in docs/reference/settings.md."""
 
+    # the database path (A4, D9)
+    ENABLED: bool = True  # off: the files answer and store; what is taken in meanwhile is caught up when it is on again
+
     # capture (A1, A2)
     CAPTURE_GROUP_MEMORY: bool = True  # a group's turn is also kept in the chat's own scope
     TURN_USER_CHARS: int = 250  # longer texts keep their head and their tail

@@ -13,6 +13,7 @@ from django_q.models import OrmQ, Schedule
 from memories import llm
 from memories.llm import health
 from memories.models import Heartbeat
+from memories.offline import database
 from memplatform.database.state import has_pending_migrations
 from memplatform.http.access import may_see_details
 
@@ -86,6 +87,8 @@ class Condition:
 
 def examine(now: datetime) -> Condition:
     """The condition of the platform at this moment; a database that is away is part of it."""
+    if database.is_away():
+        return Condition(["database"])
     try:
         if has_pending_migrations():
             return Condition(["migrations"])

@@ -256,6 +256,9 @@ LOG_FORMAT = env("LOG_FORMAT", default="plain")  # plain, or json: one object a 
 LOG_LEVEL = env("LOG_LEVEL", default="INFO").upper()
 LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 
+#: What goes on while the database is away: known keys, sessions and channels, and the journal of accepted calls.
+MEMORY_OFFLINE_ROOT = Path(env("MEMORY_OFFLINE_ROOT", default=str(DATA_DIR / "offline"))).absolute()
+
 #: Embedding providers in order of trust, by short name or dotted path (see memories.embeddings). Empty: keyword recall.
 MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["bundled"])
 #: Where recall looks besides the entries (see memories.recall.retrievers).

@@ -34,7 +34,9 @@ application = UnreadBodies(get_wsgi_application())
 
 if settings.PROCESS == "web":
     from memories import embeddings
+    from memories.offline import database
     from memplatform.processes import heartbeat
 
     heartbeat.start("web")
+    database.watch()
     embeddings.warm_up()  # in this worker, after the fork: the first question should not wait for the model

@@ -49,7 +49,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 
 @pytest.fixture(scope="session", autouse=True)
-def settings_of_every_test() -> Iterator[None]:
+def settings_of_every_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Set once: a setting that changes tells a dozen receivers, which costs more than many a test."""
     with override_settings(
         # Words are hashed into vectors: no model, no network, the same everywhere.
@@ -58,6 +58,7 @@ def settings_of_every_test() -> Iterator[None]:
         MEMORY_EMBED_PENDING_SECONDS=0.0,  # no worker embeds beside a test
         # Every Client has the middleware made anew; it need not read all the packages' folders each time.
         WHITENOISE_AUTOREFRESH=True,
+        MEMORY_OFFLINE_ROOT=tmp_path_factory.mktemp("offline"),
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],  # real ones are slow on purpose
     ):
         yield

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -27,6 +29,7 @@ from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, Restricte
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.choices import Permission
 from memories.models import Bot, BotKey
+from memories.offline import key_cache
 
 _COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): "warning"})
 _TERMS = [("", _("never")), ("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year"))]
@@ -173,6 +176,8 @@ class BotAdmin(RestrictedAdmin):
         def switch() -> str:
             bot.disabled_at = timezone.now() if is_on else None
             bot.save(update_fields=["disabled_at"])
+            digests = list(bot.keys.values_list("digest", flat=True))
+            transaction.on_commit(partial(key_cache.forget_all, digests))
             done = gettext("Disabled.") if is_on else gettext("Enabled.")
             self.log_change(request, bot, done)
             return done
@@ -219,6 +224,7 @@ class BotKeyAdmin(RestrictedAdmin):
 
         def revoke() -> str:
             BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+            transaction.on_commit(partial(key_cache.forget, key.digest))
             done = gettext("The key %(key)s is revoked.") % {"key": key}
             self.log_change(request, key, done)
             self.log_change(request, key.bot, done)  # where its issuing stands, too

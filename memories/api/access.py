@@ -4,17 +4,20 @@ import math
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from psycopg_pool import PoolTimeout
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, MethodNotAllowed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from memories.api.unavailable import DatabaseAway
 from memories.conf import conf
 from memories.models import BotKey
+from memories.offline import call_counter, database, key_cache
 from memories.tenancy.access import Caller
 
 MINUTE = timedelta(minutes=1)
@@ -29,14 +32,40 @@ class BotKeyAuthentication(BaseAuthentication):
             return None
         now = timezone.now()  # keys run out by the real clock, also in tests of time
         text = token.strip()
-        key = BotKey.objects.admit(text.decode(), now) if text.isascii() else None
+        key = admit(text.decode(), now) if text.isascii() else None
         if key is None:
             raise AuthenticationFailed(_("This key is not known, or no longer valid."))
-        key.record_use(now)
         return key.caller(), key
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+def admit(token: str, now: datetime) -> BotKey | None:
+    """The usable key with this token; while the database is away, one it admitted in the last day (C11).
+
+    A key the database refuses leaves the cache. Raises DatabaseAway for a key nobody knows without it.
+    """
+    if not database.is_away():
+        try:
+            return _admit_by_database(token, now)
+        except (OperationalError, InterfaceError, PoolTimeout) as error:
+            if not database.is_lost(error):
+                raise
+            database.let_go()
+    if (key := key_cache.admit(token, now)) is None:
+        raise DatabaseAway
+    return key
+
+
+def _admit_by_database(token: str, now: datetime) -> BotKey | None:
+    key = BotKey.objects.admit(token, now)
+    if key is None:
+        key_cache.forget(BotKey.digest_of(token))
+        return None
+    key.record_use(now)
+    key_cache.remember(key, now)
+    return key
 
 
 def caller_of(request: Request) -> Caller:
@@ -85,10 +114,23 @@ class KeyThrottle(BaseThrottle):
         now = timezone.now()  # calls are counted by the real clock, also in tests of time
         minute = now.replace(second=0, microsecond=0)
         self._wait = math.ceil((minute + MINUTE - now).total_seconds())
-        return count_call(request.auth, minute) <= conf.CALLS_PER_MINUTE
+        return _counted(request.auth, minute) <= conf.CALLS_PER_MINUTE
 
     def wait(self) -> float:
         return self._wait
+
+
+def _counted(key: BotKey, minute: datetime) -> int:
+    """How many calls a key has made in this minute; while the database is away, those of this process."""
+    if not key.is_from_cache:
+        try:
+            return count_call(key, minute)
+        except (OperationalError, InterfaceError, PoolTimeout) as error:
+            if not database.is_lost(error):
+                raise
+            database.let_go()
+            key.is_from_cache = True  # the wall went with the connection: this call goes on without the database
+    return call_counter.count(key.digest, minute)
 
 
 def count_call(key: BotKey, minute: datetime) -> int:

@@ -17,7 +17,10 @@ from memories.api.access import caller_of, method_of
 from memories.api.fields import StrictSerializer
 from memories.api.headers import now_of
 from memories.api.idempotency import repeatable
+from memories.api.offline import either, is_from_cache
+from memories.api.unavailable import DatabaseAway
 from memories.choices import Permission
+from memories.offline import database
 from memories.tenancy.access import Caller
 
 Handler = Callable[..., Response]
@@ -45,17 +48,24 @@ class Method:
     parameters: tuple[Any, ...] = ()  # described in place of those of `query`
     tagged: bool = False  # the answer has an ETag
     versioned: bool = False  # the same, and If-Match is read
+    offline: Handler | None = None  # answers while the database cannot (memories.api.offline)
 
     def __call__(self, handler: Handler) -> Handler:
         @wraps(handler)
         def read(call: "Call", request: Request, **path: Any) -> Response:
-            if self.body is not None:
-                call.body = _validated(self.body, request.data)
+            self.read_body(call, request)
             return handler(call, **path)
 
         decorated: Any = read if self.needs == Permission.READ else repeatable(read)
+        if self.offline is not None:
+            decorated = either(decorated, self.offline, self.read_body)
         decorated.declared = self
         return cast(Handler, decorated)
+
+    def read_body(self, call: "Call", request: Request) -> None:
+        """Give a call its body, where it has one."""
+        if self.body is not None:
+            call.body = _validated(self.body, request.data)
 
 
 class Call(APIView):
@@ -73,10 +83,15 @@ class Call(APIView):
         cls.methods = {name: method for name, method in declared.items() if method}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        method = self.methods.get(method_of(request))
+        needs_database = method is None or method.offline is None
+        if needs_database and database.is_away():
+            raise DatabaseAway
         super().initial(request, *args, **kwargs)
+        if needs_database and (is_from_cache(request) or database.is_away()):
+            raise DatabaseAway
         if "Transfer-Encoding" in request.headers:  # such a body would be taken for an empty one
             raise LengthRequired
-        method = self.methods.get(method_of(request))
         self.query = _validated(method.query if method else StrictSerializer, _single_values(request))
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]

@@ -14,7 +14,9 @@ from rest_framework import exceptions as drf
 from rest_framework import status
 
 from memories import exceptions as own
+from memories.api.unavailable import DatabaseAway
 from memories.exceptions import HistoryDiffers, PlatformError
+from memories.offline import database
 
 STATUSES: dict[type[PlatformError], int] = {
     error: code
@@ -35,13 +37,6 @@ STATUSES: dict[type[PlatformError], int] = {
     }.items()
     for error in errors
 }
-
-
-class DatabaseAway(drf.APIException):
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
-    default_detail = _("The database does not answer; try again shortly.")
-    default_code = "database_unavailable"
-    wait = 5
 
 
 class DatabaseTooSlow(drf.APIException):
@@ -67,6 +62,8 @@ class ExceptionHandler(StandardHandler):
         if isinstance(exc.__cause__, QueryCanceled):
             return DatabaseTooSlow()
         if isinstance(exc, OperationalError | InterfaceError | PoolTimeout):
+            if database.is_lost(exc):
+                database.suspect()
             return DatabaseAway()
         return super().convert_known_exceptions(exc)
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from typing import Any
@@ -13,6 +14,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,6 +27,14 @@ from memories.models import IdempotencyKey
 HEADER = "Idempotency-Key"
 _PRINTABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?")
 Handler = Callable[..., Response]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """The Idempotency-Key of a request, and what tells the request from others."""
+
+    key: str
+    fingerprint: str
 
 
 class KeyTaken(APIException):
@@ -57,6 +67,32 @@ def repeatable(handler: Handler) -> Handler:
     return once
 
 
+def repeat_of(request: Request) -> Repeat | None:
+    """The Idempotency-Key of a write, if it has one. Raises ValidationError."""
+    name = _name(request) if request.method not in SAFE_METHODS else None
+    return None if name is None else Repeat(name, _fingerprint(request))
+
+
+def claim_for(workspace_id: int, bot_id: int | None, repeat: Repeat, *, now: datetime) -> bool:
+    """Whether a write is the first under its key; waits for another one that is not finished."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memories_idempotencykey (workspace_id, bot_id, key, request_hash, created_at)"
+            " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (bot_id, key) DO UPDATE"
+            " SET request_hash = excluded.request_hash, status = NULL, response = NULL,"
+            " created_at = excluded.created_at WHERE memories_idempotencykey.created_at <= %s RETURNING id",
+            [workspace_id, bot_id, repeat.key, repeat.fingerprint, now, now - conf.IDEMPOTENCY_TTL],
+        )
+        return cursor.fetchone() is not None
+
+
+def keep_answer(workspace_id: int, bot_id: int | None, key: str, status: int, data: Any, etag: str | None) -> None:
+    """The answer as it was sent: as a text, since a JSON column would reorder it."""
+    kept = {"body": JSONRenderer().render(data).decode(), "etag": etag}
+    claimed = IdempotencyKey.objects.filter(workspace_id=workspace_id, bot=bot_id, key=key)
+    claimed.update(status=status, response=kept)
+
+
 def _name(request: Request) -> str | None:
     name = request.headers.get(HEADER)
     if name is None or _PRINTABLE.fullmatch(name):
@@ -68,15 +104,7 @@ def _name(request: Request) -> str | None:
 def _claim(request: Request, name: str, now: datetime) -> bool:
     """Whether this call is the first under its key; waits for another one that is not finished."""
     caller = caller_of(request)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO memories_idempotencykey (workspace_id, bot_id, key, request_hash, created_at)"
-            " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (bot_id, key) DO UPDATE"
-            " SET request_hash = excluded.request_hash, status = NULL, response = NULL,"
-            " created_at = excluded.created_at WHERE memories_idempotencykey.created_at <= %s RETURNING id",
-            [caller.workspace_id, caller.bot_id, name, _fingerprint(request), now, now - conf.IDEMPOTENCY_TTL],
-        )
-        return cursor.fetchone() is not None
+    return claim_for(caller.workspace_id, caller.bot_id, Repeat(name, _fingerprint(request)), now=now)
 
 
 def _fingerprint(request: Request) -> str:
@@ -88,9 +116,8 @@ def _fingerprint(request: Request) -> str:
 
 
 def _keep(request: Request, name: str, response: Response) -> None:
-    """The answer as it was sent: as a text, since a JSON column would reorder it."""
-    kept = {"body": JSONRenderer().render(response.data).decode(), "etag": response.headers.get("ETag")}
-    _claimed(request, name).update(status=response.status_code, response=kept)
+    caller, etag = caller_of(request), response.headers.get("ETag")
+    keep_answer(caller.workspace_id, caller.bot_id, name, response.status_code, response.data, etag)
 
 
 def _again(request: Request, name: str) -> Response:

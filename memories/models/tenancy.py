@@ -108,6 +108,8 @@ class Workspace(models.Model):
             permissions=tuple(permissions),
             scope_patterns=tuple(scope_patterns),
             bot_id=bot_id,
+            folder=self.folder,
+            uses_database=self.is_enabled,
         )
 
 
@@ -172,6 +174,8 @@ class BotKey(models.Model):
 
     #: Last use is written at most this often, so that a busy bot does not rewrite its key all day.
     USE_RECORDED_EVERY = timedelta(minutes=1)
+    #: Whether it was admitted while the database was away (memories.offline.key_cache).
+    is_from_cache = False
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
     bot = models.ForeignKey(Bot, models.CASCADE, related_name="keys", db_constraint=False)

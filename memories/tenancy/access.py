@@ -19,6 +19,8 @@ class Caller:
     permissions: tuple[str, ...] = ()
     scope_patterns: tuple[str, ...] = ()  # such as telegram:*; none: every scope of the workspace
     bot_id: int | None = None
+    folder: str = ""  # of the workspace's files
+    uses_database: bool = True  # else the workspace's files answer and store (A4)
 
     @property
     def reaches_everything(self) -> bool:

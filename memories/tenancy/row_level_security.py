@@ -44,6 +44,11 @@ def is_inside() -> bool:
     return _inside.get()
 
 
+def forget() -> None:
+    """Take the wall for closed: its connection is gone, and was never another's."""
+    _inside.set(False)
+
+
 def leave() -> None:
     """Let this connection see no rows; it is closed when that fails."""
     if not _inside.get():

@@ -1,0 +1,160 @@
+"""Whether the database is away: found out by one thread, so that no request waits for it (C11).
+
+A web process watches a connection of its own, which ends the moment the server does. Where nothing watches, a call that
+has lost its connection says so, and the first call of each second after that asks again.
+"""
+
+import contextlib
+import os
+import selectors
+import threading
+import time
+from contextvars import ContextVar
+
+import psycopg
+import structlog
+from django.db import InterfaceError, OperationalError, connection, connections
+from psycopg_pool import PoolTimeout
+
+from memories.tenancy import row_level_security
+
+log = structlog.get_logger(__name__)
+
+#: Between two questions whether it is back.
+PROBE_SECONDS = 1.0
+#: What a connection may take to be made.
+_CONNECT_SECONDS = 2
+#: SQLSTATEs that end a connection: its class of errors, and a server that stops, has crashed or does not serve yet.
+_LOST_CLASS, _LOST = "08", {"57P01", "57P02", "57P03"}
+
+_away = threading.Event()
+_asking = threading.Lock()
+_next_probe = 0.0
+_wake: int | None = None  # where the watch is told to look again; None: nothing watches
+_transaction: ContextVar[str] = ContextVar("the transaction of this call", default="")
+
+
+def is_away() -> bool:
+    """Whether the database does not answer; never waits for it to."""
+    if _away.is_set() and _wake is None:
+        _ask_again()
+    return _away.is_set()
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether an error says that there is no connection any more, or none to be had."""
+    if isinstance(error, PoolTimeout | InterfaceError):
+        return True
+    if not isinstance(error, OperationalError):
+        return False
+    cause = error.__cause__
+    state = getattr(cause, "sqlstate", None)
+    if state is None:
+        return isinstance(cause, psycopg.OperationalError | PoolTimeout)
+    return state.startswith(_LOST_CLASS) or state in _LOST
+
+
+def suspect() -> None:
+    """Take the database for away, until it has answered; a connection was lost."""
+    if not _away.is_set():
+        log.warning("database.away")
+    _away.set()
+    if _wake is not None:
+        os.write(_wake, b"?")
+
+
+def let_go() -> None:
+    """Give up this thread's connection, which is broken, so that nothing waits for another one."""
+    suspect()
+    row_level_security.forget()
+    if connection.in_atomic_block:
+        return
+    if connection.connection is not None:
+        connection.connection.close()  # so that the pool does not keep it, wall and all
+    connection.close()
+
+
+def begin_call() -> None:
+    """Forget the transaction of the call before."""
+    _transaction.set("")
+
+
+def note_transaction(number: str) -> None:
+    """Keep the number of the transaction that is about to write, for a commit that nobody hears of."""
+    _transaction.set(number)
+
+
+def transaction_of_call() -> str:
+    """The transaction in which this call has begun to write; empty: none."""
+    return _transaction.get()
+
+
+def watch() -> None:
+    """Watch the database until the process ends, from a thread of its own."""
+    global _wake  # noqa: PLW0603 (one watch a process)
+    ear, _wake = os.pipe()
+    threading.Thread(target=_watch_for_ever, args=(ear,), name="database watch", daemon=True).start()
+
+
+def _watch_for_ever(ear: int) -> None:
+    while True:
+        if (own := _connected()) is None:
+            _lose()
+            time.sleep(PROBE_SECONDS)
+            continue
+        _found()
+        with contextlib.closing(own):
+            if not _wait_while_alive(own, ear):
+                return
+
+
+def _lose() -> None:
+    """The same as `suspect`, by the watch itself."""
+    if not _away.is_set():
+        log.warning("database.away")
+        _away.set()
+
+
+def _wait_while_alive(own: psycopg.Connection, ear: int) -> bool:
+    """Return when the connection has ended; asked to look, it looks. False: nobody will ask any more."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(own.fileno(), selectors.EVENT_READ)
+        selector.register(ear, selectors.EVENT_READ)
+        while True:
+            for key, _events in selector.select():
+                if key.fd == ear and not os.read(ear, 4_096):
+                    return False
+            try:
+                own.execute("SELECT 1")
+            except psycopg.Error:
+                return True
+            _found()
+
+
+def _ask_again() -> None:
+    """Ask whether it is back, at most once every PROBE_SECONDS and by one thread; the others go on without it."""
+    global _next_probe  # noqa: PLW0603 (threads of this process)
+    with _asking:
+        if time.monotonic() < _next_probe:
+            return
+        _next_probe = time.monotonic() + PROBE_SECONDS
+    if own := _connected():
+        own.close()
+        _found()
+
+
+def _connected() -> psycopg.Connection | None:
+    """A connection of one's own, past the pool; None when there is none to be had."""
+    try:
+        told = connections["default"].get_connection_params()
+        return psycopg.connect(**told | {"connect_timeout": _CONNECT_SECONDS, "autocommit": True})
+    except psycopg.Error:
+        return None
+
+
+def _found() -> None:
+    """It answers. The pool begins anew: what it holds is broken, and it would not try again for many seconds."""
+    if _away.is_set():
+        connections["default"].close_pool()  # type: ignore[attr-defined]
+        _away.clear()
+        log.info("database.back")

@@ -1,0 +1,273 @@
+"""The journal: calls that were accepted and are not in the database yet, on this disk, in the order they came (C11).
+
+One stream a channel of a workspace: files of lines, each a checksum and a JSON object. A call is accepted when its line
+is on the disk. A line that was cut short by a crash was never accepted: it is passed over, and the next append repairs
+the file. A damaged line in the middle is handed out as it is, so that somebody sees it.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from memories.models.ids import uuid7
+from memories.offline import signed_files
+
+#: A file that has grown so large is followed by another, so that what is drained can be removed.
+SEGMENT_BYTES = 4_000_000
+_CHECKSUM_CHARS = 16
+_LOCK, _PLACE, _SUFFIX = "lock", "place.json", ".jsonl"
+
+
+class KeyReused(Exception):
+    """The Idempotency-Key of a call is that of another one in the stream."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The calls of one channel, which are applied one after another."""
+
+    workspace_id: int
+    platform: str
+    account: str = ""
+
+    @property
+    def folder(self) -> Path:
+        place = hashlib.sha256(f"{self.platform}\0{self.account}".encode()).hexdigest()[:32]
+        return signed_files.root() / "journal" / str(self.workspace_id) / place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One accepted call."""
+
+    uid: UUID
+    kind: str
+    accepted_at: str  # in ISO 8601
+    body: dict[str, Any]
+    bot_id: int | None = None
+    repeat_key: str = ""  # its Idempotency-Key
+    fingerprint: str = ""  # of the request under that key
+    transaction: str = ""  # that had begun to write it when the connection was lost
+
+
+@dataclass(frozen=True)
+class Position:
+    """The end of a line: the number of its file and the bytes up to there."""
+
+    segment: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a stream: its record, or its text where that cannot be read."""
+
+    end: Position
+    record: Record | None
+    text: str
+
+
+@dataclass
+class _Known:
+    """What a process has read of a stream: the Idempotency-Keys in it, by segment."""
+
+    keys: dict[int, dict[tuple[int | None, str], Record]] = field(default_factory=dict)
+    offsets: dict[int, int] = field(default_factory=dict)
+
+
+_known: dict[Path, _Known] = {}
+
+
+def append(stream: Stream, record: Record, *, only_if_pending: bool = False) -> Record | None:
+    """Accept a call: on the disk when this returns. The record it is, which is an earlier one under the same key.
+
+    With `only_if_pending` None where the stream is empty: the database can take the call. Raises KeyReused, OSError.
+    """
+    with locked(stream):
+        if only_if_pending and not is_pending(stream):
+            return None
+        if earlier := _same(stream, record):
+            return earlier
+        _write(stream, record)
+    return record
+
+
+def is_pending(stream: Stream) -> bool:
+    """Whether a stream holds calls that are not in the database yet."""
+    return bool(_segments(stream))
+
+
+def streams(workspace_id: int | None = None) -> list[Stream]:
+    """The streams that hold calls."""
+    top = signed_files.root() / "journal"
+    found = top.glob(f"{'*' if workspace_id is None else workspace_id}/*/{_PLACE}")
+    every = [Stream(**json.loads(path.read_text())) for path in sorted(found)]
+    return [stream for stream in every if is_pending(stream)]
+
+
+def read(stream: Stream, after: Position | None = None) -> Iterator[Line]:
+    """The lines of a stream in order, as far as they are whole."""
+    for number in _segments(stream):
+        if after is not None and number < after.segment:
+            continue
+        offset = after.offset if after is not None and number == after.segment else 0
+        yield from _lines(stream, number, offset)
+
+
+def remove_up_to(stream: Stream, position: Position) -> bool:
+    """Remove the files of which every line was drained; whether the stream is empty now. Needs the stream's lock."""
+    for number in _segments(stream):
+        path = _segment(stream, number)
+        if number < position.segment or (number == position.segment and _whole_bytes(path) <= position.offset):
+            path.unlink()
+    _sync_folder(stream.folder)
+    return not is_pending(stream)
+
+
+def remove_torn(stream: Stream) -> None:
+    """Remove files that hold no whole line. Needs the stream's lock."""
+    for number in _segments(stream):
+        if _whole_bytes(_segment(stream, number)) == 0:
+            _segment(stream, number).unlink()
+
+
+@contextmanager
+def locked(stream: Stream, name: str = _LOCK, *, wait: bool = True) -> Iterator[bool]:
+    """Hold a lock of a stream's folder, against all threads and processes; yields whether it is held."""
+    _make(stream)
+    with (stream.folder / name).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+def encoded(record: Record) -> bytes:
+    """The line of a record."""
+    text = json.dumps({**asdict(record), "uid": str(record.uid)}, ensure_ascii=False, separators=(",", ":"))
+    return f"{_checksum(text.encode())} {text}\n".encode()
+
+
+def _make(stream: Stream) -> None:
+    if not (stream.folder / _PLACE).exists():
+        signed_files.folder("journal", str(stream.workspace_id), stream.folder.name)
+        draft = stream.folder / f".{uuid7().hex}"
+        draft.write_text(json.dumps(asdict(stream)))
+        draft.replace(stream.folder / _PLACE)
+
+
+def _segments(stream: Stream) -> list[int]:
+    try:
+        names = os.listdir(stream.folder)
+    except FileNotFoundError:
+        return []
+    return sorted(int(name.removesuffix(_SUFFIX)) for name in names if name.endswith(_SUFFIX))
+
+
+def _segment(stream: Stream, number: int) -> Path:
+    return stream.folder / f"{number:015}{_SUFFIX}"
+
+
+def _write(stream: Stream, record: Record) -> None:
+    """Add a line to the newest file and wait until the disk has it; a line that failed leaves nothing."""
+    path = _segment_to_write(stream, record)
+    is_new = not path.exists()
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0) as file:
+        whole = _whole_bytes(path)
+        file.truncate(whole)  # a line that was cut short was never accepted
+        file.seek(whole)
+        try:
+            line = encoded(record)
+            if file.write(line) != len(line):
+                raise OSError("The line was not written whole.")
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(whole)
+            raise
+    if is_new:
+        _sync_folder(stream.folder)
+
+
+def _segment_to_write(stream: Stream, record: Record) -> Path:
+    """The newest file, or the next; numbers are those of the millisecond, so that none ever comes again."""
+    numbers = _segments(stream)
+    if numbers and _segment(stream, numbers[-1]).stat().st_size <= SEGMENT_BYTES:
+        return _segment(stream, numbers[-1])
+    return _segment(stream, max(record.uid.int >> 80, *(number + 1 for number in numbers), 0))
+
+
+def _lines(stream: Stream, number: int, offset: int) -> Iterator[Line]:
+    try:
+        with _segment(stream, number).open("rb") as file:
+            file.seek(offset)
+            for raw in file:
+                if not raw.endswith(b"\n"):
+                    return
+                offset += len(raw)
+                yield Line(Position(number, offset), _record(raw), raw.decode(errors="replace").rstrip("\n"))
+    except FileNotFoundError:  # drained meanwhile
+        return
+
+
+def _record(raw: bytes) -> Record | None:
+    checksum, _space, text = raw.rstrip(b"\n").partition(b" ")
+    if checksum.decode(errors="replace") != _checksum(text):
+        return None
+    told = json.loads(text)
+    return Record(**told | {"uid": UUID(told["uid"])})
+
+
+def _same(stream: Stream, record: Record) -> Record | None:
+    """The record under the same Idempotency-Key of the same bot. Raises KeyReused where it is of another request."""
+    if not record.repeat_key:
+        return None
+    known = _known.setdefault(stream.folder, _Known())
+    here = _segments(stream)
+    for number in set(known.keys) - set(here):
+        del known.keys[number], known.offsets[number]
+    for number in here:
+        keys = known.keys.setdefault(number, {})
+        for line in _lines(stream, number, known.offsets.setdefault(number, 0)):
+            known.offsets[number] = line.end.offset
+            if line.record and line.record.repeat_key:
+                keys[line.record.bot_id, line.record.repeat_key] = replace(line.record, body={})
+    found = (keys.get((record.bot_id, record.repeat_key)) for keys in known.keys.values())
+    earlier = next(filter(None, found), None)
+    if earlier and earlier.fingerprint != record.fingerprint:
+        raise KeyReused
+    return earlier
+
+
+def _whole_bytes(path: Path) -> int:
+    """The length of a file up to the end of its last whole line."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            begin = max(end - 65_536, 0)
+            file.seek(begin)
+            found = file.read(end - begin).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            end = begin
+    return 0
+
+
+def _sync_folder(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _checksum(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:_CHECKSUM_CHARS]

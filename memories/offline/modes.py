@@ -1,0 +1,12 @@
+"""The words of answers that did without the database, and how a handler leaves a call to the files (A4)."""
+
+#: In `degraded`: the database is away, or has not taken in yet what the journal holds; or the files answer by choice.
+DATABASE, FILES = "database", "files"
+
+
+class LeaveToFiles(Exception):
+    """This call is for the files and the journal; raised before anything is written."""
+
+    def __init__(self, degraded: str) -> None:
+        super().__init__(degraded)
+        self.degraded = degraded
