@@ -120,6 +120,10 @@ class MemorySettings:
     ANSWER_CACHE_TTL: timedelta = timedelta(seconds=30)
     ANSWER_CACHE_SIZE: int = 256  # answers a process keeps
 
+    # memory in markdown (C1, C2)
+    FILE_MAX_BYTES: int = 10_000_000  # a larger file is not indexed or searched; its lines can still be read
+    FILE_LOCK_SECONDS: float = 10.0  # waited for those who write to the same file
+
     # the index (E5)
     BM25_K1: float = 1.2
     BM25_B: float = 0.5

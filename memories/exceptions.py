@@ -2,6 +2,8 @@
 
 from django.utils.translation import gettext as _
 
+_SHOWN = 300  # characters of a text that is quoted in a message
+
 
 class PlatformError(Exception):
     """Something went wrong."""
@@ -157,3 +159,48 @@ class AnswerInvalid(PlatformError):
     """The model's answer cannot be used."""
 
     code = "answer_invalid"
+
+
+class PathNotAllowed(PlatformError):
+    """This path leads to no file of this scope."""
+
+    field = "path"
+    code = "path_not_allowed"
+
+
+class FileUnreadable(PlatformError):
+    """This file cannot be read."""
+
+    field = "path"
+    code = "file_unreadable"
+
+
+class FileUnwritable(PlatformError):
+    """This file cannot be written at this moment."""
+
+    code = "file_unwritable"
+    retry_after = 5
+
+
+class FileBusy(PlatformError):
+    """Others are writing to this file; try again shortly."""
+
+    code = "file_busy"
+    retry_after = 1
+
+
+class LineChanged(PlatformError):
+    """The file was changed meanwhile: it no longer says that."""
+
+    code = "line_changed"
+
+    def __init__(self, *, known: str, found: str) -> None:
+        """With both texts: the one somebody meant to change, and what the file says in its place; empty: nothing."""
+        self.known, self.found = known, found
+        was = _("The file was changed meanwhile: it no longer says that.")
+        super().__init__(f"{was} «{_short(known)}» → «{_short(found)}»")
+
+
+def _short(text: str) -> str:
+    """The beginning of a text, for a message."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

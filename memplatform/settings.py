@@ -24,6 +24,8 @@ env.ENVIRON = environment.given()
 
 #: Where the embedded database, credentials and logs live.
 DATA_DIR = Path(env("MEMPLATFORM_DATA", default=str(BASE_DIR / ".data"))).absolute()
+#: The folder of memory in markdown: below it one folder a workspace (see memories.files).
+MEMORY_FILES_ROOT = Path(env("MEMORY_FILES_ROOT", default=str(DATA_DIR / "files"))).absolute()
 #: Which process this is (web, embedder, worker …); empty for commands started by hand.
 PROCESS = env("MEMPLATFORM_PROCESS", default="")
 

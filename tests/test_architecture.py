@@ -22,7 +22,7 @@ PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom
 LAYERS = {
     "words": "exceptions kinds choices conf metrics language verification",
     "tables": "tenancy models visibility",
-    "providers": "secrets offline endpoint embeddings reranker llm",
+    "providers": "secrets offline endpoint files embeddings reranker llm",
     "doors": "index entries batches",
     "verbs": "recall consolidation lifecycle notes",
     "faces": "apps evaluation tasks jobs api admin management",

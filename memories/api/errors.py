@@ -23,17 +23,18 @@ STATUSES: dict[type[PlatformError], int] = {
     for code, errors in {
         status.HTTP_400_BAD_REQUEST: (
             *(own.InvalidDraft, own.InvalidAddress, own.VersionNotFound, own.NotServed, own.SessionAmbiguous),
+            own.PathNotAllowed,
         ),
         status.HTTP_404_NOT_FOUND: (
             *(own.ChannelNotFound, own.ScopeNotFound, own.EntryNotFound, own.BatchNotFound, own.SessionNotFound),
         ),
         status.HTTP_409_CONFLICT: (
             *(own.ScopeFrozen, own.BatchSettled, own.NothingToUndo, own.BatchBusy, own.SessionBusy, HistoryDiffers),
-            own.ModelOff,
+            *(own.ModelOff, own.FileUnreadable, own.FileBusy, own.LineChanged),
         ),
         status.HTTP_412_PRECONDITION_FAILED: (own.VersionConflict,),
         status.HTTP_502_BAD_GATEWAY: (own.AnswerInvalid,),
-        status.HTTP_503_SERVICE_UNAVAILABLE: (own.EmbedderFailed, own.ModelFailed, own.BudgetSpent),
+        status.HTTP_503_SERVICE_UNAVAILABLE: (own.EmbedderFailed, own.ModelFailed, own.BudgetSpent, own.FileUnwritable),
     }.items()
     for error in errors
 }

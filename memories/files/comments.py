@@ -1,0 +1,125 @@
+"""What the platform writes into files for itself, as HTML comments no reader sees: stamps, struck lines, archives."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+OPEN, CLOSE = "<!--", "-->"
+ARCHIVE = re.compile(r"<!-- archive \d{4}-\d\d-\d\d -->")
+ARCHIVE_END = "<!-- /archive -->"
+_EXPIRED = "<!-- expired "
+_STRUCK = re.compile(r"<!-- expired (\S{1,40}): ")
+_FIELD = re.compile(r"(at|session|scope)=(\S+)")
+_NUMBERED = re.compile(r"&#(\d{1,7});", re.ASCII)
+_UNSAFE = re.compile(r"&(?=#)|-(?=-)|-(?=>)")
+_ESCAPED_OPEN = re.compile(r"(?<!\\)(\\+)<!--")
+_ANY_OPEN = re.compile(r"(?<!\\)(\\*)<!--")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """When and where a line was written, as far as it says so."""
+
+    at: datetime | None = None
+    session: str = ""
+    scope_key: str = ""
+
+
+@dataclass(frozen=True)
+class Struck:
+    """A struck line: where its comment stands in a text, and the words it was."""
+
+    start: int
+    end: int
+    raw: str
+
+
+def stamped(stamp: Stamp) -> str:
+    """The comment a line of the platform ends in."""
+    at = stamp.at.isoformat(timespec="seconds") if stamp.at else ""
+    fields = (("at", at), ("session", stamp.session), ("scope", stamp.scope_key))
+    return " ".join([OPEN, *(f"{name}={_one_word(value)}" for name, value in fields if value), CLOSE])
+
+
+def read_stamp(comments: list[str]) -> Stamp:
+    """What the last stamp among some comments says; nothing where none is one."""
+    for comment in reversed(comments):
+        if comment.startswith("<!-- at="):
+            fields = {name: unsafe(value) for name, value in _FIELD.findall(comment)}
+            return Stamp(_moment(fields.get("at", "")), fields.get("session", ""), fields.get("scope", ""))
+    return Stamp()
+
+
+def strike(raw: str, at: datetime, *, in_row: bool = False, one_line: bool = True) -> str:
+    """A text as the comment that takes its place."""
+    numbered = safe(raw)
+    if one_line:
+        numbered = numbered.replace("\r", "&#13;").replace("\n", "&#10;")
+    if in_row:
+        numbered = numbered.replace("|", "&#124;")
+    return f"{_EXPIRED}{at.isoformat(timespec='seconds')}: {numbered} {CLOSE}"
+
+
+def struck_texts(text: str) -> Iterator[Struck]:
+    """Every struck line of a file, in order."""
+    start = text.find(_EXPIRED)
+    while start >= 0 and (end := text.find(CLOSE, start)) >= 0:
+        begun = _STRUCK.match(text, start, end)
+        if begun and text[start - 1 : start] != "\\" and text[end - 1] == " ":
+            yield Struck(start, end + len(CLOSE), unsafe(text[begun.end() : end - 1]))
+        start = text.find(_EXPIRED, end)
+
+
+def parted(raw: str) -> tuple[str, list[str]]:
+    """A text without its comments, and these. One that is escaped, or not closed, is text."""
+    if OPEN not in raw:
+        return raw, []
+    kept, found, begin, start = [], [], 0, raw.find(OPEN)
+    while start >= 0 and (end := raw.find(CLOSE, start + len(OPEN))) >= 0:
+        if raw[start - 1 : start] == "\\":
+            start = raw.find(OPEN, start + 1)
+            continue
+        end += len(CLOSE)
+        found.append(raw[start:end])
+        is_apart = raw[end : end + 1] in ("", " ", "\n") and raw[start - 1 : start] == " " and start > begin
+        kept.append(raw[begin : start - is_apart])
+        begin, start = end, raw.find(OPEN, end)
+    return "".join([*kept, raw[begin:]]), found
+
+
+def escaped(text: str) -> str:
+    """A text none of whose words begins a comment."""
+    return _ANY_OPEN.sub(r"\1\\<!--", text) if OPEN in text else text
+
+
+def unescaped(text: str) -> str:
+    """What `escaped` was given."""
+    return _ESCAPED_OPEN.sub(lambda found: found.group(1)[1:] + OPEN, text) if OPEN in text else text
+
+
+def safe(text: str) -> str:
+    """A text that can stand in a comment."""
+    return _UNSAFE.sub(lambda sign: f"&#{ord(sign.group())};", text)
+
+
+def unsafe(text: str) -> str:
+    """What `safe` was given."""
+    return _NUMBERED.sub(lambda found: _character(found), text)
+
+
+def _character(found: re.Match[str]) -> str:
+    number = int(found.group(1))
+    return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else found.group()
+
+
+def _one_word(value: str) -> str:
+    return "".join(f"&#{ord(char)};" if char.isspace() or not char.isprintable() else char for char in safe(value))
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(text)
+        return at if at.tzinfo and at.astimezone(UTC).year > 1 else None
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,231 @@
+"""Reading and writing files: appended under a lock, rewritten whole or not at all, on the disk when a call returns.
+
+Others write these files too: editors, git, scripts. They know nothing of locks, so what is there is looked at again
+before it is replaced.
+"""
+
+import hashlib
+import os
+import re
+import secrets
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from memories.conf import conf
+from memories.exceptions import FileBusy, FileUnreadable, FileUnwritable
+from memories.files.layout import ScopeFolder
+from memories.files.locking import is_same, locked
+from memories.files.opening import folder_of, open_file, write_all
+
+LINE_CHARS = 20_000  # of one line that is shown
+_CHUNK = 1 << 20
+_ATTEMPTS = 5  # of what others change at the same time
+_LONE_LF = re.compile(r"(?<!\r)\n")
+
+
+@dataclass(frozen=True)
+class FileText:
+    """A file as it was read: without its BOM, its line ends as they are."""
+
+    text: str
+    mtime_ns: int
+    size: int
+    sha256: str
+
+
+def read(folder: ScopeFolder, path: str) -> FileText | None:
+    """The text of a file; None: it is not there. Raises FileUnreadable: too large, or not UTF-8."""
+    try:
+        with folder_of(folder, path) as (folder_fd, name):
+            data, found = _steady(folder_fd, name)
+    except FileNotFoundError:
+        return None
+    text = _decoded(data)
+    return FileText(text, found.st_mtime_ns, found.st_size, hashlib.sha256(data).hexdigest())
+
+
+def read_lines(folder: ScopeFolder, path: str, first: int, count: int) -> tuple[list[str], bool]:
+    """Some lines of a file of any size, from line `first` (1 …) on, and whether there are more. No file, no lines.
+
+    What is not UTF-8 is shown as �, and of a very long line its beginning.
+    """
+    try:
+        with folder_of(folder, path) as (folder_fd, name):
+            fd = open_file(folder_fd, name, os.O_RDONLY)
+    except FileNotFoundError:
+        return [], False
+    lines: list[str] = []
+    with os.fdopen(fd, encoding="utf-8-sig", errors="replace") as file:
+        for number, line in enumerate(_lines(file.readline), start=1):
+            if number >= first + count:
+                return lines, True
+            if number >= first:
+                lines.append(line)
+    return lines, False
+
+
+def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "") -> int:
+    """Add lines to the end of a file, and answer the number of the first.
+
+    A new file begins with `first_line`, where one is given, and an empty line. A last line without an end gets one.
+    """
+    for _attempt in range(_ATTEMPTS):
+        with locked(folder, path, os.O_RDWR | os.O_APPEND, create=True) as (folder_fd, name, fd):
+            size = os.fstat(fd).st_size
+            lead, end, lines = _tail(fd, size)
+            if size == 0 and first_line:
+                lead = f"{first_line}\n\n"
+            data = _with_ends(f"{lead}{text.rstrip()}\n", end).encode()
+            _add(fd, data, size)
+            if size == 0:
+                os.fsync(folder_fd)
+            if is_same(folder_fd, name, fd) or _holds(folder, path, data):
+                return lines + 1 + lead.count("\n")
+    raise FileBusy()
+
+
+def rewrite(folder: ScopeFolder, path: str, change: Callable[[str], str]) -> None:
+    """Replace the text of a file by what `change` makes of it: all of it or nothing, whatever happens meanwhile.
+
+    `change` is given the text as `read` gives it, and empty text where there is no file. Its BOM, the ends of its lines
+    and who may read it stay. What somebody saves at the same moment is not overwritten: `change` is asked again.
+    """
+    for _attempt in range(_ATTEMPTS):
+        try:
+            with locked(folder, path, os.O_RDWR, create=False) as (folder_fd, name, _fd):
+                if _replace(folder_fd, name, change):
+                    return
+        except FileNotFoundError:
+            if not (text := change("")):
+                return
+            append(folder, path, text)
+            return
+    raise FileBusy()
+
+
+def _steady(folder_fd: int, name: str) -> tuple[bytes, os.stat_result]:
+    """The bytes of a file, read again where somebody wrote while they were read."""
+    for attempt in range(_ATTEMPTS):
+        with os.fdopen(open_file(folder_fd, name, os.O_RDONLY), "rb") as file:
+            before = os.fstat(file.fileno())
+            if before.st_size > conf.FILE_MAX_BYTES:
+                raise FileUnreadable(_too_large(before.st_size))
+            data = file.read(conf.FILE_MAX_BYTES + 1)
+            after = os.fstat(file.fileno())
+        if _is_unchanged(before, after) or attempt == _ATTEMPTS - 1:
+            break
+    if len(data) > conf.FILE_MAX_BYTES:
+        raise FileUnreadable(_too_large(len(data)))
+    return data, after
+
+
+def _is_unchanged(before: os.stat_result, after: os.stat_result) -> bool:
+    return os.path.samestat(before, after) and (before.st_mtime_ns, before.st_size) == (
+        after.st_mtime_ns,
+        after.st_size,
+    )
+
+
+def _too_large(size: int) -> str:
+    return _("This file has %(size)d bytes; more than %(most)d are not read as a whole.") % {
+        "size": size,
+        "most": conf.FILE_MAX_BYTES,
+    }
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.removeprefix(BOM_UTF8).decode()
+    except UnicodeDecodeError as error:
+        line = _newlines(data.removeprefix(BOM_UTF8)[: error.start]) + 1
+        raise FileUnreadable(_("Line %d of this file is not UTF-8.") % line) from error
+
+
+def _newlines(data: bytes) -> int:
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
+def _lines(readline: Callable[[int], str]) -> Iterator[str]:
+    """The lines of a file without their ends, never more of one in memory than is shown."""
+    while line := readline(LINE_CHARS + 1):
+        shown = line.rstrip("\n")
+        while line and not line.endswith("\n"):
+            line = readline(LINE_CHARS)
+        yield shown if len(shown) <= LINE_CHARS else f"{shown[:LINE_CHARS]}…"
+
+
+def _tail(fd: int, size: int) -> tuple[str, str, int]:
+    """What is to stand before new lines, how lines end here, and how many there are."""
+    lines, last, end = 0, b"", ""
+    os.lseek(fd, 0, os.SEEK_SET)
+    while chunk := os.read(fd, _CHUNK):
+        lines += _newlines(chunk) - (last == b"\r" and chunk[:1] == b"\n")
+        last = chunk[-1:]
+        end = end or ("\r\n" if b"\r\n" in chunk else "\n" if b"\n" in chunk else "")
+    is_empty = size <= len(BOM_UTF8) and last in (b"", BOM_UTF8[-1:])
+    return ("" if is_empty or last in (b"\n", b"\r") else "\n"), end or "\n", lines
+
+
+def _with_ends(text: str, end: str) -> str:
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    return plain.replace("\n", end) if end != "\n" else plain
+
+
+def _add(fd: int, data: bytes, size: int) -> None:
+    """Write at the end; what was only half written is taken back."""
+    try:
+        write_all(fd, data)
+    except FileUnwritable:
+        with suppress(OSError):
+            os.ftruncate(fd, size)
+        raise
+
+
+def _holds(folder: ScopeFolder, path: str, data: bytes) -> bool:
+    """Whether the file that took the place of the one we wrote to has our lines all the same."""
+    try:
+        with folder_of(folder, path) as (folder_fd, name):
+            return data.strip() in _steady(folder_fd, name)[0]
+    except (FileNotFoundError, FileUnreadable):
+        return False
+
+
+def _replace(folder_fd: int, name: str, change: Callable[[str], str]) -> bool:
+    """Put a changed copy in the place of a file; False: it was changed by somebody else meanwhile."""
+    data, before = _steady(folder_fd, name)
+    text = _decoded(data)
+    changed = change(text)
+    if changed == text:
+        return True
+    if "\r\n" in text and not _LONE_LF.search(text):
+        changed = _LONE_LF.sub("\r\n", changed)
+    bom = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
+    return _swap(folder_fd, name, bom + changed.encode(), before)
+
+
+def _swap(folder_fd: int, name: str, data: bytes, before: os.stat_result) -> bool:
+    mark = f".rewrite-{hashlib.sha256(name.encode()).hexdigest()[:16]}-"
+    for left in os.listdir(folder_fd):
+        if left.startswith(mark):  # by a process that was killed: we hold the lock, nobody else is at it
+            os.unlink(left, dir_fd=folder_fd)
+    draft = f"{mark}{secrets.token_hex(4)}.tmp"
+    fd = open_file(folder_fd, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        with suppress(PermissionError):  # another's file stays another's where we may say so
+            os.fchown(fd, before.st_uid, before.st_gid)
+        os.fchmod(fd, before.st_mode & 0o7777)
+        write_all(fd, data)
+        if not _is_unchanged(before, os.stat(name, dir_fd=folder_fd, follow_symlinks=False)):
+            return False
+        os.rename(draft, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+        draft = ""
+        os.fsync(folder_fd)
+        return True
+    finally:
+        os.close(fd)
+        if draft:
+            os.unlink(draft, dir_fd=folder_fd)

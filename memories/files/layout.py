@@ -1,0 +1,207 @@
+"""Where the files of a scope lie, and the wall around them: which paths may be opened at all (C1, C4, E2).
+
+A path is relative to the workspace's folder and written with `/`: `memory/2026-11-23.md`.
+"""
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from django.conf import settings
+
+from memories.exceptions import PathNotAllowed
+from memories.files.names import NAME_BYTES, is_plain
+
+MAIN = "main"
+PATH_BYTES, PATH_DEPTH = 1_000, 16
+_ROOT_FILE, _ROOT, _SCOPES, _TRANSCRIPTS, _LONG_TERM = "MEMORY.md", "memory", "scopes", "transcripts", "LONG_TERM.md"
+_SAFE_KEY = re.compile(r"[a-z0-9_@%:~\-\u4e00-\u9fff]+")
+_HASH_CHARS = 32
+_DAY = re.compile(r"(?:.*/)?(\d{4}-\d\d-\d\d)\.md", re.DOTALL)
+_LINE = re.compile(r":(\d{1,9})(?:-\d{1,9})?$", re.ASCII)
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file that is there."""
+
+    path: str
+    mtime_ns: int
+    size: int
+
+
+@dataclass(frozen=True)
+class ScopeFolder:
+    """The files of one scope."""
+
+    workspace: Path  # absolute: the folder of the workspace
+    scope_key: str
+    base: str  # empty for `main`, whose files are MEMORY.md and memory/
+    long_term: str
+
+    def daily(self, day: date) -> str:
+        """The path of the notes of a day."""
+        return f"{self.base or _ROOT}/{day.isoformat()}.md"
+
+    def transcript(self, day: date) -> str:
+        """The path of what was said on a day."""
+        return f"{self._transcripts}/{day.isoformat()}.md"
+
+    def owns(self, path: str) -> bool:
+        """Whether a path, by its words alone, leads to a file of this scope: a note or a transcript."""
+        return self.is_transcript(path) or self._is_note(path)
+
+    def is_transcript(self, path: str) -> bool:
+        """Whether a path leads to a transcript of this scope."""
+        rest = _below(self._transcripts, path)
+        return len(rest) == 1 and _is_file(path, rest)
+
+    def files(self) -> list[FoundFile]:
+        """The notes that are there, by path: no links, no transcripts, nothing a tool could not open."""
+        found = [file for file in _walk(self.workspace, self.base or _ROOT) if self._is_note(file.path)]
+        if not self.base and _is_there(self.workspace, _ROOT_FILE):
+            with suppress(FileNotFoundError):
+                found += _found(_ROOT_FILE, os.lstat(self.workspace / _ROOT_FILE))
+        return sorted(found, key=lambda file: file.path)
+
+    def transcripts(self) -> list[FoundFile]:
+        """The transcripts that are there, by path."""
+        found = [file for file in _walk(self.workspace, self._transcripts) if self.is_transcript(file.path)]
+        return sorted(found, key=lambda file: file.path)
+
+    @property
+    def _transcripts(self) -> str:
+        return f"{self.base or f'{_ROOT}/{_SCOPES}/{MAIN}'}/{_TRANSCRIPTS}"
+
+    def _is_note(self, path: str) -> bool:
+        if path == self.long_term:
+            return True
+        rest = _below(self.base or _ROOT, path)
+        taken = (_TRANSCRIPTS, _LONG_TERM.casefold()) if self.base else (_SCOPES,)
+        return bool(rest) and rest[0].casefold() not in taken and _is_file(path, rest)
+
+
+def root() -> Path:
+    """The folder in which every workspace has its own."""
+    return Path(settings.MEMORY_FILES_ROOT)
+
+
+def scope_folder(workspace_folder: str, scope_key: str) -> ScopeFolder:
+    """The files of a scope, by the name of its workspace's folder. Raises PathNotAllowed for a name that is none."""
+    if "/" in workspace_folder or not is_plain(workspace_folder):
+        raise PathNotAllowed()
+    workspace = root() / workspace_folder
+    if scope_key == MAIN:
+        return ScopeFolder(workspace, scope_key, "", _ROOT_FILE)
+    base = f"{_ROOT}/{_SCOPES}/{folder_name(scope_key)}"
+    return ScopeFolder(workspace, scope_key, base, f"{base}/{_LONG_TERM}")
+
+
+def folder_name(scope_key: str) -> str:
+    """The name of a scope's folder: its key, or beginning and hash where that is too long or no name on every disk."""
+    if _SAFE_KEY.fullmatch(scope_key) and len(scope_key.encode()) <= NAME_BYTES:
+        return scope_key
+    digest = hashlib.sha256(scope_key.encode(errors="surrogatepass")).hexdigest()[:_HASH_CHARS]
+    head = "".join(_SAFE_KEY.findall(scope_key)).encode()[: NAME_BYTES - _HASH_CHARS - 1].decode(errors="ignore")
+    return f"{head}~{digest}"
+
+
+def scope_folders(workspace_folder: str) -> list[str]:
+    """The names of the scopes' folders that are there."""
+    above = scope_folder(workspace_folder, MAIN).workspace / _ROOT / _SCOPES
+    try:
+        with os.scandir(above) as entries:
+            return sorted(one.name for one in entries if one.is_dir(follow_symlinks=False) and one.name[0] != ".")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def read_reference(text: str) -> tuple[str, int | None]:
+    """A path and a line, as evidence names them: `memory/2026-11-23.md:12`, also within brackets."""
+    path = text.strip()
+    if path.startswith("[") and path.endswith("]"):
+        path = path[1:-1].strip()
+    if line := _LINE.search(path):
+        return path[: line.start()], int(line.group(1))
+    return path, None
+
+
+def resolve_path(folders: Sequence[ScopeFolder], path: str) -> tuple[ScopeFolder, Path]:
+    """The scope a path belongs to, and the file it names, there or not; nothing is opened.
+
+    Raises PathNotAllowed for all that is no file of these scopes, in the same words whether it exists or not.
+    """
+    owner = next((folder for folder in folders if folder.owns(path)), None)
+    if owner is None:
+        raise PathNotAllowed()
+    found = _look(owner.workspace, path)
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise PathNotAllowed()
+    return owner, owner.workspace / path
+
+
+def day_of(path: str) -> date | None:
+    """The day whose notes or transcript a path leads to."""
+    named = _DAY.fullmatch(path)
+    try:
+        return date.fromisoformat(named.group(1)) if named else None
+    except ValueError:
+        return None
+
+
+def _below(top: str, path: str) -> list[str]:
+    """The names that lead from a folder to a path below it; none where it is not below."""
+    return path.removeprefix(f"{top}/").split("/") if path.startswith(f"{top}/") else []
+
+
+def _is_file(path: str, names: list[str]) -> bool:
+    is_short = len(path) <= PATH_BYTES and len(names) <= PATH_DEPTH
+    return is_short and path.endswith(".md") and all(map(is_plain, names)) and len(path.encode()) <= PATH_BYTES
+
+
+def _look(workspace: Path, path: str) -> os.stat_result | None:
+    """What lies at a path; None: nothing. Raises PathNotAllowed for a link on the way: none is followed."""
+    place, found = workspace, None
+    for name in ("", *path.split("/")):
+        if found is not None and not stat.S_ISDIR(found.st_mode):
+            raise PathNotAllowed()
+        place = place / name
+        try:
+            found = os.lstat(place)
+        except FileNotFoundError:
+            return None
+        except OSError as error:  # no folder, a loop, a name too long, not for us
+            raise PathNotAllowed() from error
+        if stat.S_ISLNK(found.st_mode):
+            raise PathNotAllowed()
+    return found
+
+
+def _found(path: str, found: os.stat_result) -> Iterator[FoundFile]:
+    if stat.S_ISREG(found.st_mode):
+        yield FoundFile(path, found.st_mtime_ns, found.st_size)
+
+
+def _walk(workspace: Path, top: str) -> Iterator[FoundFile]:
+    """The regular files below a folder; no link is followed, and no hidden folder entered."""
+    if not _is_there(workspace, top):
+        return
+    for folder, below, names, fd in os.fwalk(workspace / top, follow_symlinks=False):
+        inside = Path(folder).relative_to(workspace).as_posix()
+        below[:] = [name for name in below if is_plain(name) and not (inside == _ROOT and name == _SCOPES)]
+        for name in names:
+            with suppress(FileNotFoundError):
+                yield from _found(f"{inside}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False))
+
+
+def _is_there(workspace: Path, path: str) -> bool:
+    try:
+        return _look(workspace, path) is not None
+    except PathNotAllowed:
+        return False

@@ -1,0 +1,154 @@
+"""What a file of markdown says, block by block: read, written, reworded, struck out and put back (C2, E3).
+
+A block is one memory: a paragraph, the own text of a list item, a row of a table, a piece of code. Headings, and the
+head of a table, are its context. Front matter, comments, rules, definitions of links and archives are no blocks.
+
+A change touches the lines of its block and nothing else: what comes of it is read again, and where any other block
+would be another, the change is written in another way, or refused.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from memories.conf import conf
+from memories.exceptions import InvalidDraft, LineChanged
+from memories.files import comments, escaping, wording
+from memories.files.comments import Stamp, Struck, read_stamp, stamped
+from memories.files.parsing import CODE, FENCE, Piece, lines_of, pieces
+from memories.files.parts import parts
+
+
+@dataclass(frozen=True)
+class Block:
+    """One memory of a file; its lines are numbered from 1."""
+
+    line_from: int
+    line_to: int
+    text: str
+    heading: str
+    at: datetime | None
+    session: str
+    scope_key: str
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a file, in order. Raises FileUnreadable for a text that is too long."""
+    return [block for piece in pieces(text) for block in _blocks_of(piece)]
+
+
+def rendered(content: str, *, at: datetime, session: str = "", scope_key: str = "") -> str:
+    """A text as one list item that ends in its stamp: `blocks(rendered(content, …))[0].text == content.strip()`."""
+    wanted = _clean(content)
+    stamp = stamped(Stamp(at, session, scope_key))
+    item = _item(escaping.written(wanted, blank=""), stamp)
+    if "\n" in wanted and [block.text for block in blocks(item)] != [wanted]:  # an empty line that ends the item
+        return _item(escaping.written(wanted), stamp)
+    return item
+
+
+def replaced(text: str, block: Block, content: str) -> str:
+    """The text with other words in a block, its marker, indent, comments and stamp kept.
+
+    Raises LineChanged where the block is not there, InvalidDraft where its place cannot hold these words.
+    """
+    piece, known = _located(text, block)
+    wanted = content.replace("\r\n", "\n").replace("\r", "\n")
+    wanted = wanted.strip("\n").rstrip() if piece.kind in (FENCE, CODE) else wanted.strip()
+    expected, place = _expected(text, known)
+    expected[place] = (wanted, *expected[place][1:])
+    if len(wanted) <= conf.CONTENT_MAX_CHARS and wanted:
+        for changed in wording.reworded(lines_of(text), piece, wanted):
+            if [_words(one) for one in blocks(changed)] == expected:
+                return changed
+    raise InvalidDraft(_("This place of the file cannot hold that text; change it in the file."), field="content")
+
+
+def struck(text: str, block: Block, at: datetime) -> str:
+    """The text with a block struck out: a comment holds its lines as they were.
+
+    Raises LineChanged where the block is not there.
+    """
+    piece, known = _located(text, block)
+    expected, place = _expected(text, known)
+    del expected[place]
+    for changed in wording.struck_out(lines_of(text), piece, at):
+        if [_words(one) for one in blocks(changed)] == expected:
+            return changed
+    raise InvalidDraft(_("This cannot be struck out here; change it in the file."), field="content")
+
+
+def unstruck(text: str, content: str) -> str | None:
+    """The text with the last struck block of these words put back as it was; None: no struck line says that."""
+    wanted = content.strip()
+    before = len(blocks(text))
+    begins = _letters(wanted.split("\n")[0])[:20]
+    for one in reversed(list(comments.struck_texts(text))):
+        if begins not in _letters(comments.parted(one.raw)[0]):
+            continue
+        for start, end in _places_of(text, one):
+            changed = text[:start] + one.raw + text[end:]
+            now, line = blocks(changed), len(lines_of(text[:start] + "x"))
+            if len(now) == before + 1 and any(block.text == wanted and block.line_from == line for block in now):
+                return changed
+    return None
+
+
+def _places_of(text: str, one: Struck) -> Iterator[tuple[int, int]]:
+    """What a struck line took the place of: that of its comment, or of the row that holds nothing else."""
+    yield one.start, one.end
+    if text[: one.start].endswith("| ") and text[one.end :].startswith(" |"):
+        yield one.start - 2, one.end + 2
+
+
+def _blocks_of(piece: Piece) -> Iterator[Block]:
+    said, found = piece.says()
+    if not said:
+        return
+    stamp = read_stamp(found) if found else Stamp()
+    first, last = piece.start + 1, piece.end
+    if len(said) <= conf.CONTENT_MAX_CHARS:
+        yield Block(first, last, said, piece.heading, stamp.at, stamp.session, stamp.scope_key)
+        return
+    shift = 1 if piece.kind == FENCE else 0
+    for part in parts(said, conf.CONTENT_MAX_CHARS):
+        begin, end = min(first + shift + part.first_line, last), min(first + shift + part.last_line, last)
+        yield Block(begin, end, part.text, piece.heading, stamp.at, stamp.session, stamp.scope_key)
+
+
+def _item(lines: list[str], stamp: str) -> str:
+    first, *others = lines
+    return "\n".join([f"- {first}", *(f"  {line}" if line else "" for line in others)]) + f" {stamp}"
+
+
+def _clean(content: str) -> str:
+    return content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip()
+
+
+def _words(block: Block) -> tuple[str, str, datetime | None, str, str]:
+    return (block.text, block.heading, block.at, block.session, block.scope_key)
+
+
+def _located(text: str, block: Block) -> tuple[Piece, Block]:
+    """The piece that says what a block says, where it was or nearest to it. Raises LineChanged."""
+    found = [(piece, one) for piece in pieces(text) for one in _blocks_of(piece)]
+    same = [pair for pair in found if pair[1].text == block.text]
+    if not same:
+        there = [one.text for _piece, one in found if one.line_from <= block.line_from <= one.line_to]
+        raise LineChanged(known=block.text, found=there[0] if there else "")
+    piece, known = min(same, key=lambda pair: abs(pair[1].line_from - block.line_from))
+    if sum(1 for other, _one in found if other is piece) > 1:
+        raise InvalidDraft(_("This is part of a longer text; change it in the file."), field="content")
+    return piece, known
+
+
+def _expected(text: str, known: Block) -> tuple[list[tuple[str, str, datetime | None, str, str]], int]:
+    """What the blocks of a file say, and which of them is the known one."""
+    found = blocks(text)
+    return [_words(one) for one in found], found.index(known)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))

@@ -1,0 +1,194 @@
+"""The pieces a file of markdown is made of, each with what a change of it has to know: where it lies, what is around.
+
+Only the structure of blocks is read (markdown-it, rules of blocks only): what words look like does not matter here.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from memories.conf import conf
+from memories.exceptions import FileUnreadable
+from memories.files import comments, escaping
+
+PARAGRAPH, ROW, FENCE, CODE, HTML = "paragraph", "row", "fence", "code", "html"
+_NESTING = 120  # lists within quotes within lists …; deeper is not read
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_TAG = re.compile(r"<[^<>]*>")
+_YAML = re.compile(r"[\w\"'][^:\n]{0,200}:(?:\s|$)|#|\[")
+_EMPTY_TASKS = {"[ ]", "[x]", "[X]"}
+_FRONT = {"---": {"---", "..."}, "+++": {"+++"}}
+
+_MARKDOWN = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table")
+_MARKDOWN.core.ruler.enableOnly(["normalize", "block"])
+
+
+@dataclass
+class Piece:
+    """A paragraph, a table's row, a piece of code or of HTML; its lines are numbered from 0, `end` excluded."""
+
+    kind: str
+    start: int
+    end: int
+    raw: str  # its lines as markdown, without what surrounds them
+    heading: str
+    item: int = 0  # the list item it belongs to, by number; 0: none
+    columns: int = 0  # of a row
+    cells: list[str] = field(default_factory=list)
+    markup: str = ""  # of a fence
+
+    def says(self) -> tuple[str, list[str]]:
+        """Its text, and the comments in it."""
+        if self.kind in (FENCE, CODE):
+            return self.raw.strip("\n").rstrip(), []
+        if self.kind == ROW:
+            return self._row_says()
+        raw, found = comments.parted(self.raw)
+        if self.kind == HTML:
+            return (raw.strip() if _TAG.sub("", raw).strip() else ""), found
+        said = escaping.plain(raw).strip()
+        return ("" if said in _EMPTY_TASKS else said), found
+
+    def _row_says(self) -> tuple[str, list[str]]:
+        split = [comments.parted(raw) for raw in self.cells]
+        cells = [escaping.plain_cell(raw).strip() for raw, _comments in split]
+        while cells and not cells[-1]:
+            cells.pop()
+        return " | ".join(cells).strip(), [comment for _raw, found in split for comment in found]
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends, as markdown counts them."""
+    return _LINE.findall(text)
+
+
+def pieces(text: str) -> list[Piece]:
+    """All pieces of a text in order, headings and archives left out. Raises FileUnreadable for one that is too long."""
+    if len(text) > conf.FILE_MAX_BYTES:
+        raise FileUnreadable(_("This text is too long to be read as a whole."))
+    tokens = _MARKDOWN.parse(_without_front_matter(text.removeprefix("\ufeff")))
+    return _joined(_Reader(_archives(tokens)).read(tokens))
+
+
+def _without_front_matter(text: str) -> str:
+    """The text with its front matter, if it has one, as empty lines."""
+    if text[:3] not in _FRONT:
+        return text
+    lines = lines_of(text)
+    ends = _FRONT[text[:3]]
+    if lines[0].strip() not in _FRONT or len(lines) < 2 or not (_YAML.match(lines[1]) or text[0] == "+"):
+        return text
+    end = next((n for n, line in enumerate(lines[1:], start=1) if line.strip() in ends), 0)
+    return "\n" * (end + 1) + "".join(lines[end + 1 :]) if end else text
+
+
+def _archives(tokens: list[Token]) -> list[tuple[int, int]]:
+    """The lines of archives; of one that is not closed none."""
+    found, begun = [], None
+    for token in tokens:
+        if token.type == "html_block" and token.map:
+            says = token.content.strip()
+            if begun is None and comments.ARCHIVE.fullmatch(says):
+                begun = token.map[0]
+            elif begun is not None and says == comments.ARCHIVE_END:
+                found.append((begun, token.map[1]))
+                begun = None
+    return found
+
+
+def _joined(found: Iterator[Piece]) -> list[Piece]:
+    """Paragraphs of one list item that follow one another are its own text."""
+    out: list[Piece] = []
+    for piece in found:
+        last = out[-1] if out else None
+        if last and piece.item and last.item == piece.item and last.kind == piece.kind == PARAGRAPH:
+            last.raw += "\n" * (piece.start - last.end + 1) + piece.raw
+            last.end = piece.end
+        else:
+            out.append(piece)
+    return [piece for piece in out if piece.kind]
+
+
+class _Reader:
+    """Walks over the tokens of a file once."""
+
+    def __init__(self, archives: list[tuple[int, int]]) -> None:
+        self.archives = archives
+        self.around: list[int] = []  # quotes, lists and items we are in: the number of an item, else 0
+        self.headings: list[tuple[int, int, str]] = []  # how deep in these, of which level, what it says
+        self.items = 0
+        self.head: list[str] = []  # of the table we are in
+        self.row: Piece | None = None
+        self.is_head = False
+
+    def read(self, tokens: list[Token]) -> Iterator[Piece]:
+        for number, token in enumerate(tokens):
+            match token.type:
+                case "blockquote_open" | "bullet_list_open" | "ordered_list_open":
+                    self.around.append(0)
+                case "list_item_open":
+                    self.items += 1
+                    self.around.append(self.items)
+                case "blockquote_close" | "bullet_list_close" | "ordered_list_close" | "list_item_close":
+                    self.around.pop()
+                    self.headings = [one for one in self.headings if one[0] <= len(self.around)]
+                    yield Piece("", 0, 0, "", "")  # what comes next is not joined to what came before
+                case "thead_open" | "thead_close":
+                    self.is_head = token.type == "thead_open"
+                    self.head = [] if self.is_head else self.head
+                case "tr_open":
+                    self.row = self._piece(ROW, token)
+                case "tr_close":
+                    yield from self._ended_row()
+                case "inline":
+                    yield from self._words(tokens[number - 1], token)
+                case "fence" | "code_block" | "html_block":
+                    kind = {"fence": FENCE, "code_block": CODE, "html_block": HTML}[token.type]
+                    yield from self._kept(self._piece(kind, token, token.content))
+
+    def _words(self, opened: Token, token: Token) -> Iterator[Piece]:
+        if opened.type == "heading_open":
+            if not self._is_archived((token.map or [0])[0]):
+                self._begin_section(int(opened.tag[1:]), _one_line(token.content))
+        elif self.row is not None:
+            self.row.cells.append(token.content)
+        else:
+            piece = self._piece(PARAGRAPH, opened, token.content)
+            piece.item = self.around[-1] if self.around else 0
+            yield from self._kept(piece)
+
+    def _begin_section(self, level: int, says: str) -> None:
+        depth = len(self.around)
+        self.headings = [one for one in self.headings if one[0] < depth or one[1] < level]
+        self.headings.append((depth, level, says))
+
+    def _ended_row(self) -> Iterator[Piece]:
+        row, self.row = self.row, None
+        if row is None:
+            return
+        row.columns, row.raw = len(row.cells), " | ".join(row.cells)
+        if self.is_head:
+            self.head = [says for one in row.cells if (says := _one_line(one))]
+            return
+        row.heading = " › ".join(filter(None, [row.heading, " | ".join(self.head)]))
+        yield from self._kept(row)
+
+    def _piece(self, kind: str, token: Token, raw: str = "") -> Piece:
+        start, end = token.map or [0, 0]
+        heading = " › ".join(says for _depth, _level, says in self.headings if says)
+        return Piece(kind, start, end, raw, heading, markup=token.markup)
+
+    def _kept(self, piece: Piece) -> Iterator[Piece]:
+        if not self._is_archived(piece.start):
+            yield piece
+
+    def _is_archived(self, line: int) -> bool:
+        return any(start <= line < end for start, end in self.archives)
+
+
+def _one_line(raw: str) -> str:
+    return " ".join(escaping.plain(comments.parted(raw)[0]).split())
