@@ -22,7 +22,7 @@ class SearchResultAnswer(Answer):
     score = serializers.FloatField()
     snippet = serializers.CharField()
     cut = serializers.BooleanField(source="is_cut", help_text="There is more of it at its path.")
-    source = serializers.ChoiceField(choices=["notes", "entries", "daily_events", "session_events"])  # type: ignore[assignment]
+    source = serializers.ChoiceField(choices=search.ALL_SOURCES)  # type: ignore[assignment]
     kind = serializers.CharField(help_text="Type of a memory; `user`, `assistant` of a message; `summary` of a day.")
     scope = serializers.CharField()
     at = serializers.DateTimeField(allow_null=True, help_text="When it was said or written; null: nobody knows.")

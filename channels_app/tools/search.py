@@ -20,6 +20,7 @@ from sessions_app.messages import in_language
 NOTES, ENTRIES = "notes", "entries"
 #: Of events, by their kind.
 SOURCES = {"daily_event": "daily_events", "session_event": "session_events"}
+ALL_SOURCES = (NOTES, ENTRIES, *SOURCES.values())
 #: When a line was written that nobody dated.
 UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
