@@ -237,6 +237,7 @@ SPECTACULAR_SETTINGS = {
         "ReadRole": "sessions_app.api.answers.READ_ROLES",
         "BatchState": "memories.choices.BatchState",
         "ChangeState": "memories.choices.ChangeState",
+        "SourceEnum": "memories.choices.Source",
         "SearchSource": "channels_app.tools.search.ALL_SOURCES",
         "ErrorType": "memories.api.schema.ERROR_TYPES",
     },
