@@ -96,9 +96,7 @@ def test_a_number_alone_is_looked_for(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "Searched, nothing found."), ("zh-hans", "已检索，未找到。")])
-def test_nothing_found_is_said_in_the_language_of_the_workspace(
-    workspace: Workspace, language: str, words: str
-) -> None:
+def test_nothing_found_is_said_in_the_workspaces_language(workspace: Workspace, language: str, words: str) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(language=language)
     answer = tool(Talk(make_key(workspace)), "memory_search", query="the colour of the boat")
     assert (answer["results"], answer["evidence"]) == ([], "none")
