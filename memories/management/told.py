@@ -73,7 +73,7 @@ class Bar:
             desc=head or None,
             disable=total == 0 or not sys.stderr.isatty(),
             file=sys.stderr,
-            bar_format="{desc}|{bar:30}| {n_fmt} / {total_fmt}  {remaining}",
+            bar_format="{desc} |{bar:30}| {n_fmt} / {total_fmt}  {remaining}",
         )
 
     def __call__(self, counts: dict[str, int]) -> None:

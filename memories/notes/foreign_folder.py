@@ -12,13 +12,13 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
+from memories.conf import conf
 from memories.exceptions import FolderRefused
+from memories.files import layout
 from memories.language import text
 
 LONG_TERM, NOTES = "MEMORY.md", "memory"
 _DAILY = re.compile(r"(\d{4}-\d{2}-\d{2})\.md")
-#: What is larger was not written by hand, nor by a bot as its notes.
-LARGEST = 50 * 1024 * 1024
 #: A special file such as a pipe must not keep the import waiting.
 _OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -30,7 +30,7 @@ class LeftOutReason(TextChoices):
     NO_FILE = "no_file", pgettext_lazy("left out", "it is no file")
     NAME = "name", pgettext_lazy("left out", "it is neither MEMORY.md nor named by its day, as 2026-01-31.md is")
     NO_DAY = "no_day", pgettext_lazy("left out", "there is no such day")
-    TOO_LARGE = "too_large", pgettext_lazy("left out", "it is larger than 50 MB")
+    TOO_LARGE = "too_large", pgettext_lazy("left out", "it is too large to be read as a whole")
     NO_TEXT = "no_text", pgettext_lazy("left out", "it is no text in UTF-8")
     UNREADABLE = "unreadable", pgettext_lazy("left out", "it cannot be read")
     EMPTY = "empty", pgettext_lazy("left out", "nothing stands in it")
@@ -72,7 +72,18 @@ def open_folder(name: str | Path) -> Path:
         raise FolderRefused(_("There is no folder “%(name)s”.") % {"name": name}) from problem
     if not is_folder:
         raise FolderRefused(_("“%(name)s” is no folder.") % {"name": name})
+    if _is_live(folder):
+        message = _("“%(name)s” lies among the platform's own files: these are indexed by themselves, never imported.")
+        raise FolderRefused(message % {"name": name})
     return folder
+
+
+def _is_live(folder: Path) -> bool:
+    """Whether it is the folder of the platform's own files, or lies in it, however it is spelled."""
+    try:
+        return any(place.samefile(layout.root()) for place in (folder, *folder.parents))
+    except OSError:  # there are none yet
+        return False
 
 
 def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
@@ -143,9 +154,9 @@ def read_file(folder: Path, file: FoundFile) -> str:
             about = os.fstat(opened.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise FileLeftOut(LeftOutReason.NO_FILE)
-            if about.st_size > LARGEST:
+            if about.st_size > conf.FILE_MAX_BYTES:
                 raise FileLeftOut(LeftOutReason.TOO_LARGE)
-            raw = opened.read(LARGEST)
+            raw = opened.read(conf.FILE_MAX_BYTES)
         content = raw.decode("utf-8-sig")
     except OSError as problem:
         raise FileLeftOut(LeftOutReason.UNREADABLE) from problem

@@ -22,6 +22,8 @@ from memories.conf import conf
 from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft
 from memories.exceptions import ScopeFrozen
+from memories.files import markdown
+from memories.files.markdown import Block
 from memories.language import text
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope
 from memories.notes.foreign_folder import (
@@ -37,6 +39,7 @@ from memories.notes.foreign_folder import (
 
 NAME = "import"
 PROJECT, TOPIC = "_global", "_profile"
+HEADING_CHARS = 300
 #: Two imports into one scope at once would both miss what the other plans.
 _IMPORT_LOCK = 12 << 56
 _OPEN = (BatchState.PROPOSED, BatchState.APPLYING, BatchState.APPLIED)
@@ -161,37 +164,41 @@ class _Reading:
                 self.report(FILES, n, len(self.files))
 
     def _rows_of(self, file: FoundFile, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
-        blocks = _lines(content) if file.on is None else [(None, there.news_of(file.on, content))]
-        for line, said in blocks:
-            if there.is_suppressed(said):
-                self.done.left_out.append(LeftOut(file.path, LeftOutReason.SUPPRESSED, line))
-            elif not said or (file.on is None and there.knows(said)):
+        if file.on is not None:
+            yield from self._day(file.path, file.on, there.news_of(file.on, content), there)
+            return
+        for block in markdown.blocks(content):
+            if there.is_suppressed(block.text):
+                self.done.left_out.append(LeftOut(file.path, LeftOutReason.SUPPRESSED, block.line_from))
+            elif there.knows(block.text):
                 self.done.already += 1
             else:
-                yield from (self._row(part, file.on) for part in parts(said, conf.CONTENT_MAX_CHARS))
+                yield self._line(block)
 
-    def _row(self, said: str, on: date | None) -> PlanRow:
-        if on is not None:
-            event = EventDraft(scope=self.scope, local_date=on, content=said, source=Source.MIGRATION)
-            return PlanRow(step=EventStep.of(event))
+    def _day(self, path: str, on: date, news: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
+        if not news:
+            self.done.already += 1
+        for part in parts(news, conf.CONTENT_MAX_CHARS):
+            if there.is_suppressed(part):
+                self.done.left_out.append(LeftOut(path, LeftOutReason.SUPPRESSED))
+            else:
+                event = EventDraft(scope=self.scope, local_date=on, content=part, source=Source.MIGRATION)
+                yield PlanRow(step=EventStep.of(event))
+
+    def _line(self, block: Block) -> PlanRow:
         draft = UnscopedDraft(
             type=EntryType.FACT,
-            content=said,
+            content=block.text,
             source=Source.MIGRATION,
-            at=self.now,
+            at=min(block.at or self.now, self.now),
             tier=1,
             category=Category.IDENTITY,
             project=PROJECT,
             topic=TOPIC,
             importance=1.0,
+            heading=block.heading[:HEADING_CHARS],
         )
         return PlanRow(step=CreateStep(draft=draft))
-
-
-def _lines(content: str) -> Iterator[tuple[int | None, str]]:
-    for number, line in enumerate(content.split("\n"), start=1):
-        if (said := line.strip()) and not said.startswith("#"):
-            yield from ((number, part) for part in parts(said, conf.CONTENT_MAX_CHARS))
 
 
 def _imported(scope: Scope) -> QuerySet[BatchChange, tuple[str | None, str | None]]:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
     ("files", "left_out"),
     [
         ({"MEMORY.md": b"\xef\xbb\xbf- one\r\n- two\r\n"}, []),
-        ({"MEMORY.md": "- one\r- two"}, []),
+        ({"MEMORY.md": "one\r\rtwo"}, []),
         ({"memory/MEMORY.md": "- one\n- two\n"}, []),
         ({"MEMORY.md": "- one\n- two\n", "memory/MEMORY.md": "- one\n"}, []),
         ({"MEMORY.md": "- one\n\n- two", "2026-02-30.md": "no day"}, [("2026-02-30.md", "no_day")]),
@@ -34,7 +34,7 @@ def test_whatever_lies_in_a_folder_the_lines_are_read(
     files: dict[str, str | bytes], left_out: list[tuple[str, str]], tmp_path: Path, scope: Scope
 ) -> None:
     counts = imported(write(tmp_path, files))
-    assert facts(scope) == ["- one", "- two"]
+    assert facts(scope) == ["one", "two"]
     assert [(one["path"], one["reason"]) for one in counts["left_out"]] == left_out
 
 
@@ -50,11 +50,11 @@ def test_links_are_not_followed(tmp_path: Path, scope: Scope) -> None:
 
 def test_a_huge_or_unreadable_file_or_a_pipe_is_left_out(tmp_path: Path, scope: Scope) -> None:
     folder = write(tmp_path, {"MEMORY.md": "- one", "2026-01-01.md": "x"})
-    os.truncate(folder / "2026-01-01.md", 50 * 1024 * 1024 + 1)
+    os.truncate(folder / "2026-01-01.md", 10_000_001)
     os.mkfifo(folder / "2026-01-02.md")
     counts = imported(folder)
     assert [one["reason"] for one in counts["left_out"]] == ["no_file", "too_large"]
-    assert facts(scope) == ["- one"]
+    assert facts(scope) == ["one"]
 
 
 def test_a_file_that_vanishes_or_may_not_be_read_is_left_out(
@@ -89,6 +89,18 @@ def test_a_folder_that_cannot_be_imported_is_told_in_a_sentence(
     (folder.parent / "empty").mkdir()
     with pytest.raises(CommandError, match=words):
         imported(folder.parent / name)
+
+
+@pytest.mark.parametrize("name", [".", "alice-s", "alice-s/memory", "link"])
+def test_the_platform_s_own_files_are_indexed_and_never_imported(
+    name: str, folder: Path, scope: Scope, settings: Any
+) -> None:
+    settings.MEMORY_FILES_ROOT = root = folder.parent / "files"
+    write(root / "alice-s", {"MEMORY.md": "- one", "memory/2026-01-01.md": "x"})
+    (root / "link").symlink_to(root / "alice-s")
+    with pytest.raises(CommandError, match="among the platform's own files"):
+        imported(root / name)
+    assert imported(folder)["facts"] == 3
 
 
 def test_a_scope_that_is_not_there_is_frozen_or_not_the_only_one_is_told_in_a_sentence(
