@@ -7,11 +7,13 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Q
 
 from memories.choices import EntryType, Verification
 from memories.conf import conf
 from memories.entries import daily_events
 from memories.entries.evidence import evidence_of
+from memories.files.layout import scope_folder
 from memories.kinds import SECRET
 from memories.language import text
 from memories.models import DailyEvent, Entry, Evidence, Scope
@@ -71,51 +73,85 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[Profi
     return [fact._replace(evidence=quotes.get(fact.pk, ())) for fact in facts]
 
 
+class _Line(NamedTuple):
+    """One of the things noted of a day, in the order they were."""
+
+    at: datetime
+    place: int  # in the file of the day
+    content: str
+    on: date
+    is_saved: bool  # on purpose, by whom a file or a note is written
+
+
 def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -> list[Note]:
     """Today's and yesterday's notes of a scope, today first; NOTES_DAY_CHARS a day and NOTES_CHARS together.
 
-    What is told of the day and what was noted on purpose. Of a day with more, the newest. A group's tell no credential.
+    What is told of the day, what was noted on purpose, and the lines of the day's file in their order; each once. Of a
+    day with more, the newest. A group's tell no credential.
     """
     today = now.astimezone(zone).date()
     both = [today, today - timedelta(days=1)]
-    newest = sorted([*_daily_events(scope, both), *_saved_notes(scope, policies, both, now, zone)], reverse=True)
+    lines = [*_daily_events(scope, both), *_saved_lines(scope, policies, both, now, zone)]
     left, notes = conf.NOTES_CHARS, []
     for day in both:
-        content, is_cut = _newest_lines(
-            [said for on, _at, said in newest if on == day], min(conf.NOTES_DAY_CHARS, left)
-        )
+        newest = [line.content for line in sorted(_each_once([line for line in lines if line.on == day]), reverse=True)]
+        content, is_cut = _newest_lines(newest, min(conf.NOTES_DAY_CHARS, left))
         if content:
             notes.append(Note(day, scope.key, content, is_cut))
             left -= len(content)
     return notes
 
 
-def _daily_events(scope: Scope, on: Sequence[date]) -> list[tuple[date, datetime, str]]:
+def _each_once(lines: Sequence[_Line]) -> list[_Line]:
+    """The lines of a day without repeats: what was saved, and what is told of the day beyond that."""
+    saved: dict[str, _Line] = {}
+    for line in sorted(line for line in lines if line.is_saved):
+        saved.setdefault(text.normalise(line.content) or line.content, line)
+    known = "\n".join(saved)
+    told = [line for line in lines if not (line.is_saved or daily_events.is_within(line.content, known))]
+    return [*saved.values(), *told]
+
+
+def _daily_events(scope: Scope, on: Sequence[date]) -> list[_Line]:
     """What is told of these days."""
     rows = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date__in=on)
     newest = daily_events.without_repeats(list(rows.order_by("-local_date", "-id")[: conf.NOTES_CHARS]))
     guard = credential_guard(scope.workspace_id, [scope])
     return [
-        (event.local_date, event.created_at, event.content)
+        _Line(event.created_at, 0, event.content, event.local_date, is_saved=False)
         for event in newest
         if not guard.reveals(event.content, event.origins)
     ]
 
 
-def _saved_notes(
-    scope: Scope, policies: Policies, on: Sequence[date], now: datetime, zone: tzinfo
-) -> list[tuple[date, datetime, str]]:
-    """What was saved as a note on these days; passwords are recalled when somebody asks for them."""
+def _saved_lines(scope: Scope, policies: Policies, on: Sequence[date], now: datetime, zone: tzinfo) -> list[_Line]:
+    """The notes saved on these days, and the lines of their files; passwords are recalled when one asks for them."""
+    folder = scope_folder(scope.workspace.folder, scope.key)
+    files = {folder.daily(day): day for day in on}
     since = datetime.combine(min(on), time(), zone)
-    noted = Entry.objects.in_scope(scope).live().filter(type=EntryType.NOTE, created_at__gte=since, created_at__lte=now)
+    saved = Q(path="", created_at__gte=since, created_at__lte=now) | Q(path__in=files)
+    noted = Entry.objects.in_scope(scope).live().filter(saved, type=EntryType.NOTE)
     rows = noted.exclude(policies.over(now, scope_kind=scope.kind)).exclude(category__in=SECRET)
-    newest = rows.order_by("-created_at", "-id").values_list("created_at", "content", "origins")[: conf.NOTES_CHARS]
+    newest = rows.order_by("-created_at", "-line_from", "-id")[: conf.NOTES_CHARS]
     guard = credential_guard(scope.workspace_id, [scope])
-    return [
-        (at.astimezone(zone).date(), at, content)
-        for at, content, origins in newest
+    lines = [
+        _Line(at, place or 0, content, files.get(path) or at.astimezone(zone).date(), is_saved=True)
+        for path, place, at, content, origins in newest.values_list(
+            "path", "line_from", "created_at", "content", "origins"
+        )
         if not guard.reveals(content, origins)
     ]
+    return [line for line in lines if not line.place] + _in_file_order([line for line in lines if line.place], zone)
+
+
+def _in_file_order(lines: Sequence[_Line], zone: tzinfo) -> list[_Line]:
+    """Lines of files, none before the one above it, whatever time it names."""
+    ordered: list[_Line] = []
+    for line in sorted(lines, key=lambda line: (line.on, line.place)):
+        begins = datetime.combine(line.on, time(), zone)
+        above = ordered[-1].at if ordered and ordered[-1].on == line.on else begins
+        ordered.append(line._replace(at=max(above, min(line.at, begins + timedelta(days=1)))))
+    return ordered
 
 
 def _newest_lines(told: Sequence[str], limit: int) -> tuple[str, bool]:
