@@ -28,6 +28,8 @@ COUNT_LABELS = {
     "facts": _("facts"),
     "faded": _("faded"),
     "failed": _("failed"),
+    "files": _("files"),
+    "files_failed": _("files that could not be written"),
     "flushed": _("flushed"),
     "frozen": _("frozen scopes passed over"),
     "held": _("held for a person"),

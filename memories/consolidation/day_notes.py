@@ -11,7 +11,7 @@ from django.db import transaction
 from memories.choices import BufferState, Source
 from memories.conf import conf
 from memories.consolidation import summaries
-from memories.entries import daily_events
+from memories.entries import daily_events, day_files
 from memories.entries.daily_events import EventDraft
 from memories.exceptions import InvalidDraft, ScopeFrozen
 from memories.index import scope_statistics
@@ -28,6 +28,8 @@ ACTOR = f"job:{JOB}"
 #: A note is an event of its day with a source of its own: nothing else that is told of a day has it.
 SOURCE = Source.COMPRESSION
 NOTE_CHARS, NOTE_TOKENS = 800, 300
+#: Notes so young are looked for in their files once more: the disk may have failed, or the run been killed.
+MADE_UP_FOR = timedelta(hours=36)
 #: How long a machine may be off, and its days are still made up for.
 MISSED = timedelta(days=31)
 
@@ -53,6 +55,7 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
             counts["notes"] += _write(scope, day, note or extractive_note(scope, events), events, now)
         except ScopeFrozen:
             counts["frozen"] += 1
+    _write_files(workspace, counts, now)
     return dict(counts)
 
 
@@ -130,3 +133,14 @@ def _write(scope: Scope, day: date, said: str, events: Sequence[DailyEvent], now
             return 0
         daily_events.mark_compressed(written, now=now, actor=ACTOR)
     return len(written)
+
+
+def _write_files(workspace: Workspace, counts: Counter[str], now: datetime) -> None:
+    """Have the notes of this run stand in the files of their days, and those of the last that are not there yet."""
+    if not conf.ARCHIVE_TO_FILES:
+        return
+    notes = DailyEvent.objects.in_use().filter(workspace=workspace, source=SOURCE, created_at__gt=now - MADE_UP_FOR)
+    for note in notes.order_by("local_date", "pk").select_related("scope__workspace").iterator(chunk_size=500):
+        is_written = day_files.write(note.scope, note.local_date)
+        if is_written is not False:
+            counts["files_failed" if is_written is None else "files"] += 1

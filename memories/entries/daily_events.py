@@ -9,7 +9,7 @@ from datetime import date, datetime
 from django.db.models import QuerySet
 
 from memories.choices import SkipReason, Source
-from memories.entries import versions
+from memories.entries import day_files, versions
 from memories.entries.draft import check_content
 from memories.entries.transitions import BulkOutcome
 from memories.exceptions import ScopeFrozen
@@ -101,6 +101,7 @@ def update(event: DailyEvent, content: str, *, now: datetime, actor: str) -> Non
     event.content, event.terms, event.updated_at = content, sorted(text.terms(content)), now
     with acting(actor):
         event.save(update_fields=["content", "terms", "updated_at"])
+    day_files.follow(day_files.places_of([event]))
 
 
 def without_repeats(events: Sequence[DailyEvent]) -> list[DailyEvent]:
@@ -116,15 +117,13 @@ def without_repeats(events: Sequence[DailyEvent]) -> list[DailyEvent]:
     others = DailyEvent.objects.in_use().filter(**places).exclude(source=Source.COMPRESSION).order_by("pk")
     for scope_id, day, content in others.values_list("scope_id", "local_date", "content"):
         others_of_day[scope_id, day] += f"\n{text.normalise(content)}"
-    repeats = {
-        note.pk
-        for note in notes
-        if all(
-            text.normalise(sentence) in others_of_day[note.scope_id, note.local_date]
-            for sentence in _SENTENCES.split(note.content)
-        )
-    }
+    repeats = {note.pk for note in notes if is_within(note.content, others_of_day[note.scope_id, note.local_date])}
     return [event for event in events if event.pk not in repeats]
+
+
+def is_within(content: str, normalised: str) -> bool:
+    """Whether every sentence of a text stands in another, normalised text."""
+    return all(text.normalise(sentence) in normalised for sentence in _SENTENCES.split(content))
 
 
 def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str) -> bool:
@@ -144,14 +143,20 @@ def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str) 
 
 def expire(events: QuerySet[DailyEvent], *, now: datetime, actor: str) -> int:
     """Take events out of use; the number that were in use."""
-    with acting(actor):
-        return events.filter(expired_at__isnull=True).update(expired_at=now, updated_at=now)
+    return _mark(events.filter(expired_at__isnull=True), now, actor, expired_at=now)
 
 
 def restore(events: QuerySet[DailyEvent], *, now: datetime, actor: str) -> int:
     """Bring events back into use; the number that were out of use."""
+    return _mark(events.filter(expired_at__isnull=False), now, actor, expired_at=None)
+
+
+def _mark(events: QuerySet[DailyEvent], now: datetime, actor: str, *, expired_at: datetime | None) -> int:
     with acting(actor):
-        return events.filter(expired_at__isnull=False).update(expired_at=None, updated_at=now)
+        notes = day_files.places_of(events.filter(source=day_files.DAY_NOTE))
+        count = events.update(expired_at=expired_at, updated_at=now)
+        day_files.follow(notes)
+    return count
 
 
 def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> BulkOutcome:
@@ -175,4 +180,5 @@ def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bo
             columns = {} if found[pk].expired_at else {"expired_at": now}
         if columns:
             DailyEvent.objects.filter(pk=pk).update(**columns, updated_at=now)
+    day_files.follow(day_files.places_of(found[pk] for pk in outcome.applied))
     return outcome

@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from memories.choices import MACHINE_SOURCES, Source
+from memories.entries import day_files
 from memories.entries.duplicates import PendingWrite
 from memories.index import search_rows
 from memories.models import Change, Entry, Scope, Suppression
@@ -95,6 +96,7 @@ def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: st
     ]
     Suppression.objects.bulk_create(rows, ignore_conflicts=True)
     _mark([one.pk for one in resting if one.suppressed_at is None], suppressed_at=now, now=now)
+    _follow_in_files(scope, entries)
 
 
 def _wordings(scope: Scope, entries: Sequence[Entry], resting: Sequence[Entry]) -> dict[int, list[str]]:
@@ -134,6 +136,13 @@ def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
     if suppressed:
         freed = freed.exclude(origins__overlap=sorted(suppressed))
     _mark(list(freed.values_list("pk", flat=True)), suppressed_at=None, now=now)
+    _follow_in_files(scope, entries)
+
+
+def _follow_in_files(scope: Scope, entries: Sequence[Entry]) -> None:
+    """Day notes that rest on the messages of these entries are in use no longer, or again: also in their files."""
+    origins = {origin for entry in entries for origin in entry.origins}
+    day_files.follow(day_files.resting_on(scope, origins) if origins else set())
 
 
 def _sharing_origins(scope: Scope, entries: Sequence[Entry]) -> EntryQuerySet:

@@ -1,6 +1,7 @@
 """At four in the morning the day before becomes a note, once (C10)."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,13 @@ from tests.memories.llm.fake_server import FakeModel, credulous
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.fixture(autouse=True)
+def files(settings: Any, tmp_path: Path) -> Path:
+    """An empty folder of files."""
+    settings.MEMORY_FILES_ROOT = tmp_path
+    return tmp_path
+
+
 def archived(scope: Scope, now: datetime = NOW) -> dict[str, int]:
     return day_notes.archive_day(scope.workspace_id, now=now)
 
@@ -30,7 +38,7 @@ def notes() -> list[DailyEvent]:
 def test_it_works_without_a_model(scope: Scope) -> None:
     told(scope, "米娅的猫叫年糕。", chats=("c1",), origins=("m1",))
     told(scope, "The deploy moved to Friday at 10:30.", chats=("c2",), origins=("m2",))
-    assert archived(scope) == {"scopes": 1, "notes": 1, "by_model": 0}
+    assert archived(scope) == {"scopes": 1, "notes": 1, "by_model": 0, "files": 1}
     (note,) = notes()
     assert "年糕" in note.content and "10:30" in note.content
     assert (str(note.local_date), note.chats, note.origins) == ("2026-02-28", ["c1", "c2"], ["m1", "m2"])
@@ -87,7 +95,7 @@ def test_a_machine_that_was_off_for_days_makes_up_for_each_day_it_missed(scope: 
     told(scope, "Mia moved to Hamburg.", days_ago=4)
     told(scope, "米娅的猫叫年糕。", days_ago=3)
     assert day_notes.count_days(scope.workspace_id, now=NOW) == 2
-    assert archived(scope) == {"scopes": 1, "notes": 2, "by_model": 0}
+    assert archived(scope) == {"scopes": 1, "notes": 2, "by_model": 0, "files": 2}
     assert [(str(note.local_date), note.content) for note in notes()] == [
         ("2026-02-25", "Mia moved to Hamburg."),
         ("2026-02-26", "米娅的猫叫年糕。"),
