@@ -117,6 +117,9 @@ class MemorySettings:
     INCLUDE_SESSION_EVENTS: bool = True  # questions about the past also find what was said, word for word
     SESSION_EVENTS_MAX_RESULTS: int = 6
     SESSION_EVENT_CHARS: int = 1_000  # of a message that is found; its path tells where all of it is
+    SEARCH_MAX_RESULTS: int = 8  # of memory_search, where a call names none (C5)
+    SEARCH_MIN_SCORE: float = 0.1  # what scores less is not shown
+    SEARCH_SNIPPET_CHARS: int = 700  # of each result; its path tells where all of it is
     ANSWER_CACHE: bool = True  # a question asked again under the same walls, nothing having changed, is not searched
     ANSWER_CACHE_TTL: timedelta = timedelta(seconds=30)
     ANSWER_CACHE_SIZE: int = 256  # answers a process keeps

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import django_stubs_ext
 import environ
 
-from memplatform import environment, logs, postgres
+from memplatform import environment, logs, openapi, postgres
 from memplatform.login_settings import *  # noqa: F403
 from memplatform.site.settings import *  # noqa: F403 - settings of one subject, in a module of their own
 
@@ -216,30 +216,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
 }
 DRF_STANDARDIZED_ERRORS = {"EXCEPTION_HANDLER_CLASS": "memories.api.errors.ExceptionHandler"}
-SPECTACULAR_SETTINGS = {
-    "TITLE": "memplatform",
-    "DESCRIPTION": "The memory an operator can trust: what bots remember, and recall.",
-    "VERSION": "1",
-    "SCHEMA_PATH_PREFIX": "/api/v1",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_AUTHENTICATION": [
-        "memories.api.access.BotKeyAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
-    ],
-    "SERVE_PERMISSIONS": ["memories.api.access.StaffOrKey"],
-    "SWAGGER_UI_DIST": "SIDECAR",  # everything from here: no page of ours asks another host
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": True,
-    "ENUM_NAME_OVERRIDES": {
-        "EntryType": "memories.choices.EntryType",
-        "EntryState": "memories.models.state.State",
-        "MessageRole": "sessions_app.api.serializers.ROLES",
-        "ReadRole": "sessions_app.api.answers.READ_ROLES",
-        "BatchState": "memories.choices.BatchState",
-        "ChangeState": "memories.choices.ChangeState",
-        "ErrorType": "memories.api.schema.ERROR_TYPES",
-    },
-}
+SPECTACULAR_SETTINGS = openapi.SETTINGS
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576  # a larger body is refused before it is parsed
 
 LOGIN_REDIRECT_URL = "admin:index"

@@ -10,6 +10,9 @@ from django.utils.module_loading import import_string
 
 import memories.jobs
 import sessions_app.jobs
+from channels_app.api import urls
+from channels_app.api.tool_answers import ANSWERS
+from channels_app.tools.registry import TOOLS
 from memories.choices import Category, EntryType
 from memories.entries.draft import Draft
 from memories.entries.fields import FIELDS
@@ -60,6 +63,13 @@ def test_every_field_of_the_table_is_one_of_an_entry_or_of_its_draft() -> None:
 
 def test_every_retriever_can_be_called() -> None:
     assert settings.MEMORY_RETRIEVERS and all(callable(import_string(path)) for path in settings.MEMORY_RETRIEVERS)
+
+
+def test_every_tool_is_called_by_its_name_and_has_an_answer_and_a_call() -> None:
+    assert all(tool.name == name for name, tool in TOOLS.items())
+    assert set(ANSWERS) == set(TOOLS)
+    paths = {str(pattern.pattern) for pattern in urls.urlpatterns}
+    assert {f"tools/{name}" for name in TOOLS} == {path for path in paths if path.startswith("tools/memory_")}
 
 
 def test_every_section_of_the_side_bar_leads_to_a_page_and_every_check_is_made() -> None:

@@ -36,7 +36,7 @@ class LengthRequired(APIException):
 class Method:
     """A method of a call: decorates its handler, which is given only what the path holds.
 
-    A method that needs more than READ may be sent again under its Idempotency-Key.
+    A method that needs more than READ, or may write all the same, may be sent again under its Idempotency-Key.
     """
 
     name: str
@@ -49,6 +49,11 @@ class Method:
     tagged: bool = False  # the answer has an ETag
     versioned: bool = False  # the same, and If-Match is read
     offline: Handler | None = None  # answers while the database cannot (memories.api.offline)
+    may_write: bool = False  # it reads, unless what it is asked to do needs more
+
+    @property
+    def is_repeatable(self) -> bool:
+        return self.needs != Permission.READ or self.may_write
 
     def __call__(self, handler: Handler) -> Handler:
         @wraps(handler)
@@ -56,7 +61,7 @@ class Method:
             self.read_body(call, request)
             return handler(call, **path)
 
-        decorated: Any = read if self.needs == Permission.READ else repeatable(read)
+        decorated: Any = repeatable(read) if self.is_repeatable else read
         if self.offline is not None:
             decorated = either(decorated, self.offline, self.read_body)
         decorated.declared = self

@@ -9,7 +9,6 @@ from rest_framework import serializers
 
 from memories.api.calls import Call, Method
 from memories.api.fields import StrictSerializer
-from memories.choices import Permission
 
 
 def _header(name: str, kind: type, description: str, response: list[str] | bool = False) -> OpenApiParameter:
@@ -72,7 +71,7 @@ class CallSchema(AutoSchema):
         method = self._declared
         headers = [
             (_WAIT, True),
-            (_KEY, method.needs != Permission.READ),
+            (_KEY, method.is_repeatable),
             (_TAG, method.tagged or method.versioned),
             (_VERSION, method.versioned),
         ]

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from memories.conf import conf
 from memories.exceptions import FileBusy, FileUnreadable, FileUnwritable
+from memories.files.endings import closing
 from memories.files.layout import ScopeFolder
 from memories.files.locking import is_same, locked
 from memories.files.opening import folder_of, open_file, write_all
@@ -76,15 +77,14 @@ def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "") -
     for _attempt in range(_ATTEMPTS):
         with locked(folder, path, os.O_RDWR | os.O_APPEND, create=True) as (folder_fd, name, fd):
             size = os.fstat(fd).st_size
-            lead, end, lines = _tail(fd, size)
-            if size == 0 and first_line:
-                lead = f"{first_line}\n\n"
-            data = _with_ends(f"{lead}{text.rstrip()}\n", end).encode()
+            tail = _tail(fd, size)
+            lead = f"{first_line}\n\n" if size == 0 and first_line else _lead(fd, tail)
+            data = _with_ends(f"{lead}{text.rstrip()}\n", tail.end).encode()
             _add(fd, data, size)
             if size == 0:
                 os.fsync(folder_fd)
             if is_same(folder_fd, name, fd) or _holds(folder, path, data):
-                return lines + 1 + lead.count("\n")
+                return tail.lines + 1 + lead.count("\n")
     raise FileBusy()
 
 
@@ -158,16 +158,35 @@ def _lines(readline: Callable[[int], str]) -> Iterator[str]:
         yield shown if len(shown) <= LINE_CHARS else f"{shown[:LINE_CHARS]}…"
 
 
-def _tail(fd: int, size: int) -> tuple[str, str, int]:
-    """What is to stand before new lines, how lines end here, and how many there are."""
-    lines, last, end = 0, b"", ""
+@dataclass(frozen=True)
+class _Tail:
+    """How a file ends: what its lines end in, how many there are, whether the last has its end."""
+
+    end: str
+    lines: int
+    is_ended: bool
+    may_be_open: bool  # something may have begun that would take in what follows
+
+
+def _tail(fd: int, size: int) -> _Tail:
+    lines, last, end, signs = 0, b"", "", 0
     os.lseek(fd, 0, os.SEEK_SET)
     while chunk := os.read(fd, _CHUNK):
         lines += _newlines(chunk) - (last == b"\r" and chunk[:1] == b"\n")
         last = chunk[-1:]
         end = end or ("\r\n" if b"\r\n" in chunk else "\n" if b"\n" in chunk else "")
+        signs += chunk.count(b"```") + chunk.count(b"~~~") + abs(chunk.count(b"<") - chunk.count(b"<!-- at="))
     is_empty = size <= len(BOM_UTF8) and last in (b"", BOM_UTF8[-1:])
-    return ("" if is_empty or last in (b"\n", b"\r") else "\n"), end or "\n", lines
+    return _Tail(end or "\n", lines, is_empty or last in (b"\n", b"\r"), signs > 0)
+
+
+def _lead(fd: int, tail: _Tail) -> str:
+    """What is to stand before new lines, so that they are lines of their own."""
+    lead = "" if tail.is_ended else "\n"
+    size = os.fstat(fd).st_size
+    if not tail.may_be_open or size > conf.FILE_MAX_BYTES:
+        return lead
+    return lead + closing(os.pread(fd, size, 0).decode(errors="replace") + lead)
 
 
 def _with_ends(text: str, end: str) -> str:

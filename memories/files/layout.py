@@ -19,7 +19,7 @@ from memories.exceptions import PathNotAllowed
 from memories.files.names import NAME_BYTES, is_plain
 
 MAIN = "main"
-PATH_BYTES, PATH_DEPTH = 1_000, 16
+PATH_CHARS, PATH_DEPTH = 500, 16
 _ROOT_FILE, _ROOT, _SCOPES, _TRANSCRIPTS, _LONG_TERM = "MEMORY.md", "memory", "scopes", "transcripts", "LONG_TERM.md"
 _SAFE_KEY = re.compile(r"[a-z0-9_@%:~\-\u4e00-\u9fff]+")
 _HASH_CHARS = 32
@@ -161,8 +161,8 @@ def _below(top: str, path: str) -> list[str]:
 
 
 def _is_file(path: str, names: list[str]) -> bool:
-    is_short = len(path) <= PATH_BYTES and len(names) <= PATH_DEPTH
-    return is_short and path.endswith(".md") and all(map(is_plain, names)) and len(path.encode()) <= PATH_BYTES
+    is_short = len(path) <= PATH_CHARS and len(names) <= PATH_DEPTH
+    return is_short and path.endswith(".md") and all(map(is_plain, names))
 
 
 def _look(workspace: Path, path: str) -> os.stat_result | None:

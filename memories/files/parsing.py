@@ -4,7 +4,7 @@ Only the structure of blocks is read (markdown-it, rules of blocks only): what w
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
@@ -16,6 +16,7 @@ from memories.exceptions import FileUnreadable
 from memories.files import comments, escaping
 
 PARAGRAPH, ROW, FENCE, CODE, HTML = "paragraph", "row", "fence", "code", "html"
+HEADING_CHARS = 300  # of the headings above a piece
 _NESTING = 120  # lists within quotes within lists …; deeper is not read
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _TAG = re.compile(r"<[^<>]*>")
@@ -49,7 +50,8 @@ class Piece:
             return self._row_says()
         raw, found = comments.parted(self.raw)
         if self.kind == HTML:
-            return (raw.strip() if _TAG.sub("", raw).strip() else ""), found
+            shown = raw.partition(comments.OPEN)[0].strip()  # a comment that is not closed is one to the end
+            return (shown if _TAG.sub("", shown).strip() else ""), found
         said = escaping.plain(raw).strip()
         return ("" if said in _EMPTY_TASKS else said), found
 
@@ -174,12 +176,12 @@ class _Reader:
         if self.is_head:
             self.head = [says for one in row.cells if (says := _one_line(one))]
             return
-        row.heading = " › ".join(filter(None, [row.heading, " | ".join(self.head)]))
+        row.heading = _path_of([row.heading, " | ".join(self.head)])
         yield from self._kept(row)
 
     def _piece(self, kind: str, token: Token, raw: str = "") -> Piece:
         start, end = token.map or [0, 0]
-        heading = " › ".join(says for _depth, _level, says in self.headings if says)
+        heading = _path_of(says for _depth, _level, says in self.headings)
         return Piece(kind, start, end, raw, heading, markup=token.markup)
 
     def _kept(self, piece: Piece) -> Iterator[Piece]:
@@ -188,6 +190,12 @@ class _Reader:
 
     def _is_archived(self, line: int) -> bool:
         return any(start <= line < end for start, end in self.archives)
+
+
+def _path_of(headings: Iterable[str]) -> str:
+    """Headings one below another; of many words the last."""
+    path = " › ".join(filter(None, headings))
+    return path if len(path) <= HEADING_CHARS else f"…{path[-HEADING_CHARS + 1 :]}"
 
 
 def _one_line(raw: str) -> str:

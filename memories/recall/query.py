@@ -91,6 +91,7 @@ class Query:
     explain: bool = False  # whoever asks wants to know what was excluded, too
     cache: bool = False  # an answer of a moment ago will do
     include_session_events: bool = False  # questions about the past are answered with what was said then as well
+    always_events: bool = False  # and so is every other question: a search, not a message of a conversation
     client_history: ClientHistory | None = None  # messages the client has already: memories do not repeat them
     recent: Sequence[RecentMessage] = ()  # the messages just before, oldest first
     resolved: Additions = ()  # by words of the message what they mean, as the messages before tell

@@ -97,11 +97,16 @@ class Retriever(Protocol):
 
 
 def apply_to(query: Query) -> bool:
-    """Whether the retrievers are asked: by a question about the past that does not ask for a certain kind of memory."""
+    """Whether the retrievers are asked: by a question about the past that does not ask for a certain kind of memory.
+
+    A search that wants events always asks them, as long as it holds a word.
+    """
     asks_for_entries = query.types is not None or query.filters or query.project is not None or query.topic is not None
-    if asks_for_entries or not query.include_session_events or query.mode == Mode.VECTOR:
+    if asks_for_entries or not query.include_session_events or not _registered(tuple(settings.MEMORY_RETRIEVERS)):
         return False
-    return bool(_registered(tuple(settings.MEMORY_RETRIEVERS))) and is_about_past(query.message)
+    if query.always_events:
+        return bool(text.words(query.message))
+    return query.mode != Mode.VECTOR and is_about_past(query.message)
 
 
 def past_question_of(
@@ -113,6 +118,8 @@ def past_question_of(
 ) -> PastQuestion:
     """A question as retrievers get it. One that names nothing («what did we say yesterday?») has no meaning to use."""
     words = event_words(query.message, ranges)
+    if not words and query.always_events and not is_about_past(query.message):
+        words = list(dict.fromkeys(text.words(query.message)))  # «42» is what is looked for, not a way of asking
     return PastQuestion(
         workspace_id=query.workspace_id,
         words=words,

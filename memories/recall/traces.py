@@ -101,6 +101,7 @@ def _query_json(query: Query) -> dict[str, Any]:
         "quotas": query.quotas,
         "token_budget": query.token_budget,
         "include_session_events": None if query.include_session_events else False,
+        "always_events": query.always_events or None,
         # by scope, of whose memories only a part may be heard in the group: the chat it has to come from; None: any
         "heard": {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group},
         "asker": query.asker or None,
@@ -151,6 +152,7 @@ def query_of(trace: RecallTrace) -> Query:
         quotas=asked["quotas"],
         token_budget=asked.get("token_budget", 1_000),
         include_session_events=asked.get("include_session_events", True),
+        always_events=asked.get("always_events", False),
         session_key=trace.session_key,
         scope_keys=trace.scope_keys,
         bot_id=trace.bot_id,

@@ -45,6 +45,14 @@ ACCESS = {
     ),
     ("api/v1/recall", "POST"): Access(body={"scope": SCOPE, "message": "what is my cat called?"}),
     ("api/v1/context", "POST"): Access(body={"address": TELEGRAM, "message": "what is my cat called?"}, stranger=200),
+    ("api/v1/tools", "GET"): Access(stranger=200, narrow=200),
+    ("api/v1/tools/memory_search", "POST"): Access(body={"scope": SCOPE, "query": "what is my cat called?"}),
+    ("api/v1/tools/call", "POST"): Access(
+        body={
+            "scope": SCOPE,
+            "call": {"type": "tool_use", "id": "1", "name": "memory_search", "input": {"query": "what is my cat?"}},
+        }
+    ),
     ("api/v1/scopes/resolve", "POST"): Access(body={"address": TELEGRAM}, stranger=200),
     ("api/v1/entries", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/entries", "POST"): Access(body={"scope": SCOPE, "content": "tea"}, answer=201, stranger=201),
@@ -82,7 +90,9 @@ ACCESS = {
     (f"{BATCH}/changes/<int:position>", "PATCH"): Access(body={"removed": True}, decides=True),
 }
 #: Calls that ask and change nothing, though they are made by POST.
-ASKING = {"api/v1/recall", "api/v1/context", "api/v1/scopes/resolve"}
+ASKING = {"api/v1/recall", "api/v1/context", "api/v1/scopes/resolve", "api/v1/tools/memory_search"}
+#: And what does either, as a model asks for it: what writes needs a key that may.
+EITHER = {"api/v1/tools/call"}
 
 
 def routes() -> Iterator[tuple[str, Any]]:

@@ -131,7 +131,7 @@ def test_every_call_describes_its_key_its_errors_and_its_headers() -> None:
                 shape = call["responses"][code]["content"]["application/json"]["schema"]
                 assert shape == {"$ref": "#/components/schemas/ErrorAnswer"}
             headers = {given["name"] for given in call.get("parameters", []) if given["in"] == "header"}
-            writes = method != "get" and not path.endswith(("/recall", "/context", "/resolve"))
+            writes = method != "get" and not path.endswith(("/recall", "/context", "/resolve", "/memory_search"))
             assert ("Idempotency-Key" in headers) == writes
             assert ("If-Match" in headers) == ("412" in call["responses"])
 

@@ -1,0 +1,85 @@
+"""What tools answer, as data."""
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers
+
+from channels_app.tools import search
+from channels_app.tools.definition import Form
+from channels_app.tools.search import SearchReport
+from memories.api.answers import Answer
+from memories.api.schema import ErrorItem
+
+
+@extend_schema_serializer(component_name="SearchResult")
+class SearchResultAnswer(Answer):
+    """Something that was found."""
+
+    path = serializers.CharField(help_text="For memory_get: a file, `entries/…`, `daily_events/…`, `session_events/…`.")
+    line = serializers.IntegerField(help_text="Of a file: where it stands. Otherwise 1.")
+    score = serializers.FloatField()
+    snippet = serializers.CharField()
+    cut = serializers.BooleanField(source="is_cut", help_text="There is more of it at its path.")
+    source = serializers.ChoiceField(choices=search.ALL_SOURCES)  # type: ignore[assignment]
+    kind = serializers.CharField(help_text="Type of a memory; `user`, `assistant` of a message; `summary` of a day.")
+    scope = serializers.CharField()
+    at = serializers.DateTimeField(allow_null=True, help_text="When it was said or written; null: nobody knows.")
+    heading = serializers.CharField(help_text="The headings a line of a file stands under.")
+    speaker = serializers.CharField(help_text="Who said it, as people call them; `User` is whoever asks.")
+    evidence = serializers.ListField(child=serializers.CharField(), help_text="Messages that say it word for word.")
+
+
+class SearchAnswer(Answer):
+    """What was found, best first."""
+
+    recall_id = serializers.UUIDField(allow_null=True)
+    evidence = serializers.ChoiceField(choices=["found", "weak", "none"])
+    results = SearchResultAnswer(many=True)
+    note = serializers.CharField(help_text="Whether that is enough, in the language of the workspace.")
+    text = serializers.CharField(help_text="All of it as a model is to read it.")
+    degraded = serializers.ListField(child=serializers.CharField())
+
+
+def search_answer(report: SearchReport) -> dict[str, Any]:
+    results = [
+        SearchResultAnswer.of(one, score=round(one.score, 4), evidence=list(one.evidence)) for one in report.results
+    ]
+    return SearchAnswer.of(report, results=results, text=search.shown(report))
+
+
+#: By the name of the tool: what became of a call, as data.
+ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "memory_search": search_answer,
+}
+
+
+class ToolsAnswer(Answer):
+    """The tools, to be passed on to a model as they are."""
+
+    form = serializers.ChoiceField(choices=[form.value for form in Form])
+    language = serializers.CharField()
+    tools = serializers.ListField(child=serializers.DictField(), help_text="For the `tools` of a request to a model.")
+
+
+@extend_schema_serializer(component_name="ToolCallResult")
+class ToolCallAnswer(Answer):
+    """What became of one call of a model."""
+
+    id = serializers.CharField(help_text="Of the call; empty where it had none.")
+    name = serializers.CharField()
+    is_error = serializers.BooleanField()
+    message = serializers.DictField(help_text="The answer in the form the call came in.")
+    result = serializers.DictField(allow_null=True, help_text="What the tool answers, as data; null: it did nothing.")
+    errors = ErrorItem(many=True, help_text="What the model got wrong; it is told in `message`.")  # type: ignore[assignment]
+
+
+class ToolCallsAnswer(Answer):
+    """What became of a model's calls."""
+
+    answers = ToolCallAnswer(many=True)
+    messages = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="To be appended to the conversation as they are, after the model's own message.",
+    )

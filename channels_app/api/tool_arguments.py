@@ -1,0 +1,71 @@
+"""The arguments of tools, read strictly: of a bot in the body of a call, and of a model in its own call."""
+
+from functools import cache
+from typing import Any, cast
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from channels_app.api.addresses import AddressField
+from channels_app.tools.definition import Parameter, Tool
+from channels_app.tools.place import Place
+from channels_app.tools.registry import TOOLS
+from memories.api import fields
+from memories.tenancy.access import Caller
+
+
+class PlaceRequest(fields.StrictSerializer):
+    """Whose memory it is about: of an address, or one scope."""
+
+    address = AddressField(required=False)
+    scope = fields.Text(required=False, max_length=255)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("address" in attrs) == ("scope" in attrs):
+            raise serializers.ValidationError({"address": [_("Either an address or a scope is needed, not both.")]})
+        return attrs
+
+
+def place_of(caller: Caller, body: dict[str, Any]) -> Place:
+    """Whose memory a request is about."""
+    return Place(caller, body["address"] if "address" in body else body["scope"])
+
+
+def body_of(tool: Tool) -> type[PlaceRequest]:
+    """The body of a bot's own call: the place, and every argument."""
+    return cast(type[PlaceRequest], _serializer(tool, PlaceRequest, tool.parameters, "Request"))
+
+
+@cache
+def arguments_of_model(name: str) -> type[fields.StrictSerializer]:
+    """What a model may say to the tool of this name; not whose memory it reads."""
+    tool = TOOLS[name]
+    own = tuple(parameter for parameter in tool.parameters if parameter.for_models)
+    return _serializer(tool, fields.StrictSerializer, own, "Arguments")
+
+
+def given(body: dict[str, Any], tool: Tool) -> dict[str, Any]:
+    """The arguments that were said; what is null is as good as not said."""
+    return {one.name: body[one.name] for one in tool.parameters if body.get(one.name) is not None}
+
+
+def _serializer(
+    tool: Tool, base: type[fields.StrictSerializer], parameters: tuple[Parameter, ...], suffix: str
+) -> type[fields.StrictSerializer]:
+    name = "".join(part.capitalize() for part in tool.name.split("_")) + suffix
+    attributes: dict[str, Any] = {parameter.name: _field(parameter) for parameter in parameters}
+    return cast(type[fields.StrictSerializer], type(name, (base,), {**attributes, "__doc__": tool.words["en"]}))
+
+
+def _field(parameter: Parameter) -> serializers.Field[Any, Any, Any, Any]:
+    options: dict[str, Any] = {"help_text": parameter.words["en"]}
+    if not parameter.is_needed:
+        options |= {"allow_null": True, "default": None}
+    if parameter.choices:
+        return fields.Word(choices=parameter.choices, **options)
+    if parameter.kind == "string":
+        return fields.Text(max_length=int(parameter.most or 0), trim_whitespace=parameter.is_trimmed, **options)
+    if parameter.kind == "boolean":
+        return fields.YesNo(**options)
+    bounds: dict[str, Any] = {"min_value": parameter.least, "max_value": parameter.most}
+    return fields.Whole(**bounds, **options) if parameter.kind == "integer" else fields.Number(**bounds, **options)

@@ -1,0 +1,42 @@
+"""Where a tool looks, and where it writes: what an address means, or one scope. The bot says it, no model does."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from channels_app import addresses
+from memories.choices import NeedMode
+from memories.recall import Query, SearchScope
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import Address, Resolution
+
+
+@dataclass(frozen=True)
+class Place:
+    """The memory a tool works on, as its caller may see it."""
+
+    caller: Caller
+    at: Address | str  # where the model talks, or the key of one scope
+
+    @cached_property
+    def resolution(self) -> Resolution | None:
+        """What the address means; None where a scope was named. Raises InvalidAddress."""
+        return None if isinstance(self.at, str) else addresses.resolve_address(self.caller, self.at)
+
+    def check(self) -> None:
+        """Raises InvalidAddress or ScopeNotFound where this is nobody's memory, or not the caller's to reach."""
+        self.query("", limit=1)
+
+    def query(self, message: str, *, limit: int, **options: Any) -> Query:
+        """A search of this place, whatever is asked; `options` are fields of Query. Raises ScopeNotFound."""
+        if isinstance(self.at, str) or self.resolution is None:
+            asked = {"message": message, "limit": limit, "need": NeedMode.OFF, **options}
+            return addresses.scope_query(self.caller, str(self.at), **asked)
+        return addresses.recall_query(
+            self.caller, self.resolution, message=message, limit=limit, need=NeedMode.OFF, **options
+        )
+
+    @cached_property
+    def places(self) -> list[SearchScope]:
+        """The scopes that are there to be read, each with what of it may be heard here. Raises ScopeNotFound."""
+        return list(self.query("", limit=1).places)
