@@ -9,6 +9,7 @@ from memories.choices import NeedMode, ScopeKind
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import Scope
+from memories.notes.freshness import sync_before_search
 from memories.recall import Query, SearchScope
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolution, ScopeRef, key_of_direct_chat, resolve
@@ -108,12 +109,21 @@ def keys_to_recall(caller: Caller, resolved: Resolution) -> list[str]:
 
 
 def recall_query(
-    caller: Caller, resolved: Resolution, *, message: str, limit: int, need: str = NeedMode.AUTO, **options: Any
+    caller: Caller,
+    resolved: Resolution,
+    *,
+    message: str,
+    limit: int,
+    now: datetime,
+    need: str = NeedMode.AUTO,
+    **options: Any,
 ) -> Query:
     """The query of a message from an address: of the scopes it recalls from, in its session, for its speaker.
 
-    `options` are further fields of Query. Raises ScopeNotFound when the caller reaches none of the scopes.
+    Their files are looked at first. `options` are further fields of Query. Raises ScopeNotFound when the caller reaches
+    none of the scopes.
     """
+    sync_before_search(caller, keys_to_recall(caller, resolved), now=now)
     return Query(
         workspace_id=caller.workspace_id,
         bot_id=caller.bot_id,
@@ -129,8 +139,10 @@ def recall_query(
     )
 
 
-def scope_query(caller: Caller, scope_key: str, **options: Any) -> Query:
+def scope_query(caller: Caller, scope_key: str, *, now: datetime, **options: Any) -> Query:
     """The query of a question about one scope; `options` are further fields of Query. Raises ScopeNotFound."""
+    if caller.may_reach(scope_key):
+        sync_before_search(caller, [scope_key], now=now)
     scope = scope_for(caller, scope_key)
     places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     return Query(

@@ -88,6 +88,7 @@ def context_for(
     query = addresses.recall_query(
         caller,
         resolved,
+        now=now,
         message=message,
         limit=limit or int(policies.weight("MAX_RECALLS")),
         need=need,

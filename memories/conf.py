@@ -114,6 +114,8 @@ class MemorySettings:
     PROFILE_MAX: int = 100  # core facts of a scope
     NOTES_DAY_CHARS: int = 2_000  # of each of the two days whose notes a conversation begins with
     NOTES_CHARS: int = 4_000  # of both
+    SYNC_ON_SEARCH: bool = True  # files that have changed are indexed before a search
+    SYNC_MIN_INTERVAL: timedelta = timedelta(seconds=20)  # that the files of a scope are not looked at again
     INCLUDE_SESSION_EVENTS: bool = True  # questions about the past also find what was said, word for word
     SESSION_EVENTS_MAX_RESULTS: int = 6
     SESSION_EVENT_CHARS: int = 1_000  # of a message that is found; its path tells where all of it is

@@ -1,6 +1,7 @@
 """POST /recall: the memories that bear on a message."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db.models import prefetch_related_objects
@@ -148,18 +149,19 @@ class RecallView(Call):
     @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest)
     def post(self) -> Response:
         policies = Policy.objects.of(self.caller.workspace_id)
-        query = _query(self.caller, self.body, policies)
+        query = _query(self.caller, self.body, policies, self.now)
         result = recall(query, now=self.now, zone=self.caller.zone, policies=policies)
         return Response(_answer(result, explain=query.explain))
 
 
-def _query(caller: Caller, asked: dict[str, Any], policies: Policies) -> Query:
+def _query(caller: Caller, asked: dict[str, Any], policies: Policies, now: datetime) -> Query:
     options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
     options["recent"] = read_recent(asked["recent"])
     options["limit"] = asked["limit"] or int(policies.weight("MAX_RECALLS"))
     if "scope" in asked:
-        return addresses.scope_query(caller, asked["scope"], **options)
-    return addresses.recall_query(caller, addresses.resolve_address(caller, asked["address"]), **options)
+        return addresses.scope_query(caller, asked["scope"], now=now, **options)
+    resolved = addresses.resolve_address(caller, asked["address"])
+    return addresses.recall_query(caller, resolved, now=now, **options)
 
 
 def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:

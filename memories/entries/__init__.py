@@ -20,6 +20,7 @@ from memories.entries.fields import BULK_EDITABLE, FORM_FIELDS, read_columns
 from memories.entries.locks import lock_scopes
 from memories.entries.purge import purge
 from memories.entries.rollback import needed_replacements, rollback
+from memories.entries.suppression import lift_suppression
 from memories.entries.transitions import (
     BulkOutcome,
     expire,

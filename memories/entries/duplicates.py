@@ -14,6 +14,7 @@ from django.db import connection
 from memories.choices import Echo, EntryType, Verification
 from memories.conf import conf
 from memories.entries.draft import Draft
+from memories.index.indexed_text import indexed_text
 from memories.kinds import type_rule
 from memories.language import text
 from memories.language.similarity import Likeness, compare
@@ -52,7 +53,7 @@ class PendingWrite(DuplicateCandidate):
 
     @classmethod
     def of(cls, draft: Draft) -> "PendingWrite":
-        counts = text.terms(draft.content)
+        counts = text.terms(indexed_text(draft.content, path=draft.path, heading=draft.heading))
         return cls(
             content=draft.content,
             fingerprint=text.fingerprint(draft.content),
@@ -170,6 +171,8 @@ class PendingIndex:
 
     def like(self, write: PendingWrite) -> list[DuplicateCandidate]:
         """Those that share the rarest terms, latest first, at most as many as are looked for among stored entries."""
+        if not type_rule(write.draft.type).is_merged:
+            return []
         sharing = (reversed(self._by_term.get((*write.place, term), [])) for term in write.probe)
         near = (candidate for candidates in sharing for candidate in candidates)
         found = dict.fromkeys(islice(near, conf.DEDUPE_CANDIDATES))

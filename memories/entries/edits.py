@@ -10,12 +10,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from memories.choices import Echo
-from memories.entries import versions
+from memories.entries import files, versions
 from memories.entries.draft import Draft, check
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
 from memories.entries.transitions import BulkOutcome, Expected, lock_entries, raise_skipped, rows_of
 from memories.exceptions import InvalidDraft
 from memories.index import scope_statistics, search_rows
+from memories.index.indexed_text import indexed_text
 from memories.language import text
 from memories.models import Entry, Scope, Slot
 from memories.models.change import acting
@@ -41,16 +42,18 @@ def update_many(scope: Scope, columns: Mapping[str, Any], expected: Expected, *,
 def update(entry: Entry, edit: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
     """Change an entry on behalf of a person or bot.
 
-    Raises InvalidDraft, VersionConflict, ScopeFrozen or EntryNotFound.
+    Raises InvalidDraft, VersionConflict, ScopeFrozen or EntryNotFound; of a line of a file LineChanged.
     """
     with _locked(entry, actor, expected_version) as (stored, scope):
         _check_edit(stored, edit)
+        before = stored.content
         for name, value in edit.columns.items():
             setattr(stored, name, value)
         for name in COLUMN_SLOTS:
             if name in edit.slots:
                 setattr(stored, name, edit.slots[name] or "")
         _save(stored, scope, now, [*edit.columns, *(set(edit.slots) & set(COLUMN_SLOTS))], edit.slots)
+        files.reword_line(scope, stored, before)
     stored.refresh_from_db(fields=["version"])
     return stored
 
@@ -77,9 +80,11 @@ def revert(
                 raise InvalidDraft(message % {"name": sorted(unknown)[0]}, field="only")
             columns = {name: value for name, value in columns.items() if name in only}
             slots = {name: value for name, value in slots.items() if f"{SLOT_FIELD}{name}" in only}
+        before = stored.content
         for name, value in columns.items():
             setattr(stored, name, value)
         _save(stored, scope, now, list(columns), slots)
+        files.reword_line(scope, stored, before)
     stored.refresh_from_db()
     return stored
 
@@ -115,7 +120,8 @@ def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots:
         stored.version += 1
         columns = [*columns, "version"]
     if "content" in columns:  # it is found by the new words when this returns
-        keywords = reword(stored, stored.content, text.terms(stored.content))
+        words = indexed_text(stored.content, path=stored.path, heading=stored.heading)
+        keywords = reword(stored, stored.content, text.terms(words))
         search_rows.write_keywords([keywords], {scope.pk: scope.index_length})
         columns = [*columns, "terms", "length", "fingerprint", "echo"]
     if not {"project", "content", "speaker"}.isdisjoint(columns):

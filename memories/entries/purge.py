@@ -8,7 +8,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from memories.choices import ChangeState, EntryType, SkipReason
-from memories.entries import evidence
+from memories.entries import evidence, files
 from memories.entries.transitions import BulkOutcome, Expected, lock_entries
 from memories.index import scope_statistics
 from memories.models import BatchChange, Entry, Evidence, Link, RecallTrace, Scope, Slot, Suppression
@@ -37,6 +37,7 @@ def purge(scope: Scope, expected: Expected, *, now: datetime) -> BulkOutcome:
         _forget_words(locked, outcome.applied, last_used)
         _forget_quotes(locked, outcome.applied)
         _remove(locked, outcome.applied, now)
+        files.forget_lines(locked, [entries[pk] for pk in outcome.applied])
         scope_statistics.raise_version(locked)
     return outcome
 

@@ -10,7 +10,9 @@ from memories.choices import MACHINE_SOURCES, Source
 from memories.entries import day_files
 from memories.entries.duplicates import PendingWrite
 from memories.index import search_rows
+from memories.language import text
 from memories.models import Change, Entry, Scope, Suppression
+from memories.models.change import acting
 from memories.models.entry import EntryQuerySet
 
 #: Sources by which somebody saves a memory on purpose.
@@ -155,3 +157,15 @@ def _sharing_origins(scope: Scope, entries: Sequence[Entry]) -> EntryQuerySet:
 def _mark(marked: Sequence[int], *, suppressed_at: datetime | None, now: datetime) -> None:
     Entry.objects.filter(pk__in=marked).update(suppressed_at=suppressed_at, updated_at=now)
     search_rows.enqueue(marked)
+
+
+def lift_suppression(scope: Scope, content: str, *, now: datetime, actor: str) -> bool:
+    """End the suppressions of these words, which somebody saves on purpose; whether there were any (A15)."""
+    words = text.fingerprint(content)
+    about = Q(fingerprint=words) | Q(wordings__contains=[words])
+    with acting(actor):
+        rows = Suppression.objects.filter(about, workspace_id=scope.workspace_id, scope=scope).select_related("entry")
+        entries = [row.entry for row in rows]
+        if entries:
+            release(scope, entries, now=now)
+    return bool(entries)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from memories.choices import LinkKind, SkipReason
-from memories.entries import evidence, suppression
+from memories.entries import evidence, files, suppression
 from memories.entries.locks import lock_scopes
 from memories.exceptions import EntryNotFound, VersionConflict
 from memories.index import scope_statistics, search_rows
@@ -45,10 +45,11 @@ def expire_many(
     column: Literal["expired_at", "archived_at"] = "expired_at",
     suppress: bool = False,
     only_live: bool = True,
+    in_files: bool = True,
 ) -> BulkOutcome:
     """Take entries out of use; those not live are skipped, or with `only_live` off marked as well.
 
-    With `suppress` no machine writes them again (A15).
+    With `suppress` no machine writes them again (A15). Lines of files are struck there, unless `in_files` is off.
     """
     locked, outcome, entries = lock_entries(scope, expected)
     if only_live:
@@ -60,6 +61,8 @@ def expire_many(
             suppression.suppress(locked, [entries[pk] for pk in outcome.applied], now=now, actor=actor)
         search_rows.enqueue_neighbours(unmarked)
         scope_statistics.raise_version(locked)
+        if in_files:
+            files.strike_lines(locked, [entries[pk] for pk in unmarked], now=now, must=not suppress)
     return outcome
 
 
@@ -86,6 +89,7 @@ def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timed
         suppression.release(locked, restored, now=now)
         search_rows.enqueue(outcome.applied)
         scope_statistics.raise_version(locked)
+        files.restore_lines(locked, restored, now=now)
     return outcome
 
 
@@ -158,6 +162,7 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
         search_rows.write_keywords(search_rows.keyword_rows([successor]), {locked.pk: locked.index_length})
     search_rows.enqueue(changed)
     scope_statistics.raise_version(locked)
+    files.strike_lines(locked, replaced, now=now)
     return outcome
 
 

@@ -96,6 +96,17 @@ def unstruck(text: str, content: str) -> str | None:
     return None
 
 
+def without_struck(text: str, content: str) -> str:
+    """The text without the struck blocks of these words: nothing is left of them."""
+    wanted = content.strip()
+    for one in reversed(list(comments.struck_texts(text))):
+        if any(block.text == wanted for block in blocks(one.raw)):
+            is_whole_line = one.start == 0 or text[one.start - 1] == "\n"
+            rest = text[one.end :]
+            text = text[: one.start] + (rest.removeprefix("\r").removeprefix("\n") if is_whole_line else rest)
+    return text
+
+
 def _places_of(text: str, one: Struck) -> Iterator[tuple[int, int]]:
     """What a struck line took the place of: that of its comment, or of the row that holds nothing else."""
     yield one.start, one.end

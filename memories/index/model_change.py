@@ -22,8 +22,8 @@ from memories import embeddings
 from memories.conf import conf
 from memories.index import merged, models_in_use, search_rows
 from memories.index.contextual import blend_embedding, dense_literal
+from memories.index.indexed_text import indexed_text
 from memories.index.models_in_use import ModelChange, space_of
-from memories.language.turns import substance_of
 from memories.models import EmbeddingModel, Workspace
 from memories.models.entry import LIVE_SQL
 
@@ -37,10 +37,10 @@ PAUSE_SECONDS = 5.0
 #: A provider that gives no vector for this gives none at all.
 PROBE = "hello"
 
-#: Entry, fingerprint, content, echo.
-_Text = tuple[int, str, str, str | None]
+#: Entry, fingerprint, content, echo, path, heading.
+_Text = tuple[int, str, str, str | None, str, str]
 _WITHOUT_VECTOR = f"""
-SELECT e.id, e.fingerprint, e.content, e.echo FROM memories_entry e
+SELECT e.id, e.fingerprint, e.content, e.echo, e.path, e.heading FROM memories_entry e
 LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(new)s AND v.fingerprint = e.fingerprint
 WHERE e.workspace_id = %(workspace)s AND e.id > %(after)s AND v.entry_id IS NULL AND ({LIVE_SQL} OR {merged.COUNTS_SQL})
 ORDER BY e.id LIMIT %(limit)s
@@ -222,7 +222,7 @@ def _answers(change: ModelChange) -> bool:
 def _embedded(texts: Sequence[_Text], change: ModelChange) -> bool:
     """Store the raw vectors of these entries by the new model; False when it gave none."""
     answer = embeddings.embed_passages(
-        [substance_of(content, echo) for _entry, _fingerprint, content, echo in texts],
+        [indexed_text(content, echo, path, heading) for _entry, _fingerprint, content, echo, path, heading in texts],
         seconds=conf.EMBED_WRITE_SECONDS * len(texts),
         space=space_of(change.new),
     )

@@ -11,8 +11,8 @@ from memories.choices import Echo
 from memories.conf import conf
 from memories.index import merged
 from memories.index.contextual import blend_embedding, blend_keywords, dense_literal, sparse_literal
+from memories.index.indexed_text import indexed_text
 from memories.language import text
-from memories.language.turns import substance_of
 from memories.models import Entry, EntryVector
 from memories.models.entry import LIVE_SQL
 from memories.models.state import live_sql
@@ -39,7 +39,7 @@ class _Row:
 
 def keyword_row(entry: Entry, parts: Iterable[str] = ()) -> KeywordRow:
     """The search row of an entry by its own words, and those of the texts that became part of it."""
-    counts = text.terms(substance_of(entry.content, entry.echo))
+    counts = text.terms(indexed_text(entry.content, entry.echo, entry.path, entry.heading))
     for part in parts:
         counts |= text.terms(part)
     return entry.pk, entry.workspace_id, entry.scope_id, counts, entry.echo == Echo.TURN
@@ -203,12 +203,12 @@ def _read(near: dict[int, list[int]], parts: dict[int, list[int]]) -> dict[int, 
     rows: dict[int, _Row] = {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content, e.echo FROM memories_entry e"
-            " JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
+            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content, e.echo, e.path, e.heading"
+            " FROM memories_entry e JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
             [list(wanted)],
         )
-        for entry, scope, workspace, average, content, echo in cursor.fetchall():
-            counts = text.terms(substance_of(content, echo))
+        for entry, scope, workspace, average, content, echo, path, heading in cursor.fetchall():
+            counts = text.terms(indexed_text(content, echo, path, heading))
             rows[entry] = _Row(
                 scope, workspace, average, counts, echo == Echo.TURN, near.get(entry, []), parts.get(entry, [])
             )

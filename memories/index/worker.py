@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef
 from memories import embeddings
 from memories.conf import conf
 from memories.index import merged, models_in_use, search_rows
-from memories.language.turns import substance_of
+from memories.index.indexed_text import indexed_text
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 
 log = logging.getLogger(__name__)
@@ -90,9 +90,9 @@ def _read(items: Mapping[int, IndexQueueItem], model: EmbeddingModel | None) -> 
     vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
     entries = Entry.objects.filter(pk__in=items).annotate(has_vector=Exists(vectors)).order_by("pk")
     return [
-        EntryClaim(items[pk], fingerprint, substance_of(content, echo), has_vector)
-        for pk, fingerprint, content, echo, has_vector in entries.values_list(
-            "pk", "fingerprint", "content", "echo", "has_vector"
+        EntryClaim(items[pk], fingerprint, indexed_text(content, echo, path, heading), has_vector)
+        for pk, fingerprint, content, echo, path, heading, has_vector in entries.values_list(
+            "pk", "fingerprint", "content", "echo", "path", "heading", "has_vector"
         )
     ]
 

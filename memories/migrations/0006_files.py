@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 ('line_count', models.PositiveIntegerField(default=0, verbose_name='lines')),
                 ('entry_count', models.PositiveIntegerField(default=0, verbose_name='entries')),
                 ('indexed_at', models.DateTimeField(verbose_name='indexed')),
-                ('problem', models.CharField(blank=True, choices=[('', 'In step'), ('too_large', 'It is too large to be indexed.'), ('not_text', 'It is not text in UTF-8.'), ('suppressed', 'Lines of it were taken out of use, and are not remembered again.'), ('not_written', 'A change could not be written to it.'), ('frozen', 'Its scope is frozen.'), ('skipped', 'Lines of it cannot be remembered.')], default='', max_length=20, verbose_name='out of step')),
+                ('problem', models.CharField(blank=True, choices=[('', 'In step'), ('unreadable', 'It cannot be read.'), ('suppressed', 'Lines of it were taken out of use, and are not remembered again.'), ('not_written', 'A change could not be written to it.'), ('frozen', 'Its scope is frozen.')], default='', max_length=20, verbose_name='out of step')),
                 ('detail', models.TextField(blank=True, default='', help_text='Such as the lines that are meant.', verbose_name='detail')),
             ],
             options={
@@ -104,7 +104,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='filestate',
-            constraint=models.CheckConstraint(condition=models.Q(('problem__in', ['', 'too_large', 'not_text', 'suppressed', 'not_written', 'frozen', 'skipped'])), name='filestate_problem_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('problem__in', ['', 'unreadable', 'suppressed', 'not_written', 'frozen'])), name='filestate_problem_known'),
         ),
         migrations.AddConstraint(
             model_name='filestate',

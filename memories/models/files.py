@@ -12,12 +12,10 @@ class FileProblem(models.TextChoices):
     """Why what a file says is not, or not wholly, what is remembered of it."""
 
     NONE = "", _("In step")
-    TOO_LARGE = "too_large", _("It is too large to be indexed.")
-    NOT_TEXT = "not_text", _("It is not text in UTF-8.")
+    UNREADABLE = "unreadable", _("It cannot be read.")
     SUPPRESSED = "suppressed", _("Lines of it were taken out of use, and are not remembered again.")
     NOT_WRITTEN = "not_written", _("A change could not be written to it.")
     FROZEN = "frozen", _("Its scope is frozen.")
-    SKIPPED = "skipped", _("Lines of it cannot be remembered.")
 
 
 class FileState(models.Model):

@@ -1,1 +1,1 @@
-"""Notes: what stands in files of markdown, and the memories that are made of it (C2, C12, D8)."""
+"""Files of markdown as memory: indexed line by line, saved to, imported."""

@@ -26,7 +26,9 @@ def platform(workspace: Workspace) -> Caller:
 
 def _query(caller: Caller, message: str, budget: int = 1000) -> Query:
     resolved = addresses.resolve_address(caller, HERE)
-    return addresses.recall_query(caller, resolved, message=message, limit=5, need=NeedMode.OFF, token_budget=budget)
+    return addresses.recall_query(
+        caller, resolved, now=NOW, message=message, limit=5, need=NeedMode.OFF, token_budget=budget
+    )
 
 
 @pytest.mark.django_db

@@ -1,0 +1,179 @@
+"""When files are indexed: as they change, before a search, and all of them at a time (C12).
+
+The embedder process watches the folder of files between two texts it embeds, so that a change is indexed within a
+second or two. Should a notice be lost, as on some network disks, the look before a search finds the change, and so does
+the look at everything every few minutes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+
+import structlog
+from cachetools import TTLCache
+from django.db.models import QuerySet
+from watchfiles import Change, watch
+
+from memories.choices import ScopeKind
+from memories.conf import conf
+from memories.exceptions import PlatformError
+from memories.files.layout import MAIN, folder_name, root, scope_folder, scope_folders
+from memories.models import Scope, Workspace
+from memories.notes.index import SyncReport, sync_scope
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import kind_of_key
+
+log = structlog.get_logger(__name__)
+SEARCH_SECONDS = 1.0  # that a search gives to the index; what is left is done in the background
+WORK_SECONDS = 0.5  # at a time, in the process that embeds
+LOOK_SECONDS = 1.0  # between two looks for what has changed
+ALL_SECONDS = 600.0  # between two looks at all files
+_DEBOUNCE_MS, _STEP_MS, _WAIT_MS = 200, 20, 1
+_MOST_SCOPES = 10_000
+_lock = Lock()
+
+
+@cache
+def _looked(seconds: float) -> TTLCache[tuple[int, str], bool]:
+    return TTLCache(_MOST_SCOPES, seconds, timer=monotonic)
+
+
+def sync_before_search(caller: Caller, keys: Iterable[str], *, now: datetime) -> None:
+    """Index what has changed in the files of these scopes, at most every SYNC_MIN_INTERVAL; no search fails over it."""
+    if not conf.SYNC_ON_SEARCH:
+        return
+    looked = _looked(conf.SYNC_MIN_INTERVAL.total_seconds())
+    for key in keys:
+        place = caller.workspace_id, key
+        with _lock:
+            is_fresh = looked.get(place, False)
+            looked[place] = True
+        if not is_fresh and scope_folder(caller.folder, key).files():
+            _sync(_scope(Workspace.objects.get(pk=caller.workspace_id), key), now=now, seconds=SEARCH_SECONDS)
+
+
+def scopes_with_files(workspace: Workspace) -> Iterator[Scope]:
+    """The scopes of a workspace there are files of; a scope that nobody wrote to yet begins with its folder."""
+    known = {scope.key: scope for scope in Scope.objects.in_workspace(workspace.pk)}
+    shortened = {folder_name(key): key for key in known}
+    for name in dict.fromkeys([MAIN, *scope_folders(workspace.folder)]):
+        key = shortened.get(name, name)
+        if scope_folder(workspace.folder, key).files() and (key in known or kind_of_key(key)):
+            yield _scope(workspace, key)
+
+
+def _scope(workspace: Workspace, key: str) -> Scope:
+    """The scope with this key, which the resolver could have made, or which is there."""
+    scope = Scope.objects.begin(workspace.pk, key, kind_of_key(key) or ScopeKind.USER)
+    scope.workspace = workspace
+    return scope
+
+
+def sync_workspace(workspace: Workspace, *, now: datetime, force: bool = False) -> SyncReport:
+    """Index all files of a workspace, and end the lines of those that are gone."""
+    report = SyncReport()
+    with_files = {scope.pk: scope for scope in scopes_with_files(workspace)}
+    for scope in [*with_files.values(), *_indexed_scopes(workspace).exclude(pk__in=with_files)]:
+        report.add(sync_scope(scope, now=now, force=force))
+    return report
+
+
+def _sync(scope: Scope, *, now: datetime, seconds: float) -> bool:
+    """Index what has changed in the files of a scope; whether all of it was."""
+    try:
+        report = sync_scope(scope, now=now, seconds=seconds)
+    except (OSError, PlatformError) as problem:
+        log.warning("files.not_indexed", scope=scope.key, reason=str(problem))
+        return True
+    if report.created or report.changed or report.ended:
+        counts = {"created": report.created, "changed": report.changed, "ended": report.ended}
+        log.info("files.indexed", scope=scope.key, files=report.files, **counts)
+    return report.is_complete
+
+
+class FileIndexer:
+    """What the process that embeds does for files, a little at a time (memories.index.worker.EmbedderWork)."""
+
+    def __init__(self) -> None:
+        self._changes: Iterator[set[tuple[Change, str]]] | None = None
+        self._waiting: dict[int, Scope] = {}
+        self._all_at = 0.0
+
+    def __call__(self, *, now: datetime) -> float:
+        """Index what has changed; how many seconds later to look again, 0 when there is more to do."""
+        if monotonic() >= self._all_at:
+            self._all_at = monotonic() + ALL_SECONDS
+            for workspace in Workspace.objects.all():
+                self._expect(scopes_with_files(workspace))
+                self._expect(_indexed_scopes(workspace))
+        for folder, name in self._changed_places():
+            self._expect(_scopes_named(folder, name))
+        if not self._waiting:
+            return LOOK_SECONDS
+        pk, scope = next(iter(self._waiting.items()))
+        if _sync(scope, now=now, seconds=WORK_SECONDS):
+            del self._waiting[pk]
+        return 0.0 if self._waiting else LOOK_SECONDS
+
+    def _expect(self, scopes: Iterable[Scope]) -> None:
+        self._waiting |= {scope.pk: scope for scope in scopes}
+
+    def _changed_places(self) -> set[tuple[str, str]]:
+        """The folders of workspaces, and of scopes in them, in which files have changed since the last look."""
+        folder = root()
+        try:
+            changed = next(self._notices(folder), set())
+        except OSError as problem:  # no more watches to be had: the look at all files is what is left
+            log.warning("files.not_watched", reason=str(problem))
+            self._changes = iter(())
+            return set()
+        return {_place(Path(path).relative_to(folder.resolve()).parts) for _change, path in changed}
+
+    def _notices(self, root: Path) -> Iterator[set[tuple[Change, str]]]:
+        if self._changes is None:
+            root.mkdir(parents=True, exist_ok=True)
+            self._changes = watch(
+                root.resolve(),
+                watch_filter=_is_note,
+                debounce=_DEBOUNCE_MS,
+                step=_STEP_MS,
+                rust_timeout=_WAIT_MS,
+                yield_on_timeout=True,
+                raise_interrupt=False,
+            )
+        return self._changes
+
+
+def _indexed_scopes(workspace: Workspace) -> QuerySet[Scope]:
+    here = Scope.objects.in_workspace(workspace.pk).filter(files__isnull=False)
+    return here.select_related("workspace").distinct()
+
+
+def _place(parts: Sequence[str]) -> tuple[str, str]:
+    """The folder of the workspace of a file, and that of its scope."""
+    match parts:
+        case [folder, "memory", "scopes", name, _, *_]:
+            return folder, name
+        case [folder, *_]:
+            return folder, MAIN
+    return "", MAIN
+
+
+def _scopes_named(folder: str, name: str) -> Iterator[Scope]:
+    """The scope whose folder has this name, if it may have one."""
+    for workspace in Workspace.objects.filter(folder=folder):
+        keys = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True) if "~" in name else [name]
+        key = next((key for key in keys if folder_name(key) == name), name)
+        if kind_of_key(key) or Scope.objects.in_workspace(workspace.pk).filter(key=key).exists():
+            yield _scope(workspace, key)
+
+
+def _is_note(change: Change, path: str) -> bool:
+    return path.endswith(".md") and "/transcripts/" not in path
+
+
+#: Work of the process that embeds, by its path in MEMORY_EMBEDDER_WORK.
+index_changed_files = FileIndexer()

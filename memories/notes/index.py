@@ -1,0 +1,215 @@
+"""The index of the files of markdown: each block of a file is an entry, kept in step with it (C2, C12, E6).
+
+The file is the source. Its entries come from the file alone, times included, so that an index that was kept and one
+that is made anew are the same. A file is worked off in transactions of a few hundred lines, each of which compares it
+with what is stored: a run that was killed, or two at once, come to the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, tzinfo
+from itertools import islice
+from pathlib import PurePosixPath
+from time import monotonic
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from memories import entries
+from memories.choices import EntryType, Outcome, Source
+from memories.entries.draft import Draft
+from memories.entries.files import folder_of
+from memories.entries.lines import FileLine, end_lines, lines_of, move_lines, reword_lines
+from memories.entries.locks import lock_scopes
+from memories.exceptions import FileUnreadable, ScopeFrozen
+from memories.files import disk, markdown
+from memories.files.disk import FileText
+from memories.language import text
+from memories.models import FileProblem, FileState, Scope
+from memories.notes.matching import LineChanges, compare
+
+ACTOR = "file"
+#: When a line was written that does not say so: before all that is dated, so that no time speaks for it.
+UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
+CHUNK = 500
+
+
+@dataclass
+class SyncReport:
+    """What indexing some files came to."""
+
+    files: int = 0  # read, since they had changed
+    created: int = 0
+    changed: int = 0
+    ended: int = 0
+    is_complete: bool = True  # nothing is left for the next run
+    problems: dict[str, FileProblem] = field(default_factory=dict)  # by path
+
+    def add(self, other: "SyncReport") -> None:
+        """Count the files of another report as well."""
+        self.files += other.files
+        self.created += other.created
+        self.changed += other.changed
+        self.ended += other.ended
+        self.is_complete &= other.is_complete
+        self.problems |= other.problems
+
+
+def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, force: bool = False) -> SyncReport:
+    """Index the files of a scope that have changed since they were indexed, and end the lines of those that are gone.
+
+    After so many seconds it stops between two files. With `force` every file is read, whatever its time and size.
+    """
+    report, end = SyncReport(), None if seconds is None else monotonic() + seconds
+    found = {file.path: (file.mtime_ns, file.size) for file in folder_of(scope).files()}
+    known = {path: (modified, size) for path, modified, size in _states(scope)}
+    for path in [*(path for path in found if force or known.get(path) != found[path]), *(known.keys() - found.keys())]:
+        if end is not None and monotonic() > end:
+            report.is_complete = False
+            break
+        report.add(sync_file(scope, path, now=now, force=force))
+    return report
+
+
+def _states(scope: Scope) -> Iterator[tuple[str, int, int]]:
+    here = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
+    return here.values_list("path", "modified_ns", "size").iterator()
+
+
+def sync_file(scope: Scope, path: str, *, now: datetime, force: bool = False) -> SyncReport:
+    """Index one file, unless its bytes are those that were indexed last."""
+    run = _FileRun(scope, path, now, force)
+    try:
+        while run.step():
+            pass
+    except FileUnreadable as problem:
+        run.leave(FileProblem.UNREADABLE, str(problem))
+    except ScopeFrozen as problem:
+        run.leave(FileProblem.FROZEN, str(problem))
+    return run.report
+
+
+@dataclass
+class _FileRun:
+    """The indexing of one file, a few hundred lines a transaction."""
+
+    scope: Scope
+    path: str
+    now: datetime
+    force: bool
+    report: SyncReport = field(default_factory=lambda: SyncReport(files=1))
+    taken_out: list[FileLine] = field(default_factory=list)  # what people took out of use is not written again (A15)
+
+    def step(self) -> bool:
+        """Take the next step towards what the file says now; whether there is more to do."""
+        with transaction.atomic():
+            locked = lock_scopes([self.scope])[self.scope.pk]
+            locked.workspace = self.scope.workspace
+            file = disk.read(folder_of(locked), self.path)
+            if file is None:
+                lines = []
+            elif self._is_indexed(file):
+                return False
+            else:
+                lines = lines_in(file, self.path, locked.workspace.zone())
+            wanted = [line for line in lines if line not in self.taken_out] if self.taken_out else lines
+            changes = compare(lines_of(locked, self.path), wanted)
+            self._apply(locked, changes)
+            if changes.longest > CHUNK:
+                return True
+            self._finish(file, len(lines))
+        return False
+
+    def _is_indexed(self, file: FileText) -> bool:
+        if self.force:
+            return False
+        state = self._states().filter(digest=file.sha256, problem=FileProblem.NONE)
+        return bool(state.update(modified_ns=file.mtime_ns, size=file.size))
+
+    def _apply(self, scope: Scope, changes: LineChanges) -> None:
+        """Apply what fits one transaction."""
+        move_lines(scope, changes.moved)
+        reworded = dict(islice(changes.reworded.items(), CHUNK))
+        reword_lines(scope, reworded, now=self.now, actor=ACTOR)
+        ended, new = changes.ended[:CHUNK], changes.new[:CHUNK]
+        if ended:
+            end_lines(scope, ended, now=self.now, actor=ACTOR)
+        drafts = [_draft(scope, self.path, line) for line in new]
+        written = entries.remember_many(drafts, now=self.now, actor=ACTOR, locked={scope.pk: scope})
+        taken_out = [line for line, one in zip(new, written, strict=True) if one.outcome == Outcome.SUPPRESSED]
+        self.taken_out += taken_out
+        self.report.changed += len(reworded)
+        self.report.ended += len(ended)
+        self.report.created += len(new) - len(taken_out)
+
+    def _finish(self, file: FileText | None, lines: int) -> None:
+        """Note what was indexed, and what of it is left out."""
+        if file is None:
+            self._states().delete()
+            return
+        numbers = ", ".join(str(line.line_from) for line in self.taken_out)
+        self._note(
+            FileProblem.SUPPRESSED if self.taken_out else FileProblem.NONE,
+            numbers,
+            modified_ns=file.mtime_ns,
+            size=file.size,
+            digest=file.sha256,
+            line_count=len(file.text.splitlines()),
+            entry_count=lines - len(self.taken_out),
+        )
+
+    def leave(self, problem: FileProblem, detail: str) -> None:
+        """Leave a file that cannot be indexed as it is, until it changes."""
+        found = next((one for one in folder_of(self.scope).files() if one.path == self.path), None)
+        if found is None:
+            return
+        self._note(problem, detail, modified_ns=found.mtime_ns, size=found.size, digest="")
+
+    def _note(self, problem: FileProblem, detail: str, **values: object) -> None:
+        values |= {"problem": problem, "detail": detail, "indexed_at": self.now}
+        FileState.objects.update_or_create(
+            workspace_id=self.scope.workspace_id, scope=self.scope, path=self.path, defaults=values
+        )
+        if problem:
+            self.report.problems[self.path] = problem
+
+    def _states(self) -> QuerySet[FileState]:
+        return FileState.objects.filter(workspace_id=self.scope.workspace_id, scope=self.scope, path=self.path)
+
+
+def lines_in(file: FileText, path: str, zone: tzinfo) -> list[FileLine]:
+    """The lines of a file, as they are remembered."""
+    by_day = _noon_of(path, zone)
+    return [
+        FileLine(
+            content=block.text,
+            heading=block.heading[:300],
+            at=block.at or by_day,
+            line_from=block.line_from,
+            line_to=block.line_to,
+        )
+        for block in markdown.blocks(file.text)
+        if block.text.strip() and text.is_storable(block.text)
+    ]
+
+
+def _noon_of(path: str, zone: tzinfo) -> datetime:
+    """When the lines of a file were written that do not say so: on its day, if its name is one."""
+    try:
+        return datetime.combine(date.fromisoformat(PurePosixPath(path).stem), time(12), zone)
+    except ValueError:
+        return UNDATED
+
+
+def _draft(scope: Scope, path: str, line: FileLine) -> Draft:
+    return Draft(
+        scope=scope,
+        type=EntryType.NOTE,
+        source=Source.FILE,
+        content=line.content,
+        at=line.at,
+        path=path,
+        heading=line.heading,
+        line_from=line.line_from,
+        line_to=line.line_to,
+    )

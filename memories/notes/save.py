@@ -1,0 +1,83 @@
+"""Saving to a file: a line is added, on the disk when this returns, and remembered as an entry of it (C2, E3)."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from enum import StrEnum
+
+import structlog
+from django.db import InterfaceError, OperationalError
+
+from memories import entries
+from memories.entries.draft import check_content
+from memories.entries.files import folder_of
+from memories.exceptions import ScopeFrozen
+from memories.files import disk, markdown
+from memories.files.layout import ScopeFolder
+from memories.models import Entry, Scope
+from memories.notes.index import ACTOR, sync_file
+
+log = structlog.get_logger(__name__)
+#: In `degraded`: the line is in its file, and is found by the words of files until the database is back.
+DATABASE = "database"
+
+
+class Target(StrEnum):
+    """The file a line is added to: today's note, or the one that stays."""
+
+    DAILY = "daily"
+    LONG_TERM = "long-term"
+
+
+@dataclass(frozen=True)
+class AppendedLine:
+    """A line in its file."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True)
+class SavedNote(AppendedLine):
+    """A line that was saved, with its entry; None: the database is away, it is remembered later."""
+
+    entry: Entry | None = None
+    ended_suppression: bool = False  # people had taken it out of use, and it was saved on purpose
+    degraded: list[str] = field(default_factory=list)
+
+
+def path_of(folder: ScopeFolder, target: Target, *, now: datetime, zone: tzinfo) -> str:
+    """The file of a target: the long-term one, or that of the local day."""
+    return folder.long_term if target == Target.LONG_TERM else folder.daily(now.astimezone(zone).date())
+
+
+def append_line(
+    folder: ScopeFolder, path: str, content: str, *, now: datetime, zone: tzinfo, session: str = ""
+) -> AppendedLine:
+    """Add a line with its stamp to a file; needs no database. Raises InvalidDraft, PathNotAllowed, OSError."""
+    check_content(content)
+    at = now.astimezone(zone).replace(microsecond=0)
+    title = f"# {at.date()}" if path == folder.daily(at.date()) else ""
+    line = markdown.rendered(content.strip(), at=at, session=session, scope_key=folder.scope_key)
+    return AppendedLine(path, disk.append(folder, path, line, first_line=title))
+
+
+def save_note(
+    scope: Scope, path: str, content: str, *, now: datetime, session: str = "", actor: str = ACTOR
+) -> SavedNote:
+    """Add a line to a file of a scope and index it; saved on purpose, it ends its suppression (A15).
+
+    A database that goes away meanwhile costs no line. Raises ScopeFrozen before anything is written, and what
+    append_line raises.
+    """
+    if scope.frozen:
+        raise ScopeFrozen
+    zone = scope.workspace.zone()
+    added = append_line(folder_of(scope), path, content, now=now, zone=zone, session=session)
+    try:
+        is_back = entries.lift_suppression(scope, content.strip(), now=now, actor=actor)
+        sync_file(scope, path, now=now)
+        here = Entry.objects.in_scope(scope).live().filter(path=path, line_from=added.line)
+        return SavedNote(added.path, added.line, here.first(), is_back)
+    except (OperationalError, InterfaceError):
+        log.warning("note.saved_without_database", scope=scope.key)
+        return SavedNote(added.path, added.line, degraded=[DATABASE])

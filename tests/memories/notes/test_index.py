@@ -1,0 +1,179 @@
+"""Files of markdown are remembered as they stand: whoever writes them, however often they are read (C2, C12)."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memories import entries
+from memories.models import Entry, FileState, Scope
+from memories.models.change import Change
+from memories.notes.index import UNDATED, SyncReport, sync_scope
+from tests.conftest import NOW, make_scope
+
+DAY = "memory/scopes/telegram:direct_u42/2026-02-28.md"
+LONG_TERM = "memory/scopes/telegram:direct_u42/LONG_TERM.md"
+
+
+@pytest.fixture
+def files(tmp_path: Path, settings: object, scope: Scope) -> Path:
+    """The folder of the workspace."""
+    settings.MEMORY_FILES_ROOT = tmp_path  # type: ignore[attr-defined]
+    return tmp_path / scope.workspace.folder
+
+
+def write(files: Path, path: str, text: str) -> None:
+    (files / path).parent.mkdir(parents=True, exist_ok=True)
+    (files / path).write_text(text)
+
+
+def lines(scope: Scope, path: str = DAY) -> list[tuple[int | None, str]]:
+    live = Entry.objects.in_scope(scope).live().filter(path=path).order_by("line_from")
+    return list(live.values_list("line_from", "content"))
+
+
+def sync(scope: Scope) -> SyncReport:
+    return sync_scope(scope, now=NOW)
+
+
+def test_every_line_of_a_file_is_an_entry_with_its_place(files: Path, scope: Scope) -> None:
+    write(
+        files,
+        DAY,
+        "# 2026-02-28\n\n- Nina moved her lessons to Tuesday\n- 买了新的显示器\n\nA paragraph\nof two lines.\n",
+    )
+    report = sync(scope)
+    assert (report.files, report.created) == (1, 3)
+    assert lines(scope) == [
+        (3, "Nina moved her lessons to Tuesday"),
+        (4, "买了新的显示器"),
+        (6, "A paragraph\nof two lines."),
+    ]
+    entry = Entry.objects.get(line_from=6)
+    assert (entry.type, entry.source, entry.path, entry.line_to, entry.heading) == (
+        "note",
+        "file",
+        DAY,
+        7,
+        "2026-02-28",
+    )
+    assert entry.created_at == datetime(2026, 2, 28, 12, tzinfo=UTC)
+
+
+def test_a_file_that_has_not_changed_is_not_read_again(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- one\n")
+    sync(scope)
+    assert sync(scope) == SyncReport()
+
+
+def test_lines_of_the_long_term_file_have_no_day(files: Path, scope: Scope) -> None:
+    write(files, LONG_TERM, "- The staging port is 8080\n")
+    sync(scope)
+    assert Entry.objects.get().created_at == UNDATED
+
+
+def test_a_reworded_line_stays_the_same_memory_with_a_history(files: Path, scope: Scope) -> None:
+    write(files, LONG_TERM, "- The staging port is 8080\n- 妹妹叫小雨，住在杭州\n")
+    sync(scope)
+    before = Entry.objects.get(content__startswith="The")
+    write(files, LONG_TERM, "- The staging port is 9090\n- 妹妹叫小雨，住在杭州\n")
+    report = sync(scope)
+    assert (report.created, report.changed, report.ended) == (0, 1, 0)
+    after = Entry.objects.get(pk=before.pk)
+    assert (after.content, after.version) == ("The staging port is 9090", before.version + 1)
+    assert Change.objects.filter(row_id=before.pk, op="U").get().old["content"] == "The staging port is 8080"
+
+
+def test_lines_that_move_keep_their_entries_and_their_history(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- one\n- two\n- three\n")
+    sync(scope)
+    before = dict(Entry.objects.values_list("content", "pk"))
+    write(files, DAY, "# A heading\n\n- three\n- one\n\n\n- two\n")
+    Entry.objects.update(heading="A heading")
+    sync(scope)
+    assert lines(scope) == [(3, "three"), (4, "one"), (7, "two")]
+    assert dict(Entry.objects.values_list("content", "pk")) == before
+
+
+def test_a_line_that_only_moved_has_no_new_version(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- one\n")
+    sync(scope)
+    write(files, DAY, "\n\n- one\n")
+    sync(scope)
+    assert Entry.objects.get().line_from == 3
+    assert Entry.objects.get().version == 1
+
+
+def test_a_line_taken_out_of_a_file_is_out_of_use_and_can_be_written_again(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- one\n- two\n")
+    sync(scope)
+    write(files, DAY, "- two\n")
+    assert sync(scope).ended == 1
+    assert lines(scope) == [(1, "two")]
+    write(files, DAY, "- one\n- two\n")
+    sync(scope)
+    assert lines(scope) == [(1, "one"), (2, "two")]
+
+
+def test_a_file_that_is_gone_takes_its_lines_along(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- one\n- two\n")
+    sync(scope)
+    (files / DAY).unlink()
+    assert sync(scope).ended == 2
+    assert not lines(scope)
+    assert not FileState.objects.exists()
+
+
+def test_equal_lines_are_two_memories(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- watered the plants\n- watered the plants\n")
+    sync(scope)
+    assert lines(scope) == [(1, "watered the plants"), (2, "watered the plants")]
+
+
+def test_lines_are_never_merged_with_what_resembles_them(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- Nina plays the cello on Tuesdays at five\n- Nina plays the cello on Tuesdays at six\n")
+    sync(scope)
+    assert len(lines(scope)) == 2
+
+
+def test_what_people_took_out_is_not_remembered_again_and_the_file_is_out_of_step(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- the code of the safe is 4711\n- two\n")
+    sync(scope)
+    entries.expire(Entry.objects.get(line_from=1), now=NOW, actor="user:op")
+    write(files, DAY, "- the code of the safe is 4711\n- two\n")  # an older copy comes back
+    sync(scope)
+    assert lines(scope) == [(2, "two")]
+    state = FileState.objects.get()
+    assert (state.problem, state.detail) == ("suppressed", "1")
+
+
+def test_a_file_of_another_scope_is_not_looked_at(files: Path, scope: Scope) -> None:
+    other = make_scope(scope.workspace, "telegram:direct_u99")
+    write(files, "memory/scopes/telegram:direct_u99/LONG_TERM.md", "- theirs\n")
+    write(files, "MEMORY.md", "- main's\n")
+    assert sync(scope).files == 0
+    assert sync(other).created == 1
+
+
+def test_a_long_file_is_indexed_in_parts_and_taken_up_after_a_kill(files: Path, scope: Scope) -> None:
+    write(files, DAY, "".join(f"- line number {n} of many\n" for n in range(1_200)))
+    sync(scope)
+    Entry.objects.filter(line_from__gt=700).delete()  # as if it had been killed before these
+    FileState.objects.all().delete()
+    report = sync(scope)
+    assert report.created == 500
+    assert [number for number, _content in lines(scope)] == list(range(1, 1_201))
+
+
+def test_a_frozen_scope_says_why_its_file_is_out_of_step(files: Path, scope: Scope) -> None:
+    Scope.objects.filter(pk=scope.pk).update(frozen=True)
+    write(files, DAY, "- one\n")
+    assert sync(scope).problems == {DAY: "frozen"}
+    assert not lines(scope)
+
+
+def test_what_is_no_text_says_why_it_is_out_of_step(files: Path, scope: Scope) -> None:
+    (files / DAY).parent.mkdir(parents=True)
+    (files / DAY).write_bytes(b"- fine\n- \xff\xfe\n")
+    assert sync(scope).problems == {DAY: "unreadable"}
+    assert FileState.objects.get().detail == "Line 2 of this file is not UTF-8."
