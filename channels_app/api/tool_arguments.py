@@ -1,5 +1,6 @@
 """The arguments of tools, read strictly: of a bot in the body of a call, and of a model in its own call."""
 
+from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
@@ -26,9 +27,9 @@ class PlaceRequest(fields.StrictSerializer):
         return attrs
 
 
-def place_of(caller: Caller, body: dict[str, Any]) -> Place:
+def place_of(caller: Caller, body: dict[str, Any], now: datetime) -> Place:
     """Whose memory a request is about."""
-    return Place(caller, body["address"] if "address" in body else body["scope"])
+    return Place(caller, body["address"] if "address" in body else body["scope"], now)
 
 
 def body_of(tool: Tool) -> type[PlaceRequest]:

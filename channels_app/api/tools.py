@@ -67,7 +67,7 @@ class ToolCallView(Call):
     @Method("call_tools", Permission.READ, ToolCallsAnswer, body=ToolCallRequest, may_write=True)
     def post(self) -> Response:
         asked = self.body["calls"] if "calls" in self.body else [self.body["call"]]
-        place = place_of(self.caller, self.body)
+        place = place_of(self.caller, self.body, self.now)
         place.check()
         answers = carry_out(place, asked, self.now)
         told = [
@@ -83,7 +83,7 @@ class ToolView(Call):
 
     def done(self) -> Any:
         """What became of it."""
-        return self.tool.run(place_of(self.caller, self.body), given(self.body, self.tool), self.now)
+        return self.tool.run(place_of(self.caller, self.body, self.now), given(self.body, self.tool), self.now)
 
 
 class SearchView(ToolView):

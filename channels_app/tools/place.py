@@ -1,6 +1,7 @@
 """Where a tool looks, and where it writes: what an address means, or one scope. The bot says it, no model does."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ class Place:
 
     caller: Caller
     at: Address | str  # where the model talks, or the key of one scope
+    now: datetime
 
     @cached_property
     def resolution(self) -> Resolution | None:
@@ -31,9 +33,9 @@ class Place:
         """A search of this place, whatever is asked; `options` are fields of Query. Raises ScopeNotFound."""
         if isinstance(self.at, str) or self.resolution is None:
             asked = {"message": message, "limit": limit, "need": NeedMode.OFF, **options}
-            return addresses.scope_query(self.caller, str(self.at), **asked)
+            return addresses.scope_query(self.caller, str(self.at), now=self.now, **asked)
         return addresses.recall_query(
-            self.caller, self.resolution, message=message, limit=limit, need=NeedMode.OFF, **options
+            self.caller, self.resolution, message=message, limit=limit, now=self.now, need=NeedMode.OFF, **options
         )
 
     @cached_property
