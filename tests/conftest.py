@@ -58,7 +58,6 @@ def settings_of_every_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator
         MEMORY_EMBED_PENDING_SECONDS=0.0,  # no worker embeds beside a test
         # Every Client has the middleware made anew; it need not read all the packages' folders each time.
         WHITENOISE_AUTOREFRESH=True,
-        MEMORY_FILES_ROOT=tmp_path_factory.mktemp("files"),
         MEMORY_OFFLINE_ROOT=tmp_path_factory.mktemp("offline"),
         MEMORY_FILES_ROOT=tmp_path_factory.mktemp("files"),
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],  # real ones are slow on purpose
