@@ -1,6 +1,7 @@
 """What tools answer, as data."""
 
 from collections.abc import Callable
+from datetime import UTC
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_serializer
@@ -8,6 +9,7 @@ from rest_framework import serializers
 
 from channels_app.tools import search
 from channels_app.tools.definition import Form
+from channels_app.tools.get import Excerpt
 from channels_app.tools.search import SearchReport
 from memories.api.answers import Answer
 from memories.api.schema import ErrorItem
@@ -49,9 +51,36 @@ def search_answer(report: SearchReport) -> dict[str, Any]:
     return SearchAnswer.of(report, results=results, text=search.shown(report))
 
 
+class ExcerptAnswer(Answer):
+    """Some lines, word for word."""
+
+    path = serializers.CharField(help_text="Without the line it may have named.")
+    source = serializers.ChoiceField(choices=search.ALL_SOURCES)  # type: ignore[assignment]
+    lines = serializers.IntegerField(help_text="How many lines `text` has.")
+    text = serializers.CharField(help_text="Empty where there is nothing.")
+    found = serializers.BooleanField(source="is_found")
+    truncated = serializers.BooleanField(source="is_truncated", help_text="There is more after these lines.")
+    next = serializers.IntegerField(allow_null=True, help_text="The line to go on from.")
+    at = serializers.DateTimeField(allow_null=True, help_text="When it was said or written; null: nobody knows.")
+    speaker = serializers.CharField(help_text="Who said it, as people call them; `User` is whoever asks.")
+    degraded = serializers.ListField(child=serializers.CharField())
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """`from` is a word of Python's."""
+        return {**super().get_fields(), "from": serializers.IntegerField(help_text="The first of these lines.")}
+
+
+def excerpt_answer(excerpt: Excerpt) -> dict[str, Any]:
+    """Some lines as clients see them."""
+    at = excerpt.at and excerpt.at.astimezone(UTC)
+    answer = ExcerptAnswer.of(excerpt, source=excerpt.kind, lines=len(excerpt.lines), at=at)
+    return {**answer, "from": excerpt.first}
+
+
 #: By the name of the tool: what became of a call, as data.
 ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "memory_search": search_answer,
+    "memory_get": excerpt_answer,
 }
 
 

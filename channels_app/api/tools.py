@@ -6,12 +6,20 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from channels_app.api.tool_answers import SearchAnswer, ToolCallAnswer, ToolCallsAnswer, ToolsAnswer, search_answer
+from channels_app.api.tool_answers import (
+    ExcerptAnswer,
+    SearchAnswer,
+    ToolCallAnswer,
+    ToolCallsAnswer,
+    ToolsAnswer,
+    excerpt_answer,
+    search_answer,
+)
 from channels_app.api.tool_arguments import PlaceRequest, body_of, given, place_of
 from channels_app.api.tool_calls import carry_out
 from channels_app.tools import calls
 from channels_app.tools.definition import Form, Tool
-from channels_app.tools.registry import MEMORY_SEARCH, TOOLS
+from channels_app.tools.registry import MEMORY_GET, MEMORY_SEARCH, TOOLS
 from memories.api import fields
 from memories.api.calls import Call, Method
 from memories.choices import Permission
@@ -94,3 +102,13 @@ class SearchView(ToolView):
     @Method("memory_search", Permission.READ, SearchAnswer, body=body_of(MEMORY_SEARCH))
     def post(self) -> Response:
         return Response(search_answer(self.done()))
+
+
+class GetView(ToolView):
+    """Some lines of what a path leads to, word for word."""
+
+    tool = MEMORY_GET
+
+    @Method("memory_get", Permission.READ, ExcerptAnswer, body=body_of(MEMORY_GET))
+    def post(self) -> Response:
+        return Response(excerpt_answer(self.done()))

@@ -7,7 +7,7 @@ from channels_app.api.channels import ChannelView, PlatformView
 from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
 from channels_app.api.recall import RecallView
-from channels_app.api.tools import SearchView, ToolCallView, ToolsView
+from channels_app.api.tools import GetView, SearchView, ToolCallView, ToolsView
 from channels_app.api.turns import TurnsView
 
 urlpatterns = [
@@ -18,6 +18,7 @@ urlpatterns = [
     path("tools", ToolsView.as_view(), name="tools"),
     path("tools/call", ToolCallView.as_view(), name="tools-call"),
     path("tools/memory_search", SearchView.as_view(), name="memory-search"),
+    path("tools/memory_get", GetView.as_view(), name="memory-get"),
     path("channels/<str:platform>", PlatformView.as_view(), name="platform-channel"),
     path("channels/<str:platform>/<path:account>", ChannelView.as_view(), name="channel"),
     path("sessions", SessionsView.as_view(), name="sessions"),

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Any
 
 from channels_app import addresses
-from memories.choices import NeedMode
+from memories.choices import NeedMode, ScopeKind
+from memories.files.layout import ScopeFolder, scope_folder
 from memories.recall import Query, SearchScope
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Address, Resolution
+from memories.tenancy.resolver import Address, Resolution, ScopeRef
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,23 @@ class Place:
         return addresses.recall_query(
             self.caller, self.resolution, message=message, limit=limit, now=self.now, need=NeedMode.OFF, **options
         )
+
+    @property
+    def refs(self) -> list[ScopeRef]:
+        """The scopes it is about that the caller reaches, each with what of it may be heard here.
+
+        Raises InvalidAddress, ScopeNotFound.
+        """
+        if self.resolution is None:
+            return [place.ref for place in self.places]
+        addresses.keys_to_recall(self.caller, self.resolution)
+        return [ref for ref in self.resolution.recall if self.caller.may_reach(ref.key)]
+
+    @property
+    def folders(self) -> list[ScopeFolder]:
+        """The folders that may be read: in a group a person's own only where the group may hear everything."""
+        open_here = [ref for ref in self.refs if not (ref.in_group and ref.kind == ScopeKind.USER and ref.only_chat)]
+        return [scope_folder(self.caller.folder, ref.key) for ref in open_here]
 
     @cached_property
     def places(self) -> list[SearchScope]:

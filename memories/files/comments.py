@@ -10,6 +10,7 @@ ARCHIVE = re.compile(r"<!-- archive \d{4}-\d\d-\d\d -->")
 ARCHIVE_END = "<!-- /archive -->"
 _EXPIRED = "<!-- expired "
 _STRUCK = re.compile(r"<!-- expired (\S{1,40}): ")
+_OWN = re.compile(r" ?<!-- (?:at=|/?archive)[^<>\n]*-->")
 _FIELD = re.compile(r"(at|session|scope)=(\S+)")
 _NUMBERED = re.compile(r"&#(\d{1,7});", re.ASCII)
 _UNSAFE = re.compile(r"&(?=#)|-(?=-)|-(?=>)")
@@ -123,3 +124,12 @@ def _moment(text: str) -> datetime | None:
         return at if at.tzinfo and at.astimezone(UTC).year > 1 else None
     except (ValueError, OverflowError):
         return None
+
+
+def shown(text: str) -> str:
+    """A text without stamps, marks of archives and struck lines. What is left stands in the line it stood in."""
+    kept, begin = [], 0
+    for one in struck_texts(text):
+        kept += [text[begin : one.start], "\n" * text.count("\n", one.start, one.end)]
+        begin = one.end
+    return _OWN.sub("", "".join([*kept, text[begin:]]))

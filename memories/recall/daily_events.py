@@ -6,6 +6,7 @@ are looked at: a person's are summaries of what was said elsewhere, too.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time
+from uuid import UUID
 
 from django.db.models import Q
 from django.db.models.functions import Lower
@@ -15,6 +16,7 @@ from memories.choices import EntryType, ScopeKind, Source
 from memories.entries import daily_events as days
 from memories.language import text
 from memories.models import DailyEvent
+from memories.models.policy import Policies
 from memories.recall.query import SearchScope
 from memories.recall.retrievers import PastQuestion, RecalledEvent, limit_events, suppressed_paths
 
@@ -32,8 +34,8 @@ def daily_events(question: PastQuestion, places: Sequence[SearchScope], now: dat
     """The days that bear on a question about the past, best first."""
     if not (question.words or question.date_ranges):  # «last time» is a conversation, not a day
         return []
-    own = {place.scope.pk: place for place in places if not place.ref.in_group or place.scope.kind != ScopeKind.USER}
-    rows = [row for row in days.without_repeats(_rows(question, own)) if _is_in_time(row, own, question, now)]
+    own = _own_days(places)
+    rows = [row for row in days.without_repeats(_rows(question, own)) if _is_in_time(row, own, question.policies, now)]
     suppressed = suppressed_paths(list(own.values()), sorted({origin for row in rows for origin in row.origins}))
     events = [_event(row, own[row.scope_id], question) for row in rows if suppressed.isdisjoint(row.origins)]
     return limit_events(sorted(events, key=lambda event: (-event.score, -event.at.timestamp())), question)
@@ -57,9 +59,24 @@ def _rows(question: PastQuestion, places: dict[int, SearchScope]) -> list[DailyE
     return list(rows.order_by("-local_date", "-pk")[:CANDIDATES])
 
 
-def _is_in_time(row: DailyEvent, places: dict[int, SearchScope], question: PastQuestion, now: datetime) -> bool:
+def readable_day(uid: UUID, places: Sequence[SearchScope], policies: Policies, now: datetime) -> DailyEvent | None:
+    """The event of a day with this id, if a question asked here could be told of it."""
+    own = _own_days(places)
+    row = DailyEvent.objects.filter(uid=uid, scope__in=list(own), expired_at__isnull=True).first()
+    if row is None or not _is_in_time(row, own, policies, now):
+        return None
+    row.scope = own[row.scope_id].scope
+    return None if suppressed_paths(list(own.values()), row.origins) else row
+
+
+def _own_days(places: Sequence[SearchScope]) -> dict[int, SearchScope]:
+    """The places whose days may be told, by scope."""
+    return {place.scope.pk: place for place in places if not place.ref.in_group or place.scope.kind != ScopeKind.USER}
+
+
+def _is_in_time(row: DailyEvent, places: dict[int, SearchScope], policies: Policies, now: datetime) -> bool:
     """Whether a day may still be told: without a model it is made of the words of turns, and has their term (A9)."""
-    ttl = question.policies.ttl(EntryType.CHAT_TURN, places[row.scope_id].scope.kind)
+    ttl = policies.ttl(EntryType.CHAT_TURN, places[row.scope_id].scope.kind)
     is_quoted = bool(row.origins) and row.source in _BY_MACHINE and not llm.is_on()
     return not is_quoted or ttl is None or row.local_date > (now - ttl).date()
 

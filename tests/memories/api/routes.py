@@ -47,6 +47,9 @@ ACCESS = {
     ("api/v1/context", "POST"): Access(body={"address": TELEGRAM, "message": "what is my cat called?"}, stranger=200),
     ("api/v1/tools", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/tools/memory_search", "POST"): Access(body={"scope": SCOPE, "query": "what is my cat called?"}),
+    ("api/v1/tools/memory_get", "POST"): Access(
+        body={"scope": SCOPE, "path": "memory/scopes/telegram:direct_u42/LONG_TERM.md"}
+    ),
     ("api/v1/tools/call", "POST"): Access(
         body={
             "scope": SCOPE,
@@ -90,7 +93,13 @@ ACCESS = {
     (f"{BATCH}/changes/<int:position>", "PATCH"): Access(body={"removed": True}, decides=True),
 }
 #: Calls that ask and change nothing, though they are made by POST.
-ASKING = {"api/v1/recall", "api/v1/context", "api/v1/scopes/resolve", "api/v1/tools/memory_search"}
+ASKING = {
+    "api/v1/recall",
+    "api/v1/context",
+    "api/v1/scopes/resolve",
+    "api/v1/tools/memory_search",
+    "api/v1/tools/memory_get",
+}
 #: And what does either, as a model asks for it: what writes needs a key that may.
 EITHER = {"api/v1/tools/call"}
 

@@ -23,7 +23,7 @@ from memories.models import Batch, Policy, RecallTrace, Workspace
 from memplatform.wsgi import application
 from sessions_app.models import Session
 from tests.conftest import NOW, make_draft, make_key, make_scope
-from tests.memories.api.routes import ACCESS, SCOPE
+from tests.memories.api.routes import ACCESS, ASKING, SCOPE
 from tests.support.properties import examples
 
 EXAMPLES = 12
@@ -131,7 +131,7 @@ def test_every_call_describes_its_key_its_errors_and_its_headers() -> None:
                 shape = call["responses"][code]["content"]["application/json"]["schema"]
                 assert shape == {"$ref": "#/components/schemas/ErrorAnswer"}
             headers = {given["name"] for given in call.get("parameters", []) if given["in"] == "header"}
-            writes = method != "get" and not path.endswith(("/recall", "/context", "/resolve", "/memory_search"))
+            writes = method != "get" and path.strip("/") not in ASKING
             assert ("Idempotency-Key" in headers) == writes
             assert ("If-Match" in headers) == ("412" in call["responses"])
 
