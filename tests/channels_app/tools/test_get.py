@@ -1,60 +1,21 @@
 """memory_get: what a path leads to, word for word, and nothing of anybody else's (C4)."""
 
-import json
-from datetime import date, timedelta
-from pathlib import Path
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from channels_app.models import Channel
 from memories import entries
 from memories.choices import EntryType
-from memories.entries import daily_events
-from memories.entries.daily_events import EventDraft
 from memories.files import disk, markdown
-from memories.files.layout import ScopeFolder, scope_folder
-from memories.models import DailyEvent, Entry, Scope, Workspace
-from sessions_app.models import Session, SessionEvent
-from tests.channels_app.tools.asking import FORMS, by_model, text_of, tool
-from tests.conftest import GROUP, NOW, TELEGRAM, make_draft, make_key
-from tests.memories.files.test_paths import HOSTILE, IN_A_SCOPE
+from memories.files.layout import ScopeFolder
+from memories.models import DailyEvent, Scope, Workspace
+from tests.channels_app.tools.asking import by_model, text_of, tool
+from tests.channels_app.tools.reading import DAILY, NOBODY, OTHERS, OWN, REFUSED, get, paths, refused, written
+from tests.conftest import NOW, TELEGRAM, make_draft, make_key
 from tests.sessions_app.conftest import Talk
 
 pytestmark = pytest.mark.django_db
-OWN, OTHERS, CHAT = "telegram:direct_u42", "telegram:direct_u7", "telegram:mybot:group_g1"
-DAILY = f"memory/scopes/{OWN}/2026-03-01.md"
-NOBODY = "019a0000-0000-7000-8000-000000000000"
-
-
-@pytest.fixture(autouse=True)
-def root(settings: Any, tmp_path: Path) -> Path:
-    settings.MEMORY_FILES_ROOT = tmp_path / "files"
-    return tmp_path / "files"
-
-
-@pytest.fixture
-def folder(workspace: Workspace) -> ScopeFolder:
-    return scope_folder(workspace.folder, OWN)
-
-
-def written(folder: ScopeFolder, path: str, *lines: str) -> None:
-    place = folder.workspace / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text("\n".join(lines) + "\n")
-
-
-def get(talk: Talk, path: str, **asked: Any) -> dict[str, Any]:
-    return tool(talk, "memory_get", path=path, **asked)
-
-
-def refused(talk: Talk, path: str, **asked: Any) -> dict[str, Any]:
-    """The one error of a path that may not be read."""
-    (error,) = tool(talk, "memory_get", path=path, status=400, **asked)["errors"]
-    return dict(error)
-
-
-REFUSED = {"code": "path_not_allowed", "detail": "This path leads to no file of this scope.", "attr": "path"}
 
 
 def test_it_works(talk: Talk, folder: ScopeFolder) -> None:
@@ -140,24 +101,6 @@ def test_files_of_other_editors_can_be_read(talk: Talk, folder: ScopeFolder) -> 
 # memories, days, messages
 
 
-@pytest.fixture
-def known(talk: Talk) -> Scope:
-    talk.say("the boat leaves at noon", "aye aye")
-    scope = Scope.objects.get(key=OWN)
-    day = EventDraft(scope=scope, local_date=date(2026, 2, 27), content="The violin was repaired")
-    daily_events.write([day], now=NOW, actor="test")
-    return scope
-
-
-def paths() -> dict[str, str]:
-    event = SessionEvent.objects.select_related("session").get(content="the boat leaves at noon")
-    return {
-        "entries": f"entries/{Entry.objects.get(content__contains='noon').uid}",
-        "daily_events": f"daily_events/{DailyEvent.objects.get().uid}",
-        "session_events": event.session.origin_of(event),
-    }
-
-
 @pytest.mark.usefixtures("known")
 def test_every_path_of_a_search_can_be_read(talk: Talk) -> None:
     found = tool(talk, "memory_search", query="boat violin noon", min_score=0)["results"]
@@ -219,108 +162,6 @@ def test_past_its_term_nothing_is_told(talk: Talk, known: Scope) -> None:
         assert source == "daily_events" or "noon" not in answer.content.decode()
 
 
-# groups
-
-
-def listen(workspace: Workspace, rule: str) -> None:
-    Channel.objects.update_or_create(
-        workspace=workspace, platform="telegram", account="mybot", defaults={"group_user_recall": rule}
-    )
-
-
-@pytest.mark.parametrize(("rule", "is_open"), [("none", False), ("same_chat", False), ("all", True)])
-def test_in_a_group_a_persons_files_are_open_only_where_it_may_hear_all(
-    talk: Talk, workspace: Workspace, folder: ScopeFolder, rule: str, is_open: bool
-) -> None:
-    listen(workspace, rule)
-    written(folder, DAILY, "- The boat is blue")
-    if is_open:
-        assert get(talk, DAILY, at=GROUP)["text"] == "- The boat is blue"
-    else:
-        assert refused(talk, DAILY, at=GROUP) == refused(talk, DAILY.replace("03-01", "03-02"), at=GROUP) == REFUSED
-    assert get(talk, DAILY)["text"] == "- The boat is blue"
-
-
-def test_a_groups_own_files_and_messages_are_read_there_and_nowhere_else(talk: Talk, workspace: Workspace) -> None:
-    talk.say("the group meets at the harbour", address=GROUP)
-    chat = scope_folder(workspace.folder, CHAT)
-    written(chat, chat.long_term, "- We meet on Thursdays")
-    event = SessionEvent.objects.select_related("session").get(content__contains="harbour")
-    path = event.session.origin_of(event)
-    for read, words in ((chat.long_term, "Thursdays"), (path, "harbour")):
-        assert words in get(talk, read, at=GROUP)["text"]
-        assert words in get(talk, read, at=CHAT)["text"]
-        assert refused(talk, read) == refused(talk, read, at={**GROUP, "chat": "g2"}) == REFUSED
-
-
-@pytest.mark.parametrize("rule", ["none", "same_chat", "all"])
-def test_no_group_reads_a_private_message(talk: Talk, workspace: Workspace, known: Scope, rule: str) -> None:
-    listen(workspace, rule)
-    told = paths()
-    assert refused(talk, told["session_events"], at=GROUP) == REFUSED
-    assert refused(talk, told["daily_events"], at=GROUP) == REFUSED
-    if rule == "all":
-        assert "noon" in get(talk, told["entries"], at=GROUP)["text"]
-    else:
-        assert refused(talk, told["entries"], at=GROUP) == REFUSED
-
-
-def test_a_group_hears_what_a_member_said_there_and_never_a_credential(talk: Talk, workspace: Workspace) -> None:
-    talk.say("my favourite tea is oolong", address=GROUP)
-    own = Entry.objects.get(scope__key=OWN)
-    assert "oolong" in get(talk, f"entries/{own.uid}", at=GROUP)["text"]
-    secret = {"address": GROUP, "content": "The password of the router is hunter2", "category": "credential"}
-    saved = talk.post("entries", secret).json()["id"]
-    assert refused(talk, f"entries/{saved}", at=GROUP) == REFUSED
-    assert "hunter2" in get(talk, f"entries/{saved}", at=OWN)["text"]
-
-
-# the wall of paths
-
-#: Names of ours that look like paths of rows, and are none.
-ODD = [
-    "entries", "entries/", f"entries/{NOBODY}/", f"entries/{NOBODY.upper()}", f"entries/../entries/{NOBODY}",
-    "entries/1", f"entries/{NOBODY}\n", "daily_events/2026-03-01", "session_events/../MEMORY.md",
-    *(f"session_events/{NOBODY}{rest}" for rest in ("", "/1", "/1/event-1/x", "/-1/event-1", "/1/event-1e3")),
-    *(f"session_events/{NOBODY}{rest}" for rest in ("/１/event-1", "/1/event--1")),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("path", [*HOSTILE, *IN_A_SCOPE, *ODD])
-def test_a_hostile_path_is_refused_in_the_same_words_by_every_door(
-    talk: Talk, workspace: Workspace, folder: ScopeFolder, path: str
-) -> None:
-    written(folder, folder.long_term, "- mine")
-    main, others = scope_folder(workspace.folder, "main"), scope_folder(workspace.folder, OTHERS)
-    written(main, main.long_term, "- the owner's")
-    written(others, others.long_term, "- hers")
-    answer = talk.request("POST", "tools/memory_get", _body(path))
-    assert answer.status_code == 400, answer.content
-    said = answer.content.decode()
-    assert "mine" not in said and "hers" not in said and "owner" not in said
-    assert answer.json()["errors"][0]["attr"] in ("path", None)  # NUL and half characters: the whole body is refused
-    if answer.json()["errors"][0]["attr"] is None:
-        return
-    for form in FORMS:
-        told = by_model(talk, "memory_get", {"path": path}, form=form)
-        assert told["is_error"] and told["result"] is None and told["errors"][0]["attr"] == "path"
-        assert "hers" not in text_of(told["message"]) and "owner" not in text_of(told["message"])
-
-
-def _body(path: str) -> str:
-    return json.dumps({"address": TELEGRAM, "path": path})
-
-
-def test_a_link_out_of_the_folder_is_not_followed(talk: Talk, folder: ScopeFolder, tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("- a secret")
-    place = folder.workspace / folder.base
-    place.mkdir(parents=True)
-    (place / "link.md").symlink_to(tmp_path / "secret.md")
-    (place / "out").symlink_to(tmp_path)
-    for path in (f"{folder.base}/link.md", f"{folder.base}/out/secret.md", f"{folder.base}/out/nothing.md"):
-        assert refused(talk, path) == REFUSED
-
-
 @pytest.mark.parametrize(
     ("asked", "attr"),
     [
@@ -342,12 +183,3 @@ def test_a_model_is_told_where_it_stands_and_where_to_go_on(talk: Talk, folder: 
     assert text.split("\n") == [f"[{DAILY}:5]", "line 5", "line 6", "(There is more: go on with from=7.)"]
     nothing = by_model(talk, "memory_get", {"path": DAILY.replace("03-01", "03-02"), "from": None, "lines": None})
     assert not nothing["is_error"] and "do not guess" in text_of(nothing["message"])
-
-
-def test_a_session_of_a_chat_that_remembers_nothing_tells_nothing(talk: Talk, workspace: Workspace) -> None:
-    talk.say("the boat leaves at noon", address=GROUP)
-    workspace.channels.update(capture_group_memory=False)
-    talk.say("hello", address=GROUP)
-    event = SessionEvent.objects.select_related("session").get(content="the boat leaves at noon")
-    assert get(talk, event.session.origin_of(event), at=GROUP)["text"] == ""
-    assert Session.objects.count() == 1
