@@ -1,17 +1,19 @@
 """A conversation begins with today's and yesterday's daily files of its own scope (C9)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memories import entries
-from memories.choices import EntryType, ScopeKind, Source
+from memories.choices import EntryType, ScopeKind
 from memories.consolidation import day_notes
 from memories.entries import daily_events
+from memories.files import disk
 from memories.files.layout import scope_folder
-from memories.files.markdown import blocks
 from memories.models import Entry, Scope, Workspace
+from memories.notes.index import sync_scope
 from tests.conftest import GROUP, NOW, TELEGRAM, make_draft, make_scope
 from tests.sessions_app.conftest import Talk
 
@@ -25,25 +27,17 @@ def mine(workspace: Workspace) -> Scope:
     return make_scope(workspace, USER)
 
 
-def file(scope: Scope, on: Any, text: str, path: str = "") -> list[Entry]:
-    """The entries a daily file comes to, dated as the index does: by stamp, else noon of the day in their order."""
-    path = path or scope_folder(scope.workspace.folder, scope.key).daily(on)
-    noon = datetime(on.year, on.month, on.day, 12, tzinfo=UTC)
-    drafts = [
-        make_draft(
-            scope,
-            block.text,
-            type=EntryType.NOTE,
-            source=Source.FILE,
-            at=block.at or noon + timedelta(microseconds=block.line_from),
-            path=path,
-            line_from=block.line_from,
-            line_to=block.line_to,
-            heading=block.heading,
-        )
-        for block in blocks(text)
-    ]
-    return [result.entry for result in entries.remember_many(drafts, now=NOW, actor="file")]
+@pytest.fixture(autouse=True)
+def files(settings: Any, tmp_path: Path) -> None:
+    """An empty folder of files."""
+    settings.MEMORY_FILES_ROOT = tmp_path
+
+
+def file(scope: Scope, on: date, text: str, path: str = "") -> None:
+    """Write a file of a scope, that of a day unless told otherwise, and index it."""
+    folder = scope_folder(scope.workspace.folder, scope.key)
+    disk.rewrite(folder, path or folder.daily(on), lambda _: text)
+    sync_scope(Scope.objects.select_related("workspace").get(pk=scope.pk), now=NOW)
 
 
 def happened(scope: Scope, on: Any, *contents: str, **more: Any) -> None:
@@ -93,14 +87,18 @@ def test_a_scope_s_files_are_its_own(talk: Talk, workspace: Workspace, stranger:
     file(group, TODAY, "- 群里的事\n")
     file(make_scope(workspace, "main"), TODAY, "- of the owner\n")
     file(make_scope(stranger, USER), TODAY, "- a stranger's\n")
-    # the path of another scope's file makes no line of it one of this scope
-    file(mine, TODAY, "- planted\n", path=scope_folder(workspace.folder, CHAT).daily(TODAY))
+    entries.remember(  # the path of another scope's file makes a note of this one no line of that
+        make_draft(mine, "planted", type="note", source="file", path=scope_folder(workspace.folder, CHAT).daily(TODAY)),
+        now=NOW,
+        actor="file",
+    )
     assert notes(talk) == [("2026-03-01", ["of the person"])]
     assert notes(talk, GROUP) == [("2026-03-01", ["群里的事"])]
 
 
 def test_what_is_struck_or_expired_or_secret_is_not_told(talk: Talk, mine: Scope) -> None:
-    first, second, _third = file(mine, TODAY, "- one\n- two\n- three\n")
+    file(mine, TODAY, "- one\n- two\n- three\n<!-- expired 2026-03-01T08:00:00+00:00: - four -->\n")
+    first, second = Entry.objects.get(content="one"), Entry.objects.get(content="two")
     entries.expire(first, now=NOW, actor="user:ann")
     entries.update(second, entries.Edit(columns={"category": "credential"}), now=NOW, actor="user:ann")
     assert notes(talk) == [("2026-03-01", ["three"])]
@@ -129,16 +127,13 @@ def test_a_line_that_stands_in_a_file_and_was_saved_as_a_note_is_told_once(talk:
 
 
 @pytest.mark.parametrize("said", ["We moved the release to Thursday. The port is 8080.", "米娅搬到了汉堡。猫叫年糕。"])
-def test_the_note_of_a_night_stands_in_the_file_and_is_told_once(
-    said: str, talk: Talk, mine: Scope, settings: Any, tmp_path: Any
-) -> None:
-    settings.MEMORY_FILES_ROOT = tmp_path
+def test_the_note_of_a_night_stands_in_the_file_and_is_told_once(said: str, talk: Talk, mine: Scope) -> None:
     happened(mine, YESTERDAY, said)
     assert day_notes.archive_day(mine.workspace_id, now=NOW)["notes"] == 1
     folder = scope_folder(mine.workspace.folder, mine.key)
-    text = (folder.workspace / folder.daily(YESTERDAY)).read_text()
-    assert said in text
-    file(mine, YESTERDAY, text)
+    assert said in (folder.workspace / folder.daily(YESTERDAY)).read_text()
+    sync_scope(mine, now=NOW)
+    assert not Entry.objects.in_scope(mine).filter(type=EntryType.NOTE).exists()
     assert notes(talk) == [("2026-02-28", [said])]
 
 
