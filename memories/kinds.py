@@ -3,13 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 T = TypeVar("T")
+#: When a line of a file was written that does not say so: before all that is dated, so that no time speaks for it.
+UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ScopeKind(TextChoices):

@@ -10,7 +10,7 @@ from datetime import datetime, time
 from uuid import UUID
 
 from channels_app.tools.place import Place
-from channels_app.tools.search import ENTRIES, NOTES, SOURCES, UNDATED
+from channels_app.tools.search import ENTRIES, NOTES, SOURCES
 from channels_app.tools.suppressed import without_suppressed
 from memories.choices import ScopeKind
 from memories.exceptions import FileUnreadable, PathNotAllowed, SessionNotFound
@@ -114,7 +114,7 @@ def _entry(place: Place, uid: UUID, now: datetime) -> _Found:
     entry = readable_entry(query, uid, Policy.objects.of(query.workspace_id), now) if query.places else None
     if entry is None:
         raise PathNotAllowed
-    at = None if entry.created_at == UNDATED else entry.created_at.astimezone(place.caller.zone)
+    at = entry.written_at and entry.written_at.astimezone(place.caller.zone)
     return _Found(entry.content, at, sender_of(entry, entry.scope, query.asker).label)
 
 

@@ -1,15 +1,14 @@
 """memory_search: lines of files, memories, days and messages in one ranking, with their paths (C3, C5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from uuid import UUID
 
 from channels_app.tools.place import Place
 from channels_app.tools.snippets import cut_around
-from memories.choices import EntryType
 from memories.conf import conf
-from memories.models import Entry, Policy
+from memories.models import Policy
 from memories.recall import Query, recall
 from memories.recall.answer import CORRECTED, FOUND, NONE, WEAK, attributed, one_line
 from memories.recall.quotations import with_words
@@ -21,8 +20,6 @@ NOTES, ENTRIES = "notes", "entries"
 #: Of events, by their kind.
 SOURCES = {"daily_event": "daily_events", "session_event": "session_events"}
 ALL_SOURCES = (NOTES, ENTRIES, *SOURCES.values())
-#: When a line was written that nobody dated.
-UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 VERDICTS = {
     FOUND: {
@@ -108,35 +105,23 @@ def _merged(
     query: Query, served: Sequence[Ranked], events: Sequence[RecalledEvent], zone: tzinfo
 ) -> list[SearchResult]:
     """Memories and events by score; a message a memory rests on is its evidence, and no result beside it."""
-    files = _files_of(served)
     saying: dict[str, list[RecalledEvent]] = {}
     for event in events:
         saying.setdefault(event.memory or "", []).append(event)
-    found = [_of_entry(item, files, saying.get(str(item.entry.uid), []), query, zone) for item in served]
+    found = [_of_entry(item, saying.get(str(item.entry.uid), []), query, zone) for item in served]
     found += [_of_event(event, query, zone) for event in saying.get("", [])]
     return sorted(found, key=lambda one: -one.score)  # of equal ones memories come first
 
 
-def _files_of(served: Sequence[Ranked]) -> dict[int, tuple[str, int, str]]:
-    """Path, line and heading of those of the memories that are lines of files."""
-    notes = [item.entry.pk for item in served if item.entry.type == EntryType.NOTE]
-    rows = Entry.objects.filter(pk__in=notes).exclude(path="") if notes else Entry.objects.none()
-    return {pk: (path, line or 1, heading) for pk, path, line, heading in rows.values_list(*_FILE_COLUMNS)}
-
-
-_FILE_COLUMNS = ("pk", "path", "line_from", "heading")
-
-
 def _of_entry(
     item: Ranked,
-    files: Mapping[int, tuple[str, int, str]],
     events: Sequence[RecalledEvent],
     query: Query,
     zone: tzinfo,
 ) -> SearchResult:
     entry = item.entry
-    path, line, heading = files.get(entry.pk, (f"entries/{entry.uid}", 1, ""))
-    at = None if entry.created_at == UNDATED else entry.created_at
+    path, line, heading = entry.path or f"entries/{entry.uid}", entry.line_from or 1, entry.heading
+    at = entry.written_at
     snippet = cut_around(entry.content, query.message, conf.SEARCH_SNIPPET_CHARS)
     words = attributed(snippet, item.sender)
     year = (at or entry.updated_at).astimezone(zone).year

@@ -14,7 +14,8 @@ from memories.exceptions import FileUnreadable, PathNotAllowed
 from memories.files import disk
 from memories.files.layout import FoundFile, ScopeFolder
 from memories.files.markdown import Block, blocks
-from memories.files.times import UNDATED, time_of
+from memories.files.times import time_of
+from memories.kinds import UNDATED
 from memories.language import stopwords, text
 from memories.language.scripts import CJK
 

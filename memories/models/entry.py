@@ -1,5 +1,6 @@
 """Entries: what is remembered, with their slots, links and counters."""
 
+from datetime import datetime
 from typing import Self
 
 import pgtrigger
@@ -10,6 +11,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Category, Echo, EntryType, Source, Verification
+from memories.kinds import UNDATED
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.scope import Scope
@@ -212,6 +214,11 @@ class Entry(Sourced):
             models.Index(fields=["scope", "path"], condition=~Q(path=""), name="entry_of_file"),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
         ]
+
+    @property
+    def written_at(self) -> datetime | None:
+        """When it was written; None: it is a line of a file that does not say so."""
+        return None if self.created_at == UNDATED else self.created_at
 
     def is_live(self) -> bool:
         """Whether it is in use; its time may be over all the same."""

@@ -7,9 +7,8 @@ with what is stored: a run that was killed, or two at once, come to the same.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import datetime, tzinfo
 from itertools import islice
-from pathlib import PurePosixPath
 from time import monotonic
 
 from django.db import transaction
@@ -24,13 +23,13 @@ from memories.entries.locks import lock_scopes
 from memories.exceptions import FileUnreadable, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.disk import FileText
+from memories.files.times import time_of
+from memories.kinds import UNDATED
 from memories.language import text
 from memories.models import FileProblem, FileState, Scope
 from memories.notes.matching import LineChanges, compare
 
 ACTOR = "file"
-#: When a line was written that does not say so: before all that is dated, so that no time speaks for it.
-UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 CHUNK = 500
 
 
@@ -179,26 +178,17 @@ class _FileRun:
 
 def lines_in(file: FileText, path: str, zone: tzinfo) -> list[FileLine]:
     """The lines of a file, as they are remembered."""
-    by_day = _noon_of(path, zone)
     return [
         FileLine(
             content=block.text,
             heading=block.heading[:300],
-            at=block.at or by_day,
+            at=time_of(path, block, zone) or UNDATED,
             line_from=block.line_from,
             line_to=block.line_to,
         )
         for block in markdown.blocks(file.text)
         if block.text.strip() and text.is_storable(block.text)
     ]
-
-
-def _noon_of(path: str, zone: tzinfo) -> datetime:
-    """When the lines of a file were written that do not say so: on its day, if its name is one."""
-    try:
-        return datetime.combine(date.fromisoformat(PurePosixPath(path).stem), time(12), zone)
-    except ValueError:
-        return UNDATED
 
 
 def _draft(scope: Scope, path: str, line: FileLine) -> Draft:

@@ -246,12 +246,16 @@ def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
 def memory_line(item: Ranked, zone: tzinfo, language: str) -> str:
     """A memory as a model reads it, with who said it; one's own words need no other name than «User».
 
-    What a model stated and none has verified stands with the words it rests on.
+    What a model stated and none has verified stands with the words it rests on, and a line of a file with its headings
+    and its place.
     """
     entry, at = item.entry, item.entry.created_at.astimezone(zone)
     said = attributed(entry.content, item.sender)
     words = with_words(said, entry.verification, item.evidence, language=language, zone=zone, year=at.year)
-    return f"- [{at:%Y-%m-%d}] {words}{CORRECTED if item.superseded_by else ''}"
+    day = f"[{at:%Y-%m-%d}] " if entry.written_at else ""
+    heading = f"({entry.heading}) " if entry.heading else ""
+    place = f" [{entry.path}:{entry.line_from}]" if entry.path else ""
+    return f"- {day}{heading}{words}{CORRECTED if item.superseded_by else ''}{place}"
 
 
 def event_line(event: RecalledEvent, zone: tzinfo) -> str:

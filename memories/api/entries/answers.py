@@ -42,6 +42,10 @@ class EntryAnswer(Answer):
     )
     verification = verification_field()
     evidence = evidence_field()
+    path = serializers.CharField(help_text="Of the file it is a line of; empty: of none.")
+    line_from = serializers.IntegerField(allow_null=True)
+    line_to = serializers.IntegerField(allow_null=True)
+    heading = serializers.CharField(help_text="The headings its line stands under.")
     importance = serializers.FloatField()
     source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
     state = serializers.ChoiceField(choices=State.choices)

@@ -56,3 +56,10 @@ def facts(scope: Scope) -> list[str]:
 def days(scope: Scope) -> list[tuple[str, str]]:
     rows = DailyEvent.objects.in_use().filter(scope=scope).order_by("local_date", "pk")
     return [(str(event.local_date), event.content) for event in rows]
+
+
+@pytest.fixture
+def files(tmp_path: Path, settings: Any, scope: Scope) -> Path:
+    """The folder of the files of a workspace."""
+    settings.MEMORY_FILES_ROOT = tmp_path
+    return tmp_path / scope.workspace.folder

@@ -3,23 +3,15 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from memories import entries
+from memories.kinds import UNDATED
 from memories.models import Entry, FileState, Scope
 from memories.models.change import Change
-from memories.notes.index import UNDATED, SyncReport, sync_scope
+from memories.notes.index import SyncReport, sync_scope
 from tests.conftest import NOW, make_scope
 
 DAY = "memory/scopes/telegram:direct_u42/2026-02-28.md"
 LONG_TERM = "memory/scopes/telegram:direct_u42/LONG_TERM.md"
-
-
-@pytest.fixture
-def files(tmp_path: Path, settings: object, scope: Scope) -> Path:
-    """The folder of the workspace."""
-    settings.MEMORY_FILES_ROOT = tmp_path  # type: ignore[attr-defined]
-    return tmp_path / scope.workspace.folder
 
 
 def write(files: Path, path: str, text: str) -> None:

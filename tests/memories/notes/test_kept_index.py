@@ -8,7 +8,7 @@ import pytest
 from memories.models import Entry, Scope, Workspace
 from memories.notes.index import sync_scope
 from tests.conftest import NOW, make_scope
-from tests.memories.notes.test_index import files, write  # noqa: F401 (a fixture)
+from tests.memories.notes.test_index import write
 
 WORDS = ["port", "Nina", "cello", "八点", "杭州", "kettle", "blue", "fuse", "茶", "Tuesday", "moved", "会议"]
 PATHS = ("LONG_TERM.md", "2026-02-27.md", "2026-02-28.md", "projects/alpha.md")
@@ -40,7 +40,7 @@ def state(scope: Scope) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_after_many_edits_a_kept_index_is_as_a_fresh_one(
-    files: Path,  # noqa: F811
+    files: Path,
     scope: Scope,
     stranger: Workspace,
     seed: int,

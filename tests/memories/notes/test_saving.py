@@ -14,8 +14,8 @@ from memories.notes.rebuild import drop_index
 from memories.notes.save import Target, path_of, save_note
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef
-from tests.conftest import NOW, make_scope
-from tests.memories.notes.test_index import DAY, files, lines, write  # noqa: F401 (a fixture)
+from tests.conftest import NOW, Api, make_scope
+from tests.memories.notes.test_index import DAY, LONG_TERM, lines, write
 
 TODAY = "memory/scopes/telegram:direct_u42/2026-03-01.md"
 
@@ -32,7 +32,7 @@ def found(scope: Scope, message: str) -> list[str]:
     return [item.entry.content for item in recall(query, now=NOW).served]
 
 
-def test_a_saved_line_is_in_the_file_and_an_entry_of_it(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_a_saved_line_is_in_the_file_and_an_entry_of_it(files: Path, scope: Scope) -> None:
     saved = save(scope, "Nina is allergic to peanuts")
     assert (saved.path, saved.line) == (TODAY, 3)
     text = (files / TODAY).read_text()
@@ -45,11 +45,11 @@ def test_a_saved_line_is_in_the_file_and_an_entry_of_it(files: Path, scope: Scop
     assert found(scope, "what is Nina allergic to?") == ["Nina is allergic to peanuts"]
 
 
-def test_what_stays_is_saved_to_the_long_term_file(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_what_stays_is_saved_to_the_long_term_file(files: Path, scope: Scope) -> None:
     assert save(scope, "妹妹叫小雨", Target.LONG_TERM).path == "memory/scopes/telegram:direct_u42/LONG_TERM.md"
 
 
-def test_the_day_is_that_of_the_workspace(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_the_day_is_that_of_the_workspace(files: Path, scope: Scope) -> None:
     Workspace.objects.update(time_zone="Asia/Shanghai")
     scope.refresh_from_db()
     zone = scope.workspace.zone()
@@ -57,7 +57,7 @@ def test_the_day_is_that_of_the_workspace(files: Path, scope: Scope) -> None:  #
     assert path_of(folder_of(scope), Target.DAILY, now=late, zone=zone).endswith("2026-03-02.md")
 
 
-def test_saving_on_purpose_brings_back_what_was_taken_out(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_saving_on_purpose_brings_back_what_was_taken_out(files: Path, scope: Scope) -> None:
     first = save(scope, "the spare key is under the mat")
     entries.expire(first.entry, now=NOW, actor="user:op")  # type: ignore[arg-type]
     again = save(scope, "the spare key is under the mat")
@@ -65,20 +65,20 @@ def test_saving_on_purpose_brings_back_what_was_taken_out(files: Path, scope: Sc
     assert found(scope, "where is the spare key?") == ["the spare key is under the mat"]
 
 
-def test_a_frozen_scope_takes_no_line(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_a_frozen_scope_takes_no_line(files: Path, scope: Scope) -> None:
     scope.frozen = True
     with pytest.raises(ScopeFrozen):
         save(scope, "anything")
     assert not (files / TODAY).exists()
 
 
-def test_an_empty_line_is_refused_before_anything_is_written(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_an_empty_line_is_refused_before_anything_is_written(files: Path, scope: Scope) -> None:
     with pytest.raises(InvalidDraft):
         save(scope, "  \n ")
     assert not files.exists()
 
 
-def test_a_line_is_found_by_the_heading_it_stands_under(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_a_line_is_found_by_the_heading_it_stands_under(files: Path, scope: Scope) -> None:
     write(files, DAY, "# Kitchen\n\n- The fuse is the third from the left\n\n# Garage\n\n- The fuse is the first one\n")
     write(files, "memory/scopes/telegram:direct_u42/boats/mermaid.md", "- Her berth is number 12\n- 船东是老李\n")
     sync_workspace(scope.workspace, now=NOW)
@@ -86,7 +86,7 @@ def test_a_line_is_found_by_the_heading_it_stands_under(files: Path, scope: Scop
     assert found(scope, "mermaid berth")[0] == "Her berth is number 12"
 
 
-def test_a_file_is_looked_at_before_a_search(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_a_file_is_looked_at_before_a_search(files: Path, scope: Scope) -> None:
     write(files, DAY, "- Kuno bought a kayak\n")
     caller = scope.workspace.caller("bot:x")
     sync_before_search(caller, [scope.key], now=NOW)
@@ -94,7 +94,7 @@ def test_a_file_is_looked_at_before_a_search(files: Path, scope: Scope) -> None:
 
 
 def test_a_folder_somebody_made_begins_a_scope_only_under_a_name_the_platform_gives(
-    files: Path,  # noqa: F811
+    files: Path,
     scope: Scope,
 ) -> None:
     write(files, "memory/scopes/lark:direct_ou7/LONG_TERM.md", "- 喜欢喝茶\n")
@@ -105,7 +105,7 @@ def test_a_folder_somebody_made_begins_a_scope_only_under_a_name_the_platform_gi
     assert keys == {"telegram:direct_u42", "lark:direct_ou7", "main"}
 
 
-def test_an_index_that_was_dropped_answers_as_before(files: Path, scope: Scope) -> None:  # noqa: F811
+def test_an_index_that_was_dropped_answers_as_before(files: Path, scope: Scope) -> None:
     write(files, DAY, "# Kitchen\n\n- The fuse is the third from the left\n- 厨房的灯坏了\n")
     save(scope, "Nina is allergic to peanuts")
     sync_workspace(scope.workspace, now=NOW)
@@ -117,8 +117,24 @@ def test_an_index_that_was_dropped_answers_as_before(files: Path, scope: Scope) 
     assert [found(scope, question) for question in questions] == before
 
 
-def test_files_of_another_workspace_are_not_indexed_here(files: Path, scope: Scope, stranger: Workspace) -> None:  # noqa: F811
+def test_files_of_another_workspace_are_not_indexed_here(files: Path, scope: Scope, stranger: Workspace) -> None:
     other = make_scope(stranger, scope.key)
     write(files, DAY, "- ours\n")
     sync_workspace(stranger, now=NOW)
     assert not lines(other)
+
+
+def test_a_model_is_told_where_a_line_stands_and_no_day_that_nobody_wrote_down(
+    files: Path, api: Api, scope: Scope
+) -> None:
+    write(files, DAY, "# Kitchen\n\n- The fuse is the third from the left\n")
+    write(files, LONG_TERM, "- 厨房的保险丝是十安培的\n")
+    told = api.post(
+        "recall", {"scope": scope.key, "message": "the fuse of the kitchen 厨房的保险丝", "need": "off"}
+    ).json()
+    assert set(told["context"].splitlines()) == {
+        f"- [2026-02-28] (Kitchen) The fuse is the third from the left [{DAY}:3]",
+        f"- 厨房的保险丝是十安培的 [{LONG_TERM}:1]",
+    }
+    entry = api.get("entries", scope=scope.key, q="fuse").json()["results"][0]
+    assert (entry["path"], entry["line_from"], entry["line_to"], entry["heading"]) == (DAY, 3, 3, "Kitchen")

@@ -11,7 +11,7 @@ from memories.exceptions import LineChanged
 from memories.models import Entry, Scope
 from memories.notes.index import sync_scope
 from tests.conftest import NOW
-from tests.memories.notes.test_index import DAY, files, lines, sync, write  # noqa: F401 (a fixture)
+from tests.memories.notes.test_index import DAY, lines, sync, write
 
 TEXT = """# Saturday
 
@@ -23,7 +23,7 @@ Some words of a person.
 
 
 @pytest.fixture
-def path(files: Path, scope: Scope) -> Path:  # noqa: F811
+def path(files: Path, scope: Scope) -> Path:
     write(files, DAY, TEXT)
     sync(scope)
     return files / DAY
