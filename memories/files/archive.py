@@ -32,15 +32,20 @@ def archived(text: str, day: date, note: str) -> str:
 
 def _place(lines: list[str], day: date) -> tuple[int, int] | None:
     """The lines of the block of a day with its marks; None: there is none. Raises FileUnwritable for half of one."""
-    begin = next((n for n, line in enumerate(lines) if line.strip() == _mark(day)), None)
-    if begin is None:
-        return None
-    for n, line in enumerate(lines[begin + 1 :], start=begin + 1):
-        if line.strip() == ARCHIVE_END:
-            return begin, n + 1
-        if ARCHIVE.fullmatch(line.strip()):
-            break
-    raise FileUnwritable
+    found: tuple[int, int] | None = None
+    begin, start = "", 0
+    for n, line in enumerate(lines):
+        bare = line.strip()
+        if bare != ARCHIVE_END and not ARCHIVE.fullmatch(bare):
+            continue
+        if bool(begin) != (bare == ARCHIVE_END):
+            raise FileUnwritable
+        if begin == _mark(day) and found is None:
+            found = start, n + 1
+        begin, start = ("", 0) if bare == ARCHIVE_END else (bare, n)
+    if begin:
+        raise FileUnwritable
+    return found
 
 
 def _mark(day: date) -> str:

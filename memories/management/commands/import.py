@@ -4,6 +4,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
@@ -46,6 +47,8 @@ class Command(BaseCommand):
             )
         except PlatformError as problem:
             raise CommandError(str(problem)) from problem
+        except KeyboardInterrupt as stop:
+            raise CommandError(_("Stopped. Start it again, and it goes on from there.")) from stop
         finally:
             progress.end()
         if options["json"]:
@@ -57,7 +60,7 @@ class Command(BaseCommand):
 def _scope(named: str, workspace: str | None) -> Scope:
     """The scope of this key or id. Raises CommandError."""
     rows = Scope.objects.filter(workspace__in=told.workspaces(workspace)).select_related("workspace").order_by("pk")
-    found = list(rows.filter(key=named)) or [scope for scope in rows if str(scope.uid) == named]
+    found = list(rows.filter(key=named)) or list(rows.filter(uid__in=_ids(named)))
     if not found:
         message = _("There is no scope “%(scope)s”: nobody has written to it yet, or its key is another.")
         raise CommandError(message % {"scope": named})
@@ -66,6 +69,13 @@ def _scope(named: str, workspace: str | None) -> Scope:
         message = _("Several workspaces have a scope “%(scope)s”; name one by --workspace: %(names)s.")
         raise CommandError(message % {"scope": named, "names": names})
     return found[0]
+
+
+def _ids(named: str) -> list[UUID]:
+    try:
+        return [UUID(named)]
+    except ValueError:
+        return []
 
 
 class _Progress:

@@ -79,6 +79,7 @@ def test_blocks_of_other_days_are_left_alone() -> None:
     [
         f"{BEGIN}\na person took the end away\n",
         f"{BEGIN}\nno end\n\n<!-- archive 2026-11-23 -->\nx\n{END}\n",
+        f"a person took the beginning away\n{END}\n",
         "```\na fence nobody closed\n",
         "<!-- a comment nobody closed\n",
     ],

@@ -4,10 +4,12 @@ import io
 import json
 from datetime import UTC, date, datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.db import connection
 
 from memories import batches, tasks
 from memories.batches import apply as applying
@@ -147,6 +149,52 @@ def test_killed_and_started_again_it_goes_on(folder: Path, scope: Scope, monkeyp
     assert (counts["continued"], counts["already"], counts["batch"]) == (4, 6, None)
     assert (len(facts(scope)), len(days(scope)), Batch.objects.count()) == (3, 3, 1)
     assert Batch.objects.get().state == BatchState.APPLIED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_stopped_at_the_keyboard_it_says_how_it_goes_on(
+    folder: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(applying, "CHUNK", 4)
+        patch.setattr(applying, "_apply_next", interrupted_after(applying._apply_next))
+        with pytest.raises(CommandError, match="Start it again"):
+            imported(folder)
+    assert 0 < len(facts(scope)) + len(days(scope)) < 6
+    assert imported(folder)["continued"] == 2
+    assert len(facts(scope)) == len(days(scope)) == 3
+
+
+def interrupted_after(step: Any) -> Any:
+    """A step that is taken once; then somebody presses Ctrl-C."""
+    taken: list[int] = []
+
+    def take(*args: Any) -> int:
+        if taken:
+            raise KeyboardInterrupt
+        taken.append(step(*args))
+        return taken[0]
+
+    return take
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_imports_at_once_bring_everything_once(folder: Path, scope: Scope) -> None:
+    write(folder, {"MEMORY.md": "\n".join(f"- Room {n} has {n + 7} chairs" for n in range(300))})
+
+    def run() -> None:
+        try:
+            imported(folder)
+        finally:
+            connection.close()
+
+    both = [Thread(target=run) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(timeout=60)
+    assert (len(facts(scope)), len(set(facts(scope))), len(days(scope))) == (300, 300, 3)
+    assert not Batch.objects.exclude(state=BatchState.APPLIED).exists()
 
 
 @pytest.mark.django_db(transaction=True)
