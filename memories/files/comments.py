@@ -13,7 +13,7 @@ _STRUCK = re.compile(r"<!-- expired (\S{1,40}): ")
 _OWN = re.compile(r" ?<!-- (?:at=|/?archive)[^<>\n]*-->")
 _FIELD = re.compile(r"(at|session|scope)=(\S+)")
 _NUMBERED = re.compile(r"&#(\d{1,7});", re.ASCII)
-_UNSAFE = re.compile(r"&(?=#)|-(?=-)|-(?=>)")
+_UNSAFE = re.compile(r"&(?=#)|(?<=-)[->]")
 _ESCAPED_OPEN = re.compile(r"(?<!\\)(\\+)<!--")
 _ANY_OPEN = re.compile(r"(?<!\\)(\\*)<!--")
 

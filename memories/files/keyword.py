@@ -5,24 +5,31 @@ import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
+from operator import itemgetter
+from os.path import commonprefix
 
 from cachetools import LRUCache
 
 from memories.exceptions import FileUnreadable, PathNotAllowed
 from memories.files import disk
-from memories.files.layout import FoundFile, ScopeFolder
+from memories.files.layout import FoundFile, ScopeFolder, day_of
 from memories.files.markdown import Block, blocks
 from memories.files.times import time_of
 from memories.kinds import UNDATED
-from memories.language import stopwords, text
+from memories.language import stopwords
 from memories.language.scripts import CJK
+from memories.language.text import stem, words
 
-_CACHED_CHARS = 64_000_000  # of the texts whose blocks a process remembers
+_CACHED_CHARS = 64_000_000  # of the texts a process remembers
 _AROUND = 0.25  # what a word in the heading or the path counts, of one in the text
 _PARTLY = 0.5  # what half a Chinese word counts
 _LEAST_STEM = 3
+_FENCES, _STAMP = ("```", "~~~"), "<!-- at="
+_CHUNK = re.compile(r"\n(?=[-*+#] \S)")  # a list item at the margin, a heading
+_STAMPED_DAY = re.compile(r"at=(\d{4}-\d\d-\d\d)T", re.ASCII)
+_DAY_AND_ZONE = timedelta(days=2)  # a day's end, wherever it is
 _IS_CJK = re.compile(f"[{CJK}]")
 
 
@@ -53,21 +60,44 @@ class _Word:
         return _PARTLY * sum(pair in where for pair in self.pairs) / len(self.pairs) if self.pairs else 0.0
 
 
-@dataclass(frozen=True)
-class _Parsed:
-    """A file as it is searched."""
+class _Text:
+    """A file as it is searched; what its blocks are is asked only where it may hold the best."""
 
-    folded: str
-    blocks: list[Block]
+    def __init__(self, path: str, raw: str) -> None:
+        self.path, self.raw, self.folded = path, raw, _folded(raw)
+
+    def __len__(self) -> int:
+        return 3 * len(self.raw) + 1
 
     @cached_property
-    def folded_blocks(self) -> list[tuple[str, str]]:
-        return [(_folded(block.text), _folded(block.heading)) for block in self.blocks]
+    def chunks(self) -> list[str]:
+        """Stretches of the text no block reaches beyond; where fences or HTML may begin, all of it."""
+        is_plain = not any(sign in self.raw for sign in _FENCES) and self.raw.count("<") == self.raw.count(_STAMP)
+        return _CHUNK.split(self.folded) if is_plain else [self.folded]
+
+    def most(self, wanted: list["_Word"]) -> float:
+        """What no block of it scores more than."""
+        around = f"{self.folded} {_folded(self.path)}"
+        return max(_score(wanted, chunk, around) for chunk in self.chunks) if _score(wanted, self.folded, "") else 0.0
+
+    @cached_property
+    def blocks(self) -> list[tuple[Block, str, str]]:
+        """Each with its words and its headings as they are compared."""
+        return [(block, _folded(block.text), _folded(block.heading)) for block in blocks(self.raw)]
+
+    @cached_property
+    def newest(self) -> float:
+        """A moment after everything in it was written."""
+        day = day_of(self.path)
+        days = [*_STAMPED_DAY.findall(self.raw), day.isoformat() if day else ""]
+        try:
+            written = datetime.fromisoformat(max(days) or "1970-01-01")
+            return (written.replace(tzinfo=UTC) + _DAY_AND_ZONE).timestamp()
+        except (ValueError, OverflowError):
+            return float("inf")
 
 
-_cache: LRUCache[tuple[str, str, int, int], _Parsed] = LRUCache(
-    _CACHED_CHARS, getsizeof=lambda one: len(one.folded) + 1
-)
+_cache: LRUCache[tuple[str, str, int, int], _Text] = LRUCache(_CACHED_CHARS, getsizeof=len)
 _cache_lock = threading.Lock()
 
 
@@ -81,9 +111,13 @@ def search(
     wanted = _wanted(query)
     if not wanted or limit < 1:
         return []
-    found = list(_matches(folders, wanted, zone, transcripts))
-    found.sort(key=lambda match: (-match.score, -(match.at or UNDATED).timestamp(), match.path, match.line_from))
-    return found[:limit]
+    best: list[tuple[tuple[float, float, str, int], FileMatch]] = []
+    for most, text in _promising(folders, wanted, transcripts):
+        if len(best) == limit and (-most, -text.newest) > best[-1][0][:2]:
+            break  # neither this file nor one of those after it holds anything better
+        best += [(_rank(match), match) for match in _matches(text, wanted, zone)]
+        best = sorted(best, key=itemgetter(0))[:limit]
+    return [match for _place, match in best]
 
 
 def forget() -> None:
@@ -92,52 +126,61 @@ def forget() -> None:
         _cache.clear()
 
 
-def _matches(
-    folders: Sequence[ScopeFolder], wanted: list[_Word], zone: tzinfo, transcripts: bool
-) -> Iterator[FileMatch]:
+def _promising(folders: Sequence[ScopeFolder], wanted: list[_Word], transcripts: bool) -> list[tuple[float, _Text]]:
+    """The files that hold words of the question, with what a block of theirs can score; those first that can most."""
+    found = []
     for folder in folders:
         for file in [*folder.files(), *(folder.transcripts() if transcripts else [])]:
-            parsed = _parsed(folder, file)
-            if parsed is None or not any(word.share(parsed.folded) for word in wanted):
-                continue
-            path = _folded(file.path)
-            for block, (said, heading) in zip(parsed.blocks, parsed.folded_blocks, strict=True):
-                if score := _score(wanted, said, f"{heading} {path}"):
-                    at = time_of(file.path, block, zone)
-                    yield FileMatch(file.path, block.line_from, block.line_to, block.text, block.heading, at, score)
+            text = _text(folder, file)
+            if text and (most := text.most(wanted)):
+                found.append((most, text))
+    return sorted(found, key=lambda pair: (-pair[0], -pair[1].newest))
+
+
+def _matches(text: _Text, wanted: list[_Word], zone: tzinfo) -> Iterator[FileMatch]:
+    path = _folded(text.path)
+    for block, said, heading in text.blocks:
+        if score := _score(wanted, said, f"{heading} {path}"):
+            at = time_of(text.path, block, zone)
+            yield FileMatch(text.path, block.line_from, block.line_to, block.text, block.heading, at, score)
+
+
+def _rank(match: FileMatch) -> tuple[float, float, str, int]:
+    return (-match.score, -(match.at or UNDATED).timestamp(), match.path, match.line_from)
 
 
 def _score(wanted: list[_Word], said: str, around: str) -> float:
-    """The share of the words a block holds; a word around it counts less, and only beside one in it."""
-    total, is_said = 0.0, False
-    for word in wanted:
-        share = word.share(said)
-        is_said = is_said or share > 0
-        total += max(share, _AROUND * word.share(around))
-    return total / len(wanted) if is_said else 0.0
+    """The share of the words a text holds; a word around it counts less, and only beside one in it."""
+    shares = [word.share(said) for word in wanted]
+    if not any(shares):
+        return 0.0
+    weighed = (
+        s if s >= _AROUND else max(s, _AROUND * word.share(around)) for s, word in zip(shares, wanted, strict=True)
+    )
+    return sum(weighed) / len(wanted)
 
 
-def _parsed(folder: ScopeFolder, file: FoundFile) -> _Parsed | None:
+def _text(folder: ScopeFolder, file: FoundFile) -> _Text | None:
     key = (str(folder.workspace), file.path, file.mtime_ns, file.size)
     with _cache_lock:
         if (known := _cache.get(key)) is not None:
             return known
     try:
         read = disk.read(folder, file.path)
-        if read is None:
-            return None
-        parsed = _Parsed(_folded(read.text), blocks(read.text))
     except (FileUnreadable, PathNotAllowed):
         return None
+    if read is None:
+        return None
+    text = _Text(file.path, read.text)
     with _cache_lock:
-        if len(parsed.folded) < _CACHED_CHARS:
-            _cache[key[:2] + (read.mtime_ns, read.size)] = parsed
-    return parsed
+        if len(text) < _CACHED_CHARS:
+            _cache[key[:2] + (read.mtime_ns, read.size)] = text
+    return text
 
 
 def _wanted(query: str) -> list[_Word]:
     """The words of a question that tell something, each once; all of them where none does."""
-    said = list(dict.fromkeys(text.words(query)))
+    said = list(dict.fromkeys(words(query)))
     telling = [word for word in said if word not in stopwords.ENGLISH and word not in stopwords.CHINESE]
     return [_word(word) for word in telling or said]
 
@@ -150,10 +193,10 @@ def _word(word: str) -> _Word:
 
 def _root(word: str) -> str:
     """What a word has in common with its stem: «decisions» is also found as «decision», «happy» as «happier»."""
-    stem = text.stem(word)
-    common = next((n for n, (one, other) in enumerate(zip(word, stem, strict=False)) if one != other), len(stem))
+    common = len(commonprefix([word, stem(word)]))
     return word[:common] if common >= _LEAST_STEM else word
 
 
 def _folded(said: str) -> str:
-    return unicodedata.normalize("NFKC", said).casefold()
+    plain = said if unicodedata.is_normalized("NFKC", said) else unicodedata.normalize("NFKC", said)
+    return plain.casefold()

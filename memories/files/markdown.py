@@ -17,7 +17,7 @@ from memories.conf import conf
 from memories.exceptions import InvalidDraft, LineChanged
 from memories.files import comments, escaping, wording
 from memories.files.comments import Stamp, Struck, read_stamp, stamped
-from memories.files.parsing import CODE, FENCE, Piece, lines_of, pieces
+from memories.files.parsing import BOM, CODE, FENCE, Piece, lines_of, pieces
 from memories.files.parts import parts
 
 
@@ -54,6 +54,7 @@ def replaced(text: str, block: Block, content: str) -> str:
 
     Raises LineChanged where the block is not there, InvalidDraft where its place cannot hold these words.
     """
+    bom, text = _without_bom(text)
     piece, known = _located(text, block)
     wanted = content.replace("\r\n", "\n").replace("\r", "\n")
     wanted = wanted.strip("\n").rstrip() if piece.kind in (FENCE, CODE) else wanted.strip()
@@ -62,7 +63,7 @@ def replaced(text: str, block: Block, content: str) -> str:
     if len(wanted) <= conf.CONTENT_MAX_CHARS and wanted:
         for changed in wording.reworded(lines_of(text), piece, wanted):
             if [_words(one) for one in blocks(changed)] == expected:
-                return changed
+                return bom + changed
     raise InvalidDraft(_("This place of the file cannot hold that text; change it in the file."), field="content")
 
 
@@ -71,12 +72,13 @@ def struck(text: str, block: Block, at: datetime) -> str:
 
     Raises LineChanged where the block is not there.
     """
+    bom, text = _without_bom(text)
     piece, known = _located(text, block)
     expected, place = _expected(text, known)
     del expected[place]
     for changed in wording.struck_out(lines_of(text), piece, at):
         if [_words(one) for one in blocks(changed)] == expected:
-            return changed
+            return bom + changed
     raise InvalidDraft(_("This cannot be struck out here; change it in the file."), field="content")
 
 
@@ -91,7 +93,9 @@ def unstruck(text: str, content: str) -> str | None:
         for start, end in _places_of(text, one):
             changed = text[:start] + one.raw + text[end:]
             now, line = blocks(changed), len(lines_of(text[:start] + "x"))
-            if len(now) == before + 1 and any(block.text == wanted and block.line_from == line for block in now):
+            if len(now) == before + 1 and any(
+                block.text.strip() == wanted and block.line_from == line for block in now
+            ):
                 return changed
     return None
 
@@ -109,9 +113,9 @@ def without_struck(text: str, content: str) -> str:
 
 def _places_of(text: str, one: Struck) -> Iterator[tuple[int, int]]:
     """What a struck line took the place of: that of its comment, or of the row that holds nothing else."""
-    yield one.start, one.end
     if text[: one.start].endswith("| ") and text[one.end :].startswith(" |"):
         yield one.start - 2, one.end + 2
+    yield one.start, one.end
 
 
 def _blocks_of(piece: Piece) -> Iterator[Block]:
@@ -159,6 +163,11 @@ def _expected(text: str, known: Block) -> tuple[list[tuple[str, str, datetime | 
     """What the blocks of a file say, and which of them is the known one."""
     found = blocks(text)
     return [_words(one) for one in found], found.index(known)
+
+
+def _without_bom(text: str) -> tuple[str, str]:
+    rest = text.removeprefix(BOM)
+    return text[: len(text) - len(rest)], rest
 
 
 def _letters(text: str) -> str:

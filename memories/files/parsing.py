@@ -16,6 +16,7 @@ from memories.exceptions import FileUnreadable
 from memories.files import comments, escaping
 
 PARAGRAPH, ROW, FENCE, CODE, HTML = "paragraph", "row", "fence", "code", "html"
+BOM = "\ufeff"
 HEADING_CHARS = 300  # of the headings above a piece
 _NESTING = 120  # lists within quotes within lists …; deeper is not read
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -53,7 +54,7 @@ class Piece:
             shown = raw.partition(comments.OPEN)[0].strip()  # a comment that is not closed is one to the end
             return (shown if _TAG.sub("", shown).strip() else ""), found
         said = escaping.plain(raw).strip()
-        return ("" if said in _EMPTY_TASKS else said), found
+        return ("" if said in _EMPTY_TASKS and not found else said), found
 
     def _row_says(self) -> tuple[str, list[str]]:
         split = [comments.parted(raw) for raw in self.cells]
@@ -72,7 +73,7 @@ def pieces(text: str) -> list[Piece]:
     """All pieces of a text in order, headings and archives left out. Raises FileUnreadable for one that is too long."""
     if len(text) > conf.FILE_MAX_BYTES:
         raise FileUnreadable(_("This text is too long to be read as a whole."))
-    tokens = _MARKDOWN.parse(_without_front_matter(text.removeprefix("\ufeff")))
+    tokens = _MARKDOWN.parse(_without_front_matter(text.removeprefix(BOM)))
     return _joined(_Reader(_archives(tokens)).read(tokens))
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import product
 
 from memories.files import comments, escaping
 from memories.files.parsing import CODE, FENCE, HTML, ROW, Piece
@@ -45,7 +46,10 @@ def struck_out(lines: list[str], piece: Piece, at: datetime) -> Iterator[str]:
         return
     prefix = _prefix(lines[piece.start], piece.raw if piece.kind != FENCE else piece.markup)
     container = _MARKER.sub("", prefix.rstrip()) if _MARKER.search(prefix.rstrip()) else prefix
-    for around, one_line in ((container, False), (container, True), (prefix, False), (prefix, True)):
+    places = [container, prefix]
+    if piece.kind == CODE:  # a comment that is indented like code would be code
+        places = [prefix[: len(prefix) - indent] for indent in (4, 1, 2, 3) if prefix[-indent:].isspace()]
+    for around, one_line in product(places, (False, True)):
         struck = comments.strike(raw[len(around) :], at, one_line=one_line)
         yield _put(lines, piece, [around + struck])
 

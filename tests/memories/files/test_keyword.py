@@ -2,11 +2,17 @@
 
 import os
 from datetime import UTC, date
+from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memories.files import keyword
 from memories.files.layout import ScopeFolder, scope_folder
 from tests.memories.files.conftest import write
+from tests.support.properties import examples
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 
@@ -80,6 +86,60 @@ def test_what_cannot_be_read_hides_nothing_else(main: ScopeFolder) -> None:
     assert texts(main, "lunch") == ["lunch"]
 
 
+def test_many_files_are_searched_newest_first_without_reading_all_that_is_equal(main: ScopeFolder) -> None:
+    for n in range(300):
+        write(main, main.daily(date.fromordinal(date(2026, 1, 1).toordinal() + n)), f"- lunch {n}\n")
+    assert texts(main, "lunch", limit=3) == ["lunch 299", "lunch 298", "lunch 297"]
+
+
 def test_nothing_is_found_for_nothing(main: ScopeFolder) -> None:
     write(main, "MEMORY.md", "- lunch\n")
     assert texts(main, "") == texts(main, "?!") == texts(main, "dinner") == texts(main, "lunch", limit=0) == []
+
+
+LINES = st.sampled_from(
+    [
+        *(
+            "- lunch port <!-- at=2026-11-03T09:00:00+08:00 -->",
+            "- port <!-- at=2026-11-20T23:00:00-11:00 -->",
+            "- lunch",
+        ),
+        *(
+            "# lunch",
+            "## port",
+            "port",
+            "lunch",
+            "",
+            "  more lunch",
+            "  - port",
+            "```",
+            "<div>",
+            "端口",
+            "- 我们的端口号",
+            "---",
+        ),
+        *("| port | lunch |", "|---|---|", "| lunch | x |", "* a", "+ lunch", "1. port", "> lunch", "> - port 端口"),
+    ]
+)
+FILES = st.dictionaries(
+    st.sampled_from(
+        ["MEMORY.md", "memory/port.md", "memory/2026-11-01.md", "memory/2026-11-22.md", "memory/a/lunch.md"]
+    ),
+    st.lists(LINES, max_size=9).map("\n".join),
+    max_size=5,
+)
+
+
+@given(FILES, st.sampled_from(["lunch", "lunch port", "端口号 lunch", "port 端口 tea"]), st.integers(1, 4))
+@examples(200)
+def test_the_first_few_are_those_that_come_first_among_all(
+    tmp_path_factory: Any, files: dict[str, str], query: str, limit: int
+) -> None:
+    folder = scope_folder("alices", "main")
+    folder = type(folder)(Path(tmp_path_factory.mktemp("few")) / "alices", "main", "", folder.long_term)
+    for path, text in files.items():
+        write(folder, path, text)
+    everything = keyword.search([folder], query, limit=10_000, zone=SHANGHAI)
+    assert keyword.search([folder], query, limit=limit, zone=SHANGHAI) == everything[:limit]
+    assert [match.score for match in everything] == sorted((match.score for match in everything), reverse=True)
+    assert all(0 < match.score <= 1 for match in everything)
