@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from channels_app.tools import search
+from channels_app.tools import save, search
 from channels_app.tools.definition import Form
 from channels_app.tools.get import Excerpt
 from channels_app.tools.search import SearchReport
@@ -77,10 +77,26 @@ def excerpt_answer(excerpt: Excerpt) -> dict[str, Any]:
     return {**answer, "from": excerpt.first}
 
 
+class SavedLineAnswer(Answer):
+    """A line that was saved."""
+
+    path = serializers.CharField()
+    line = serializers.IntegerField()
+    entry = serializers.UUIDField(allow_null=True, help_text="The memory it became; null: it will be one soon.")
+    scope = serializers.CharField()
+    outcome = serializers.ChoiceField(
+        choices=save.OUTCOMES,
+        help_text="`brought_back`: people had taken these words out before. `pending`: in the file, indexed later.",
+    )
+    degraded = serializers.ListField(child=serializers.CharField())
+
+
 #: By the name of the tool: what became of a call, as data.
 ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "memory_search": search_answer,
     "memory_get": excerpt_answer,
+    "memory_save": SavedLineAnswer.of,
+    "memory_append": SavedLineAnswer.of,
 }
 
 

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from channels_app.api.tool_answers import (
     ExcerptAnswer,
+    SavedLineAnswer,
     SearchAnswer,
     ToolCallAnswer,
     ToolCallsAnswer,
@@ -19,7 +20,7 @@ from channels_app.api.tool_arguments import PlaceRequest, body_of, given, place_
 from channels_app.api.tool_calls import carry_out
 from channels_app.tools import calls
 from channels_app.tools.definition import Form, Tool
-from channels_app.tools.registry import MEMORY_GET, MEMORY_SEARCH, TOOLS
+from channels_app.tools.registry import MEMORY_APPEND, MEMORY_GET, MEMORY_SAVE, MEMORY_SEARCH, TOOLS
 from memories.api import fields
 from memories.api.calls import Call, Method
 from memories.choices import Permission
@@ -112,3 +113,23 @@ class GetView(ToolView):
     @Method("memory_get", Permission.READ, ExcerptAnswer, body=body_of(MEMORY_GET))
     def post(self) -> Response:
         return Response(excerpt_answer(self.done()))
+
+
+class SaveView(ToolView):
+    """Add a line to today's note, or to the long-term file."""
+
+    tool = MEMORY_SAVE
+
+    @Method("memory_save", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_SAVE))
+    def post(self) -> Response:
+        return Response(SavedLineAnswer.of(self.done()), status=201)
+
+
+class AppendView(ToolView):
+    """Add lines to the end of a note."""
+
+    tool = MEMORY_APPEND
+
+    @Method("memory_append", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_APPEND))
+    def post(self) -> Response:
+        return Response(SavedLineAnswer.of(self.done()), status=201)

@@ -7,7 +7,7 @@ from channels_app.api.channels import ChannelView, PlatformView
 from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
 from channels_app.api.recall import RecallView
-from channels_app.api.tools import GetView, SearchView, ToolCallView, ToolsView
+from channels_app.api.tools import AppendView, GetView, SaveView, SearchView, ToolCallView, ToolsView
 from channels_app.api.turns import TurnsView
 
 urlpatterns = [
@@ -19,6 +19,8 @@ urlpatterns = [
     path("tools/call", ToolCallView.as_view(), name="tools-call"),
     path("tools/memory_search", SearchView.as_view(), name="memory-search"),
     path("tools/memory_get", GetView.as_view(), name="memory-get"),
+    path("tools/memory_save", SaveView.as_view(), name="memory-save"),
+    path("tools/memory_append", AppendView.as_view(), name="memory-append"),
     path("channels/<str:platform>", PlatformView.as_view(), name="platform-channel"),
     path("channels/<str:platform>/<path:account>", ChannelView.as_view(), name="channel"),
     path("sessions", SessionsView.as_view(), name="sessions"),

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from channels_app.tools import get, search, wording
+from channels_app.tools import get, save, search, wording
 from channels_app.tools.definition import Parameter, Tool
 from channels_app.tools.place import Place
 from memories.choices import Permission
+from memories.notes.save import Target
 from memories.recall import Mode
 
 QUERY_CHARS = 4_000
+CONTENT_CHARS = 8_000
 PATH_CHARS = 1_100  # the longest there is, with its line
 RESULTS_MOST = 50
 
@@ -23,6 +25,14 @@ def _get(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.Excer
     return get.memory_get(
         place, path=arguments["path"], first=arguments.get("from"), count=arguments.get("lines"), now=now
     )
+
+
+def _save(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.SavedLine:
+    return save.memory_save(place, now=now, **arguments)
+
+
+def _append(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.SavedLine:
+    return save.memory_append(place, now=now, **arguments)
 
 
 MEMORY_SEARCH = Tool(
@@ -100,4 +110,34 @@ MEMORY_GET = Tool(
     shown=get.shown,
 )
 
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (MEMORY_SEARCH, MEMORY_GET)}
+MEMORY_SAVE = Tool(
+    name="memory_save",
+    needs=Permission.WRITE,
+    words=wording.SAVE,
+    parameters=(
+        Parameter(name="content", kind="string", is_needed=True, most=CONTENT_CHARS, words=wording.CONTENT),
+        Parameter(
+            name="target",
+            kind="string",
+            is_needed=True,
+            choices=tuple(target.value for target in Target),
+            words=wording.TARGET,
+        ),
+    ),
+    run=_save,
+    shown=save.shown,
+)
+
+MEMORY_APPEND = Tool(
+    name="memory_append",
+    needs=Permission.WRITE,
+    words=wording.APPEND,
+    parameters=(
+        Parameter(name="content", kind="string", is_needed=True, most=CONTENT_CHARS, words=wording.LINES_TO_APPEND),
+        Parameter(name="path", kind="string", most=PATH_CHARS, words=wording.APPEND_PATH),
+    ),
+    run=_append,
+    shown=save.shown,
+)
+
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (MEMORY_SEARCH, MEMORY_GET, MEMORY_SAVE, MEMORY_APPEND)}

@@ -74,3 +74,56 @@ LINES: Words = {
     "en": "How many lines, at most 300; 40 unless you say otherwise.",
     "zh-hans": "读多少行，最多 300，默认 40。",
 }
+
+SAVE: Words = {
+    "en": (
+        "Save something to long-term memory. Call it when the user asks to remember, note or save something, and when"
+        " they settle what will still matter later: a decision, a preference, a plan. Save what was said, in one or two"
+        " full sentences that stand by themselves; nothing guessed, no passwords unless the user insists. Say that it"
+        " is remembered only after this tool has said «Saved»."
+    ),
+    "zh-hans": (
+        "把内容保存到长期记忆。用户要求记住、记下或保存时，以及确定了以后仍然重要的事情（决定、偏好、计划）时调用。"
+        "只保存说过的内容，用一两句完整、可以独立理解的话；不要猜测，除非用户坚持，不要保存密码。"
+        "只有在工具返回“已保存”之后，才可以说已经记住。"
+    ),
+}
+
+CONTENT: Words = {
+    "en": (
+        "What to remember, in the user's language. Write who, what and when: names instead of «she», dates instead of"
+        " «tomorrow». At most 8,000 characters."
+    ),
+    "zh-hans": "要记住的内容，使用用户的语言。写清楚谁、什么、何时：写名字不写“她”，写日期不写“明天”。最多 8000 字。",
+}
+
+TARGET: Words = {
+    "en": (
+        "daily: what happened or is to be done, into today's note. long-term: what stays true, such as who somebody is,"
+        " what they like, what was decided for good."
+    ),
+    "zh-hans": (
+        "daily：发生的事或要做的事，写入今天的笔记。long-term：长期有效的内容，例如某人是谁、喜欢什么、已经确定的决定。"
+    ),
+}
+
+APPEND: Words = {
+    "en": (
+        "Add lines to the end of a note of memory, today's unless you name another. Nothing that stands there is"
+        " changed. For a running list or a log kept in a note of its own; to simply remember something use memory_save."
+    ),
+    "zh-hans": (
+        "在一份记忆笔记的末尾追加内容，默认是今天的笔记。已有内容不会改动。"
+        "适合在单独的笔记里维护清单或日志；只是要记住某件事时，请用 memory_save。"
+    ),
+}
+
+LINES_TO_APPEND: Words = {
+    "en": "What to add, in the user's language; full sentences that stand by themselves. At most 8,000 characters.",
+    "zh-hans": "要追加的内容，使用用户的语言，写成可以独立理解的完整句子。最多 8000 字。",
+}
+
+APPEND_PATH: Words = {
+    "en": "The note, under memory/, as memory_search or memory_get named it. Leave it out for today's note.",
+    "zh-hans": "笔记路径，位于 memory/ 下，以 memory_search 或 memory_get 给出的为准。不填则为今天的笔记。",
+}

@@ -31,6 +31,7 @@ class FileLine:
     at: datetime
     line_from: int
     line_to: int
+    session: str = ""  # from which it was saved, as its stamp says
 
 
 def lines_of(scope: Scope, path: str) -> list[Entry]:

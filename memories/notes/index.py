@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 
 from memories import entries
 from memories.choices import EntryType, Outcome, Source
+from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.entries.files import folder_of
 from memories.entries.lines import FileLine, end_lines, lines_of, move_lines, reword_lines
@@ -185,6 +186,7 @@ def lines_in(file: FileText, path: str, zone: tzinfo) -> list[FileLine]:
             at=time_of(path, block, zone) or UNDATED,
             line_from=block.line_from,
             line_to=block.line_to,
+            session=block.session if text.is_storable(block.session) else "",
         )
         for block in markdown.blocks(file.text)
         if block.text.strip() and text.is_storable(block.text)
@@ -202,4 +204,5 @@ def _draft(scope: Scope, path: str, line: FileLine) -> Draft:
         heading=line.heading,
         line_from=line.line_from,
         line_to=line.line_to,
+        slots={"source_session_id": line.session[: conf.SLOT_VALUE_CHARS]} if line.session else {},
     )

@@ -50,6 +50,12 @@ ACCESS = {
     ("api/v1/tools/memory_get", "POST"): Access(
         body={"scope": SCOPE, "path": "memory/scopes/telegram:direct_u42/LONG_TERM.md"}
     ),
+    ("api/v1/tools/memory_save", "POST"): Access(
+        body={"scope": SCOPE, "content": "The boat is blue", "target": "daily"}, answer=201, stranger=201
+    ),
+    ("api/v1/tools/memory_append", "POST"): Access(
+        body={"scope": SCOPE, "content": "The boat is blue"}, answer=201, stranger=201
+    ),
     ("api/v1/tools/call", "POST"): Access(
         body={
             "scope": SCOPE,
