@@ -119,9 +119,7 @@ def test_what_was_taken_out_comes_back_by_saving_it_and_the_answer_says_so(talk:
 
 
 @pytest.mark.parametrize("name", ["memory_save", "memory_append"])
-def test_a_frozen_scope_takes_nothing_and_nothing_is_written(
-    talk: Talk, workspace: Workspace, root: Path, name: str
-) -> None:
+def test_a_frozen_scope_takes_nothing(talk: Talk, workspace: Workspace, root: Path, name: str) -> None:
     Scope.objects.create(workspace=workspace, key=OWN, kind="user", frozen=True)
     error = tool(talk, name, content="The boat is blue", status=409, **more(name))["errors"][0]
     assert error["code"] == "scope_frozen"
@@ -132,9 +130,7 @@ def test_a_frozen_scope_takes_nothing_and_nothing_is_written(
 
 @pytest.mark.parametrize("content", ["", "   \n ", "x" * 8_001, "a\0b"])
 @pytest.mark.parametrize("name", ["memory_save", "memory_append"])
-def test_what_no_memory_can_hold_is_named_and_nothing_is_written(
-    talk: Talk, root: Path, name: str, content: str
-) -> None:
+def test_what_no_memory_can_hold_is_named(talk: Talk, root: Path, name: str, content: str) -> None:
     answer = talk.post(f"tools/{name}", {"address": TELEGRAM, "content": content, **more(name)})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) in ((400, "content"), (400, None))
     told = by_model(talk, name, {"content": content, **more(name)})
