@@ -27,6 +27,7 @@ MEASUREMENTS = {
     "compression": (DATABASE, HASHED),
     "context": (DATABASE, HASHED),
     "expiry": (DATABASE, HASHED),
+    "imports": (DATABASE, HASHED),
     "conversations": (PLATFORM, BUNDLED),
 }
 #: Called by name alone: they need a model, a set of conversations, or a reason.
