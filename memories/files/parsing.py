@@ -89,16 +89,17 @@ def _without_front_matter(text: str) -> str:
     return "\n" * (end + 1) + "".join(lines[end + 1 :]) if end else text
 
 
-def _archives(tokens: list[Token]) -> list[tuple[int, int]]:
+def _archives(tokens: list[Token]) -> set[int]:
     """The lines of archives; of one that is not closed none."""
-    found, begun = [], None
+    found: set[int] = set()
+    begun = None
     for token in tokens:
         if token.type == "html_block" and token.map:
             says = token.content.strip()
             if begun is None and comments.ARCHIVE.fullmatch(says):
                 begun = token.map[0]
             elif begun is not None and says == comments.ARCHIVE_END:
-                found.append((begun, token.map[1]))
+                found.update(range(begun, token.map[1]))
                 begun = None
     return found
 
@@ -119,7 +120,7 @@ def _joined(found: Iterator[Piece]) -> list[Piece]:
 class _Reader:
     """Walks over the tokens of a file once."""
 
-    def __init__(self, archives: list[tuple[int, int]]) -> None:
+    def __init__(self, archives: set[int]) -> None:
         self.archives = archives
         self.around: list[int] = []  # quotes, lists and items we are in: the number of an item, else 0
         self.headings: list[tuple[int, int, str]] = []  # how deep in these, of which level, what it says
@@ -190,7 +191,7 @@ class _Reader:
             yield piece
 
     def _is_archived(self, line: int) -> bool:
-        return any(start <= line < end for start, end in self.archives)
+        return line in self.archives
 
 
 def _path_of(headings: Iterable[str]) -> str:
