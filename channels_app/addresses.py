@@ -1,10 +1,13 @@
 """From an address on the wire to the channel's rules, the resolver's answer and the scopes behind it (E2)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from channels_app.channels import default_rules, ensure_channel, find_channel
+from channels_app.models import Channel
 from memories.choices import NeedMode, ScopeKind
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
@@ -18,6 +21,9 @@ from sessions_app.lifecycle import conversations, locks
 from sessions_app.models import Session
 from sessions_app.visibility import visible_sessions
 
+#: Chat and peer of the direct chat with one of these keys, of a platform and account; empty where there is none.
+DirectChat = Callable[..., tuple[str, str]]
+
 
 def resolve_address(caller: Caller, address: Address) -> Resolution:
     """What an address means under the rules of its channel; reads only.
@@ -26,8 +32,23 @@ def resolve_address(caller: Caller, address: Address) -> Resolution:
     """
     platform, channel = find_channel(caller.workspace_id, address.platform, address.account)
     address = address if platform == address.platform else replace(address, platform=platform)
+    return resolve_in_channel(caller, address, channel, partial(conversations.direct_chat, caller.workspace_id))
+
+
+def resolve_in_channel(
+    caller: Caller, address: Address, channel: Channel | None, direct_chat: DirectChat
+) -> Resolution:
+    """The same in a channel that was looked up; `direct_chat` finds with whom a chat is."""
     rules = channel.rules() if channel else default_rules()
-    with_peer = _with_peer(caller.workspace_id, address, rules)
+    resolved = resolve_with_peer(caller, address, rules, direct_chat)
+    if channel is None:
+        return replace(resolved, transcripts=conf.TRANSCRIPTS)
+    return replace(resolved, path_mode=channel.path_mode, transcripts=channel.wants_transcripts())
+
+
+def resolve_with_peer(caller: Caller, address: Address, rules: ChannelRules, direct_chat: DirectChat) -> Resolution:
+    """What an address means under these rules; with whom the chat is counts for a caller who reaches that memory."""
+    with_peer = _with_peer(address, rules, direct_chat)
     if with_peer is not address:
         resolved = resolve(with_peer, rules, default_dm_scope=conf.DM_SCOPE)
         if caller.may_reach(resolved.user_scope or ""):
@@ -35,23 +56,28 @@ def resolve_address(caller: Caller, address: Address) -> Resolution:
     return resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
 
 
-def _with_peer(workspace_id: int, address: Address, rules: ChannelRules) -> Address:
+def _with_peer(address: Address, rules: ChannelRules, direct_chat: DirectChat) -> Address:
     """A direct chat that names no peer has the peer it had before, else the one its id names, if any (A5)."""
     key = None if address.peer else key_of_direct_chat(address, rules)
     if key is None:
         return address
     keys = (key, address.chat)  # a chat may be called by the key of its session
-    chat, peer = conversations.direct_chat(workspace_id, address.platform, address.account, *keys)
+    chat, peer = direct_chat(address.platform, address.account, *keys)
     return replace(address, chat=chat or address.chat, peer=peer) if peer else address
 
 
-def open_session(caller: Caller, address: Address, *, now: datetime) -> tuple[Session, Resolution, dict[str, Scope]]:
+def open_session(
+    caller: Caller, address: Address, *, now: datetime, check: Callable[[Resolution], None] | None = None
+) -> tuple[Session, Resolution, dict[str, Scope]]:
     """The session of an address, locked until the transaction ends; what the address means; its scopes by key.
 
-    Raises InvalidAddress, ScopeNotFound, SessionBusy.
+    `check` may refuse what the address means before anything is locked or written. Raises InvalidAddress,
+    ScopeNotFound, SessionBusy.
     """
     resolved = resolve_address(caller, address)
     check_reach(caller, resolved)  # before the lock: others must not learn that somebody speaks
+    if check is not None:
+        check(resolved)
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
     locks.acquire_lock(caller.workspace_id, *place)
     scopes = scopes_to_write(caller, resolved)

@@ -1,16 +1,23 @@
 """Channels: the rules by which a bot account keeps memories and sessions apart."""
 
+import json
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db import transaction
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from channels_app.channels import normalized
-from channels_app.models import Channel
-from memories.admin.access import EDIT, RestrictedAdmin
+from channels_app.file_mode import cards
+from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
+from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin
+from memories.admin.filters import DaysFilter
 from memories.admin.history import RevertibleHistory
 
 _HELP = {
@@ -29,6 +36,11 @@ _HELP = {
         "What the bot may bring up in a group from what a person told it elsewhere. Empty: as configured."
     ),
     "need": _("By rules, messages like «ok» or pure code are answered without a search."),
+    "path_mode": _(
+        "«The files»: turns wait in the journal and are applied once the database answers again. «Both store»: what "
+        "the files would have found is compared with what the database finds. A change holds from the next message on."
+    ),
+    "transcripts": _("Write what is said to the files of its scope, too. Empty: as configured."),
 }
 
 
@@ -47,7 +59,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     members_may = EDIT | {"add"}
     revertible = (
         "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",
-        "group_user_recall", "group_prefix", "need",
+        "group_user_recall", "group_prefix", "need", "path_mode", "transcripts",
     )  # fmt: skip
     list_display = ["name", "platform", "account", "workspace", "dm_scope", "group_sessions", "created_at"]
     list_select_related = ["workspace"]
@@ -58,6 +70,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
         (_("Direct chats"), {"fields": ["dm_scope", "session_mode", "session_prefix", "max_tokens"]}),
         (_("Groups"), {"fields": ["group_sessions", "capture_group_memory", "group_user_recall", "group_prefix"]}),
         (_("Recall"), {"fields": ["need"]}),
+        (_("Files"), {"fields": ["path_mode", "transcripts"]}),
         (_("About"), {"fields": [("uid", "version", "created_at")]}),
     ]
 
@@ -67,10 +80,45 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     def get_form(self, request: HttpRequest, obj: Channel | None = None, change: bool = False, **kwargs: Any) -> Any:
         kwargs["help_texts"] = _HELP
         form = super().get_form(request, obj, change=change, **kwargs)
-        if remember := form.base_fields.get("capture_group_memory"):
-            remember.widget.choices = [("unknown", _("as configured")), ("true", _("yes")), ("false", _("no"))]
+        for name in ("capture_group_memory", "transcripts"):
+            if rule := form.base_fields.get(name):
+                rule.widget.choices = [("unknown", _("as configured")), ("true", _("yes")), ("false", _("no"))]
         return form
+
+    def save_model(self, request: HttpRequest, obj: Channel, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(partial(cards.forget_channels, obj.workspace_id))
 
     @display(description=_("channel"), ordering="platform")
     def name(self, channel: Channel) -> str:
         return str(channel)
+
+
+_OUTCOMES = {outcome.label: color for outcome, color in zip(ReplayOutcome, ("success", "info", "danger"), strict=True)}
+
+
+@admin.register(ReplayedRecord)
+class ReplayedRecordAdmin(RestrictedAdmin):
+    """Calls that were accepted without the database; read only. What could not be applied is kept whole."""
+
+    members_may = VIEW
+    has_history = False
+    list_display = ["accepted_at", "kind", "platform", "account", "state", "reason", "replayed_at"]
+    list_display_links = ["accepted_at", "kind"]
+    list_filter = [("outcome", ChoicesDropdownFilter), ("accepted_at", DaysFilter)]
+    ordering = ["-accepted_at", "-id"]
+    sortable_by = ["accepted_at"]
+    search_fields = ["platform", "account", "reason"]
+    fields = [("kind", "state"), ("platform", "account", "workspace"), "reason", "call", ("accepted_at", "replayed_at")]
+    readonly_fields = ["state", "call"]
+
+    @display(description=_("outcome"), label=Colors(_OUTCOMES))
+    def state(self, record: ReplayedRecord) -> str:
+        return str(record.get_outcome_display())
+
+    @display(description=_("body"))
+    def call(self, record: ReplayedRecord) -> str:
+        """The whole call, as it came."""
+        return (
+            format_html("<pre>{}</pre>", json.dumps(record.body, ensure_ascii=False, indent=1)) if record.body else ""
+        )

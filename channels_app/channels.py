@@ -6,11 +6,13 @@ A platform nobody knows and an account in another spelling are refused, so that 
 import unicodedata
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from channels_app.file_mode import cards
 from channels_app.models import Channel
 from memories.conf import conf
 from memories.exceptions import InvalidAddress, VersionConflict
@@ -32,17 +34,28 @@ def find_channel(
     if channel := channels.filter(platform=platform, account=account).first():
         return platform, channel
     places = set(channels.values_list("platform", "account"))
-    allowed = {name for name, _account in places}
-    if platform not in PLATFORMS and _has_scopes(workspace_id, platform):
-        allowed.add(platform)
-    name = _platform_name(platform, allowed, field=f"{inside}platform", may_be_new=may_be_new)
-    if (name, account) in places:
-        return name, channels.filter(platform=name, account=account).first()
-    for place, other in places:
+    allowed = {platform} if platform not in PLATFORMS and _has_scopes(workspace_id, platform) else set()
+    name = platform_among(places, platform, account, allowed=allowed, may_be_new=may_be_new, inside=inside)
+    return name, channels.filter(platform=name, account=account).first() if (name, account) in places else None
+
+
+def platform_among(
+    places: Collection[tuple[str, str]],
+    platform: str,
+    account: str,
+    *,
+    allowed: Collection[str] = (),
+    may_be_new: bool = False,
+    inside: str = "address.",
+) -> str:
+    """The name of a platform, beside channels with these platforms and accounts. Raises InvalidAddress."""
+    names = {name for name, _account in places} | set(allowed)
+    name = _platform_name(platform, names, field=f"{inside}platform", may_be_new=may_be_new)
+    for place, other in places if (name, account) not in places else ():
         if place == name and normalized(other) == normalized(account):
             text = _("This account is known as “%(account)s”: another spelling would begin another memory.")
             raise InvalidAddress(text % {"account": other}, field=f"{inside}account")
-    return name, None
+    return name
 
 
 def default_rules() -> ChannelRules:
@@ -82,6 +95,7 @@ def set_rules(
         if rules:
             locked.save(update_fields=list(rules))
             locked.refresh_from_db(fields=["version"])
+            transaction.on_commit(partial(cards.forget_channels, workspace_id))
     return locked, False
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, tzinfo
 from functools import partial
 
 from channels_app import addresses
+from channels_app.file_mode import modes
 from channels_app.history import HistoryMessage, handed_out, within_budget, without_repeats
 from channels_app.system_text import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, SystemText
 from memories.choices import NeedMode
@@ -81,9 +82,10 @@ def context_for(
     """All that a bot gets before it answers a message; changes nothing, and asks no model but the embedder.
 
     `token_budget` is that of everything, `max_tokens` that of the history, if it is not the channel's. `recent` are
-    the messages just before; None: those of the history. Raises InvalidAddress, ScopeNotFound.
+    the messages just before; None: those of the history. Raises InvalidAddress, ScopeNotFound, LeaveToFiles.
     """
     resolved = addresses.resolve_address(caller, address)
+    modes.check_database_answers(resolved)
     policies = Policy.objects.of(caller.workspace_id)
     query = addresses.recall_query(
         caller,

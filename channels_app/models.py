@@ -71,6 +71,10 @@ class Channel(Recorded):
     def __str__(self) -> str:
         return self.label or f"{self.platform}:{self.account}"
 
+    def wants_transcripts(self) -> bool:
+        """Whether what is said is also written to files: by its own rule, else as configured."""
+        return conf.TRANSCRIPTS if self.transcripts is None else self.transcripts
+
     def rules(self) -> ChannelRules:
         """The rules as they travel with a request."""
         return ChannelRules(

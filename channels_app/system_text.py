@@ -9,6 +9,8 @@ from sessions_app.messages import in_language
 HEADINGS = {
     "profile": {"en": "# What is known of whom you talk with", "zh-hans": "# 关于对话对象"},
     "memories": {"en": "# Memories that may bear on the message", "zh-hans": "# 可能相关的记忆"},
+    "files": {"en": "# What is written down for the long term", "zh-hans": "# 长期记录"},
+    "days": {"en": "# Notes of the last days", "zh-hans": "# 最近几天的记录"},
     "events": {"en": "# Said before, word for word", "zh-hans": "# 以前的原话"},
     "notes": {"en": "# Notes of today and yesterday", "zh-hans": "# 今天和昨天的记录"},
     "recent_chat": {"en": "# Lately in this chat, not addressed to you", "zh-hans": "# 群里最近的消息（不是对你说的）"},

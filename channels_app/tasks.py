@@ -1,12 +1,16 @@
 """What the worker does for turns; the clock is read here."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from django.utils import timezone
 
+from channels_app.api.replayed import EFFECTS
+from channels_app.file_mode import cards, replay
 from memories.consolidation import turn_summaries
 from memories.consolidation.capture import turn_text
 from memories.models import Workspace
+from memories.offline import journal, key_cache
 from sessions_app.choices import EventKind
 from sessions_app.models import SessionEvent
 
@@ -18,3 +22,29 @@ def shorten_turn(workspace_id: int, events: Sequence[int], entries: Sequence[int
     user, assistant = by_kind.get(EventKind.USER, ""), by_kind.get(EventKind.ASSISTANT, "")
     workspace = Workspace.objects.get(pk=workspace_id)
     return turn_summaries.shorten(workspace, entries, user, assistant, turn_text(user, assistant), now=timezone.now())
+
+
+#: One task replays for so long at most; what is left is for the next.
+REPLAY_FOR = timedelta(seconds=240)
+
+
+def replay_journal() -> dict[str, int]:
+    """When a web process has seen that the database is back, and every minute."""
+    return replay.replay_all(EFFECTS, timezone.now, until=timezone.now() + REPLAY_FOR)
+
+
+def count_waiting() -> dict[str, int]:
+    """How many calls wait in the journal that the database would take."""
+    streams = [stream for stream in journal.streams() if replay.may_replay(stream)]
+    return {"calls": sum(1 for stream in streams for _line in journal.read(stream))}
+
+
+def forget_keys() -> dict[str, int]:
+    """Drop from the cache what the database would not let in, and what nobody has used for a day."""
+    now = timezone.now()
+    return {"keys": key_cache.drop_unusable(now), "cards": cards.drop_old(now=now)}
+
+
+def count_keys() -> dict[str, int]:
+    now = timezone.now()
+    return {"keys": key_cache.count_unusable(now), "cards": cards.count_old(now=now)}

@@ -10,6 +10,7 @@ from django.db import transaction
 from django_q.tasks import async_task
 
 from channels_app import addresses
+from channels_app.file_mode import modes
 from memories.consolidation import buffer, turn_summaries
 from memories.consolidation.capture import Turn, capture, capturing_scopes, source_slots
 from memories.entries import WriteResult
@@ -32,21 +33,24 @@ class TurnResult:
     """What became of a turn."""
 
     session: Session
+    resolved: Resolution
     written: list[WriteResult] = field(default_factory=list)
     directives: list[budget.BotDirective] = field(default_factory=list)
     reply: str | None = None  # to be given to the user in place of an answer
 
 
-def report_turn(caller: Caller, turn: Turn, *, used: Sequence[UUID] | None, now: datetime) -> TurnResult:
+def report_turn(
+    caller: Caller, turn: Turn, *, used: Sequence[UUID] | None, now: datetime, is_replay: bool = False
+) -> TurnResult:
     """Take a turn, and record as feedback of the recall it names which memories its answer used.
 
     `used` is checked before anything is stored. A trace may be gone by then, after a crash or after its time: that is
-    no reason to lose a turn. Raises NotServed, and whatever take_turn raises.
+    no reason to lose a turn. A replay comes from the journal. Raises NotServed, and whatever take_turn raises.
     """
     trace = trace_for(caller, UUID(turn.recall_id)) if turn.recall_id else None
     if trace is not None and used:
         feedback.served_ids(trace, used)
-    result = take_turn(caller, turn, now=now)
+    result = take_turn(caller, turn, now=now, is_replay=is_replay)
     if trace is not None:
         if used is not None:
             feedback.record_feedback(trace, list(dict.fromkeys(used)))
@@ -54,24 +58,26 @@ def report_turn(caller: Caller, turn: Turn, *, used: Sequence[UUID] | None, now:
     return result
 
 
-def take_turn(caller: Caller, turn: Turn, *, now: datetime) -> TurnResult:
+def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = False) -> TurnResult:
     """Append a turn to its session and remember it; the command /reset closes the conversation instead.
 
-    Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen, SessionBusy.
+    Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen, SessionBusy; LeaveToFiles where the channel is
+    answered from files or earlier turns wait in the journal, unless this is their replay.
     """
     language, actor = caller.language, caller.actor
     with acting(actor):
-        session, resolved, scopes = addresses.open_session(caller, turn.address, now=now)
+        check = None if is_replay else partial(modes.check_database_takes, caller)
+        session, resolved, scopes = addresses.open_session(caller, turn.address, now=now, check=check)
         if close.is_reset_command(turn.user):
             close.reset(session, now=now)
-            return TurnResult(session, reply=close.reset_reply(language))
+            return TurnResult(session, resolved, reply=close.reset_reply(language))
         events = _append(session, turn, resolved.address.speaker, now)
         origins = [session.origin_of(event) for event in events]
         written = capture(turn, resolved, scopes, origins=origins, now=now, actor=actor)
         _buffer(turn, session, dict(zip(origins, events, strict=True)), resolved, scopes, now)
         _shorten_later(turn, session, events, written)
         directives = budget.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
-    return TurnResult(session, written, directives)
+    return TurnResult(session, resolved, written, directives)
 
 
 def _append(session: Session, turn: Turn, sender: str, now: datetime) -> list[SessionEvent]:

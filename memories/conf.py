@@ -20,6 +20,11 @@ class MemorySettings:
     # the database path (A4, D9)
     ENABLED: bool = True  # off: the files answer and store; what is taken in meanwhile is caught up when it is on again
 
+    TRANSCRIPTS: bool = False  # what is said is written to files as well, where a channel does not say otherwise
+    TRANSCRIPT_CHARS: int = 3_000  # of each message in a transcript
+    NOTES_DAYS: int = 7  # whose notes are in a context that comes from the files
+    SHADOW_SAMPLE: float = 1.0  # share of recalls under dual_write that are asked of the files as well
+
     # capture (A1, A2)
     CAPTURE_GROUP_MEMORY: bool = True  # a group's turn is also kept in the chat's own scope
     TURN_USER_CHARS: int = 250  # longer texts keep their head and their tail

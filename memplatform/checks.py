@@ -27,8 +27,7 @@ POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)
 _SECRET_CHARS = 32
 #: Settings that are no numbers of memories.conf: they name providers and switches of the deployment.
-OTHERS = {"ENABLED", "RETRIEVERS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
-OTHERS |= {"FILES_ROOT", "OFFLINE_ROOT"}
+OTHERS = {"FILES_ROOT", "OFFLINE_ROOT", "RETRIEVERS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
 OTHERS |= {"RERANK_BASE_URL", "RERANK_API_KEY", "RERANK_MODEL", "RERANK_FORM"}
 _FAMILIES = ("EMBEDDING_", "LLM_", *(f"EMBEDDING{number}_" for number in range(2, 10)))
 _VERSIONS = """

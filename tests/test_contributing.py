@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.core.checks import registry as django_checks
 from django.utils.module_loading import import_string
 
+import channels_app.jobs
 import memories.jobs
 import sessions_app.jobs
 from channels_app.api import urls
@@ -44,7 +45,7 @@ def test_the_rows_for_what_is_added_most_are_there() -> None:
 
 
 def test_every_job_that_is_listed_is_run() -> None:
-    listed: list[Job] = [*memories.jobs.JOBS, *sessions_app.jobs.JOBS, registry.TICK]
+    listed: list[Job] = [*memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS, registry.TICK]
     assert sorted(registry.JOBS) == sorted(job.name for job in listed)
     assert all(registry.JOBS[job.name] is job for job in listed)
 

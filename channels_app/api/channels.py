@@ -14,7 +14,16 @@ from memories.api.access import method_of
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method
 from memories.api.headers import etag, expected_version
-from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, Permission, ScopeKind, SessionMode
+from memories.choices import (
+    DmScope,
+    GroupSessions,
+    GroupUserRecall,
+    NeedMode,
+    PathMode,
+    Permission,
+    ScopeKind,
+    SessionMode,
+)
 from memories.exceptions import ChannelNotFound, InvalidAddress
 from memories.tenancy.resolver import escape, kind_of_key
 
@@ -42,6 +51,8 @@ class NewRules(fields.StrictSerializer):
     capture_group_memory = fields.YesNo(required=False, allow_null=True)
     group_user_recall = fields.Word(required=False, choices=GroupUserRecall.choices, allow_blank=True, allow_null=True)
     need = fields.Word(required=False, choices=NeedMode.choices)
+    path_mode = fields.Word(required=False, choices=PathMode.choices)
+    transcripts = fields.YesNo(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         words = {name: attrs[name] or "" for name in ("dm_scope", "group_user_recall") if name in attrs}
@@ -69,6 +80,8 @@ class ChannelAnswer(Answer):
     capture_group_memory = serializers.BooleanField(allow_null=True)
     group_user_recall = serializers.ChoiceField(choices=GroupUserRecall.choices, allow_blank=True)
     need = serializers.ChoiceField(choices=NeedMode.choices)
+    path_mode = serializers.ChoiceField(choices=PathMode.choices)
+    transcripts = serializers.BooleanField(allow_null=True)
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
 

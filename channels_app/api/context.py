@@ -17,9 +17,14 @@ from channels_app.api.recall import (
     session_events_by_default,
 )
 from channels_app.context import Context, context_for
+from channels_app.file_mode.cards import keep_channels, known_session_id
+from channels_app.file_mode.comparison import compare
+from channels_app.file_mode.context import context_from_files
+from channels_app.file_mode.place import place_of
 from memories.api import fields
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method
+from memories.api.offline import Outage
 from memories.api.recall_traces.answers import RecalledMemory
 from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
@@ -51,10 +56,10 @@ class ContextSession(Answer):
 
     id = serializers.UUIDField(allow_null=True)
     key = serializers.CharField()
-    conversation = serializers.IntegerField()
+    conversation = serializers.IntegerField(allow_null=True, help_text="null: only the database knows.")
     tokens = serializers.IntegerField(help_text="Of all of its history.")
     max_tokens = serializers.IntegerField()
-    is_first_turn = serializers.BooleanField()
+    is_first_turn = serializers.BooleanField(allow_null=True, help_text="null: only the database knows.")
 
 
 class ProfileFactAnswer(Answer):
@@ -108,7 +113,7 @@ class ContextAnswer(Answer):
     profile = ProfileFactAnswer(many=True)
     memories = RecalledMemory(many=True)
     events = RecalledEventAnswer(many=True)
-    notes = NoteAnswer(many=True, help_text="At the first turn of a conversation only.")
+    notes = NoteAnswer(many=True, help_text="At the first turn of a conversation; of files, those of the last days.")
     recent_chat = ChatMessageAnswer(many=True, help_text="Of groups only.")
     history = ContextMessageAnswer(many=True)
     directives = DirectiveAnswer(many=True)
@@ -118,15 +123,47 @@ class ContextAnswer(Answer):
     degraded = serializers.ListField(source="recall.degraded", child=serializers.CharField())
 
 
+def context_of_files(call: Call, outage: Outage) -> Response:
+    """The long-term file and the notes of the last days."""
+    asked, caller = call.body, call.caller
+    place = place_of(caller, asked["address"], has_database=outage.has_database, now=call.now)
+    found = context_from_files(place, asked["message"], token_budget=asked["token_budget"], now=call.now)
+    resolved = place.resolved
+    answer = ContextAnswer.of(
+        recall_id=None,
+        session=ContextSession.of(
+            id=known_session_id(caller, resolved.session_key, now=call.now),
+            key=resolved.session_key,
+            conversation=None,
+            tokens=0,
+            max_tokens=asked["max_tokens"] or resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
+            is_first_turn=None,
+        ),
+        need=NeedAnswer.of(retrieve=False, rule="files"),
+        evidence="none",
+        in_history=False,
+        notes=list(map(NoteAnswer.of, found.notes)),
+        reply=found.reply,
+        text=found.text,
+        tokens=found.tokens,
+        degraded=outage.degraded,
+        **{name: [] for name in ("profile", "memories", "events", "recent_chat", "history", "directives")},
+    )
+    return Response(answer)
+
+
 class ContextView(Call):
     """A bot asks for all it needs at once, and then asks its model."""
 
-    @Method("context", Permission.READ, ContextAnswer, body=ContextRequest)
+    @Method("context", Permission.READ, ContextAnswer, body=ContextRequest, offline=context_of_files)
     def post(self) -> Response:
         asked = dict(self.body)
         recent = asked.pop("recent")
         given = None if recent is None else read_recent(recent)
-        return Response(_answer(context_for(self.caller, **asked, recent=given, now=self.now)))
+        context = context_for(self.caller, **asked, recent=given, now=self.now)
+        keep_channels(self.caller.workspace_id, now=self.now)
+        compare(self.caller, context.query, context.recall, context.resolved, now=self.now)
+        return Response(_answer(context))
 
 
 def _answer(context: Context) -> dict[str, Any]:

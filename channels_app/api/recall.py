@@ -12,10 +12,17 @@ from rest_framework.response import Response
 
 from channels_app import addresses
 from channels_app.api.addresses import AddressField
+from channels_app.api.file_lines import line_answer
+from channels_app.file_mode.cards import keep_channels
+from channels_app.file_mode.comparison import compare
+from channels_app.file_mode.modes import check_database_answers
+from channels_app.file_mode.place import folders_of_scope, place_of
+from channels_app.file_mode.recall import recall_from_files
 from memories.api import fields
 from memories.api.answers import Answer, evidence_answers
 from memories.api.calls import Call, Method
 from memories.api.entries.answers import slots_of
+from memories.api.offline import Outage
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
@@ -26,6 +33,7 @@ from memories.recall import Mode, Query, Recall, explanation, recall
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.tenancy.access import Caller
+from memories.tenancy.resolver import Resolution
 
 MODES = tuple(mode.value for mode in Mode)
 #: What a request says of a query as it is.
@@ -143,24 +151,60 @@ class RecallAnswer(Answer):
     left_out = LeftOutMemory(many=True, required=False, help_text="With `explain`.")
 
 
+def recall_of_files(call: Call, outage: Outage) -> Response:
+    """A search by words in the files."""
+    asked, caller = call.body, call.caller
+    if "scope" in asked:
+        folders = folders_of_scope(caller, asked["scope"])
+    else:
+        folders = place_of(caller, asked["address"], has_database=outage.has_database, now=call.now).folders
+    found = recall_from_files(
+        [] if asked["filters"] else folders,  # a line has no slots to go by
+        asked["message"],
+        limit=asked["limit"] or conf.MAX_RECALLS,
+        zone=caller.zone,
+        **{name: asked[name] for name in ("need", "token_budget", "types", "since", "until")},
+    )
+    answer = RecallAnswer.of(
+        recall_id=None,
+        need=NeedAnswer.of(found.need),
+        evidence=found.evidence,
+        memories=list(map(line_answer, found.lines)),
+        events=[],
+        context=found.context,
+        tokens=found.tokens,
+        degraded=outage.degraded,
+        cached=False,
+        **({"left_out": []} if asked["explain"] else {}),
+    )
+    return Response(answer)
+
+
 class RecallView(Call):
     """The memories that bear on a message."""
 
-    @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest)
+    @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest, offline=recall_of_files)
     def post(self) -> Response:
-        policies = Policy.objects.of(self.caller.workspace_id)
-        query = _query(self.caller, self.body, policies, self.now)
+        policies, asked = Policy.objects.of(self.caller.workspace_id), self.body
+        resolved = addresses.resolve_address(self.caller, asked["address"]) if "address" in asked else None
+        if resolved:
+            check_database_answers(resolved)
+        query = _query(self.caller, asked, resolved, policies, self.now)
         result = recall(query, now=self.now, zone=self.caller.zone, policies=policies)
+        keep_channels(self.caller.workspace_id, now=self.now)
+        if resolved:
+            compare(self.caller, query, result, resolved, now=self.now)
         return Response(_answer(result, explain=query.explain))
 
 
-def _query(caller: Caller, asked: dict[str, Any], policies: Policies, now: datetime) -> Query:
+def _query(
+    caller: Caller, asked: dict[str, Any], resolved: Resolution | None, policies: Policies, now: datetime
+) -> Query:
     options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
     options["recent"] = read_recent(asked["recent"])
     options["limit"] = asked["limit"] or int(policies.weight("MAX_RECALLS"))
-    if "scope" in asked:
+    if resolved is None:
         return addresses.scope_query(caller, asked["scope"], now=now, **options)
-    resolved = addresses.resolve_address(caller, asked["address"])
     return addresses.recall_query(caller, resolved, now=now, **options)
 
 

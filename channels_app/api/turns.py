@@ -1,16 +1,22 @@
 """POST /turns: a finished turn, remembered when this returns."""
 
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.response import Response
 
 from channels_app.api.addresses import AddressField
-from channels_app.turns import report_turn
+from channels_app.file_mode.beside import after_turn
+from channels_app.file_mode.queue import replay_soon
+from channels_app.file_mode.turns import keep_turn
+from channels_app.turns import TurnResult, report_turn
 from memories.api import fields
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method
+from memories.api.offline import Outage
 from memories.api.recall_traces.detail import USED_MAX
 from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
@@ -61,10 +67,12 @@ class NewTurn(fields.StrictSerializer):
 class TurnSession(Answer):
     """The session a turn went to."""
 
-    id = serializers.UUIDField(source="uid")
+    id = serializers.UUIDField(source="uid", allow_null=True, help_text="null: the database has not met it yet.")
     key = serializers.CharField()
-    conversation = serializers.IntegerField()
-    tokens = serializers.IntegerField(help_text="Of the open conversation, as it is handed out.")
+    conversation = serializers.IntegerField(allow_null=True, help_text="null: only the database knows.")
+    tokens = serializers.IntegerField(
+        allow_null=True, help_text="Of the open conversation, as it is handed out; null: only the database knows."
+    )
 
 
 class CapturedEntry(Answer):
@@ -88,23 +96,48 @@ class TurnAnswer(Answer):
     entries = CapturedEntry(many=True)
     directives = DirectiveAnswer(many=True)
     reply = serializers.CharField(allow_null=True, help_text="To be given to the user: the turn was a command.")
-    degraded = serializers.ListField(child=serializers.CharField())
+    degraded = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="`database`: accepted, and in the database once that is back; `files`: the channel's files have it.",
+    )
+
+
+def read_turn(body: dict[str, Any], now: datetime) -> tuple[Turn, list[UUID] | None]:
+    """A turn as it was validated, and the memories its answer used. Raises ValidationError."""
+    told = dict(body)
+    at, used = told.pop("at"), told.pop("used")
+    fields.check_past("at", at, now)
+    return Turn(**told, at=at or now), used
+
+
+def keep_turn_in_files(call: Call, outage: Outage) -> Response:
+    """The turn is in the journal when this returns."""
+    turn, _used = read_turn(call.body, call.now)
+    kept = keep_turn(call.caller, turn, outage, dict(call.request.data), now=call.now)
+    session = TurnSession.of(id=kept.session_id, key=kept.session_key, conversation=None, tokens=None)
+    answer = TurnAnswer.of(session=session, entries=[], directives=[], reply=kept.reply, degraded=kept.degraded)
+    if outage.only_if_pending:
+        replay_soon()
+    return Response(answer, status=201)
 
 
 class TurnsView(Call):
     """A bot reports a finished turn; it is remembered when this returns."""
 
-    @Method("take_turn", Permission.WRITE, {201: TurnAnswer}, body=NewTurn)
+    @Method("take_turn", Permission.WRITE, {201: TurnAnswer}, body=NewTurn, offline=keep_turn_in_files)
     def post(self) -> Response:
-        at, used = self.body.pop("at"), self.body.pop("used")
-        fields.check_past("at", at, self.now)
-        turn = Turn(**self.body, at=at or self.now)
+        turn, used = read_turn(self.body, self.now)
         result = report_turn(self.caller, turn, used=used, now=self.now)
-        answer = TurnAnswer.of(
-            result,
-            session=TurnSession.of(result.session),
-            entries=[CapturedEntry.of(one) for one in result.written],
-            directives=[DirectiveAnswer.of(directive) for directive in result.directives],
-            degraded=[],
-        )
-        return Response(answer, status=201)
+        after_turn(self.caller, turn, result.session, result.resolved, now=self.now)
+        return Response(turn_answer(result), status=201)
+
+
+def turn_answer(result: TurnResult) -> dict[str, Any]:
+    """A turn the database has taken in, as clients see it."""
+    return TurnAnswer.of(
+        result,
+        session=TurnSession.of(result.session),
+        entries=[CapturedEntry.of(one) for one in result.written],
+        directives=[DirectiveAnswer.of(directive) for directive in result.directives],
+        degraded=[],
+    )

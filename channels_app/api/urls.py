@@ -4,8 +4,10 @@ from django.urls import path
 
 from channels_app.api.addresses import ResolveView, SessionsView
 from channels_app.api.channels import ChannelView, PlatformView
+from channels_app.api.comparison import ComparisonView
 from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
+from channels_app.api.events import EventsView
 from channels_app.api.recall import RecallView
 from channels_app.api.tools import AppendView, GetView, SaveView, SearchView, ToolCallView, ToolsView
 from channels_app.api.turns import TurnsView
@@ -14,6 +16,7 @@ urlpatterns = [
     path("turns", TurnsView.as_view(), name="turns"),
     path("context", ContextView.as_view(), name="context"),
     path("recall", RecallView.as_view(), name="recall"),
+    path("recalls/comparison", ComparisonView.as_view(), name="recalls-comparison"),
     path("entries", EntriesView.as_view(), name="entries"),
     path("tools", ToolsView.as_view(), name="tools"),
     path("tools/call", ToolCallView.as_view(), name="tools-call"),
@@ -24,5 +27,6 @@ urlpatterns = [
     path("channels/<str:platform>", PlatformView.as_view(), name="platform-channel"),
     path("channels/<str:platform>/<path:account>", ChannelView.as_view(), name="channel"),
     path("sessions", SessionsView.as_view(), name="sessions"),
+    path("sessions/<str:key>/events", EventsView.as_view(), name="session-events"),
     path("scopes/resolve", ResolveView.as_view(), name="scopes-resolve"),
 ]

@@ -46,11 +46,11 @@ class WorkspaceAdmin(RestrictedAdmin):
     list_display = ["name", "language", "time_zone", "created_at"]
     search_fields = ["name"]
     ordering = ["name"]
-    fields = ["name", "language", "time_zone", "uid", "created_at"]
+    fields = ["name", "language", "time_zone", "is_enabled", "folder", "uid", "created_at"]
     inlines = [MemberInline]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return ["uid", "created_at", *([] if workspaces_of(request) is None else ["name"])]
+        return ["folder", "uid", "created_at", *([] if workspaces_of(request) is None else ["name"])]
 
     def save_model(self, request: HttpRequest, obj: Workspace, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -9,7 +9,7 @@ whose end nobody heard. A call without such a handler is answered 503 while the 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
@@ -24,21 +24,28 @@ from memories.api.unavailable import DatabaseAway
 from memories.conf import conf
 from memories.models import BotKey
 from memories.offline import database
-from memories.offline.modes import DATABASE, FILES, LeaveToFiles
+from memories.offline.database import Transaction
+from memories.offline.modes import DATABASE, FILES, LeaveToFiles, NotKnown
 from memories.tenancy.access import Caller
 
 log = structlog.get_logger(__name__)
 Handler = Callable[..., Response]
-#: A journal, or files, that cannot be written are no less away than the database.
-_UNREACHABLE = (OSError,)
+#: A journal, or files, that cannot be written are no less away than the database; and some things only it can tell.
+_UNREACHABLE = (OSError, NotKnown)
+
+
+class StreamEmptied(Exception):
+    """Nothing waits in the journal any more: the database can take this call."""
 
 
 @dataclass(frozen=True)
 class Outage:
     """Why a call is answered without the database, and what a write needs so that it is done once."""
 
-    degraded: list[str] = field(default_factory=list)
-    transaction: str = ""  # that had begun to write it when the connection was lost
+    degraded: list[str]
+    has_database: bool = False  # it is there, and the files answer by choice, or the journal holds earlier calls
+    only_if_pending: bool = False  # a write goes into the journal behind others, and not alone (StreamEmptied)
+    transaction: Transaction | None = None  # that had begun to write it when the connection was lost
     repeat: idempotency.Repeat | None = None  # its Idempotency-Key
 
 
@@ -50,34 +57,46 @@ def is_switched_off(caller: Caller) -> bool:
 def either(handler: Handler, offline: Handler, prepare: Callable[[Any, Request], None]) -> Handler:
     """The usual handler of a method, and the other one where it cannot answer; `prepare` reads the body again."""
 
+    def instead(call: Any, request: Request, outage: Outage, path: dict[str, Any]) -> Response:
+        prepare(call, request)
+        try:
+            return offline(call, replace(outage, repeat=idempotency.repeat_of(request)), **path)
+        except _UNREACHABLE as problem:
+            log.warning("offline.failed", problem=type(problem).__name__, detail=str(problem))
+            raise DatabaseAway from problem
+
     @wraps(handler)
     def answer(call: Any, request: Request, **path: Any) -> Response:
         if is_from_cache(request) or database.is_away():
             return instead(call, request, Outage([DATABASE]), path)
-        if is_switched_off(call.caller):
-            return instead(call, request, Outage([FILES]), path)
         database.begin_call()
-        try:
-            return handler(call, request, **path)
-        except LeaveToFiles as left:
-            outage = Outage([left.degraded])
-        except (OperationalError, InterfaceError, PoolTimeout) as error:
-            if not database.is_lost(error):
-                raise
-            outage = Outage([DATABASE], database.transaction_of_call())
-            database.let_go()
-        return instead(call, request, outage, path)
-
-    def instead(call: Any, request: Request, outage: Outage, path: dict[str, Any]) -> Response:
-        prepare(call, request)
-        repeat = idempotency.repeat_of(request)
-        try:
-            return offline(call, Outage(outage.degraded, outage.transaction, repeat), **path)
-        except _UNREACHABLE as problem:
-            log.error("offline.failed", problem=str(problem))
-            raise DatabaseAway from problem
+        for is_last in (False, False, True):
+            try:
+                if is_switched_off(call.caller):
+                    return instead(call, request, Outage([FILES], has_database=True), path)
+                return handler(call, request, **path)
+            except LeaveToFiles as left:
+                outage = Outage([left.degraded], has_database=True, only_if_pending=left.is_pending and not is_last)
+            except (OperationalError, InterfaceError, PoolTimeout) as error:
+                outage = _after(error)
+            try:
+                return instead(call, request, outage, path)
+            except StreamEmptied:
+                continue
+            except (OperationalError, InterfaceError, PoolTimeout) as error:
+                return instead(call, request, _after(error), path)
+        raise DatabaseAway
 
     return answer
+
+
+def _after(error: Exception) -> Outage:
+    """The outage of a connection that was lost; any other error of the database is raised again."""
+    if not database.is_lost(error):
+        raise error
+    outage = Outage([DATABASE], transaction=database.transaction_of_call())
+    database.let_go()
+    return outage
 
 
 def is_from_cache(request: Request) -> bool:

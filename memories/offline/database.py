@@ -10,6 +10,7 @@ import selectors
 import threading
 import time
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 import psycopg
 import structlog
@@ -31,7 +32,17 @@ _away = threading.Event()
 _asking = threading.Lock()
 _next_probe = 0.0
 _wake: int | None = None  # where the watch is told to look again; None: nothing watches
-_transaction: ContextVar[str] = ContextVar("the transaction of this call", default="")
+_transaction: ContextVar["Transaction | None"] = ContextVar("the transaction of this call", default=None)
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """A transaction that writes to a session."""
+
+    number: str
+    platform: str
+    account: str
+    session_key: str
 
 
 def is_away() -> bool:
@@ -76,16 +87,16 @@ def let_go() -> None:
 
 def begin_call() -> None:
     """Forget the transaction of the call before."""
-    _transaction.set("")
+    _transaction.set(None)
 
 
-def note_transaction(number: str) -> None:
-    """Keep the number of the transaction that is about to write, for a commit that nobody hears of."""
-    _transaction.set(number)
+def note_transaction(transaction: Transaction) -> None:
+    """Keep the transaction that is about to write, for a commit that nobody hears of."""
+    _transaction.set(transaction)
 
 
-def transaction_of_call() -> str:
-    """The transaction in which this call has begun to write; empty: none."""
+def transaction_of_call() -> Transaction | None:
+    """The transaction in which this call has begun to write."""
     return _transaction.get()
 
 

@@ -54,10 +54,10 @@ class Record:
     bot_id: int | None = None
     repeat_key: str = ""  # its Idempotency-Key
     fingerprint: str = ""  # of the request under that key
-    transaction: str = ""  # that had begun to write it when the connection was lost
+    transaction: dict[str, str] | None = None  # that had begun to write it when the connection was lost
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Position:
     """The end of a line: the number of its file and the bytes up to there."""
 
@@ -121,21 +121,21 @@ def read(stream: Stream, after: Position | None = None) -> Iterator[Line]:
         yield from _lines(stream, number, offset)
 
 
+def end(stream: Stream) -> Position:
+    """The end of the last whole line of a stream."""
+    numbers = _segments(stream)
+    return Position(numbers[-1], _whole_bytes(_segment(stream, numbers[-1]))) if numbers else Position(0, 0)
+
+
 def remove_up_to(stream: Stream, position: Position) -> bool:
     """Remove the files of which every line was drained; whether the stream is empty now. Needs the stream's lock."""
     for number in _segments(stream):
         path = _segment(stream, number)
-        if number < position.segment or (number == position.segment and _whole_bytes(path) <= position.offset):
+        drained = position.offset if number == position.segment else 0
+        if number < position.segment or _whole_bytes(path) <= drained:
             path.unlink()
     _sync_folder(stream.folder)
     return not is_pending(stream)
-
-
-def remove_torn(stream: Stream) -> None:
-    """Remove files that hold no whole line. Needs the stream's lock."""
-    for number in _segments(stream):
-        if _whole_bytes(_segment(stream, number)) == 0:
-            _segment(stream, number).unlink()
 
 
 @contextmanager
@@ -213,7 +213,8 @@ def _lines(stream: Stream, number: int, offset: int) -> Iterator[Line]:
                 if not raw.endswith(b"\n"):
                     return
                 offset += len(raw)
-                yield Line(Position(number, offset), _record(raw), raw.decode(errors="replace").rstrip("\n"))
+                text = raw.decode(errors="replace").rstrip("\n").replace("\0", "\ufffd")
+                yield Line(Position(number, offset), _record(raw), text)
     except FileNotFoundError:  # drained meanwhile
         return
 

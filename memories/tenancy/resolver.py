@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote
 
-from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, ScopeKind, SessionMode
+from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, PathMode, ScopeKind, SessionMode
 from memories.exceptions import InvalidAddress
 from memories.language.text import is_storable
 from memories.tenancy.platforms import LOCAL_PLATFORMS
@@ -82,6 +82,8 @@ class Resolution:
     recall: tuple[ScopeRef, ...]
     address: Address
     rules: ChannelRules = field(default_factory=ChannelRules)
+    path_mode: str = PathMode.HOOKS_ONLY  # of the channel, for whoever looked it up
+    transcripts: bool = False  # whether the channel wants them, likewise
 
     @property
     def chat(self) -> str:

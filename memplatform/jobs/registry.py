@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from django.utils.translation import gettext_noop as _
 from django_q.models import Schedule
 
+import channels_app.jobs
 import memories.jobs
 import sessions_app.jobs
 from memories.jobs import Job
@@ -29,7 +30,7 @@ TICK = Job(
     run="memplatform.tasks.tick",
     preview="memplatform.tasks.count_due",
 )
-JOBS = {job.name: job for job in (TICK, *memories.jobs.JOBS, *sessions_app.jobs.JOBS)}
+JOBS = {job.name: job for job in (TICK, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
 
 PREFIX = "mem:"
 _LOCK = 7_305_117  # any number nobody else uses

@@ -93,9 +93,13 @@ class DirectiveAnswer(Answer):
 class AppendedAnswer(Answer):
     """The messages that were appended, without those that were there already."""
 
-    session = SessionAnswer()
+    session = SessionAnswer(allow_null=True, help_text="null: only the database knows.")
     events = SessionEventAnswer(many=True)
     directives = DirectiveAnswer(many=True)
+    degraded = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="`database`: accepted, and in the database once that is back; `files`: the channel's files have it.",
+    )
 
 
 class HistoryMessageAnswer(Answer):

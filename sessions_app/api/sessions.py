@@ -1,6 +1,8 @@
 """GET /sessions, a session, its messages and its history; and one message by the path that proves it (C4)."""
 
+from datetime import datetime
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from rest_framework.response import Response
@@ -9,11 +11,11 @@ from memories.api.calls import Call, Method
 from memories.api.fields import check_past
 from memories.api.pagination import first_rows, page_answer, paginated
 from memories.choices import Permission
+from memories.tenancy.access import Caller
 from memories.visibility import scope_for
 from sessions_app.api import answers
 from sessions_app.api.answers import session_answer
 from sessions_app.api.serializers import (
-    NewEvents,
     SessionEventQuery,
     SessionHistoryQuery,
     SessionPlace,
@@ -61,7 +63,7 @@ class SessionView(SessionCall):
 
 
 class SessionEventsView(SessionCall):
-    """Read the messages of a session, or append to them."""
+    """The messages of a session; to append some is a call of channels_app, which knows their channel."""
 
     @Method("list_session_events", Permission.READ, answers.SessionEventPage, query=SessionEventQuery)
     def get(self, key: str) -> Response:
@@ -70,34 +72,34 @@ class SessionEventsView(SessionCall):
         events = map(answers.SessionEventAnswer.of, page)
         return Response(page_answer(self, events, str(page[-1].position) if has_more else None))
 
-    @Method(
-        "append_session_events",
-        Permission.WRITE,
-        {201: answers.AppendedAnswer},
-        query=SessionPlace,
-        body=NewEvents,
+
+def append_events(caller: Caller, session: Session, body: dict[str, Any], *, now: datetime) -> dict[str, Any]:
+    """Append the messages of a call to their session; the answer."""
+    messages, history = read_events(body, now), body["history"]
+    events, directives = append_report(
+        caller,
+        session,
+        messages,
+        history=None if history is None else [ClientMessage(**message) for message in history],
+        max_tokens=body["max_tokens"],
+        now=now,
     )
-    def post(self, key: str) -> Response:
-        session, new, history = self.session(key), self.body["events"], self.body["history"]
-        for n, event in enumerate(new):
-            check_past(f"events.{n}.at", event["at"], self.now)
-        messages = [
-            SessionEvent(**{**event, "kind": EventKind(event["kind"]), "at": event["at"] or self.now}) for event in new
-        ]
-        events, directives = append_report(
-            self.caller,
-            session,
-            messages,
-            history=None if history is None else [ClientMessage(**message) for message in history],
-            max_tokens=self.body["max_tokens"],
-            now=self.now,
-        )
-        answer = answers.AppendedAnswer.of(
-            session=session_answer(session),
-            events=[answers.SessionEventAnswer.of(event) for event in events],
-            directives=[answers.DirectiveAnswer.of(directive) for directive in directives],
-        )
-        return Response(answer, status=201)
+    return answers.AppendedAnswer.of(
+        session=session_answer(session),
+        events=[answers.SessionEventAnswer.of(event) for event in events],
+        directives=[answers.DirectiveAnswer.of(directive) for directive in directives],
+        degraded=[],
+    )
+
+
+def read_events(body: dict[str, Any], now: datetime) -> list[SessionEvent]:
+    """The messages of a call, unsaved. Raises ValidationError."""
+    for n, event in enumerate(body["events"]):
+        check_past(f"events.{n}.at", event["at"], now)
+    return [
+        SessionEvent(**{**event, "kind": EventKind(event["kind"]), "at": event["at"] or now})
+        for event in body["events"]
+    ]
 
 
 class SessionHistoryView(SessionCall):

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from sessions_app.api.actions import CompactView, FlushView, ResetView
-from sessions_app.api.sessions import MessageView, SessionEventsView, SessionHistoryView, SessionView
+from sessions_app.api.sessions import MessageView, SessionHistoryView, SessionView
 
 urlpatterns = [
     path(
@@ -12,7 +12,6 @@ urlpatterns = [
         name="session-event",
     ),
     path("sessions/<str:key>", SessionView.as_view(), name="session"),
-    path("sessions/<str:key>/events", SessionEventsView.as_view(), name="session-events"),
     path("sessions/<str:key>/history", SessionHistoryView.as_view(), name="session-history"),
     path("sessions/<str:key>/reset", ResetView.as_view(), name="session-reset"),
     path("sessions/<str:key>/flush", FlushView.as_view(), name="session-flush"),

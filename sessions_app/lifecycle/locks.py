@@ -14,6 +14,7 @@ from psycopg.errors import LockNotAvailable
 
 from memories.conf import conf
 from memories.exceptions import SessionBusy
+from memories.offline import database
 from sessions_app.models import Session
 
 #: Advisory locks are told apart by their highest byte.
@@ -34,8 +35,10 @@ def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> No
     # sessions that share a number only wait for each other
     number = SESSION_LOCK | int.from_bytes(hashlib.blake2b(named, digest_size=8).digest()) & _BITS
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
-        if cursor.fetchone()[0]:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s), pg_current_xact_id()::text", [number])
+        is_locked, transaction = cursor.fetchone()
+        database.note_transaction(database.Transaction(transaction, platform, account, key))
+        if is_locked:
             return
         with _waiter_slot(), _lock_timeout(cursor):
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])

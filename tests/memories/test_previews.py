@@ -102,8 +102,8 @@ def everything() -> dict[str, Any]:
     return found
 
 
-#: Of these others tell: what plans instead of counting, asks a model, or needs a longer life than this.
-ELSEWHERE = {"expire", "purge", "compress", "compress-days", "tick", "clean-events"}
+#: Of these others tell: what plans instead of counting, asks a model, or needs another life than this.
+ELSEWHERE = {"expire", "purge", "compress", "compress-days", "tick", "clean-events", "replay-journal", "forget-keys"}
 
 
 @pytest.mark.parametrize("job", sorted(JOBS.keys() - ELSEWHERE))

@@ -45,7 +45,7 @@ class Why(Answer):
 class RecalledMemory(Answer):
     """A memory that bears on the message."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(allow_null=True, help_text="null: a line of a file, which its slots name.")
     type = serializers.ChoiceField(choices=EntryType.choices)
     scope = serializers.CharField()
     content = serializers.CharField()
@@ -54,7 +54,7 @@ class RecalledMemory(Answer):
     slots = serializers.DictField(child=serializers.CharField())
     verification = verification_field()
     evidence = evidence_field()
-    created_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField(allow_null=True, help_text="null: a line of a file that says no time.")
     score = serializers.FloatField()
     superseded_by_newer = serializers.UUIDField(allow_null=True, help_text="The newer memory that corrects this one.")
     why = Why()

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -11,7 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
 from django.utils import timezone
 
-from channels_app.models import Channel
+from channels_app.models import Channel, ReplayedRecord
 from memories.batches import bulk_actions
 from memories.choices import JobState, PolicyKind
 from memories.entries import daily_events
@@ -80,6 +82,7 @@ def furnish(workspace: Workspace, word: str) -> House:
     JobRun.objects.create(
         job=f"job-{word}", workspace=workspace, local_date=NOW.date(), state=JobState.DONE, started_at=NOW
     )
+    replayed(workspace, f"parked-{word}", at=NOW)
     return House(
         workspace=workspace,
         bot=Bot.objects.get(workspace=workspace),
@@ -89,6 +92,14 @@ def furnish(workspace: Workspace, word: str) -> House:
         session=Session.objects.get(workspace=workspace),
         word=word,
     )
+
+
+def replayed(workspace: Workspace, word: str, *, at: datetime) -> ReplayedRecord:
+    """A call that was accepted without the database, and could not be applied."""
+    return ReplayedRecord.objects.create(
+        uid=uuid4(), workspace=workspace, platform="telegram", account="mybot", kind="turn", outcome="parked",
+        reason=f"ScopeFrozen: {word}", body={"user": word}, accepted_at=at, replayed_at=at,
+    )  # fmt: skip
 
 
 def make_user(name: str, *, workspace: Workspace | None = None, **kwargs: Any) -> AbstractBaseUser:

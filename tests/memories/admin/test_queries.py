@@ -34,7 +34,7 @@ from memories.models import (
 )
 from sessions_app.models import Session
 from tests.conftest import make_draft
-from tests.memories.admin.conftest import House, make_user
+from tests.memories.admin.conftest import House, make_user, replayed
 from tests.memories.quoting import refuse
 
 #: Who it is (2), the walls and the clock (3), and the rows: each list of an owner costs these.
@@ -82,6 +82,7 @@ def multiply(house: House) -> None:
         refuse(workspace, f"refused {n}", model=f"m{n}", at=now)
         Spend.objects.create(workspace=workspace, local_date=now.date(), purpose=f"purpose {n}", model="m", refused=1)
         Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
+        replayed(workspace, f"call {n}", at=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)
         Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)
         daily_events.write([EventDraft(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")

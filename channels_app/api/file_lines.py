@@ -1,0 +1,29 @@
+"""Lines of files as recalled memories."""
+
+from typing import Any
+
+from channels_app.file_mode.recall import RecalledLine
+from memories.api.recall_traces.answers import RecalledMemory
+from memories.choices import EntryType
+from memories.recall import explanation
+from memories.recall.explanation import CandidateRecord
+
+
+def line_answer(line: RecalledLine) -> dict[str, Any]:
+    """A line of a file as clients see it: it has no id, and its slots tell where it stands."""
+    match = line.match
+    return RecalledMemory.of(
+        id=None,
+        type=EntryType.NOTE,
+        scope=line.scope,
+        content=match.text,
+        sender=None,
+        sender_name=None,
+        slots=line.slots,
+        verification="",
+        evidence=[],
+        created_at=match.at,
+        score=round(match.score, 4),
+        superseded_by_newer=None,
+        why=explanation.why(CandidateRecord(entry=0, keyword=round(match.score, 4), in_context=line.in_context), {}),
+    )

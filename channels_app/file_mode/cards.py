@@ -1,0 +1,166 @@
+"""What is known of channels and sessions without the database, each in a signed file: rules, and who talks where.
+
+The channels of a workspace are kept at most once a minute, a session when it is used and once an hour after that.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from channels_app.models import Channel
+from memories.offline import signed_files
+from memories.offline.modes import NotKnown
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import Resolution
+
+log = structlog.get_logger(__name__)
+
+KEPT_FOR = timedelta(hours=24)
+_CHANNELS_EVERY, _SESSIONS_EVERY = 60.0, 3_600.0
+_FIELDS = (
+    *("platform", "account", "dm_scope", "session_mode", "session_prefix", "group_sessions", "group_prefix"),
+    *("capture_group_memory", "group_user_recall", "need", "max_tokens", "path_mode", "transcripts"),
+)
+_kept: dict[Path, float] = {}  # when this process wrote a card last
+_MOST_KEPT = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionCard:
+    """A session, as far as a message in it has to know."""
+
+    uid: str
+    key: str
+    platform: str  # of the session; empty where memory shares it between platforms
+    account: str
+    channel: tuple[str, str]  # platform and account it was used from last
+    chat: str
+    peer: str
+    is_group: bool
+    user_scope: str | None
+    chat_scope: str | None
+    captures_group: bool
+
+
+def keep_channels(workspace_id: int, *, now: datetime) -> None:
+    """Keep the channels of a workspace with their rules, at most once a minute."""
+    path = _channels_path(workspace_id)
+    if _is_due(path, _CHANNELS_EVERY):
+        rows = [list(row) for row in Channel.objects.filter(workspace_id=workspace_id).values_list(*_FIELDS)]
+        _write(path, {"channels": rows, "kept_at": now.isoformat()})
+
+
+def forget_channels(workspace_id: int) -> None:
+    """Have the channels of a workspace kept anew by the next call: a rule was changed."""
+    path = _channels_path(workspace_id)
+    _kept.pop(path, None)
+    signed_files.remove(path)
+
+
+def known_channels(workspace_id: int, *, now: datetime) -> list[Channel]:
+    """The channels of a workspace as they were kept last. Raises NotKnown."""
+    card = signed_files.read(_channels_path(workspace_id))
+    if card is None or now - datetime.fromisoformat(card["kept_at"]) > KEPT_FOR:
+        raise NotKnown
+    return [Channel(workspace_id=workspace_id, **dict(zip(_FIELDS, row, strict=True))) for row in card["channels"]]
+
+
+def keep_session(workspace_id: int, uid: str, resolved: Resolution, *, now: datetime) -> None:
+    """Keep who talks in a session, so that its messages find their place."""
+    if not _is_due(_sessions_path(workspace_id, uid), _SESSIONS_EVERY):
+        return
+    address = resolved.address
+    card = SessionCard(
+        uid=uid,
+        key=resolved.session_key,
+        platform=resolved.session_platform,
+        account=resolved.session_account,
+        channel=(address.platform, address.account),
+        chat=address.chat,
+        peer=address.speaker if not address.is_group else "",
+        is_group=address.is_group,
+        user_scope=resolved.user_scope,
+        chat_scope=resolved.chat_scope,
+        captures_group=resolved.rules.capture_group_memory,
+    )
+    told = {"card": asdict(card), "kept_at": now.isoformat()}
+    _write(_sessions_path(workspace_id, uid), {"cards": {uid: told}})
+    others = (signed_files.read(_sessions_path(workspace_id, card.key)) or {}).get("cards", {})
+    _write(_sessions_path(workspace_id, card.key), {"cards": others | {uid: told}})
+
+
+def known_session(workspace_id: int, name: str, place: dict[str, str], *, now: datetime) -> SessionCard:
+    """The session with this key or id, as it was kept last. Raises NotKnown, also where several have the key."""
+    stored = (signed_files.read(_sessions_path(workspace_id, name)) or {}).get("cards", {})
+    cards = [
+        SessionCard(**told["card"] | {"channel": tuple(told["card"]["channel"])})
+        for told in stored.values()
+        if now - datetime.fromisoformat(told["kept_at"]) <= KEPT_FOR
+    ]
+    found = [card for card in cards if all(getattr(card, field) == value for field, value in place.items())]
+    if len(found) != 1:
+        raise NotKnown
+    return found[0]
+
+
+def known_session_id(caller: Caller, key: str, *, now: datetime) -> str | None:
+    """The id of the session with this key, where it is known."""
+    try:
+        return known_session(caller.workspace_id, key, {}, now=now).uid
+    except NotKnown:
+        return None
+
+
+def drop_old(*, now: datetime) -> int:
+    """Remove the cards nobody has renewed for a day; how many."""
+    old = list(_old(now))
+    for path in old:
+        signed_files.remove(path)
+    return len(old)
+
+
+def count_old(*, now: datetime) -> int:
+    """How many cards `drop_old` would remove."""
+    return sum(1 for _path in _old(now))
+
+
+def _old(now: datetime) -> Iterator[Path]:
+    top, oldest = signed_files.root(), (now - KEPT_FOR).timestamp()
+    for path in [*top.glob("sessions/*/*"), *top.glob("channels/*")]:
+        with suppress(FileNotFoundError):  # written anew meanwhile
+            if path.stat().st_mtime < oldest:
+                yield path
+
+
+def _channels_path(workspace_id: int) -> Path:
+    return signed_files.root() / "channels" / str(workspace_id)
+
+
+def _sessions_path(workspace_id: int, name: str) -> Path:
+    return signed_files.root() / "sessions" / str(workspace_id) / sha256(name.lower().encode()).hexdigest()[:40]
+
+
+def _is_due(path: Path, seconds: float) -> bool:
+    """Whether a card is to be written by this process now."""
+    before = _kept.get(path)
+    if before is not None and time.monotonic() - before < seconds:
+        return False
+    if len(_kept) >= _MOST_KEPT:
+        _kept.clear()
+    _kept[path] = time.monotonic()
+    return True
+
+
+def _write(path: Path, card: dict[str, Any]) -> None:
+    try:
+        signed_files.folder(*path.relative_to(signed_files.root()).parts[:-1])
+        signed_files.write(path, card)
+    except OSError as problem:  # a full disk keeps no call from its answer
+        log.warning("card_not_kept", problem=str(problem))

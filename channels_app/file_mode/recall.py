@@ -1,0 +1,87 @@
+"""Recall from the files: a search by words in those a message may be answered from (A4, C11)."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+
+from memories.choices import NeedMode
+from memories.files import keyword
+from memories.files.keyword import FileMatch
+from memories.files.layout import ScopeFolder
+from memories.kinds import EntryType
+from memories.recall.answer import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit, one_line
+from memories.recall.gate.decision import GateDecision, decide
+
+#: Blocks that are looked at before times narrow them.
+LOOKED_AT = 200
+
+
+@dataclass(frozen=True)
+class RecalledLine:
+    """A block of a file that bears on the message."""
+
+    scope: str
+    match: FileMatch
+    in_context: bool = False
+
+    @property
+    def slots(self) -> dict[str, str]:
+        """Where it stands."""
+        heading = {"heading": self.match.heading} if self.match.heading else {}
+        return {"path": self.match.path, "line": str(self.match.line_from), **heading}
+
+
+@dataclass(frozen=True)
+class FileRecall:
+    """What a recall from files answers."""
+
+    need: GateDecision
+    lines: list[RecalledLine] = field(default_factory=list)
+    context: str = ""
+    tokens: int = 0
+
+    @property
+    def evidence(self) -> str:
+        """How well it answers, by the share of the question's words in the best block."""
+        best = max((line.match.score for line in self.lines), default=0.0)
+        return FOUND if best >= WORDS_FOUND else WEAK if best >= WORDS_WEAK else NONE
+
+
+def recall_from_files(
+    folders: Sequence[ScopeFolder],
+    message: str,
+    *,
+    limit: int,
+    zone: tzinfo,
+    need: str = NeedMode.AUTO,
+    token_budget: int = 0,
+    types: Collection[str] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> FileRecall:
+    """The blocks of these files that hold most of a message's words, best first."""
+    decision = decide(message) if need == NeedMode.AUTO else GateDecision(True, "off")
+    if not decision.retrieve or (types is not None and EntryType.NOTE not in types):
+        return FileRecall(decision)
+    found = keyword.search(folders, message, limit=LOOKED_AT if since or until else limit, zone=zone)
+    within = [match for match in found if _is_within(match.at, since, until)][:limit]
+    texts = [_line(match, zone) for match in within]
+    shown, tokens = fit(texts, token_budget)
+    lines = [RecalledLine(_scope_of(folders, match), match, n < len(shown)) for n, match in enumerate(within)]
+    return FileRecall(decision, lines, "\n".join(shown), tokens)
+
+
+def _is_within(at: datetime | None, since: datetime | None, until: datetime | None) -> bool:
+    if at is None:
+        return since is None and until is None
+    return (since is None or at >= since) and (until is None or at < until)
+
+
+def _scope_of(folders: Sequence[ScopeFolder], match: FileMatch) -> str:
+    return next(folder.scope_key for folder in folders if folder.owns(match.path))
+
+
+def _line(match: FileMatch, zone: tzinfo) -> str:
+    """A block as a model reads it, with the path that proves it."""
+    day = f"[{match.at.astimezone(zone):%Y-%m-%d}] " if match.at else ""
+    return f"- {day}{one_line(match.text)} [{match.path}:{match.line_from}]"

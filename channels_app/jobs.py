@@ -1,0 +1,25 @@
+"""The jobs of channels, one object each."""
+
+from django.utils.translation import gettext_noop as _
+
+from channels_app import tasks
+from memories.jobs import Job
+
+JOBS = (
+    Job(
+        name="replay-journal",
+        label=_("applies calls that were accepted without the database"),
+        behaviour="C11",
+        cron="* * * * *",
+        run=tasks.replay_journal,
+        preview=tasks.count_waiting,
+    ),
+    Job(
+        name="forget-keys",
+        label=_("forgets keys that are no longer let in"),
+        behaviour="C11",
+        cron="* * * * *",
+        run=tasks.forget_keys,
+        preview=tasks.count_keys,
+    ),
+)
