@@ -49,15 +49,17 @@ def _follow(places: list[Place]) -> None:
 
 
 def write(scope: Scope, day: date) -> bool | None:
-    """Have the file of a day tell what its note does: whether it was changed; None when it could not be."""
-    note = DailyEvent.objects.in_use().filter(scope=scope, local_date=day, source=DAY_NOTE).order_by("-pk").first()
-    if note is not None and not conf.ARCHIVE_TO_FILES:
-        return False
-    content = note.content if note else ""
+    """Have the file of a day tell what its note does: whether it was changed; None when it could not be.
+
+    The note is read with the file locked: of two who write at once the last writes what holds.
+    """
     changed = False
 
     def change(text: str) -> str:
         nonlocal changed
+        content = _content_of(scope, day)
+        if content and not conf.ARCHIVE_TO_FILES:
+            return text
         wanted = archive.archived(text, day, content)
         changed = wanted != text
         return wanted
@@ -69,3 +71,9 @@ def write(scope: Scope, day: date) -> bool | None:
         log.warning("day_note.not_in_file", scope=scope.key, day=day.isoformat(), problem=str(problem))
         return None
     return changed
+
+
+def _content_of(scope: Scope, day: date) -> str:
+    """What the note of a day says; nothing where there is none in use."""
+    notes = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date=day)
+    return notes.filter(source=DAY_NOTE).order_by("-pk").values_list("content", flat=True).first() or ""

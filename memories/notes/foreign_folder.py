@@ -96,7 +96,7 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
     for path, kind in sorted(_listed(folder)):
         reason = _wrong_kind(kind) or _wrong_name(path)
         if reason:
-            left_out.append(LeftOut(path, reason))
+            left_out.append(LeftOut(readable(path), reason))
         else:
             found.append(FoundFile(path, _day_of(path)))
     if not (found or left_out):
@@ -105,6 +105,11 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
             % {"name": folder}
         )
     return sorted(found, key=lambda file: (file.on or date.min, file.path)), left_out
+
+
+def readable(name: str) -> str:
+    """A name as it can be shown and stored, whatever bytes it has on the disk."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def _listed(folder: Path) -> Iterator[tuple[str, int]]:

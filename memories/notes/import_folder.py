@@ -35,6 +35,7 @@ from memories.notes.foreign_folder import (
     lines_of,
     parts,
     read_file,
+    readable,
 )
 
 NAME = "import"
@@ -83,7 +84,7 @@ def import_folder(
         for row in reading.rows():
             _count(done, row)
     else:
-        done.batch = _plan(scope, reading, now=now, actor=actor, name=folder.name)
+        done.batch = _plan(scope, reading, now=now, actor=actor, name=readable(folder.name))
         if done.batch:
             _apply(done.batch, now, report)
             _count_written(done, done.batch)

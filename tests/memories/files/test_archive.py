@@ -3,6 +3,8 @@
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memories.exceptions import FileUnwritable
 from memories.files.archive import archived
@@ -72,6 +74,36 @@ def test_blocks_of_other_days_are_left_alone() -> None:
     both = archived(other, DAY, "this day")
     assert both.startswith(other) and both.count(END) == 2
     assert archived(both, DAY, "").strip() == other.strip()
+
+
+WORDS = ["- one", "  - two", "```", "~~~", "# 标题", "| a | b |", "|---|---|", "1. x", "> q", "<!-- a", "b -->", ""]
+WORDS += [
+    "\t",
+    "<div>",
+    "</div>",
+    "---",
+    "    code",
+    "词",
+    "[a]: b",
+    "\\",
+    "<!-- expired 2026-01-01T00:00:00Z: - x -->",
+]
+LINES = st.lists(st.sampled_from(WORDS), max_size=12).map("\n".join)
+
+
+@given(text=LINES, note=LINES.filter(str.strip), other=LINES.filter(str.strip))
+def test_whatever_people_and_notes_say_neither_changes_the_other(text: str, note: str, other: str) -> None:
+    def says(file: str) -> list[str]:
+        return [block.text for block in blocks(file)]
+
+    try:
+        first = archived(text, DAY, note)
+    except FileUnwritable:
+        return
+    assert says(first) == says(text) and archived(first, DAY, note) == first
+    second = archived(first, DAY, other)
+    assert says(second) == says(text) and archived(second, DAY, note) == first
+    assert says(archived(second, DAY, "")) == says(text)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError
 from django.utils import translation
 
-from memories.models import Scope, Workspace
+from memories.models import Batch, Scope, Workspace
 from tests.conftest import make_scope
 from tests.memories.notes.conftest import days, facts, imported, said, write
 
@@ -46,6 +46,16 @@ def test_links_are_not_followed(tmp_path: Path, scope: Scope) -> None:
     counts = imported(folder)
     assert {(one["path"], one["reason"]) for one in counts["left_out"]} == {("MEMORY.md", "link"), ("memory", "link")}
     assert (facts(scope), days(scope)) == ([], [("2026-01-02", "seen")])
+
+
+def test_names_of_strange_bytes_are_shown_as_far_as_they_can_be_read(tmp_path: Path, scope: Scope) -> None:
+    folder = os.fsencode(tmp_path) + b"/\xff\xfe claw"
+    os.mkdir(folder)
+    for name in (b"MEMORY.md", b"\xff.md", "笔记.md".encode()):
+        Path(os.fsdecode(folder + b"/" + name)).write_text("- one")
+    shown = said(Path(os.fsdecode(folder)))
+    assert "\ufffd.md: it is neither" in shown and "笔记.md: it is neither" in shown
+    assert facts(scope) == ["one"] and Batch.objects.get().reason == "\ufffd\ufffd claw"
 
 
 def test_a_huge_or_unreadable_file_or_a_pipe_is_left_out(tmp_path: Path, scope: Scope) -> None:
