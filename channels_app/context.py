@@ -11,7 +11,14 @@ from functools import partial
 from channels_app import addresses
 from channels_app.file_mode import modes
 from channels_app.history import HistoryMessage, handed_out, within_budget, without_repeats
-from channels_app.system_text import EVIDENCE, PAST_INSTRUCTION, RESET_INSTRUCTION, SystemText
+from channels_app.system_text import (
+    EVIDENCE,
+    PAST_INSTRUCTION,
+    PAST_INSTRUCTION_WITH_TOOLS,
+    RESET_INSTRUCTION,
+    TOOLS_INSTRUCTION,
+    SystemText,
+)
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.language import text
@@ -50,6 +57,7 @@ class Context:
     session: Session | None  # the same while its conversation goes on; None: the next message begins one
     recall: Recall
     max_tokens: int | None = None  # of the history, where the request says so
+    has_tools: bool = False  # the model the bot asks can search, read and save by itself
     profile: list[ProfileFact] = field(default_factory=list)
     memories: list[Ranked] = field(default_factory=list)
     events: list[RecalledEvent] = field(default_factory=list)
@@ -77,12 +85,14 @@ def context_for(
     include_session_events: bool = True,
     max_tokens: int | None = None,
     recent: tuple[RecentMessage, ...] | None = None,
+    tools: bool = False,
     now: datetime,
 ) -> Context:
     """All that a bot gets before it answers a message; changes nothing, and asks no model but the embedder.
 
     `token_budget` is that of everything, `max_tokens` that of the history, if it is not the channel's. `recent` are
-    the messages just before; None: those of the history. Raises InvalidAddress, ScopeNotFound, LeaveToFiles.
+    the messages just before; None: those of the history. `tools`: the model has those of memory. Raises
+    InvalidAddress, ScopeNotFound, LeaveToFiles.
     """
     resolved = addresses.resolve_address(caller, address)
     modes.check_database_answers(resolved)
@@ -100,7 +110,7 @@ def context_for(
     )
     session = addresses.visible_session(caller, resolved)
     current = session if session and _goes_on(session, resolved, now=now) else None
-    context = Context(query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens)
+    context = Context(query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens, tools)
     if close.is_reset_command(message):
         return _of_reset(context, caller.language)
     return _filled(context, caller, policies, recent, now)
@@ -189,8 +199,10 @@ def _add_directives(context: Context, page: SystemText, language: str, verdict: 
     before, context.directives = context.directives, []
     if is_about_past(context.query.message):
         evidence = in_language(EVIDENCE[verdict or _verdict(context)], language)
-        instruction = in_language(PAST_INSTRUCTION, language) + evidence
-        context.directives.append(budget.BotDirective("answer_from_memory", instruction))
+        how = PAST_INSTRUCTION_WITH_TOOLS if context.has_tools else PAST_INSTRUCTION
+        context.directives.append(budget.BotDirective("answer_from_memory", in_language(how, language) + evidence))
+    if context.has_tools:
+        context.directives.append(budget.BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language)))
     if not verdict:
         context.directives += [directive for directive in before if directive.kind == "flush_required"]
     elif context.session and budget.is_flush_due(context.session, context.max_tokens):

@@ -30,6 +30,36 @@ PAST_INSTRUCTION = {
         "这里没有的，就向对方询问。"
     ),
 }
+#: The same for a model that has the tools of memory.
+PAST_INSTRUCTION_WITH_TOOLS = {
+    "en": (
+        "The message asks about the past. Memory has been searched already, with this message as it is; what was found"
+        " is given here. If it is not enough, search again with memory_search, in other words, before you answer."
+        " Before you give exact figures, dates or quotes that do not stand here word for word, read their path with"
+        " memory_get. If it is still not enough, say that you searched and did not find it; never present a guess as a"
+        " memory."
+    ),
+    "zh-hans": (
+        "这条消息在询问过去。已经用这条消息检索过记忆，结果就在这里。"
+        "如果不足以回答，先换一种说法用 memory_search 再检索，再回答。"
+        "需要准确的数字、日期或原话而这里没有原文时，先用 memory_get 读取对应路径。"
+        "如果仍然不足，就明确说明已检索但未找到；不要把猜测当作记忆。"
+    ),
+}
+#: For every message of a model that has the tools.
+TOOLS_INSTRUCTION = {
+    "en": (
+        "You have tools for memory. What is given here is not all that is remembered: before you answer anything about"
+        " earlier work, decisions, people, dates, preferences or plans that does not stand here, call memory_search."
+        " Read exact words with memory_get. When the user asks to remember something, call memory_save, and say that it"
+        " is remembered only after it was saved."
+    ),
+    "zh-hans": (
+        "你有记忆工具。这里给出的并不是全部记忆：凡是涉及以前的工作、决定、人物、日期、偏好或计划，而这里没有的，"
+        "回答之前先调用 memory_search。准确的原话用 memory_get 读取。"
+        "用户要求记住时，调用 memory_save，保存成功之后才可以说已经记住。"
+    ),
+}
 #: By the verdict; «in_history»: the conversation itself says it best, «none_beyond»: nothing but that may.
 EVIDENCE = {
     "found": {"en": "", "zh-hans": ""},

@@ -49,6 +49,9 @@ class ContextRequest(fields.StrictSerializer):
     include_session_events = fields.YesNo(default=session_events_by_default)
     max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
     recent = recent_messages()
+    tools = fields.YesNo(
+        default=False, help_text="The model has the tools of GET /tools: the text tells when to use them."
+    )
 
 
 class ContextSession(Answer):
