@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -14,11 +15,13 @@ from memplatform.postgres.server import lease
 ROLES = "roles.sql"
 DUMP = "database.dump"
 CREDENTIALS = "credentials"
+#: Memory in markdown: lines that are missing there would go out of use in the database too.
+FILES = "files"
 _TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
 
 def backup(data: Path, target: Path) -> None:
-    """Write everything in the database, and the credentials beside it, into a new folder; a running platform goes on.
+    """Write the database, and beside it the files and credentials, into a new folder; a running platform goes on.
 
     The folder appears under its name when it is whole. Raises PostgresError.
     """
@@ -35,6 +38,8 @@ def backup(data: Path, target: Path) -> None:
         _write(place, draft / DUMP, "pg_dump", "--format=custom")
         if (data / CREDENTIALS).exists():
             shutil.copytree(data / CREDENTIALS, draft / CREDENTIALS)
+        if (data / FILES).is_dir():  # after the database: what was written since is indexed when it is restored
+            shutil.copytree(data / FILES, draft / FILES, symlinks=True, copy_function=_copy)
         draft.rename(target)
 
 
@@ -54,6 +59,14 @@ def restore(data: Path, source: Path) -> None:
             raise PostgresError(f"The backup could not be taken in: {complaint}")
         if (source / CREDENTIALS).exists():
             shutil.copytree(source / CREDENTIALS, data / CREDENTIALS, dirs_exist_ok=True)
+        if (source / FILES).is_dir():
+            shutil.copytree(source / FILES, data / FILES, symlinks=True, dirs_exist_ok=True)
+
+
+def _copy(source: str, target: str) -> None:
+    """A file with its times, unless it is gone: files are written and renamed meanwhile."""
+    with suppress(FileNotFoundError):
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
 def _write(place: Place, file: Path, program: str, *words: str) -> None:

@@ -50,6 +50,36 @@ def test_what_is_backed_up_stands_in_another_folder_after_restoring(filled: Path
     assert (other / "credentials" / "secret-key").read_text() == "a key"
 
 
+def test_the_files_of_markdown_are_part_of_it(filled: Path, other: Path) -> None:
+    day = filled / "files" / "alice-s" / "memory" / "2026-11-23.md"
+    day.parent.mkdir(parents=True)
+    day.write_text("- 买牛奶\n")
+    (day.parent / "link.md").symlink_to("/etc/passwd")
+    postgres.backup(filled, filled.parent / "backup")
+    postgres.restore(other, filled.parent / "backup")
+    copy = other / day.relative_to(filled)
+    assert (copy.read_text(), copy.stat().st_mtime_ns) == ("- 买牛奶\n", day.stat().st_mtime_ns)
+    assert (copy.parent / "link.md").is_symlink()
+
+
+def test_a_file_that_vanishes_meanwhile_costs_no_backup(
+    filled: Path, other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (filled / "files").mkdir()
+    for name in ("MEMORY.md", "gone.md"):
+        (filled / "files" / name).write_text(name)
+    copy = shutil.copy2
+
+    def slow(source: str, target: str, **how: bool) -> None:
+        if source.endswith("gone.md"):
+            Path(source).unlink()
+        copy(source, target, **how)
+
+    monkeypatch.setattr(shutil, "copy2", slow)
+    postgres.backup(filled, filled.parent / "backup")
+    assert [file.name for file in (filled.parent / "backup" / "files").iterdir()] == ["MEMORY.md"]
+
+
 def test_a_backup_is_for_its_owner_alone(filled: Path) -> None:
     postgres.backup(filled, filled.parent / "backup")
     folder = filled.parent / "backup"
