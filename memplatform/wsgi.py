@@ -33,10 +33,11 @@ if settings.PROCESS == "web":
 application = UnreadBodies(get_wsgi_application())
 
 if settings.PROCESS == "web":
+    from channels_app.file_mode import queue
     from memories import embeddings
     from memories.offline import database
     from memplatform.processes import heartbeat
 
     heartbeat.start("web")
-    database.watch()
+    database.watch(when_back=queue.replay_if_pending)
     embeddings.warm_up()  # in this worker, after the fork: the first question should not wait for the model

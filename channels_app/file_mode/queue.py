@@ -4,7 +4,7 @@ import threading
 import time
 
 import structlog
-from django.db import Error
+from django.db import Error, connection
 from django_q.tasks import async_task
 
 from memories.offline import journal
@@ -32,6 +32,7 @@ def replay_soon() -> None:
 
 
 def replay_if_pending() -> None:
-    """The same where any stream holds calls; the database is back."""
+    """The same where any stream holds calls, by the thread that has seen that the database is back."""
     if journal.streams():
         replay_soon()
+        connection.close()

@@ -9,6 +9,7 @@ import os
 import selectors
 import threading
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -100,23 +101,27 @@ def transaction_of_call() -> Transaction | None:
     return _transaction.get()
 
 
-def watch() -> None:
-    """Watch the database until the process ends, from a thread of its own."""
+def watch(when_back: Callable[[], None]) -> None:
+    """Watch the database until the process ends, from a thread of its own; `when_back` is called when it was away."""
     global _wake  # noqa: PLW0603 (one watch a process)
+    if (own := _connected()) is None:
+        _lose()  # before the first call asks for it
     ear, _wake = os.pipe()
-    threading.Thread(target=_watch_for_ever, args=(ear,), name="database watch", daemon=True).start()
+    threading.Thread(target=_watch_for_ever, args=(ear, own, when_back), name="database watch", daemon=True).start()
 
 
-def _watch_for_ever(ear: int) -> None:
+def _watch_for_ever(ear: int, own: psycopg.Connection | None, when_back: Callable[[], None]) -> None:
     while True:
-        if (own := _connected()) is None:
+        if own is None:
             _lose()
             time.sleep(PROBE_SECONDS)
-            continue
-        _found()
-        with contextlib.closing(own):
-            if not _wait_while_alive(own, ear):
-                return
+        else:
+            if _found():
+                when_back()
+            with contextlib.closing(own):
+                if not _wait_while_alive(own, ear):
+                    return
+        own = _connected()
 
 
 def _lose() -> None:
@@ -163,9 +168,11 @@ def _connected() -> psycopg.Connection | None:
         return None
 
 
-def _found() -> None:
-    """It answers. The pool begins anew: what it holds is broken, and it would not try again for many seconds."""
-    if _away.is_set():
-        connections["default"].close_pool()  # type: ignore[attr-defined]
-        _away.clear()
-        log.info("database.back")
+def _found() -> bool:
+    """It answers; whether it was away. The pool begins anew: it holds what is broken, and would not try for long."""
+    if not _away.is_set():
+        return False
+    connections["default"].close_pool()  # type: ignore[attr-defined]
+    _away.clear()
+    log.info("database.back")
+    return True

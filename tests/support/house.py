@@ -109,6 +109,11 @@ class House:
                 assert time.monotonic() < end, "the database does not answer"
                 time.sleep(0.1)
 
+    def waiting_calls(self) -> int:
+        """Calls that were accepted without the database and are not in it yet."""
+        segments = (self.data / "offline" / "journal").glob("*/*/*.jsonl")
+        return sum(path.read_bytes().count(b"\n") for path in segments)
+
     def end(self, number: signal.Signals) -> float:
         """How many seconds it took."""
         began = time.monotonic()

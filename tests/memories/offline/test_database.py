@@ -89,6 +89,7 @@ def test_it_is_back_when_it_answers() -> None:
 def test_the_watch_notices_that_its_connection_ended_and_that_it_can_have_another(monkeypatch: Any) -> None:
     """The thread of a web process, on a server that ends connections and refuses new ones."""
     real, refusing, made = psycopg.connect, threading.Event(), []
+    back: list[bool] = []
 
     def connect(**told: Any) -> Any:
         if refusing.is_set():
@@ -100,7 +101,7 @@ def test_the_watch_notices_that_its_connection_ended_and_that_it_can_have_anothe
     monkeypatch.setattr(database, "PROBE_SECONDS", 0.05)
     ear, wake = os.pipe()
     monkeypatch.setattr(database, "_wake", wake)
-    watch = threading.Thread(target=database._watch_for_ever, args=(ear,))
+    watch = threading.Thread(target=database._watch_for_ever, args=(ear, None, lambda: back.append(True)))
     watch.start()
     until(lambda: made, 5)
 
@@ -113,6 +114,7 @@ def test_the_watch_notices_that_its_connection_ended_and_that_it_can_have_anothe
     until(database.is_away, 5)
     refusing.clear()
     until(lambda: not database.is_away(), 5)
+    until(lambda: back, 5)
     os.close(wake)
     watch.join(timeout=5)
     assert not watch.is_alive()
