@@ -17,7 +17,10 @@ from memories.consolidation import compression, extraction
 from memories.consolidation import day_notes as archiving
 from memories.exceptions import PlatformError
 from memories.lifecycle import access_counting, echoes, expiry, maintenance
-from memories.models import Batch
+from memories.models import Batch, Workspace
+from memories.notes.condition import index_out_of_step
+from memories.notes.freshness import scopes_to_index
+from memories.notes.index import SyncReport
 
 log = structlog.get_logger(__name__)
 Report = expiry.Report
@@ -139,6 +142,18 @@ def carry_out(batch_id: int) -> None:
 
 def resume_batches() -> dict[str, int]:
     return batches.resume(now=timezone.now())
+
+
+def index_files(workspace_id: int, scope_ids: list[int] | None = None) -> dict[str, int]:
+    """Index what is out of step in these scopes, or in all of a workspace; when the time is up another task goes on."""
+    workspace, ends = Workspace.objects.get(pk=workspace_id), clock.monotonic() + LONGEST_SECONDS
+    report = SyncReport()
+    for scope in scopes_to_index(workspace, scope_ids):
+        left = max(ends - clock.monotonic(), 0.0)
+        report.add(index_out_of_step(scope, now=timezone.now(), seconds=left))
+    if not report.is_complete:
+        async_task("memories.tasks.index_files", workspace_id, scope_ids, group="mem:files")
+    return {"files": report.files, "created": report.created, "changed": report.changed, "ended": report.ended}
 
 
 def apply_or_queue(planned: Batch, *, now: datetime) -> bool:

@@ -70,6 +70,14 @@ class ScopeFolder:
                 found += _found(_ROOT_FILE, os.lstat(self.workspace / _ROOT_FILE))
         return sorted(found, key=lambda file: file.path)
 
+    def found(self, path: str) -> FoundFile | None:
+        """One note or transcript, if it is there."""
+        try:
+            about = _look(self.workspace, path) if self.owns(path) else None
+        except PathNotAllowed:
+            return None
+        return next(_found(path, about), None) if about else None
+
     def transcripts(self) -> list[FoundFile]:
         """The transcripts that are there, by path."""
         found = [file for file in _walk(self.workspace, self._transcripts) if self.is_transcript(file.path)]

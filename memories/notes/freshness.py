@@ -5,7 +5,7 @@ second or two. Should a notice be lost, as on some network disks, the look befor
 the look at everything every few minutes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -65,6 +65,15 @@ def scopes_with_files(workspace: Workspace) -> Iterator[Scope]:
             yield _scope(workspace, key)
 
 
+def scopes_to_index(workspace: Workspace, scope_ids: Collection[int] | None = None) -> list[Scope]:
+    """The scopes of a workspace there are files of, or were when they were indexed; or of these those there are."""
+    if scope_ids is not None:
+        here = Scope.objects.in_workspace(workspace.pk).filter(pk__in=scope_ids)
+        return list(here.select_related("workspace"))
+    with_files = {scope.pk: scope for scope in scopes_with_files(workspace)}
+    return [*with_files.values(), *_indexed_scopes(workspace).exclude(pk__in=with_files)]
+
+
 def _scope(workspace: Workspace, key: str) -> Scope:
     """The scope with this key, which the resolver could have made, or which is there."""
     scope = Scope.objects.begin(workspace.pk, key, kind_of_key(key) or ScopeKind.USER)
@@ -75,8 +84,7 @@ def _scope(workspace: Workspace, key: str) -> Scope:
 def sync_workspace(workspace: Workspace, *, now: datetime, force: bool = False) -> SyncReport:
     """Index all files of a workspace, and end the lines of those that are gone."""
     report = SyncReport()
-    with_files = {scope.pk: scope for scope in scopes_with_files(workspace)}
-    for scope in [*with_files.values(), *_indexed_scopes(workspace).exclude(pk__in=with_files)]:
+    for scope in scopes_to_index(workspace):
         report.add(sync_scope(scope, now=now, force=force))
     return report
 
