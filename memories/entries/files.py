@@ -32,7 +32,7 @@ def reword_line(scope: Scope, entry: Entry, before: str) -> None:
     def change(text: str) -> str:
         same = [block for block in markdown.blocks(text) if block.text == before]
         if not same:
-            raise LineChanged(known=before, found=_lines(text, entry))
+            raise LineChanged(known=before, found=_says_now(text, entry))
         nearest = min(same, key=lambda block: abs(block.line_from - (entry.line_from or 0)))
         return markdown.replaced(text, nearest, entry.content)
 
@@ -130,7 +130,7 @@ def _with_line(text: str, entry: Entry, scope: Scope) -> str:
     return text + gap + markdown.rendered(entry.content, at=entry.stated_at, scope_key=scope.key)
 
 
-def _lines(text: str, entry: Entry) -> str:
-    """What stands in a file where an entry stood."""
-    lines = text.splitlines()[(entry.line_from or 1) - 1 : entry.line_to]
-    return "\n".join(lines)
+def _says_now(text: str, entry: Entry) -> str:
+    """What a file says where an entry stood."""
+    stood = entry.line_from or 1
+    return "\n".join(one.text for one in markdown.blocks(text) if one.line_from <= stood <= one.line_to)

@@ -28,6 +28,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
         [
             ("memories.entry", "psychology"),
             ("memories.scope", "folder_shared"),
+            ("memories.filestate", "folder_open"),
             ("sessions_app.session", "forum"),
             ("memories.dailyevent", "calendar_month"),
             ("memories.recalltrace", "receipt_long"),

@@ -9,6 +9,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories import entries
+from memories.admin.files.addresses import index_url
+from memories.admin.files.card import card_of
 from memories.admin.recall_traces.events import found_events
 from memories.choices import LinkKind, Verification
 from memories.entries.evidence import evidence_of
@@ -42,6 +44,8 @@ def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "contradiction": entries.contradiction_of(entry),
         "relatives": _relatives(entry),
         "traces": _traces(entry),
+        "file_card": card_of(entry),
+        "index_url": index_url(),
     }
 
 

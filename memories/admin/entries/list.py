@@ -1,5 +1,6 @@
 """The list and the form of entries."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin
@@ -33,7 +34,7 @@ from memories.admin.filters import (
 )
 from memories.admin.pagination import BoundedChangeList
 from memories.entries import update
-from memories.exceptions import PlatformError
+from memories.exceptions import LineChanged, PlatformError
 from memories.models import Entry, Policy
 from memories.models.state import State, state_of
 
@@ -189,6 +190,8 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
     def get_form(self, request: HttpRequest, obj: Entry | None = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         form.refusal = request.__dict__.get("_refusal")
+        if obj and obj.path and (content := form.base_fields.get("content")):
+            content.help_text = _("A line of a file: what you change here is changed there, too.")
         return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -206,7 +209,13 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
             return super().changeform_view(request, object_id, form_url, extra_context)
         except PlatformError as refusal:
             request.__dict__["_refusal"] = refusal
-            return super().changeform_view(request, object_id, form_url, extra_context)
+            conflict = refusal if isinstance(refusal, LineChanged) else None
+            answer = super().changeform_view(
+                request, object_id, form_url, {**(extra_context or {}), "conflict": conflict}
+            )
+            if conflict:
+                answer.status_code = HTTPStatus.CONFLICT
+            return answer
 
     def page_context(self, request: HttpRequest, row: Entry) -> dict[str, Any]:
         return entry_context(row, now=timezone.now())

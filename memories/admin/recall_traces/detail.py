@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memories import recall
+from memories.admin.files.addresses import file_url
 from memories.admin.recall_traces.events import event_rows
 from memories.entries.versions import ServedVersion, served_versions
 from memories.models import Entry, Policy, RecallTrace, Scope
@@ -108,6 +109,15 @@ class CandidateRow:
     @property
     def history(self) -> str:
         return reverse("admin:memories_entry_history", args=[self.entry_id])
+
+    @property
+    def file(self) -> tuple[str, str] | None:
+        """The line it is of a file, and where that is shown."""
+        entry = self.entry
+        if entry is None or not entry.path:
+            return None
+        place = f"{entry.path}:{entry.line_from}" if entry.line_from else entry.path
+        return place, file_url(entry.scope_id, entry.path, entry.line_from)
 
     @property
     def state_since(self) -> Any:

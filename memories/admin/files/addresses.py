@@ -1,0 +1,22 @@
+"""Where the pages of files are."""
+
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+
+def scope_url(scope_id: int) -> str:
+    """The page of the files of a scope."""
+    return reverse("admin:memories_filestate_scope", args=[scope_id])
+
+
+def file_url(scope_id: int, path: str, line: int | None = None) -> str:
+    """The page of a file; with a line, the part of it that line stands in."""
+    asked = {"path": path, **({"line": line} if line else {})}
+    address = f"{reverse('admin:memories_filestate_file', args=[scope_id])}?{urlencode(asked)}"
+    return f"{address}#L{line}" if line else address
+
+
+def index_url() -> str:
+    """Where «index now» is sent to."""
+    return reverse("admin:memories_filestate_index")
