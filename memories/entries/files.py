@@ -12,7 +12,7 @@ from functools import partial
 import structlog
 
 from memories.exceptions import LineChanged, PlatformError
-from memories.files import disk, markdown
+from memories.files import disk, many_lines, markdown
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.models import Entry, FileProblem, FileState, Scope
 
@@ -46,10 +46,7 @@ def strike_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime, must:
     """
 
     def strike(text: str, gone: Sequence[Entry]) -> str:
-        found = _blocks_of(text, gone)
-        for block in sorted(found, key=lambda block: block.line_from, reverse=True):  # those above stay in their lines
-            text = markdown.struck(text, block, now)
-        return text
+        return many_lines.struck_all(text, _blocks_of(text, gone), now)
 
     for path, of_file in _by_path(entries).items():
         try:
@@ -65,11 +62,16 @@ def restore_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime) -> N
 
     def restore(text: str, back: Sequence[Entry]) -> str:
         there = Counter(block.text for block in markdown.blocks(text))
+        missing: defaultdict[str, list[Entry]] = defaultdict(list)
         for entry in back:
             if there[entry.content] > 0:
                 there[entry.content] -= 1
             else:
-                text = markdown.unstruck(text, entry.content) or _with_line(text, entry, scope)
+                missing[entry.content].append(entry)
+        wanted = [content for content, same in missing.items() for _entry in same]
+        text, new = many_lines.unstruck_all(text, wanted)
+        for content in new:
+            text = _with_line(text, missing[content].pop(), scope)
         return text
 
     for path, of_file in _by_path(entries).items():
@@ -80,9 +82,7 @@ def forget_lines(scope: Scope, entries: Iterable[Entry]) -> None:
     """Remove the struck lines of entries that are removed for good."""
 
     def forget(text: str, purged: Sequence[Entry]) -> str:
-        for entry in purged:
-            text = markdown.without_struck(text, entry.content)
-        return text
+        return many_lines.without_struck(text, {entry.content for entry in purged})
 
     for path, of_file in _by_path(entries).items():
         _rewrite(scope, path, partial(forget, purged=of_file))
@@ -114,13 +114,14 @@ def _by_path(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 def _blocks_of(text: str, entries: Sequence[Entry]) -> list[markdown.Block]:
     """The blocks that say what these entries say: of several the nearest to where an entry stood, each for one."""
-    free = markdown.blocks(text)
+    free: defaultdict[str, list[markdown.Block]] = defaultdict(list)
+    for block in markdown.blocks(text):
+        free[block.text].append(block)
     found = []
     for entry in entries:
-        same = [block for block in free if block.text == entry.content]
-        if same:
+        if same := free[entry.content]:
             nearest = min(same, key=lambda block: abs(block.line_from - (entry.line_from or 0)))
-            free.remove(nearest)
+            same.remove(nearest)
             found.append(nearest)
     return found
 

@@ -54,7 +54,7 @@ def replaced(text: str, block: Block, content: str) -> str:
 
     Raises LineChanged where the block is not there, InvalidDraft where its place cannot hold these words.
     """
-    bom, text = _without_bom(text)
+    bom, text = without_bom(text)
     piece, known = _located(text, block)
     wanted = content.replace("\r\n", "\n").replace("\r", "\n")
     wanted = wanted.strip("\n").rstrip() if piece.kind in (FENCE, CODE) else wanted.strip()
@@ -62,7 +62,7 @@ def replaced(text: str, block: Block, content: str) -> str:
     expected[place] = (wanted, *expected[place][1:])
     if len(wanted) <= conf.CONTENT_MAX_CHARS and wanted:
         for changed in wording.reworded(lines_of(text), piece, wanted):
-            if [_words(one) for one in blocks(changed)] == expected:
+            if [words_of(one) for one in blocks(changed)] == expected:
                 return bom + changed
     raise InvalidDraft(_("This place of the file cannot hold that text; change it in the file."), field="content")
 
@@ -72,12 +72,12 @@ def struck(text: str, block: Block, at: datetime) -> str:
 
     Raises LineChanged where the block is not there.
     """
-    bom, text = _without_bom(text)
+    bom, text = without_bom(text)
     piece, known = _located(text, block)
     expected, place = _expected(text, known)
     del expected[place]
     for changed in wording.struck_out(lines_of(text), piece, at):
-        if [_words(one) for one in blocks(changed)] == expected:
+        if [words_of(one) for one in blocks(changed)] == expected:
             return bom + changed
     raise InvalidDraft(_("This cannot be struck out here; change it in the file."), field="content")
 
@@ -85,12 +85,13 @@ def struck(text: str, block: Block, at: datetime) -> str:
 def unstruck(text: str, content: str) -> str | None:
     """The text with the last struck block of these words put back as it was; None: no struck line says that."""
     wanted = content.strip()
-    before = len(blocks(text))
-    begins = _letters(wanted.split("\n")[0])[:20]
+    before: int | None = None  # how many blocks there are; counted when a struck line may be it
+    begins = letters_of(wanted.split("\n")[0])[:20]
     for one in reversed(list(comments.struck_texts(text))):
-        if begins not in _letters(comments.parted(one.raw)[0]):
+        if begins not in letters_of(comments.parted(one.raw)[0]):
             continue
-        for start, end in _places_of(text, one):
+        before = len(blocks(text)) if before is None else before
+        for start, end in places_of(text, one):
             changed = text[:start] + one.raw + text[end:]
             now, line = blocks(changed), len(lines_of(text[:start] + "x"))
             if len(now) == before + 1 and any(
@@ -100,18 +101,12 @@ def unstruck(text: str, content: str) -> str | None:
     return None
 
 
-def without_struck(text: str, content: str) -> str:
-    """The text without the struck blocks of these words: nothing is left of them."""
-    wanted = content.strip()
-    for one in reversed(list(comments.struck_texts(text))):
-        if any(block.text == wanted for block in blocks(one.raw)):
-            is_whole_line = one.start == 0 or text[one.start - 1] == "\n"
-            rest = text[one.end :]
-            text = text[: one.start] + (rest.removeprefix("\r").removeprefix("\n") if is_whole_line else rest)
-    return text
+def said_pieces(text: str) -> Iterator[tuple[Piece, Block]]:
+    """Every block of a text with the piece that says it."""
+    return ((piece, block) for piece in pieces(text) for block in _blocks_of(piece))
 
 
-def _places_of(text: str, one: Struck) -> Iterator[tuple[int, int]]:
+def places_of(text: str, one: Struck) -> Iterator[tuple[int, int]]:
     """What a struck line took the place of: that of its comment, or of the row that holds nothing else."""
     if text[: one.start].endswith("| ") and text[one.end :].startswith(" |"):
         yield one.start - 2, one.end + 2
@@ -142,13 +137,14 @@ def _clean(content: str) -> str:
     return content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip()
 
 
-def _words(block: Block) -> tuple[str, str, datetime | None, str, str]:
+def words_of(block: Block) -> tuple[str, str, datetime | None, str, str]:
+    """What a block says, wherever it stands."""
     return (block.text, block.heading, block.at, block.session, block.scope_key)
 
 
 def _located(text: str, block: Block) -> tuple[Piece, Block]:
     """The piece that says what a block says, where it was or nearest to it. Raises LineChanged."""
-    found = [(piece, one) for piece in pieces(text) for one in _blocks_of(piece)]
+    found = list(said_pieces(text))
     same = [pair for pair in found if pair[1].text == block.text]
     if not same:
         there = [one.text for _piece, one in found if one.line_from <= block.line_from <= one.line_to]
@@ -162,13 +158,15 @@ def _located(text: str, block: Block) -> tuple[Piece, Block]:
 def _expected(text: str, known: Block) -> tuple[list[tuple[str, str, datetime | None, str, str]], int]:
     """What the blocks of a file say, and which of them is the known one."""
     found = blocks(text)
-    return [_words(one) for one in found], found.index(known)
+    return [words_of(one) for one in found], found.index(known)
 
 
-def _without_bom(text: str) -> tuple[str, str]:
+def without_bom(text: str) -> tuple[str, str]:
+    """The byte order mark of a text, if it has one, and the rest."""
     rest = text.removeprefix(BOM)
     return text[: len(text) - len(rest)], rest
 
 
-def _letters(text: str) -> str:
+def letters_of(text: str) -> str:
+    """The letters and digits of a text, without the signs of markdown."""
     return "".join(filter(str.isalnum, text))
