@@ -28,6 +28,7 @@ MEASUREMENTS = {
     "context": (DATABASE, HASHED),
     "expiry": (DATABASE, HASHED),
     "imports": (DATABASE, HASHED),
+    "files": (DATABASE, HASHED),
     "conversations": (PLATFORM, BUNDLED),
 }
 #: Called by name alone: they need a model, a set of conversations, or a reason.
@@ -35,6 +36,7 @@ BY_HAND = {
     "soak": (PLATFORM, BUNDLED),
     "answerable": (HERE, ""),
     "kept_recall": (DATABASE, BUNDLED),
+    "notes_recall": (DATABASE, BUNDLED),
     "real_model": (DATABASE, HASHED),
     "references": (DATABASE, BUNDLED),
 }

@@ -63,6 +63,7 @@ class ExcerptAnswer(Answer):
     next = serializers.IntegerField(allow_null=True, help_text="The line to go on from.")
     at = serializers.DateTimeField(allow_null=True, help_text="When it was said or written; null: nobody knows.")
     speaker = serializers.CharField(help_text="Who said it, as people call them; `User` is whoever asks.")
+    note = serializers.CharField(help_text="Where it cannot be read at the moment: a sentence that says so.")
     degraded = serializers.ListField(child=serializers.CharField())
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:

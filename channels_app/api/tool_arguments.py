@@ -1,6 +1,5 @@
 """The arguments of tools, read strictly: of a bot in the body of a call, and of a model in its own call."""
 
-from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
@@ -8,11 +7,13 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from channels_app.api.addresses import AddressField
+from channels_app.file_mode.cards import keep_channels
 from channels_app.tools.definition import Parameter, Tool
 from channels_app.tools.place import Place
 from channels_app.tools.registry import TOOLS
 from memories.api import fields
-from memories.tenancy.access import Caller
+from memories.api.calls import Call
+from memories.api.offline import Outage
 
 
 class PlaceRequest(fields.StrictSerializer):
@@ -27,9 +28,19 @@ class PlaceRequest(fields.StrictSerializer):
         return attrs
 
 
-def place_of(caller: Caller, body: dict[str, Any], now: datetime) -> Place:
-    """Whose memory a request is about."""
-    return Place(caller, body["address"] if "address" in body else body["scope"], now)
+def place_of(call: Call, outage: Outage | None = None) -> Place:
+    """Whose memory a request is about; with an outage, its files alone.
+
+    Raises InvalidAddress, ScopeNotFound, LeaveToFiles.
+    """
+    at = call.body["address"] if "address" in call.body else call.body["scope"]
+    if outage is not None:
+        place = Place(call.caller, at, call.now, tuple(outage.degraded), outage.has_database)
+    else:
+        place = Place(call.caller, at, call.now)
+        keep_channels(call.caller.workspace_id, now=call.now)  # so that it is known without the database
+    place.check()
+    return place
 
 
 def body_of(tool: Tool) -> type[PlaceRequest]:

@@ -35,9 +35,10 @@ class CallAnswer:
         return calls.message_of(self.call, self.text, is_error=bool(self.errors))
 
 
-def carry_out(place: Place, asked: Sequence[ModelCall], now: datetime) -> list[CallAnswer]:
-    """Answers in the order of the calls. Raises InvalidAddress, ScopeNotFound, and PermissionDenied before any is done.
+def carry_out(place: Place, asked: Sequence[ModelCall], now: datetime, done: list[CallAnswer]) -> None:
+    """Add the answers to `done`, in the order of the calls; what is in it already was done before a connection broke.
 
+    Raises InvalidAddress, ScopeNotFound, and PermissionDenied before any is done.
     Texts are in the language of the workspace: they are for a model, whatever language the bot's software asks for.
     """
     for call in asked:
@@ -45,7 +46,8 @@ def carry_out(place: Place, asked: Sequence[ModelCall], now: datetime) -> list[C
         if tool is not None and tool.needs not in place.caller.permissions:
             raise PermissionDenied
     with translation.override(place.caller.language):
-        return [_carried_out(place, call, now) for call in asked]
+        for call in asked[len(done) :]:
+            done.append(_carried_out(place, call, now))  # noqa: PERF401 (kept where the next one fails)
 
 
 def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:

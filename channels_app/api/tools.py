@@ -4,25 +4,26 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from channels_app.api.tool_answers import (
+    ANSWERS,
     ExcerptAnswer,
     SavedLineAnswer,
     SearchAnswer,
     ToolCallAnswer,
     ToolCallsAnswer,
     ToolsAnswer,
-    excerpt_answer,
-    search_answer,
 )
 from channels_app.api.tool_arguments import PlaceRequest, body_of, given, place_of
-from channels_app.api.tool_calls import carry_out
+from channels_app.api.tool_calls import CallAnswer, carry_out
 from channels_app.tools import calls
 from channels_app.tools.definition import Form, Tool
 from channels_app.tools.registry import MEMORY_APPEND, MEMORY_GET, MEMORY_SAVE, MEMORY_SEARCH, TOOLS
 from memories.api import fields
 from memories.api.calls import Call, Method
+from memories.api.offline import Outage
 from memories.choices import Permission
 
 CALLS_MOST = 32  # of one message of a model
@@ -36,14 +37,19 @@ class ToolsQuery(fields.StrictSerializer):
     language = fields.Word(choices=LANGUAGES, required=False)
 
 
+def list_tools(call: Call, outage: Outage | None = None) -> Response:
+    """They are the same whether the database is there or not."""
+    form, language = Form(call.query["form"]), call.query.get("language", call.caller.language)
+    tools = [tool.definition(form, language) for tool in TOOLS.values()]
+    return Response(ToolsAnswer.of(form=form.value, language=language, tools=tools))
+
+
 class ToolsView(Call):
     """The tools for a model."""
 
-    @Method("list_tools", Permission.READ, ToolsAnswer, query=ToolsQuery)
+    @Method("list_tools", Permission.READ, ToolsAnswer, query=ToolsQuery, offline=list_tools)
     def get(self) -> Response:
-        form, language = Form(self.query["form"]), self.query.get("language", self.caller.language)
-        tools = [tool.definition(form, language) for tool in TOOLS.values()]
-        return Response(ToolsAnswer.of(form=form.value, language=language, tools=tools))
+        return list_tools(self)
 
 
 class AsItCame(serializers.JSONField):
@@ -70,29 +76,42 @@ class ToolCallRequest(PlaceRequest):
         return super().validate(attrs)
 
 
+def call_tools(call: "ToolCallView", outage: Outage | None = None) -> Response:
+    """Each call is carried out once, also where the database goes away between two of them."""
+    asked = call.body["calls"] if "calls" in call.body else [call.body["call"]]
+    carry_out(place_of(call, outage), asked, call.now, call.done)
+    messages = calls.to_append(asked, [one.message for one in call.done])
+    told = [ToolCallAnswer.of(one, id=one.call.id, name=one.call.name, is_error=bool(one.errors)) for one in call.done]
+    return Response(ToolCallsAnswer.of(answers=told, messages=messages))
+
+
 class ToolCallView(Call):
     """Carry out what a model asks for, and answer what it is to be shown."""
 
-    @Method("call_tools", Permission.READ, ToolCallsAnswer, body=ToolCallRequest, may_write=True)
+    done: list[CallAnswer]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.done = []
+        super().initial(request, *args, **kwargs)
+
+    @Method("call_tools", Permission.READ, ToolCallsAnswer, body=ToolCallRequest, may_write=True, offline=call_tools)
     def post(self) -> Response:
-        asked = self.body["calls"] if "calls" in self.body else [self.body["call"]]
-        place = place_of(self.caller, self.body, self.now)
-        place.check()
-        answers = carry_out(place, asked, self.now)
-        told = [
-            ToolCallAnswer.of(one, id=one.call.id, name=one.call.name, is_error=bool(one.errors)) for one in answers
-        ]
-        return Response(ToolCallsAnswer.of(answers=told, messages=calls.to_append(asked, [a.message for a in answers])))
+        return call_tools(self)
 
 
 class ToolView(Call):
     """What calls of a tool by a bot itself have in common."""
 
     tool: Tool
+    status = 200
+    done: Any = None  # what became of it; not done again where the connection breaks after it
 
-    def done(self) -> Any:
-        """What became of it."""
-        return self.tool.run(place_of(self.caller, self.body, self.now), given(self.body, self.tool), self.now)
+
+def call_tool(call: ToolView, outage: Outage | None = None) -> Response:
+    """A tool by the arguments in the body."""
+    if call.done is None:
+        call.done = call.tool.run(place_of(call, outage), given(call.body, call.tool), call.now)
+    return Response(ANSWERS[call.tool.name](call.done), status=call.status)
 
 
 class SearchView(ToolView):
@@ -100,9 +119,9 @@ class SearchView(ToolView):
 
     tool = MEMORY_SEARCH
 
-    @Method("memory_search", Permission.READ, SearchAnswer, body=body_of(MEMORY_SEARCH))
+    @Method("memory_search", Permission.READ, SearchAnswer, body=body_of(MEMORY_SEARCH), offline=call_tool)
     def post(self) -> Response:
-        return Response(search_answer(self.done()))
+        return call_tool(self)
 
 
 class GetView(ToolView):
@@ -110,26 +129,28 @@ class GetView(ToolView):
 
     tool = MEMORY_GET
 
-    @Method("memory_get", Permission.READ, ExcerptAnswer, body=body_of(MEMORY_GET))
+    @Method("memory_get", Permission.READ, ExcerptAnswer, body=body_of(MEMORY_GET), offline=call_tool)
     def post(self) -> Response:
-        return Response(excerpt_answer(self.done()))
+        return call_tool(self)
 
 
 class SaveView(ToolView):
     """Add a line to today's note, or to the long-term file."""
 
     tool = MEMORY_SAVE
+    status = 201
 
-    @Method("memory_save", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_SAVE))
+    @Method("memory_save", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_SAVE), offline=call_tool)
     def post(self) -> Response:
-        return Response(SavedLineAnswer.of(self.done()), status=201)
+        return call_tool(self)
 
 
 class AppendView(ToolView):
     """Add lines to the end of a note."""
 
     tool = MEMORY_APPEND
+    status = 201
 
-    @Method("memory_append", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_APPEND))
+    @Method("memory_append", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_APPEND), offline=call_tool)
     def post(self) -> Response:
-        return Response(SavedLineAnswer.of(self.done()), status=201)
+        return call_tool(self)

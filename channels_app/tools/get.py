@@ -52,6 +52,7 @@ class Excerpt:
     at: datetime | None = None
     speaker: str = ""
     language: str = "en"  # of what is said about it
+    note: str = ""  # why there is no text, where that is not known from `is_found`
     degraded: list[str] = field(default_factory=list)
 
     @property
@@ -93,6 +94,11 @@ def memory_get(
     return lines_of_file(place, path, begin, many)
 
 
+def is_row(path: str) -> bool:
+    """Whether a path leads to a memory, a day or a message, and not to a file."""
+    return bool(_ROW.fullmatch(path) or _MESSAGE.fullmatch(path))
+
+
 def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
     """Lines of a file of the place. Raises PathNotAllowed."""
     folder, _place = resolve_path(place.folders, path)
@@ -105,7 +111,8 @@ def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
         return _cut(path, NOTES, shown, first, has_more=has_more, language=language)
     if whole is None:
         return Excerpt(path=path, kind=NOTES, first=first, is_found=False, language=language)
-    text = comments.shown(without_suppressed(place, folder, _with_plain_ends(whole.text)))
+    text = _with_plain_ends(whole.text)
+    text = comments.shown(text if place.is_of_files else without_suppressed(place, folder, text))
     return _excerpt(path, NOTES, _Found(text), first, count, language)
 
 
@@ -199,6 +206,8 @@ def _cut(
 
 def shown(excerpt: Excerpt) -> str:
     """What a model is told: where it stands, the words, and whether there is more."""
+    if excerpt.note:
+        return excerpt.note
     if not excerpt.lines:
         return in_language(NOTHING_THERE, excerpt.language).format(path=f"{excerpt.path}:{excerpt.first}")
     when = f"{excerpt.at:%Y-%m-%d}" if excerpt.at else ""

@@ -6,6 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from channels_app import addresses
+from channels_app.file_mode import modes
+from channels_app.file_mode.place import folders_of_scope, place_of
 from memories.choices import NeedMode, ScopeKind
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.recall import Query, SearchScope
@@ -20,15 +22,31 @@ class Place:
     caller: Caller
     at: Address | str  # where the model talks, or the key of one scope
     now: datetime
+    degraded: tuple[str, ...] = ()  # why the files alone answer
+    has_database: bool = True
 
     @cached_property
     def resolution(self) -> Resolution | None:
         """What the address means; None where a scope was named. Raises InvalidAddress."""
-        return None if isinstance(self.at, str) else addresses.resolve_address(self.caller, self.at)
+        if isinstance(self.at, str):
+            return None
+        return place_of(self.caller, self.at, has_database=self.has_database, now=self.now).resolved
+
+    @property
+    def is_of_files(self) -> bool:
+        """Whether the files alone answer here."""
+        return bool(self.degraded)
 
     def check(self) -> None:
-        """Raises InvalidAddress or ScopeNotFound where this is nobody's memory, or not the caller's to reach."""
-        self.query("", limit=1)
+        """Raises InvalidAddress or ScopeNotFound where this is nobody's memory, or not the caller's to reach.
+
+        Raises LeaveToFiles where its channel is answered from files.
+        """
+        if self.is_of_files:
+            self.folders  # noqa: B018 (raises)
+        elif self.resolution is not None:
+            modes.check_database_answers(self.resolution)
+            addresses.keys_to_recall(self.caller, self.resolution)
 
     def query(self, message: str, *, limit: int, **options: Any) -> Query:
         """A search of this place, whatever is asked; `options` are fields of Query. Raises ScopeNotFound."""
@@ -53,6 +71,8 @@ class Place:
     @property
     def folders(self) -> list[ScopeFolder]:
         """The folders that may be read: in a group a person's own only where the group may hear everything."""
+        if self.is_of_files and isinstance(self.at, str):
+            return folders_of_scope(self.caller, self.at)
         open_here = [ref for ref in self.refs if not (ref.in_group and ref.kind == ScopeKind.USER and ref.only_chat)]
         return [scope_folder(self.caller.folder, ref.key) for ref in open_here]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from channels_app.tools import get, save, search, wording
+from channels_app.tools import from_files, get, save, search, wording
 from channels_app.tools.definition import Parameter, Tool
 from channels_app.tools.place import Place
 from memories.choices import Permission
@@ -15,24 +15,29 @@ QUERY_CHARS = 4_000
 CONTENT_CHARS = 8_000
 PATH_CHARS = 1_100  # the longest there is, with its line
 RESULTS_MOST = 50
+#: Of a search, what files know of.
+IN_FILES = ("query", "max_results", "min_score")
 
 
 def _search(place: Place, arguments: Mapping[str, Any], now: datetime) -> search.SearchReport:
+    if place.is_of_files:
+        return from_files.search(place, **{name: value for name, value in arguments.items() if name in IN_FILES})
     return search.memory_search(place, now=now, **arguments)
 
 
 def _get(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.Excerpt:
-    return get.memory_get(
-        place, path=arguments["path"], first=arguments.get("from"), count=arguments.get("lines"), now=now
-    )
+    asked = {"path": arguments["path"], "first": arguments.get("from"), "count": arguments.get("lines")}
+    return from_files.get(place, **asked) if place.is_of_files else get.memory_get(place, **asked, now=now)
 
 
 def _save(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.SavedLine:
-    return save.memory_save(place, now=now, **arguments)
+    verb = from_files.save if place.is_of_files else save.memory_save
+    return verb(place, now=now, **arguments)
 
 
 def _append(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.SavedLine:
-    return save.memory_append(place, now=now, **arguments)
+    verb = from_files.append if place.is_of_files else save.memory_append
+    return verb(place, now=now, **arguments)
 
 
 MEMORY_SEARCH = Tool(

@@ -140,7 +140,7 @@ def _of_entry(
         speaker=item.sender.label,
         evidence=tuple(event.path for event in events),
     )
-    return replace(result, shown=_shown(result, words + (CORRECTED if item.superseded_by else ""), zone))
+    return replace(result, shown=as_line(result, words + (CORRECTED if item.superseded_by else ""), zone))
 
 
 def _of_event(event: RecalledEvent, query: Query, zone: tzinfo) -> SearchResult:
@@ -158,10 +158,10 @@ def _of_event(event: RecalledEvent, query: Query, zone: tzinfo) -> SearchResult:
         speaker=speaker,
     )
     said = one_line(snippet)
-    return replace(result, shown=_shown(result, f"{speaker or event.role.capitalize()}: {said}", zone))
+    return replace(result, shown=as_line(result, f"{speaker or event.role.capitalize()}: {said}", zone))
 
 
-def _shown(result: SearchResult, words: str, zone: tzinfo) -> str:
+def as_line(result: SearchResult, words: str, zone: tzinfo) -> str:
     """A result on one line, with the path a model may read on at."""
     day = f"[{result.at.astimezone(zone):%Y-%m-%d}] " if result.at else ""
     heading = f"({result.heading}) " if result.heading else ""

@@ -128,7 +128,7 @@ def ingest(
     texts = sum(map(len, dataset.scopes.values()))
     merged = sum(len(memory.entries) - len(memory.texts) for memory in memories.values())
     say(f"{texts} texts remembered in {time.monotonic() - begun:.0f} s, {merged} of them merged; embedding …")
-    _index(workspace, now, use_cache, say)
+    index_all(workspace, now, use_cache=use_cache, say=say)
     return memories
 
 
@@ -141,7 +141,7 @@ def reuse_or_ingest(
         empty(workspace)
         return ingest(dataset, workspace, now=now, use_cache=use_cache, say=say)
     say(f"{sum(map(len, dataset.scopes.values()))} texts kept from before; blending …")
-    _index(workspace, now, use_cache, say)
+    index_all(workspace, now, use_cache=use_cache, say=say)
     rebuild_rows(memories)
     return memories
 
@@ -223,7 +223,9 @@ def _draft(scope: Scope, row: CorpusText, at: datetime) -> Draft:
     )
 
 
-def _index(workspace: Workspace, now: datetime, use_cache: bool, say: Progress) -> None:
+def index_all(
+    workspace: Workspace, now: datetime, *, use_cache: bool = True, say: Progress = lambda line: None
+) -> None:
     """Wait until every row of the workspace is indexed; other embedders may be helping. Raises EmbedderFailed."""
     waiting = IndexQueueItem.objects.filter(workspace=workspace)
     said = time.monotonic()
