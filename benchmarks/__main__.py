@@ -26,6 +26,7 @@ MEASUREMENTS = {
     "extraction": (DATABASE, HASHED),
     "compression": (DATABASE, HASHED),
     "context": (DATABASE, HASHED),
+    "memory_search": (DATABASE, HASHED),
     "expiry": (DATABASE, HASHED),
     "imports": (DATABASE, HASHED),
     "files": (DATABASE, HASHED),

@@ -78,10 +78,10 @@ def fill(options: argparse.Namespace) -> Any:
         pass
     _multiply(scope)
     wire = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {token}"})
-    _older_events(wire, options.events)
+    older_events(wire, options.events)
     for n in range(options.turns):
         wire.post("/api/v1/turns", turn(50_000 + n), content_type="application/json")
-    _embed_events()
+    embed_events()
     sql("VACUUM ANALYZE")
     return wire
 
@@ -116,7 +116,7 @@ def _draft(scope: Any, n: int) -> Any:
     )  # fmt: skip
 
 
-def _older_events(wire: Any, events: int) -> None:
+def older_events(wire: Any, events: int) -> None:
     """Written straight into the table: conversations of a month, forty messages each, searched like all others."""
     wire.post("/api/v1/turns", turn(60_000), content_type="application/json")
     session = Session.objects.get()
@@ -133,10 +133,11 @@ def _older_events(wire: Any, events: int) -> None:
         ),
         batch_size=1_000,
     )  # fmt: skip
-    _embed_events()
+    embed_events()
 
 
-def _embed_events() -> None:
+def embed_events() -> None:
+    """Embed every message that waits."""
     worker = EventEmbedder()
     while worker(now=NOW) == 0:
         pass
