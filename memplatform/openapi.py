@@ -21,6 +21,8 @@ SETTINGS = {
         "ReadRole": "sessions_app.api.answers.READ_ROLES",
         "BatchState": "memories.choices.BatchState",
         "ChangeState": "memories.choices.ChangeState",
+        "OutcomeEnum": "memories.choices.Outcome",
+        "SavedOutcome": "channels_app.tools.save.OUTCOMES",
         "SourceEnum": "memories.choices.Source",
         "SearchSource": "channels_app.tools.search.ALL_SOURCES",
         "ErrorType": "memories.api.schema.ERROR_TYPES",
