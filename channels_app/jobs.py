@@ -22,4 +22,12 @@ JOBS = (
         run=tasks.forget_keys,
         preview=tasks.count_keys,
     ),
+    Job(
+        name="clean-replays",
+        label=_("removes old records of replays and comparisons"),
+        behaviour="C11",
+        cron="47 * * * *",
+        run=tasks.clean_records,
+        preview=tasks.count_outdated,
+    ),
 )

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from channels_app.api.replayed import EFFECTS
 from channels_app.file_mode import cards, replay
+from channels_app.models import PathComparison, ReplayedRecord, ReplayOutcome
+from memories.conf import conf
 from memories.consolidation import turn_summaries
 from memories.consolidation.capture import turn_text
 from memories.models import Workspace
@@ -43,6 +47,26 @@ def forget_keys() -> dict[str, int]:
     """Drop from the cache what the database would not let in, and what nobody has used for a day."""
     now = timezone.now()
     return {"keys": key_cache.drop_unusable(now), "cards": cards.drop_old(now=now)}
+
+
+def clean_records() -> dict[str, int]:
+    """Remove comparisons and records of replays that are a month old; what could not be applied stays."""
+    return {name: rows.delete()[0] for name, rows in _outdated().items()}
+
+
+def count_outdated() -> dict[str, int]:
+    return {name: rows.count() for name, rows in _outdated().items()}
+
+
+def _outdated() -> dict[str, QuerySet[Any]]:
+    """What a trace of the same time would not be kept either."""
+    oldest = timezone.now() - conf.TRACE_TTL
+    replayed = ReplayedRecord.objects.filter(replayed_at__lt=oldest).exclude(outcome=ReplayOutcome.PARKED)
+    waiting = [stream.workspace_id for stream in journal.streams()]
+    return {
+        "comparisons": PathComparison.objects.filter(created_at__lt=oldest),
+        "calls": replayed.exclude(workspace_id__in=waiting),  # whose lines may still be there
+    }
 
 
 def count_keys() -> dict[str, int]:

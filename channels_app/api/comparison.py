@@ -67,7 +67,7 @@ class ComparisonAnswer(Answer):
 class ComparisonView(Call):
     """What only the database finds, and what only the files find, of channels under `dual_write`."""
 
-    @Method("compare_paths", Permission.ADMIN, ComparisonAnswer, query=ComparisonQuery)
+    @Method("compare_paths", Permission.ADMIN, ComparisonAnswer, query=ComparisonQuery, only_reads=True)
     def get(self) -> Response:
         if not self.caller.reaches_everything:  # examples quote memories of any scope
             raise ScopeNotFound

@@ -19,6 +19,7 @@ COUNT_LABELS = {
     "cards": _("sessions and channels"),
     "changed": _("changed"),
     "closed": _("closed"),
+    "comparisons": _("comparisons"),
     "corrected": _("facts corrected in the same conversation"),
     "crowded_out": _("crowded out"),
     "days": _("days"),

@@ -49,11 +49,12 @@ class Method:
     tagged: bool = False  # the answer has an ETag
     versioned: bool = False  # the same, and If-Match is read
     offline: Handler | None = None  # answers while the database cannot (memories.api.offline)
+    only_reads: bool = False  # what not every key may read
     may_write: bool = False  # it reads, unless what it is asked to do needs more
 
     @property
     def is_repeatable(self) -> bool:
-        return self.needs != Permission.READ or self.may_write
+        return self.may_write or (self.needs != Permission.READ and not self.only_reads)
 
     def __call__(self, handler: Handler) -> Handler:
         @wraps(handler)

@@ -103,7 +103,17 @@ def everything() -> dict[str, Any]:
 
 
 #: Of these others tell: what plans instead of counting, asks a model, or needs another life than this.
-ELSEWHERE = {"expire", "purge", "compress", "compress-days", "tick", "clean-events", "replay-journal", "forget-keys"}
+ELSEWHERE = {
+    "expire",
+    "purge",
+    "compress",
+    "compress-days",
+    "tick",
+    "clean-events",
+    "replay-journal",
+    "forget-keys",
+    "clean-replays",
+}
 
 
 @pytest.mark.parametrize("job", sorted(JOBS.keys() - ELSEWHERE))

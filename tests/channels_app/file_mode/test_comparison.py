@@ -1,12 +1,15 @@
 """Under dual_write both store, the database answers, and what only one of them finds is told."""
 
+from datetime import date
 from typing import Any
 
 import pytest
 
 from channels_app.models import Channel, PathComparison
+from memories.files import disk
+from memories.files.layout import scope_folder
 from memories.models import Workspace
-from tests.channels_app.file_mode.conftest import note, transcript, turn
+from tests.channels_app.file_mode.conftest import transcript, turn
 from tests.conftest import TELEGRAM, Api, make_key
 from tests.support.outage import database_away
 
@@ -29,7 +32,8 @@ def test_both_store_and_what_only_one_finds_is_told(
         answer = both.post("turns", turn("my cat is called 年糕", "A fine name"))
     assert (answer.json()["degraded"], len(answer.json()["entries"])) == ([], 1)
     assert "my cat is called 年糕" in transcript(workspace)
-    note(workspace, "- the cat called Tom lives next door\n")
+    folder = scope_folder(workspace.folder, "telegram:direct_u42")  # transcripts are not in the database
+    disk.append(folder, folder.transcript(date(2026, 3, 1)), "- the cat called Tom lives next door")
     both.post("entries", {"address": TELEGRAM, "content": "what the cat was called before nobody knows"})
     served = both.post("recall", ASKED).json()
     assert all(memory["id"] for memory in served["memories"])  # nothing of the files is served

@@ -73,6 +73,7 @@ ACCESS = {
     (f"{ENTRY}/revert", "POST"): Access(body={"version": 1}),
     ("api/v1/recalls/<uuid:uid>", "GET"): Access(),
     ("api/v1/recalls/<uuid:uid>/feedback", "POST"): Access(body={"used": []}),
+    ("api/v1/recalls/comparison", "GET"): Access(decides=True, stranger=200),
     ("api/v1/events", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/sessions", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/sessions", "POST"): Access(body={"address": TELEGRAM}, stranger=200),
