@@ -130,7 +130,8 @@ def context_of_files(call: Call, outage: Outage) -> Response:
     """The long-term file and the notes of the last days."""
     asked, caller = call.body, call.caller
     place = place_of(caller, asked["address"], has_database=outage.has_database, now=call.now)
-    found = context_from_files(place, asked["message"], token_budget=asked["token_budget"], now=call.now)
+    given = {name: asked[name] for name in ("token_budget", "tools")}
+    found = context_from_files(place, asked["message"], **given, now=call.now)
     resolved = place.resolved
     answer = ContextAnswer.of(
         recall_id=None,
@@ -150,7 +151,8 @@ def context_of_files(call: Call, outage: Outage) -> Response:
         text=found.text,
         tokens=found.tokens,
         degraded=outage.degraded,
-        **{name: [] for name in ("profile", "memories", "events", "recent_chat", "history", "directives")},
+        **{name: [] for name in ("profile", "memories", "events", "recent_chat", "history")},
+        directives=list(map(DirectiveAnswer.of, found.directives)),
     )
     return Response(answer)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
 from channels_app.file_mode.place import FilePlace
-from channels_app.system_text import SystemText
+from channels_app.system_text import TOOLS_INSTRUCTION, SystemText
 from memories.conf import conf
 from memories.exceptions import FileUnreadable
 from memories.files import disk
@@ -13,6 +13,8 @@ from memories.files.layout import ScopeFolder
 from memories.files.markdown import blocks
 from memories.language import text
 from sessions_app.lifecycle import close
+from sessions_app.lifecycle.budget import BotDirective
+from sessions_app.messages import in_language
 
 #: Of the budget, what the long-term files may take before the notes of days.
 LONG_TERM_SHARE = 0.5
@@ -36,11 +38,15 @@ class FileContext:
     tokens: int = 0
     notes: list[DayNote] = field(default_factory=list)
     reply: str | None = None  # to be given to the user in place of an answer
+    directives: list[BotDirective] = field(default_factory=list)
 
 
-def context_from_files(place: FilePlace, message: str, *, token_budget: int, now: datetime) -> FileContext:
+def context_from_files(
+    place: FilePlace, message: str, *, token_budget: int, tools: bool = False, now: datetime
+) -> FileContext:
     """The long-term file and the notes of the last NOTES_DAYS days of every scope the message may be answered from.
 
+    With `tools` the model has those of memory, and is told when to use them.
     Never more than the budget. What is too much of a long-term file is its end, of a day's notes their beginning; and
     the days longest ago go first. Raises ScopeNotFound.
     """
@@ -48,12 +54,14 @@ def context_from_files(place: FilePlace, message: str, *, token_budget: int, now
     if close.is_reset_command(message):
         return FileContext(reply=close.reset_reply(language))
     page = SystemText(token_budget, language)
+    told = [BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language))] if tools else []
+    page.put_fitting("directives", [directive.instruction for directive in told], page.left)
     notes = _notes(folders, now.astimezone(place.caller.zone).date())
     needed = sum(text.count_tokens(_shown(note)) + 2 for note in notes)
     _put(page, "files", [said for folder in folders if (said := _read(folder, folder.long_term))], page.left - needed)
     kept = _fitting(page, notes)
     page.put("days", list(map(_shown, kept)))
-    return FileContext(str(page), page.used, kept)
+    return FileContext(str(page), page.used, kept, directives=told)
 
 
 def _put(page: SystemText, part: str, texts: Sequence[str], most: int) -> None:

@@ -72,6 +72,16 @@ def test_the_tools_are_told_all_the_same(seen: Talk) -> None:
     assert len(told) == 4
 
 
+def test_the_context_of_files_tells_when_to_use_them(seen: Talk) -> None:
+    with database_away():
+        given = seen.post("context", {"address": TELEGRAM, "message": "good morning", "tools": True}).json()
+        without = seen.post("context", {"address": TELEGRAM, "message": "good morning"}).json()
+    (directive,) = given["directives"]
+    assert directive["kind"] == "memory_tools" and directive["instruction"] in given["text"]
+    assert "painted on Saturday" in given["text"]
+    assert without["directives"] == [] and "memory_search" not in without["text"]
+
+
 @pytest.mark.usefixtures("seen")
 def test_the_walls_hold(talk: Talk, workspace: Workspace) -> None:
     others, chat = scope_folder(workspace.folder, OTHERS), scope_folder(workspace.folder, CHAT)
