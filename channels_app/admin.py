@@ -1,6 +1,7 @@
 """Channels: the rules by which a bot account keeps memories and sessions apart."""
 
 import json
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -8,15 +9,17 @@ from django import forms
 from django.contrib import admin
 from django.db import transaction
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from channels_app.channels import normalized
+from channels_app.comparison_page import comparison_context, days_of
 from channels_app.file_mode import cards
-from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
-from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin
+from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
+from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, workspaces_of
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RevertibleHistory
 
@@ -94,6 +97,9 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
         return str(channel)
 
 
+_ASKED_CHARS = 120
+#: Days the sums above the list of comparisons are of.
+DAYS_SUMMED = 14
 _OUTCOMES = {outcome.label: color for outcome, color in zip(ReplayOutcome, ("success", "info", "danger"), strict=True)}
 
 
@@ -122,3 +128,40 @@ class ReplayedRecordAdmin(RestrictedAdmin):
         return (
             format_html("<pre>{}</pre>", json.dumps(record.body, ensure_ascii=False, indent=1)) if record.body else ""
         )
+
+
+@admin.register(PathComparison)
+class PathComparisonAdmin(RestrictedAdmin):
+    """What the database found beside what the files would have: sums of days, and each recall with its lines (A4)."""
+
+    members_may = VIEW
+    has_history = False
+    has_page_context = True
+    list_display = ["created_at", "asked", "platform", "account", "both", "database_alone", "files_alone"]
+    list_display_links = ["created_at", "asked"]
+    list_filter = [("created_at", DaysFilter)]
+    ordering = ["-created_at", "-id"]
+    sortable_by = ["created_at"]
+    search_fields = ["message", "platform", "account"]
+    fields = [("created_at", "both"), ("platform", "account", "workspace")]
+    list_before_template = "admin/channels_app/comparison_days.html"
+    change_form_outer_before_template = "admin/channels_app/comparison.html"
+
+    @display(description=_("message"))
+    def asked(self, comparison: PathComparison) -> str:
+        return comparison.message[:_ASKED_CHARS] or "—"
+
+    @display(description=_("found only by the database"))
+    def database_alone(self, comparison: PathComparison) -> int:
+        return len(comparison.only_database)
+
+    @display(description=_("found only in the files"))
+    def files_alone(self, comparison: PathComparison) -> int:
+        return len(comparison.only_files)
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        since = timezone.now() - timedelta(days=DAYS_SUMMED)
+        return {"comparison_days": days_of(workspaces_of(request), since), "days_summed": DAYS_SUMMED}
+
+    def page_context(self, request: HttpRequest, row: PathComparison) -> dict[str, Any]:
+        return comparison_context(row)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django_q.models import Failure
 
-from channels_app.models import Channel
+from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
 from memories import embeddings, reranker
 from memories.admin import spend
 from memories.admin.access import in_workspaces, workspaces_of
@@ -195,7 +195,21 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         hint = _("Its work waits until midnight there: %(n)d questions were refused. MEMORY_LLM_DAILY_TOKENS sets it.")
         address = reverse("admin:memories_spend_changelist")
         yield Item(text, hint % {"n": sum(day.refused for day in spent)}, address)
+    yield from _of_the_journal(seen)
     yield from _shared_by_strangers(seen, now)
+
+
+def _of_the_journal(seen: frozenset[int] | None) -> Iterator[Item]:
+    """Calls that were accepted, and are nowhere but in their record."""
+    parked = in_workspaces(ReplayedRecord.objects.filter(outcome=ReplayOutcome.PARKED), seen)
+    if count := parked[:SAMPLE].count():
+        text = ngettext(
+            "%(n)d call taken in while the database was away could not be applied",
+            "%(n)d calls taken in while the database was away could not be applied",
+            count,
+        )
+        address = reverse("admin:channels_app_replayedrecord_changelist") + "?outcome__exact=parked"
+        yield Item(text % {"n": count}, _("Its body is kept, with the reason."), address, is_grave=True)
 
 
 def _of_readers(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:

@@ -50,6 +50,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
         [
             ("memories.extractionbatch", "inbox"),
             ("memories.refusedfact", "block"),
+            ("channels_app.pathcomparison", "compare_arrows"),
             ("channels_app.replayedrecord", "cloud_sync"),
             ("memories.jobrun", "event_repeat"),
             ("memories.spend", "payments"),

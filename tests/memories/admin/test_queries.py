@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_q.models import Schedule, Task
 
-from channels_app.models import Channel
+from channels_app.models import Channel, PathComparison
 from memories import entries
 from memories.choices import EntryType, PolicyKind
 from memories.entries import daily_events
@@ -47,6 +47,7 @@ MORE = {
     "memories.refusedfact": 3,  # of each model what was refused, kept and taken back
     "memories.spend": 2,  # the present day of each workspace, and the sums of a month
     "memories.filestate": 1,  # the workspaces to choose from
+    "channels_app.pathcomparison": 1,  # the sums of days
     "memories.policy": 3,  # the workspaces to choose from, the numbers of one, and what was removed
 }
 #: What a list costs more once it has rows, and more of them than a page; others count them again.
@@ -83,6 +84,7 @@ def multiply(house: House) -> None:
         RecallTrace.objects.create(
             workspace=workspace, bot=house.bot, scopes=[], message="?", served=[], created_at=now
         )
+        PathComparison.objects.create(workspace=workspace, platform="telegram", created_at=now)
         FileState.objects.create(
             workspace=workspace, scope=scope, path=f"{n}.md", modified_ns=1, size=1, digest="d", indexed_at=now
         )
