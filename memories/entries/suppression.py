@@ -11,7 +11,7 @@ from memories.entries import day_files
 from memories.entries.duplicates import PendingWrite
 from memories.index import search_rows
 from memories.language import text
-from memories.models import Change, Entry, Scope, Suppression
+from memories.models import Change, Entry, FileProblem, FileState, Scope, Suppression
 from memories.models.change import acting
 from memories.models.entry import EntryQuerySet
 
@@ -131,13 +131,18 @@ def release(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
 
 
 def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
-    """Unmark what rests on the same messages as these entries, unless another suppression covers it."""
+    """Unmark what rests on the same messages as these entries, unless another suppression covers it.
+
+    Files whose lines were left out are read again when they are looked at next: some may hold these words.
+    """
     here = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope)
     suppressed = {origin for origins in here.values_list("origins", flat=True) for origin in origins}
     freed = _sharing_origins(scope, entries).filter(suppressed_at__isnull=False)
     if suppressed:
         freed = freed.exclude(origins__overlap=sorted(suppressed))
     _mark(list(freed.values_list("pk", flat=True)), suppressed_at=None, now=now)
+    left_out = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope, problem=FileProblem.SUPPRESSED)
+    left_out.update(modified_ns=0)
     _follow_in_files(scope, entries)
 
 

@@ -8,6 +8,7 @@ from memories.kinds import UNDATED
 from memories.models import Entry, FileState, Scope
 from memories.models.change import Change
 from memories.notes.index import SyncReport, sync_scope
+from memories.notes.save import save_note
 from tests.conftest import NOW, make_scope
 
 DAY = "memory/scopes/telegram:direct_u42/2026-02-28.md"
@@ -137,6 +138,20 @@ def test_what_people_took_out_is_not_remembered_again_and_the_file_is_out_of_ste
     assert lines(scope) == [(2, "two")]
     state = FileState.objects.get()
     assert (state.problem, state.detail) == ("suppressed", "1")
+
+
+def test_words_that_are_saved_again_are_remembered_from_every_file_that_has_them(files: Path, scope: Scope) -> None:
+    write(files, DAY, "- 买了新的显示器\n- two\n")
+    sync(scope)
+    entries.expire(Entry.objects.get(line_from=1), now=NOW, actor="user:op")
+    write(files, DAY, "- 买了新的显示器\n- two\n")
+    sync(scope)
+    save_note(scope, LONG_TERM, "买了新的显示器", now=NOW)
+    sync(scope)
+    assert lines(scope) == [(1, "买了新的显示器"), (2, "two")]
+    assert lines(scope, LONG_TERM) == [(1, "买了新的显示器")]
+    assert sync_scope(scope, now=NOW, force=True).created == 0
+    assert not FileState.objects.exclude(problem="").exists()
 
 
 def test_a_file_of_another_scope_is_not_looked_at(files: Path, scope: Scope) -> None:
