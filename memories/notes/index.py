@@ -99,6 +99,7 @@ class _FileRun:
     force: bool
     report: SyncReport = field(default_factory=lambda: SyncReport(files=1))
     taken_out: list[FileLine] = field(default_factory=list)  # what people took out of use is not written again (A15)
+    parsed: tuple[str, list[FileLine]] = ("", [])  # what the step before read: digest and lines
 
     def step(self) -> bool:
         """Take the next step towards what the file says now; whether there is more to do."""
@@ -111,14 +112,20 @@ class _FileRun:
             elif self._is_indexed(file):
                 return False
             else:
-                lines = lines_in(file, self.path, locked.workspace.zone())
-            wanted = [line for line in lines if line not in self.taken_out] if self.taken_out else lines
+                lines = self._lines_in(file, locked.workspace.zone())
+            taken_out = set(self.taken_out)
+            wanted = [line for line in lines if line not in taken_out] if taken_out else lines
             changes = compare(lines_of(locked, self.path), wanted)
             self._apply(locked, changes)
             if changes.longest > CHUNK:
                 return True
             self._finish(file, len(lines))
         return False
+
+    def _lines_in(self, file: FileText, zone: tzinfo) -> list[FileLine]:
+        if self.parsed[0] != file.sha256:
+            self.parsed = file.sha256, lines_in(file, self.path, zone)
+        return self.parsed[1]
 
     def _is_indexed(self, file: FileText) -> bool:
         if self.force:
