@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from memories.models import Workspace
 from memories.notes.freshness import sync_workspace
+from memories.notes.passed_over import passed_over
 from memories.notes.rebuild import drop_index
 
 
@@ -38,3 +39,6 @@ class Command(BaseCommand):
             self.stdout.write(message % {"name": one.name, **values, "s": perf_counter() - begun})
             for path, problem in report.problems.items():
                 self.stdout.write(f"  {path}: {problem.label}")
+            for left in passed_over(one):
+                if left.path not in report.problems:
+                    self.stdout.write(f"  {left.path}: {left.reason.label}")
