@@ -166,11 +166,12 @@ class _FileRun:
         )
 
     def leave(self, problem: FileProblem, detail: str) -> None:
-        """Leave a file that cannot be indexed as it is, until it changes."""
+        """Leave a file that cannot be indexed as it is, until it changes, or its scope thaws."""
         found = next((one for one in folder_of(self.scope).files() if one.path == self.path), None)
         if found is None:
             return
-        self._note(problem, detail, modified_ns=found.mtime_ns, size=found.size, digest="")
+        modified = 0 if problem == FileProblem.FROZEN else found.mtime_ns
+        self._note(problem, detail, modified_ns=modified, size=found.size, digest="")
 
     def _note(self, problem: FileProblem, detail: str, **values: object) -> None:
         values |= {"problem": problem, "detail": detail, "indexed_at": self.now}

@@ -140,6 +140,17 @@ def test_what_people_took_out_is_not_remembered_again_and_the_file_is_out_of_ste
     assert (state.problem, state.detail) == ("suppressed", "1")
 
 
+def test_what_was_written_while_a_scope_was_frozen_is_remembered_once_it_is_not(files: Path, scope: Scope) -> None:
+    Scope.objects.filter(pk=scope.pk).update(frozen=True)
+    write(files, DAY, "- 冻结时写的\n")
+    assert sync(scope).problems == {DAY: "frozen"}
+    assert lines(scope) == []
+    Scope.objects.filter(pk=scope.pk).update(frozen=False)
+    sync(scope)
+    assert lines(scope) == [(1, "冻结时写的")]
+    assert not FileState.objects.exclude(problem="").exists()
+
+
 def test_words_that_are_saved_again_are_remembered_from_every_file_that_has_them(files: Path, scope: Scope) -> None:
     write(files, DAY, "- 买了新的显示器\n- two\n")
     sync(scope)
