@@ -41,7 +41,8 @@ class EmbedderWork(Protocol):
     """What stands behind a path in MEMORY_EMBEDDER_WORK: done a little at a time, while no entry waits.
 
     What packages above have to embed. A call takes no longer than an entry may wait for its vector (A13), and answers
-    how many seconds later the next is wanted; 0: there is more to do.
+    how many seconds later the next is wanted; 0: there is more to do. Work with a true `is_urgent` is also done between
+    two batches of entries.
     """
 
     def __call__(self, *, now: datetime) -> float: ...

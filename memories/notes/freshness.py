@@ -103,7 +103,12 @@ def _sync(scope: Scope, *, now: datetime, seconds: float) -> bool:
 
 
 class FileIndexer:
-    """What the process that embeds does for files, a little at a time (memories.index.worker.EmbedderWork)."""
+    """What the process that embeds does for files, a little at a time (memories.index.worker.EmbedderWork).
+
+    It goes on while entries wait for their vectors: what is not indexed is not found at all.
+    """
+
+    is_urgent = True
 
     def __init__(self) -> None:
         self._changes: Iterator[set[tuple[Change, str]]] | None = None
