@@ -6,11 +6,13 @@ from enum import StrEnum
 
 import structlog
 from django.db import InterfaceError, OperationalError
+from django.utils.translation import gettext as _
 
 from memories import entries
+from memories.conf import conf
 from memories.entries.draft import check_content
 from memories.entries.files import folder_of
-from memories.exceptions import ScopeFrozen
+from memories.exceptions import FileUnreadable, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.layout import ScopeFolder
 from memories.models import Entry, Scope
@@ -53,12 +55,23 @@ def path_of(folder: ScopeFolder, target: Target, *, now: datetime, zone: tzinfo)
 def append_line(
     folder: ScopeFolder, path: str, content: str, *, now: datetime, zone: tzinfo, session: str = ""
 ) -> AppendedLine:
-    """Add a line with its stamp to a file; needs no database. Raises InvalidDraft, PathNotAllowed, OSError."""
+    """Add a line with its stamp to a file; needs no database.
+
+    Raises InvalidDraft, PathNotAllowed, OSError, and FileUnreadable for a file in which nobody would find it again.
+    """
     check_content(content)
     at = now.astimezone(zone).replace(microsecond=0)
     title = f"# {at.date()}" if path == folder.daily(at.date()) else ""
     line = markdown.rendered(content.strip(), at=at, session=session, scope_key=folder.scope_key)
+    _check_room(folder, path, line)
     return AppendedLine(path, disk.append(folder, path, line, first_line=title))
+
+
+def _check_room(folder: ScopeFolder, path: str, line: str) -> None:
+    """Raises FileUnreadable for a file that is not read as a whole, or would not be with one more line."""
+    file = disk.read(folder, path)
+    if file is not None and file.size + len(line.encode()) + len("\r\n\n") > conf.FILE_MAX_BYTES:
+        raise FileUnreadable(_("This file is full; save to another one."))
 
 
 def save_note(

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from memories import entries
+from memories.conf import conf
 from memories.entries.files import folder_of
-from memories.exceptions import InvalidDraft, ScopeFrozen
+from memories.exceptions import FileUnreadable, InvalidDraft, ScopeFrozen
 from memories.models import Entry, Scope, Workspace
 from memories.notes.freshness import sync_before_search, sync_workspace
 from memories.notes.rebuild import drop_index
@@ -76,6 +77,19 @@ def test_an_empty_line_is_refused_before_anything_is_written(files: Path, scope:
     with pytest.raises(InvalidDraft):
         save(scope, "  \n ")
     assert not files.exists()
+
+
+def test_a_line_is_not_saved_where_nobody_would_find_it(
+    files: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(files, LONG_TERM, "")
+    for content in (b"- caf\xe9\n", "- 很长的一行\n".encode() * 600, b"- almost full\n" * 7):
+        (files / LONG_TERM).write_bytes(content)
+        monkeypatch.setattr(conf, "FILE_MAX_BYTES", 100)
+        with pytest.raises(FileUnreadable):
+            save(scope, "Nina is allergic to peanuts", Target.LONG_TERM)
+        assert (files / LONG_TERM).read_bytes() == content
+    assert not Entry.objects.exists()
 
 
 def test_a_line_is_found_by_the_heading_it_stands_under(files: Path, scope: Scope) -> None:
