@@ -2,12 +2,15 @@
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
 from django.test.client import ClientHandler
@@ -67,8 +70,10 @@ def settings_of_every_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(autouse=True)
 def every_test_begins_alike() -> Iterator[None]:
-    """In English, whatever a request of the test before asked for, and with an embedder of its own."""
+    """In English, whatever a request of the test before asked for, with an embedder of its own and without files."""
     embeddings.forget()
+    for left in Path(settings.MEMORY_FILES_ROOT).glob("*/"):
+        shutil.rmtree(left)
     yield
     translation.deactivate()
 
