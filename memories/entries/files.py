@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from memories.exceptions import LineChanged, PlatformError
+from memories.exceptions import InvalidDraft, LineChanged, PlatformError
 from memories.files import disk, many_lines, markdown
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.models import Entry, FileProblem, FileState, Scope
@@ -42,11 +42,15 @@ def reword_line(scope: Scope, entry: Entry, before: str) -> None:
 def strike_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime, must: bool = True) -> None:
     """Strike the lines of entries that went out of use; a line that is gone already needs none.
 
-    Where it `must` not, a file that cannot be written is only noted as out of step. Raises OSError, PlatformError.
+    Where it `must` not, what cannot be written is only noted: the file is out of step. Raises OSError, PlatformError.
     """
+    refused: list[InvalidDraft] = []
 
     def strike(text: str, gone: Sequence[Entry]) -> str:
-        return many_lines.struck_all(text, _blocks_of(text, gone), now)
+        text, refused[:] = many_lines.struck_all(text, _blocks_of(text, gone), now)
+        if refused and must:
+            raise refused[0]
+        return text
 
     for path, of_file in _by_path(entries).items():
         try:
@@ -54,7 +58,9 @@ def strike_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime, must:
         except (OSError, PlatformError) as problem:
             if must:
                 raise
-            note_problem(scope, path, FileProblem.NOT_WRITTEN, str(problem), now)
+            refused = [InvalidDraft(str(problem))]
+        if refused:
+            note_problem(scope, path, FileProblem.NOT_WRITTEN, str(refused[0]), now)
 
 
 def restore_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime) -> None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from itertools import islice
 
+from memories.exceptions import InvalidDraft
 from memories.files import comments, markdown, wording
 from memories.files.comments import Struck
 from memories.files.markdown import Block
@@ -19,16 +20,21 @@ from memories.files.parsing import Piece, lines_of
 _WAYS = 4  # of striking, that are tried for all at once
 
 
-def struck_all(text: str, gone: Sequence[Block], at: datetime) -> str:
-    """The text with these blocks of it struck out. Raises what `markdown.struck` does, for any of them."""
-    if len(gone) < 2:
-        return markdown.struck(text, gone[0], at) if gone else text
+def struck_all(text: str, gone: Sequence[Block], at: datetime) -> tuple[str, list[InvalidDraft]]:
+    """The text with these blocks of it struck out, and the refusals of those that cannot be struck where they stand."""
     gone = sorted(gone, key=lambda block: block.line_from)
+    if len(gone) < 2:
+        try:
+            return markdown.struck(text, gone[0], at) if gone else text, []
+        except InvalidDraft as refusal:
+            return text, [refusal]
     changed = _struck_at_once(text, gone, at)
     if changed is not None:
-        return changed
+        return changed, []
     half = len(gone) // 2  # the lower first: those above stay in their lines
-    return struck_all(struck_all(text, gone[half:], at), gone[:half], at)
+    text, refused = struck_all(text, gone[half:], at)
+    text, others = struck_all(text, gone[:half], at)
+    return text, refused + others
 
 
 def unstruck_all(text: str, contents: Sequence[str]) -> tuple[str, list[str]]:

@@ -8,7 +8,7 @@ from memories import batches, entries
 from memories.batches import bulk_actions
 from memories.entries import Edit
 from memories.exceptions import LineChanged
-from memories.models import Entry, Scope
+from memories.models import Entry, FileState, Scope
 from memories.notes.index import sync_scope
 from tests.conftest import NOW
 from tests.memories.notes.test_index import DAY, lines, sync, write
@@ -104,3 +104,16 @@ def test_a_line_whose_file_is_gone_can_be_expired(path: Path, scope: Scope) -> N
     path.unlink()
     entries.expire(entry("Nina"), now=NOW, actor="user:op")
     assert not path.exists()
+
+
+def test_a_line_that_cannot_be_struck_keeps_no_other_from_it(files: Path, scope: Scope) -> None:
+    path = files / DAY
+    write(files, DAY, "- one 一\n- two\n\n" + "very long 很长 " * 900 + "\n")
+    sync(scope)
+    chosen = list(Entry.objects.in_scope(scope).live())
+    bulk_actions.apply_action(chosen, bulk_actions.expire(), now=NOW, actor="user:op", reason="tidy")
+    assert path.read_text().count("<!-- expired") == 2
+    state = FileState.objects.get()
+    assert (state.problem, state.detail) == ("not_written", "This is part of a longer text; change it in the file.")
+    sync(scope)
+    assert lines(scope) == []
