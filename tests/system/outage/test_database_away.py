@@ -44,10 +44,10 @@ def test_a_key_that_was_revoked_stays_out_and_the_files_answer(house: HouseApart
     for _ in range(4):  # both workers know it by now
         assert house.post_with(good, "turns", TURN).status == 201
     house.kill_database()
-    until(lambda: house.post_with(good, "turns", {**TURN, "user": "养了一只猫，叫年糕"}).json()["degraded"], 10)
+    until(lambda: house.post_with(good, "turns", {**TURN, "user": "我家的猫叫年糕"}).json()["degraded"], 10)
     for _ in range(6):
         assert house.post_with(revoked, "turns", TURN).status == 503
-    asked = {"address": {"platform": "cli"}, "message": "我的猫叫什么？"}
+    asked = {"address": {"platform": "cli"}, "message": "我家的猫叫什么？"}
     found = house.post_with(good, "recall", asked).json()
     assert found["degraded"] == ["database"] and "年糕" in found["memories"][0]["content"]
     assert house.post_with(good, "entries", {"scope": "main", "content": "x"}).status == 503
