@@ -30,8 +30,8 @@ TOLD = {
         "zh-hans": "已保存：[{path}:{line}]。这条内容之前被停用过，现在已恢复使用。",
     },
     PENDING: {
-        "en": "Saved: [{path}:{line}]. The search will find it by its words, and by its meaning a little later.",
-        "zh-hans": "已保存：[{path}:{line}]。现在可按字词检索到，稍后可按语义检索。",
+        "en": "Saved: [{path}:{line}]. It stands in the file; searches find it as soon as the file is indexed.",
+        "zh-hans": "已保存：[{path}:{line}]。内容已写入文件，索引完成后即可检索到。",
     },
 }
 

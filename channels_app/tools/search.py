@@ -137,7 +137,7 @@ def _of_entry(
         scope=entry.scope.key,
         at=at,
         heading=heading,
-        speaker=item.sender.label,
+        speaker="" if entry.path else item.sender.label,  # a line of a file is nobody's words in particular
         evidence=tuple(event.path for event in events),
     )
     return replace(result, shown=as_line(result, words + (CORRECTED if item.superseded_by else ""), zone))

@@ -58,13 +58,16 @@ class SyncReport:
 def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, force: bool = False) -> SyncReport:
     """Index the files of a scope that have changed since they were indexed, and end the lines of those that are gone.
 
-    After so many seconds it stops between two files. With `force` every file is read, whatever its time and size.
+    What was changed last comes first: of many files that is what somebody waits for. After so many seconds it stops
+    between two files. With `force` every file is read, whatever its time and size.
     """
     report, end = SyncReport(), None if seconds is None else monotonic() + seconds
     found = {file.path: (file.mtime_ns, file.size) for file in folder_of(scope).files()}
     known = {path: (modified, size) for path, modified, size in _states(scope)}
-    for path in [*(path for path in found if force or known.get(path) != found[path]), *(known.keys() - found.keys())]:
-        if end is not None and monotonic() > end:
+    changed = [path for path in found if force or known.get(path) != found[path]]
+    changed.sort(key=lambda path: found[path], reverse=True)
+    for path in [*(known.keys() - found.keys()), *changed]:
+        if report.files and end is not None and monotonic() > end:  # one at least: it goes on
             report.is_complete = False
             break
         report.add(sync_file(scope, path, now=now, force=force))

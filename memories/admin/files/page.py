@@ -22,8 +22,11 @@ from memories.entries.files import folder_of
 from memories.exceptions import PlatformError
 from memories.models import FileState, Scope
 from memories.notes.condition import FileCondition, condition_of
+from memories.notes.passed_over import passed_over
 
 _DIGITS = 9
+#: Of what lies in a folder and is not remembered; looking for it walks through all of it, so it is asked for.
+PASSED_OVER_SHOWN = 200
 
 
 @admin.register(FileState)
@@ -51,7 +54,9 @@ class FileStateAdmin(RestrictedAdmin):
         workspaces, chosen = workspace_choice(request)
         sought = request.GET.get("q", "").replace("\0", "").strip()
         overview = overview_of(chosen, request.GET.get("page", "1"), sought) if chosen else None
-        context = {"workspaces": workspaces, "chosen": chosen, "overview": overview, "sought": sought}
+        left_out = passed_over(chosen, most=PASSED_OVER_SHOWN) if chosen and "passed_over" in request.GET else None
+        context: dict[str, Any] = {"workspaces": workspaces, "chosen": chosen, "overview": overview, "sought": sought}
+        context |= {"passed_over": left_out, "most": PASSED_OVER_SHOWN}
         return self._page(request, "overview", _("Files"), context)
 
     def change_view(

@@ -92,6 +92,17 @@ def test_a_folder_that_is_no_scope_s_is_named(alice: Client, mine: House) -> Non
     assert strange == {"telegram:direct_new": True, "Notes of Bob": False}
 
 
+def test_what_lies_in_the_folder_and_is_not_remembered_is_looked_for_on_demand(
+    alice: Client, mine: House, write: Write
+) -> None:
+    write("memory/todo.txt", "buy milk\n")
+    listed = "/admin/memories/filestate/"
+    assert "todo.txt" not in alice.get(listed).content.decode()
+    page = alice.get(listed, {"passed_over": "1"}).content.decode()
+    assert "memory/todo.txt" in page
+    assert "Only files whose names end in .md are read." in page
+
+
 def test_a_thousand_files_cost_as_many_queries_as_one_and_little_time(alice: Client, mine: House, write: Write) -> None:
     def queries() -> tuple[int, float]:
         with CaptureQueriesContext(connection) as captured:
