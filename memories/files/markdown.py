@@ -88,8 +88,8 @@ def unstruck(text: str, content: str) -> str | None:
     before: int | None = None  # how many blocks there are; counted when a struck line may be it
     begins = letters_of(wanted.split("\n")[0])[:20]
     for one in reversed(list(comments.struck_texts(text))):
-        if begins not in letters_of(comments.parted(one.raw)[0]):
-            continue
+        if begins not in letters_of(one.raw) and begins not in letters_of(comments.parted(one.raw)[0]):
+            continue  # with its comments, which are text in code, and without them
         before = len(blocks(text)) if before is None else before
         for start, end in places_of(text, one):
             changed = text[:start] + one.raw + text[end:]

@@ -43,7 +43,10 @@ _OF_ONESELF = [
 #: Each pair: which group is the name that is learnt, which the known one.
 _OF_ANOTHER = [
     (
-        re.compile(rf"{EN_NAME},? (?:a\.?k\.?a\.?|also known as|also called|nicknamed|(?:who )?goes by) {_EN_ONE}"),
+        re.compile(
+            rf"(?<![A-Za-z]){EN_NAME},?"
+            rf" (?:a\.?k\.?a\.?|also known as|also called|nicknamed|(?:who )?goes by) {_EN_ONE}"
+        ),
         2,
         1,
     ),

@@ -144,7 +144,7 @@ def test_the_rules_of_a_channel_are_changed_by_name(alice: Client, mine: House) 
     channel = Channel.objects.get(workspace=mine.workspace)
     address = reverse("admin:channels_app_channel_change", args=[channel.pk])
     form = {"label": "shop", "dm_scope": "per-peer", "session_mode": "stable", "session_prefix": "", "need": "auto"}
-    form |= {"group_sessions": "shared", "group_prefix": "group_"}
+    form |= {"group_sessions": "shared", "group_prefix": "group_", "path_mode": "hooks_only", "transcripts": "unknown"}
     form |= {"capture_group_memory": "unknown", "group_user_recall": "none"}
     assert alice.post(address, form | {"group_prefix": "direct_"}).status_code == 200
     assert alice.post(address, form).status_code == 302

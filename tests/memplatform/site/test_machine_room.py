@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_q.models import Failure, OrmQ, Schedule, Task
 
-from channels_app.models import Channel
+from channels_app.models import Channel, ReplayedRecord
 from memories.choices import BatchState, JobState
 from memories.models import Heartbeat, IndexQueueItem, JobRun, RecallTrace
 from memplatform import health
@@ -130,10 +130,14 @@ def test_an_owner_makes_an_operator(owner: Client) -> None:
     assert (ben.is_staff, ben.is_superuser) == (True, False)
 
 
+PARKED = "1 call taken in while the database was away could not be applied"
+
+
 @pytest.mark.thorough
 def test_a_quiet_home_says_so(owner: Client, mine: House) -> None:
     beat(*health.NEEDED)
     IndexQueueItem.objects.all().delete()
+    ReplayedRecord.objects.all().delete()
     assert needs(owner) == []
     assert "Nothing. All processes live" in owner.get(reverse(HOME)).content.decode()
 
@@ -153,6 +157,7 @@ def test_home_names_what_needs_somebody(owner: Client, mine: House) -> None:
         "100% of the last day's answers were degraded",
         "1 job failed in the last day",
         "1 batch waits for you",
+        PARKED,
     }
 
 
@@ -168,7 +173,7 @@ def test_members_hear_of_processes_but_not_of_others_tasks(alice: Client, mine: 
     fail()
     IndexQueueItem.objects.filter(workspace=mine.workspace).delete()
     IndexQueueItem.objects.update(since=timezone.now() - timedelta(minutes=5))
-    assert set(needs(alice)) == {"The process «embedder» is silent", "The process «worker» is silent"}
+    assert set(needs(alice)) == {"The process «embedder» is silent", "The process «worker» is silent", PARKED}
 
 
 def test_home_warns_when_strangers_share_one_memory(alice: Client, mine: House) -> None:
