@@ -73,6 +73,8 @@ def _field(parameter: Parameter) -> serializers.Field[Any, Any, Any, Any]:
     options: dict[str, Any] = {"help_text": parameter.words["en"]}
     if not parameter.is_needed:
         options |= {"allow_null": True, "default": None}
+    if parameter.otherwise:
+        options["default"] = parameter.otherwise
     if parameter.choices:
         return fields.Word(choices=parameter.choices, **options)
     if parameter.kind == "string":

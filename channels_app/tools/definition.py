@@ -29,6 +29,7 @@ class Parameter:
     kind: str  # string, integer, number or boolean
     words: Words
     is_needed: bool = False
+    otherwise: str = ""  # what it is where nobody says it, though models are asked to
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None  # of a text: its characters

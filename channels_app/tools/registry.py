@@ -125,6 +125,7 @@ MEMORY_SAVE = Tool(
             name="target",
             kind="string",
             is_needed=True,
+            otherwise=Target.DAILY.value,
             choices=tuple(target.value for target in Target),
             words=wording.TARGET,
         ),

@@ -253,7 +253,7 @@ def memory_line(item: Ranked, zone: tzinfo, language: str) -> str:
     said = attributed(entry.content, item.sender)
     words = with_words(said, entry.verification, item.evidence, language=language, zone=zone, year=at.year)
     day = f"[{at:%Y-%m-%d}] " if entry.written_at else ""
-    heading = f"({entry.heading}) " if entry.heading else ""
+    heading = f"({entry.heading}) " if entry.heading not in ("", f"{at:%Y-%m-%d}") else ""
     place = f" [{entry.path}:{entry.line_from}]" if entry.path else ""
     return f"- {day}{heading}{words}{CORRECTED if item.superseded_by else ''}{place}"
 

@@ -225,3 +225,8 @@ def test_the_folder_of_another_workspace_is_another(talk: Talk, stranger: Worksp
 
 def talk_folder(talk: Talk) -> str:
     return str(Workspace.objects.get(name="Alice's").folder)
+
+
+def test_without_a_target_it_goes_to_the_note_of_the_day(talk: Talk) -> None:
+    saved = tool(talk, "memory_save", content="晚上七点在河边见", status=201)
+    assert saved["path"].endswith(".md") and "LONG_TERM" not in saved["path"]
