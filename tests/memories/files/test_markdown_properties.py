@@ -121,11 +121,15 @@ def test_a_reworded_block_says_the_new_words_and_every_other_what_it_said(text: 
 
 @given(FILES, st.integers(min_value=0))
 @examples(500)
-def test_plain_words_have_a_place_wherever_there_were_others(text: str, pick: int) -> None:
+def test_plain_words_take_the_place_of_others_or_are_refused(text: str, pick: int) -> None:
     found = blocks(text)
     assume(found)
     block = found[pick % len(found)]
-    assert "端口改为 9091" in [one.text for one in blocks(replaced(text, block, "端口改为 9091"))]
+    try:
+        changed = replaced(text, block, "端口改为 9091")
+    except InvalidDraft:  # a place made of signs of markdown: nothing is written, and people change it in the file
+        return
+    assert "端口改为 9091" in [one.text for one in blocks(changed)]
 
 
 @given(FILES, st.integers(min_value=0))
