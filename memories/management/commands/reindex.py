@@ -1,4 +1,4 @@
-"""`manage.py reindex`: index the files of markdown anew; what is answered stays the same (E6)."""
+"""`manage.py reindex`: index the files of markdown anew; the same lines are remembered as before (E6)."""
 
 from argparse import ArgumentParser
 from time import perf_counter
