@@ -42,7 +42,7 @@ def _written(workspace: Workspace, name: str, rows: list[CorpusText], now: datet
         days[folder.daily(at.date())].append(row)
         memory.last_at = max(memory.last_at, at)
     for path, texts in days.items():
-        lines = [" ".join(f"{row.speaker}: {row.text}" if row.speaker else row.text).split() for row in texts]
+        lines = [_line(row) for row in texts]
         (folder.workspace / path).parent.mkdir(parents=True, exist_ok=True)
         (folder.workspace / path).write_text("".join(f"- {line}\n" for line in lines))
     sync_scope(scope, now=now)
@@ -52,6 +52,11 @@ def _written(workspace: Workspace, name: str, rows: list[CorpusText], now: datet
         memory.entries.append((row.seq, entry))
     memory.scope.refresh_from_db()
     return memory
+
+
+def _line(row: CorpusText) -> str:
+    text = f"{row.speaker}: {row.text}" if row.speaker else row.text
+    return " ".join(text.split())
 
 
 def _tell(name: str, answers: list[AnswerScore]) -> None:

@@ -16,6 +16,8 @@ from memories.models import Entry, Scope
 NAMES_KEPT = 200
 #: Entries may become longer or shorter by so much before every search row of their scope is made anew.
 LENGTH_DRIFT = 1.15
+#: Search rows whose scope is counted anew are weighed with the power of this number nearest to the average length.
+LENGTH_STEP = 1.05
 
 
 def frequencies(scope_ids: Iterable[int], terms: Iterable[int]) -> dict[tuple[int, int], int]:
@@ -80,6 +82,20 @@ def adopt_average_length(scope: Scope) -> bool:
         scope.index_length = scope.average_length
         search_rows.enqueue_scope(scope.pk)
     return drifted
+
+
+def settle_index_length(scope: Scope) -> bool:
+    """Weigh the search rows with a length that follows from the scope's entries alone; whether it was another.
+
+    However its entries came and went, a scope of these entries has these rows.
+    """
+    average = scope.average_length
+    settled = LENGTH_STEP ** round(math.log(average, LENGTH_STEP)) if average > 0 else 0.0
+    differs = scope.index_length != settled
+    if differs:
+        scope.index_length = settled
+        search_rows.enqueue_scope(scope.pk)
+    return differs
 
 
 def learn_names(scope: Scope, entries: Sequence[Entry]) -> None:

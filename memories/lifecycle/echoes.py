@@ -11,9 +11,9 @@ from django.db import models, transaction
 from memories.choices import Echo
 from memories.entries.echoes import EchoCandidate, find_echoes, mark_echoes
 from memories.entries.locks import lock_scopes
+from memories.entries.recount import count_scope
 from memories.exceptions import ScopeFrozen
 from memories.index import scope_statistics
-from memories.lifecycle.maintenance import count_scope
 from memories.models import Entry, Scope
 
 CHUNK = 500

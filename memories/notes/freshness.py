@@ -19,7 +19,8 @@ from watchfiles import Change, watch
 
 from memories.choices import ScopeKind
 from memories.conf import conf
-from memories.exceptions import PlatformError
+from memories.entries.recount import count_scope
+from memories.exceptions import PlatformError, ScopeFrozen
 from memories.files.layout import MAIN, folder_name, root, scope_folder, scope_folders
 from memories.models import Scope, Workspace
 from memories.notes.index import SyncReport, sync_scope
@@ -31,6 +32,7 @@ SEARCH_SECONDS = 1.0  # that a search gives to the index; what is left is done i
 WORK_SECONDS = 0.5  # at a time, in the process that embeds
 LOOK_SECONDS = 1.0  # between two looks for what has changed
 ALL_SECONDS = 600.0  # between two looks at all files
+COUNT_REST = 50  # times as long as it took to count a scope, it is not counted again
 _DEBOUNCE_MS, _STEP_MS, _WAIT_MS = 200, 20, 1
 _MOST_SCOPES = 10_000
 _lock = Lock()
@@ -85,21 +87,31 @@ def sync_workspace(workspace: Workspace, *, now: datetime, force: bool = False) 
     """Index all files of a workspace, and end the lines of those that are gone."""
     report = SyncReport()
     for scope in scopes_to_index(workspace):
-        report.add(sync_scope(scope, now=now, force=force))
+        of_scope = sync_scope(scope, now=now, force=force)
+        if of_scope.files:
+            _count(scope)
+        report.add(of_scope)
     return report
 
 
-def _sync(scope: Scope, *, now: datetime, seconds: float) -> bool:
-    """Index what has changed in the files of a scope; whether all of it was."""
+def _sync(scope: Scope, *, now: datetime, seconds: float) -> SyncReport:
+    """Index what has changed in the files of a scope; what cannot be indexed now is left, and logged."""
     try:
         report = sync_scope(scope, now=now, seconds=seconds)
     except (OSError, PlatformError) as problem:
         log.warning("files.not_indexed", scope=scope.key, reason=str(problem))
-        return True
+        return SyncReport()
     if report.created or report.changed or report.ended:
         counts = {"created": report.created, "changed": report.changed, "ended": report.ended}
         log.info("files.indexed", scope=scope.key, files=report.files, **counts)
-    return report.is_complete
+    return report
+
+
+def _count(scope: Scope) -> None:
+    try:
+        count_scope(scope)
+    except ScopeFrozen:  # counted each night, once it has thawed
+        log.info("files.not_counted", scope=scope.key)
 
 
 class FileIndexer:
@@ -113,6 +125,8 @@ class FileIndexer:
     def __init__(self) -> None:
         self._changes: Iterator[set[tuple[Change, str]]] | None = None
         self._waiting: dict[int, Scope] = {}
+        self._uncounted: dict[int, Scope] = {}
+        self._rests: dict[int, float] = {}  # when a scope may be counted again
         self._all_at = 0.0
 
     def __call__(self, *, now: datetime) -> float:
@@ -123,13 +137,29 @@ class FileIndexer:
                 self._expect(scopes_with_files(workspace))
                 self._expect(_indexed_scopes(workspace))
         for folder, name in self._changed_places():
-            self._expect(_scopes_named(folder, name))
-        if not self._waiting:
-            return LOOK_SECONDS
-        pk, scope = next(iter(self._waiting.items()))
-        if _sync(scope, now=now, seconds=WORK_SECONDS):
-            del self._waiting[pk]
+            scopes = {scope.pk: scope for scope in _scopes_named(folder, name)}
+            self._waiting |= scopes
+            self._uncounted |= scopes
+        if self._waiting:
+            self._index(*next(iter(self._waiting.items())), now)
+        else:
+            self._count_one()
         return 0.0 if self._waiting else LOOK_SECONDS
+
+    def _index(self, pk: int, scope: Scope, now: datetime) -> None:
+        report = _sync(scope, now=now, seconds=WORK_SECONDS)
+        if report.files:
+            self._uncounted[pk] = scope
+        if report.is_complete:
+            del self._waiting[pk]
+
+    def _count_one(self) -> None:
+        """Count a scope anew whose files have come to rest; the longer that takes, the more seldom."""
+        begun = monotonic()
+        pk = next((pk for pk in self._uncounted if self._rests.get(pk, 0.0) <= begun), None)
+        if pk is not None:
+            _count(self._uncounted.pop(pk))
+            self._rests[pk] = monotonic() + COUNT_REST * (monotonic() - begun)
 
     def _expect(self, scopes: Iterable[Scope]) -> None:
         self._waiting |= {scope.pk: scope for scope in scopes}

@@ -44,8 +44,11 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
             yield newer, taken_back[before]
         if said := texts.get(newer.entry.pk, ""):
             for older in best.values():
-                is_older = _time(older.entry) < _time(newer.entry)
-                if is_older and _is_same_author(newer, older) and corrects(said, texts[older.entry.pk]):
+                if (
+                    _is_older(older.entry, newer.entry)
+                    and _is_same_author(newer, older)
+                    and corrects(said, texts[older.entry.pk])
+                ):
                     yield newer, older
 
 
@@ -104,8 +107,15 @@ def _is_same_author(one: Ranked, other: Ranked) -> bool:
     return one.entry.scope_id == other.entry.scope_id and (ours == theirs or is_unnamed)
 
 
-def _time(entry: Entry) -> tuple[datetime, int]:
-    return entry.stated_at, entry.pk
+def _time(entry: Entry) -> tuple[datetime, str, int, int]:
+    """The order in which entries were stated; of a file, of one time, the order of its lines."""
+    return entry.stated_at, entry.path, entry.line_from or 0, entry.pk
+
+
+def _is_older(one: Entry, other: Entry) -> bool:
+    """Of lines of two files with one time neither is older, whichever was indexed first."""
+    is_undecided = one.stated_at == other.stated_at and one.path != other.path
+    return not is_undecided and _time(one) < _time(other)
 
 
 def _statement(entry: Entry) -> str:

@@ -139,7 +139,7 @@ FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
 JOIN memories_entryindex i ON i.entry_id = best.entry_id
 JOIN memories_entry e ON e.id = best.entry_id
 LEFT JOIN memories_entryaccess a ON a.entry_id = best.entry_id
-ORDER BY fused DESC, best.entry_id DESC
+ORDER BY fused DESC, e.created_at DESC, e.path, e.line_from, best.entry_id DESC
 """
 
 

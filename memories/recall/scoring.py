@@ -59,7 +59,12 @@ class Ranked:
 
 def best_first(items: Sequence[Ranked]) -> list[Ranked]:
     """In the order that was decided; before that in the reranker's, then by score, of equal ones the newer first."""
-    return sorted(items, key=lambda item: (item.place, _rank_after(item), -item.score, -item.entry.pk))
+    return sorted(items, key=lambda item: (item.place, _rank_after(item), -item.score, _order_of_equals(item.entry)))
+
+
+def _order_of_equals(entry: Entry) -> tuple[float, str, int, int]:
+    """The order of entries with one score, as in the statement: the newer first; of one time, by where they stand."""
+    return -entry.created_at.timestamp(), entry.path, entry.line_from or 0, -entry.pk
 
 
 def _rank_after(item: Ranked) -> float:
@@ -125,7 +130,7 @@ def _by_full_text(matches: Sequence[Match], parsed: ParsedQuery) -> list[Match]:
         for item, entry in matches
         if item.entry_id in ranks
     ]
-    matching.sort(key=lambda match: (-match[0].fused, -match[0].entry_id))
+    matching.sort(key=lambda match: (-match[0].fused, _order_of_equals(match[1])))
     return matching[: conf.RECALL_CANDIDATES]
 
 

@@ -22,6 +22,7 @@ from memories.conf import conf
 from memories.embeddings.base import Provider, Typical, Unrelated
 from memories.index.contextual import dense_literal, normalise
 from memories.models import EmbeddingModel, Scope
+from memories.models.entry import LIVE_SQL
 
 #: A mean of few rows is as much chance as likeness: it counts as rows / (rows + FEW).
 FEW = 20
@@ -37,12 +38,13 @@ PENDING_REST = 5.0  # seconds without waiting after it did not help
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z]")
-_CENTROIDS = """
+_CENTROIDS = f"""
 SELECT scope.id, mean.rows, mean.vector FROM unnest(%s::bigint[]) AS scope (id) CROSS JOIN LATERAL (
     SELECT count(*) AS rows, avg(embedding)::real[] AS vector FROM (
-        SELECT embedding FROM memories_entryindex WHERE scope_id = scope.id AND model_id = %s AND NOT is_echo
-        ORDER BY entry_id DESC LIMIT %s) newest) mean
-"""
+        SELECT i.embedding FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
+        WHERE e.scope_id = scope.id AND {LIVE_SQL} AND i.model_id = %s AND NOT i.is_echo
+        ORDER BY e.created_at DESC, e.fingerprint LIMIT %s) newest) mean
+"""  # noqa: S608 (names of ours)
 #: By the index of a scope's entries by their time: a handful of rows.
 _PENDING = """
 SELECT EXISTS (
@@ -106,7 +108,7 @@ class CentredQuery:
 
 @dataclass(frozen=True)
 class Centroid:
-    """The mean of the search rows' embeddings, not of length 1, and of how many rows it is."""
+    """The mean of the embeddings of entries in use, not of length 1, and of how many."""
 
     rows: int
     vector: list[float]
@@ -189,11 +191,14 @@ class _CachedCentroid:
     read_at: float  # by the monotonic clock
 
     def is_current(self, scope: Scope) -> bool:
-        """Whether it was read a moment ago, or the scope has hardly grown since."""
+        """Whether it was read a moment ago, or the scope is about as large as then."""
         age = time.monotonic() - self.read_at
         if self.centroid.rows < min(self.entries, CENTROID_ROWS):
             return age < CENTROID_SECONDS_UNTIL_COMPLETE and scope.entry_count == self.entries
-        return age < CENTROID_SECONDS and scope.entry_count <= self.entries * CENTROID_GROWTH
+        return (
+            age < CENTROID_SECONDS
+            and self.entries / CENTROID_GROWTH <= scope.entry_count <= self.entries * CENTROID_GROWTH
+        )
 
 
 _centroids: LRUCache[tuple[int, int], _CachedCentroid] = LRUCache(CENTROIDS_CACHED)

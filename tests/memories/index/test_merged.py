@@ -7,8 +7,8 @@ import pytest
 from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, MergeStep, Successor
+from memories.entries.recount import count_scope
 from memories.index import search_rows, worker
-from memories.lifecycle import maintenance
 from memories.models import Batch, EmbeddingModel, Entry, EntryIndex, Scope, ScopeTerm
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef
@@ -65,7 +65,7 @@ def test_a_question_only_one_source_answers_finds_the_merge(scope: Scope, questi
     assert ONE in found(scope, question)
     worker.drain(now=LATER)
     assert ONE in found(scope, question)
-    maintenance.count_scope(scope)
+    count_scope(scope)
     assert ONE in found(scope, question)
 
 
@@ -110,7 +110,7 @@ def test_what_is_taken_back_or_removed_counts_for_it_no_more(scope: Scope) -> No
 
 def test_words_of_a_source_count_once_among_the_terms_of_its_scope(scope: Scope) -> None:
     merge(scope, *SOURCES)
-    maintenance.count_scope(scope)
+    count_scope(scope)
     with_sources = dict(ScopeTerm.objects.filter(scope=scope).values_list("term", "entries"))
     assert set(with_sources.values()) == {1}
     held = {term for entry in Entry.objects.filter(scope=scope) for term in entry.terms}

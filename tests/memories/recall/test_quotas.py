@@ -12,6 +12,7 @@ from memories.models import Entry, Policy
 from memories.models.policy import Policies
 from memories.recall.ranking import Candidate
 from memories.recall.scoring import Ranked, serve
+from tests.conftest import NOW
 
 DEFAULTS = Policies([])
 KINDS = [(entry_type, kind) for entry_type in EntryType.values for kind in ScopeKind.values]
@@ -23,7 +24,7 @@ def ranked(*kinds: tuple[str, str], fingerprints: list[str] | None = None) -> li
     return [
         Ranked(
             Candidate(n, 1, 0.5, 0.5, False, 1 - n / 1_000),
-            Entry(pk=n, type=entry_type, fingerprint=prints[n]),
+            Entry(pk=n, created_at=NOW, type=entry_type, fingerprint=prints[n]),
             kind,
             1.0,
             1 - n / 1_000,

@@ -8,6 +8,7 @@ from memories.models import Entry
 from memories.models.policy import Policies
 from memories.recall.ranking import Candidate
 from memories.recall.scoring import Ranked, serve
+from tests.conftest import NOW
 
 DEFAULTS = Policies([])
 EXPIRED = SUMMARY_SUBTYPES[0]
@@ -26,7 +27,14 @@ def ranked(*kinds: tuple[str, str, str, list[int]]) -> list[Ranked]:
     return [
         Ranked(
             Candidate(n, 1, 0.5, 0.5, False, 1 - n / 1_000),
-            Entry(pk=n, type=type_, subtype=subtype, fingerprint=str(n), origins=[f"event-{m}" for m in events]),
+            Entry(
+                pk=n,
+                created_at=NOW,
+                type=type_,
+                subtype=subtype,
+                fingerprint=str(n),
+                origins=[f"event-{m}" for m in events],
+            ),
             kind,
             1.0,
             1 - n / 1_000,
