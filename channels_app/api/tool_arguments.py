@@ -13,6 +13,7 @@ from channels_app.tools.place import Place
 from channels_app.tools.registry import TOOLS
 from memories.api import fields
 from memories.api.calls import Call
+from memories.api.idempotency import repeat_of
 from memories.api.offline import Outage
 
 
@@ -34,10 +35,12 @@ def place_of(call: Call, outage: Outage | None = None) -> Place:
     Raises InvalidAddress, ScopeNotFound, LeaveToFiles.
     """
     at = call.body["address"] if "address" in call.body else call.body["scope"]
+    repeat = repeat_of(call.request)
+    key = f"{call.caller.bot_id}/{repeat.key}" if repeat else ""
     if outage is not None:
-        place = Place(call.caller, at, call.now, tuple(outage.degraded), outage.has_database)
+        place = Place(call.caller, at, call.now, tuple(outage.degraded), outage.has_database, call=key)
     else:
-        place = Place(call.caller, at, call.now)
+        place = Place(call.caller, at, call.now, call=key)
         keep_channels(call.caller.workspace_id, now=call.now)  # so that it is known without the database
     place.check()
     return place

@@ -10,7 +10,7 @@ from datetime import datetime
 from channels_app.file_mode.recall import RecalledLine, recall_from_files
 from channels_app.tools.get import LINES, LINES_MOST, Excerpt, is_row, lines_of_file
 from channels_app.tools.place import Place
-from channels_app.tools.save import PENDING, SavedLine, note_path, scope_key_of
+from channels_app.tools.save import PENDING, SavedLine, mark_of, note_path, scope_key_of
 from channels_app.tools.search import NOTES, VERDICTS, SearchReport, SearchResult, as_line
 from channels_app.tools.snippets import cut_around
 from memories.choices import EntryType, NeedMode
@@ -92,7 +92,9 @@ def append(place: Place, *, content: str, path: str | None = None, now: datetime
 
 
 def _saved(place: Place, folder: ScopeFolder, path: str, content: str, session: str, now: datetime) -> SavedLine:
-    line = append_line(folder, path, content, now=now, zone=place.caller.zone, session=session)
+    line = append_line(
+        folder, path, content, now=now, zone=place.caller.zone, session=session, call=mark_of(place, content)
+    )
     return SavedLine(
         path=line.path,
         line=line.line,

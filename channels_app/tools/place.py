@@ -24,6 +24,7 @@ class Place:
     now: datetime
     degraded: tuple[str, ...] = ()  # why the files alone answer
     has_database: bool = True
+    call: str = ""  # the key under which it may be sent again
 
     @cached_property
     def resolution(self) -> Resolution | None:

@@ -3,6 +3,7 @@
 It is written for the group where a group talks, else for the person; the bot's address says so, no model does.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -80,7 +81,9 @@ def note_path(folder: ScopeFolder, path: str) -> str:
 def _saved(place: Place, content: str, path_in: Callable[[ScopeFolder], str], now: datetime) -> SavedLine:
     scope, session = _scope(place)
     path = path_in(folder_of(scope))
-    note = save_note(scope, path, content, now=now, session=session, actor=place.caller.actor)
+    note = save_note(
+        scope, path, content, now=now, session=session, call=mark_of(place, content), actor=place.caller.actor
+    )
     outcome = PENDING if note.entry is None else BROUGHT_BACK if note.ended_suppression else CREATED
     return saved_line(place, note, scope.key, outcome, note.entry.uid if note.entry else None, note.degraded)
 
@@ -103,6 +106,14 @@ def saved_line(
         language=place.caller.language,
         degraded=degraded or [],
     )
+
+
+def mark_of(place: Place, content: str) -> str:
+    """By which a line is known to be the one that a call wrote, when the call is sent again; empty: it has no key.
+
+    The file tells of it, for what the database knew is gone when it was away.
+    """
+    return hashlib.sha256(f"{place.call}\0{content}".encode()).hexdigest()[:12] if place.call else ""
 
 
 def scope_key_of(chat_scope: str | None, user_scope: str | None) -> str:

@@ -25,6 +25,7 @@ class Stamp:
     at: datetime | None = None
     session: str = ""
     scope_key: str = ""
+    call: str = ""  # that wrote it, where it may be sent again
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Struck:
 def stamped(stamp: Stamp) -> str:
     """The comment a line of the platform ends in."""
     at = stamp.at.isoformat(timespec="seconds") if stamp.at else ""
-    fields = (("at", at), ("session", stamp.session), ("scope", stamp.scope_key))
+    fields = (("at", at), ("session", stamp.session), ("scope", stamp.scope_key), ("call", stamp.call))
     return " ".join([OPEN, *(f"{name}={_one_word(value)}" for name, value in fields if value), CLOSE])
 
 

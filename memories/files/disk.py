@@ -69,14 +69,17 @@ def read_lines(folder: ScopeFolder, path: str, first: int, count: int) -> tuple[
     return lines, False
 
 
-def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "") -> int:
+def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "", once: str = "") -> int:
     """Add lines to the end of a file, and answer the number of the first.
 
     A new file begins with `first_line`, where one is given, and an empty line. A last line without an end gets one.
+    Lines with the words `once` are added once: where they stand already, nothing is.
     """
     for _attempt in range(_ATTEMPTS):
         with locked(folder, path, os.O_RDWR | os.O_APPEND, create=True) as (folder_fd, name, fd):
             size = os.fstat(fd).st_size
+            if once and (line := _line_with(fd, size, once)):
+                return line - text.count("\n", 0, text.index(once))
             tail = _tail(fd, size)
             lead = f"{first_line}\n\n" if size == 0 and first_line else _lead(fd, tail)
             data = _with_ends(f"{lead}{text.rstrip()}\n", tail.end).encode()
@@ -166,6 +169,12 @@ class _Tail:
     lines: int
     is_ended: bool
     may_be_open: bool  # something may have begun that would take in what follows
+
+
+def _line_with(fd: int, size: int, words: str) -> int | None:
+    """The number of the first line of a file that holds some words."""
+    before, found, _after = os.pread(fd, size, 0).partition(words.encode())
+    return _newlines(before) + 1 if found else None
 
 
 def _tail(fd: int, size: int) -> _Tail:

@@ -39,10 +39,10 @@ def blocks(text: str) -> list[Block]:
     return [block for piece in pieces(text) for block in _blocks_of(piece)]
 
 
-def rendered(content: str, *, at: datetime, session: str = "", scope_key: str = "") -> str:
+def rendered(content: str, *, at: datetime, session: str = "", scope_key: str = "", call: str = "") -> str:
     """A text as one list item that ends in its stamp: `blocks(rendered(content, …))[0].text == content.strip()`."""
     wanted = _clean(content)
-    stamp = stamped(Stamp(at, session, scope_key))
+    stamp = stamped(Stamp(at, session, scope_key, call))
     item = _item(escaping.written(wanted, blank=""), stamp)
     if "\n" in wanted and [block.text for block in blocks(item)] != [wanted]:  # an empty line that ends the item
         return _item(escaping.written(wanted), stamp)

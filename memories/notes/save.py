@@ -53,18 +53,18 @@ def path_of(folder: ScopeFolder, target: Target, *, now: datetime, zone: tzinfo)
 
 
 def append_line(
-    folder: ScopeFolder, path: str, content: str, *, now: datetime, zone: tzinfo, session: str = ""
+    folder: ScopeFolder, path: str, content: str, *, now: datetime, zone: tzinfo, session: str = "", call: str = ""
 ) -> AppendedLine:
-    """Add a line with its stamp to a file; needs no database.
+    """Add a line with its stamp to a file, once for each `call` that is named; needs no database.
 
     Raises InvalidDraft, PathNotAllowed, OSError, and FileUnreadable for a file in which nobody would find it again.
     """
     check_content(content)
     at = now.astimezone(zone).replace(microsecond=0)
     title = f"# {at.date()}" if path == folder.daily(at.date()) else ""
-    line = markdown.rendered(content.strip(), at=at, session=session, scope_key=folder.scope_key)
+    line = markdown.rendered(content.strip(), at=at, session=session, scope_key=folder.scope_key, call=call)
     _check_room(folder, path, line)
-    return AppendedLine(path, disk.append(folder, path, line, first_line=title))
+    return AppendedLine(path, disk.append(folder, path, line, first_line=title, once=f"call={call} " if call else ""))
 
 
 def _check_room(folder: ScopeFolder, path: str, line: str) -> None:
@@ -75,7 +75,7 @@ def _check_room(folder: ScopeFolder, path: str, line: str) -> None:
 
 
 def save_note(
-    scope: Scope, path: str, content: str, *, now: datetime, session: str = "", actor: str = ACTOR
+    scope: Scope, path: str, content: str, *, now: datetime, session: str = "", call: str = "", actor: str = ACTOR
 ) -> SavedNote:
     """Add a line to a file of a scope and index it; saved on purpose, it ends its suppression (A15).
 
@@ -85,7 +85,7 @@ def save_note(
     if scope.frozen:
         raise ScopeFrozen
     zone = scope.workspace.zone()
-    added = append_line(folder_of(scope), path, content, now=now, zone=zone, session=session)
+    added = append_line(folder_of(scope), path, content, now=now, zone=zone, session=session, call=call)
     try:
         is_back = entries.lift_suppression(scope, content.strip(), now=now, actor=actor)
         sync_file(scope, path, now=now)

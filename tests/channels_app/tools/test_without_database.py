@@ -142,3 +142,18 @@ def test_nothing_is_done_twice_where_the_connection_breaks_between_two_calls(
     forget()
     assert [one["result"]["degraded"] for one in answer.json()["answers"]] == [[], ["database"]]
     assert (folder.workspace / DAILY).read_text().count("Once and no more") == 1
+
+
+def test_what_is_sent_again_under_one_key_is_saved_once_in_an_outage_and_after_it(
+    seen: Talk, folder: ScopeFolder
+) -> None:
+    body = {"address": TELEGRAM, "content": "Rosa has the key\n\nof the boathouse", "target": "daily"}
+    other = body | {"content": "Milan has the other one"}
+    with database_away():
+        first, again = (seen.post("tools/memory_save", body, **{"Idempotency-Key": "k1"}).json() for _ in range(2))
+        seen.post("tools/memory_save", other, **{"Idempotency-Key": "k2"})
+    later = seen.post("tools/memory_save", body, **{"Idempotency-Key": "k1"}).json()
+    kept = (folder.workspace / DAILY).read_text()
+    assert first == again and (later["path"], later["line"]) == (first["path"], first["line"])
+    assert (kept.count("Rosa"), kept.count("Milan")) == (1, 1)
+    assert Entry.objects.live().filter(content__startswith="Rosa").count() == 1
