@@ -114,6 +114,7 @@ def _watch_for_ever(ear: int, own: psycopg.Connection | None, when_back: Callabl
     while True:
         if own is None:
             _lose()
+            connections["default"].close_pool()  # type: ignore[attr-defined]  # whoever waits for one need not
             time.sleep(PROBE_SECONDS)
         else:
             if _found():
@@ -121,10 +122,6 @@ def _watch_for_ever(ear: int, own: psycopg.Connection | None, when_back: Callabl
             with contextlib.closing(own):
                 if not _wait_while_alive(own, ear):
                     return
-            if (own := _connected()) is None:
-                _lose()
-                connections["default"].close_pool()  # type: ignore[attr-defined]  # whoever waits for one need not
-            continue
         own = _connected()
 
 
