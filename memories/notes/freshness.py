@@ -84,11 +84,14 @@ def _scope(workspace: Workspace, key: str) -> Scope:
 
 
 def sync_workspace(workspace: Workspace, *, now: datetime, force: bool = False) -> SyncReport:
-    """Index all files of a workspace, and end the lines of those that are gone."""
+    """Index all files of a workspace, and end the lines of those that are gone.
+
+    With `force` every file is read and each scope is counted anew, as the process that embeds does a little later.
+    """
     report = SyncReport()
     for scope in scopes_to_index(workspace):
         of_scope = sync_scope(scope, now=now, force=force)
-        if of_scope.files:
+        if force:
             _count(scope)
         report.add(of_scope)
     return report

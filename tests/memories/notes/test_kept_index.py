@@ -77,7 +77,7 @@ def made_anew(files: Path, scope: Scope, workspace: Workspace) -> Scope:
     Workspace.objects.filter(pk=workspace.pk).update(folder="another")
     files.rename(files.with_name("another"))
     fresh = make_scope(Workspace.objects.get(pk=workspace.pk), scope.key)
-    sync_workspace(fresh.workspace, now=NOW)
+    sync_workspace(fresh.workspace, now=NOW, force=True)
     return fresh
 
 
