@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from memories import entries
 from memories.choices import EntryType, ScopeKind
@@ -163,7 +163,17 @@ def request_filter(query: Query) -> Condition:
     for n, (slot, value) in enumerate(query.filters.items()):
         conditions.append(_slot_filter(slot, n))
         parameters |= {f"slot{n}": slot, f"value{n}": value}
-    return conditions, parameters
+    return all_of((conditions, parameters), _among(query.among))
+
+
+def _among(entries: QuerySet[Entry] | None) -> Condition:
+    """Entries of a set, by the statement that reads it, its parameters named."""
+    if entries is None:
+        return [], {}
+    sql, values = entries.values("pk").order_by().query.sql_with_params()
+    names = {f"among{n}": value for n, value in enumerate(values)}
+    each = iter(names)
+    return [f"e.id IN ({re.sub('%s', lambda _: f'%({next(each)})s', sql)})"], names
 
 
 def echo_filter(query: Query) -> Condition:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from threading import Lock
 
 from cachetools import LRUCache
+from django.db.models import QuerySet
 
 from memories.choices import NeedMode
 from memories.conf import conf
@@ -18,7 +19,7 @@ from memories.index.contextual import full_match
 from memories.language import stopwords, text
 from memories.language.references import Additions, RecentMessage
 from memories.language.scripts import COMMON_CJK
-from memories.models import Scope
+from memories.models import Entry, Scope
 from memories.recall.client_history import ClientHistory
 from memories.recall.people import people_named
 from memories.recall.similarity import CentredQuery
@@ -79,6 +80,7 @@ class Query:
     topic: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    among: QuerySet[Entry] | None = None  # only entries of these; a door's own filter
     need: str = NeedMode.AUTO
     quotas: bool = True
     token_budget: int = 1_000

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from memories.choices import ScopeKind
 from memories.conf import conf
-from memories.models import RecallTrace, Scope
+from memories.models import Entry, RecallTrace, Scope
 from memories.recall.query import Query, SearchScope
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
@@ -97,6 +97,7 @@ def _query_json(query: Query) -> dict[str, Any]:
         "topic": query.topic,
         "since": query.since and query.since.isoformat(),
         "until": query.until and query.until.isoformat(),
+        "narrowed": query.among is not None or None,
         "need": query.need,
         "quotas": query.quotas,
         "token_budget": query.token_budget,
@@ -148,6 +149,8 @@ def query_of(trace: RecallTrace) -> Query:
         topic=asked.get("topic"),
         since=_time(asked.get("since")),
         until=_time(asked.get("until")),
+        # a door's filter is not kept: of what it named, that which was served is asked for again
+        among=Entry.objects.filter(pk__in=trace.served) if asked.get("narrowed") else None,
         need=asked["need"],
         quotas=asked["quotas"],
         token_budget=asked.get("token_budget", 1_000),
