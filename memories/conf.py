@@ -182,6 +182,7 @@ class MemorySettings:
     EMBEDDING_CACHE_TTL: timedelta = timedelta(days=90)  # since it was last of use
 
     # the wire
+    MEM0_API: bool = True  # whether the calls of mem0's client are answered
     CALLS_PER_MINUTE: int = 1_200  # of one key, counted for all web processes together
     REFERENCE_SHARE: float = 0.2  # an answer used a memory that explains so much of its new words (A14)
 

@@ -26,9 +26,11 @@ MINUTE = timedelta(minutes=1)
 class BotKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer <key>`; an unknown, expired or revoked key is turned away in the same words."""
 
+    scheme = "Bearer"
+
     def authenticate(self, request: Request) -> tuple[Caller, BotKey] | None:
         scheme, _space, token = get_authorization_header(request).partition(b" ")
-        if scheme.lower() != b"bearer":
+        if scheme.lower() != self.scheme.lower().encode():
             return None
         now = timezone.now()  # keys run out by the real clock, also in tests of time
         text = token.strip()
@@ -38,7 +40,7 @@ class BotKeyAuthentication(BaseAuthentication):
         return key.caller(), key
 
     def authenticate_header(self, request: Request) -> str:
-        return "Bearer"
+        return self.scheme
 
 
 def admit(token: str, now: datetime) -> BotKey | None:

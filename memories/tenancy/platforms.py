@@ -22,6 +22,7 @@ PLATFORMS = {
         Platform("lark", aliases=("feishu",)),
         Platform("line"),
         Platform("matrix"),
+        Platform("mem0"),  # the ids of mem0's client
         Platform("messenger"),
         Platform("qq"),
         Platform("signal"),

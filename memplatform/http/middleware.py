@@ -75,7 +75,7 @@ class RequestBudget(Middleware):
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not request.path.startswith("/api/v1/"):
+        if not request.path.startswith(("/api/v1/", "/api/mem0/")):
             return self._get_response(request)
         with connection.execute_wrapper(_Budget(settings.REQUEST_SECONDS)):
             return self._get_response(request)

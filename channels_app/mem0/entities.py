@@ -1,0 +1,100 @@
+"""Users, agents, apps and runs: who there are, and all their memories out of use."""
+
+import ast
+import json
+from typing import Any
+
+from django.db.models import Count, Max, Min, QuerySet
+from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.response import Response
+
+from channels_app.mem0.calls import Ids, Mem0Call
+from channels_app.mem0.filters import filtered, ids_filter, known_here
+from channels_app.mem0.ids import IDS
+from memories.api import fields
+from memories.api.calls import Method
+from memories.batches import bulk_actions
+from memories.choices import Permission
+from memories.exceptions import ScopeFrozen
+from memories.models import Entry, Slot
+
+_SUFFIX = "_id"
+_FILTER_CHARS = 2_000
+
+
+class FilterText(fields.Text):
+    """A filter in an address: JSON, or as Python writes a dict, which is what that client sends."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        text = super().to_internal_value(data)
+        for read in (json.loads, ast.literal_eval):
+            try:
+                return read(text)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+        raise ValidationError(_("This is no filter."))
+
+
+class WhoseQuery(Ids):
+    """Whose memories."""
+
+    filters = FilterText(required=False, max_length=_FILTER_CHARS)  # type: ignore[assignment]
+
+
+class EntitiesCall(Mem0Call):
+    """What is done with all memories of somebody."""
+
+    def expire_all(self, rows: QuerySet[Entry]) -> None:
+        """Take entries out of use, in batches that can be undone. Raises ScopeFrozen."""
+        what: Any = {"now": self.now, "actor": self.caller.actor, "reason": str(_("Deleted by mem0's client."))}
+        while chosen := list(rows.select_related("scope")[: bulk_actions.MOST]):
+            result = bulk_actions.apply_action(chosen, bulk_actions.expire(), **what)
+            if result.refused:
+                raise ScopeFrozen(result.refused[0][1])
+            if not result.changed:
+                break
+
+
+class DeleteAllView(EntitiesCall):
+    """All memories that are named, out of use."""
+
+    @Method("mem0_delete_all", Permission.WRITE, None, query=WhoseQuery)
+    def delete(self) -> Response:
+        self.expire_all(filtered(self.caller, ids_filter(self.query), self.now))
+        return Response({"message": _("The memories are out of use.")})
+
+
+class EntitiesView(EntitiesCall):
+    """Everybody a memory in use was added for."""
+
+    @Method("mem0_users", Permission.READ, None)
+    def get(self) -> Response:
+        rows = Slot.objects.filter(entry__in=known_here(self.caller, self.now), name__in=IDS)
+        counted = rows.values("name", "value").annotate(
+            memories=Count("pk"), begun=Min("entry__created_at"), changed=Max("entry__updated_at")
+        )
+        results = [
+            {
+                "id": f"{row['name']}:{row['value']}",
+                "type": row["name"].removesuffix(_SUFFIX),
+                "name": row["value"],
+                "total_memories": row["memories"],
+                "created_at": row["begun"],
+                "updated_at": row["changed"],
+            }
+            for row in counted.order_by("name", "value")
+        ]
+        return Response({"count": len(results), "next": None, "previous": None, "results": results})
+
+
+class EntityView(EntitiesCall):
+    """All memories of one of them, out of use; with a user those of every agent and run, with an agent any user's."""
+
+    @Method("mem0_delete_entity", Permission.WRITE, None)
+    def delete(self, kind: str, name: str) -> Response:
+        if (field := kind + _SUFFIX) not in IDS:
+            raise NotFound
+        whose = [{field: name}] if field == IDS[0] else [{field: name}, {"user_id": "*", field: name}]
+        self.expire_all(filtered(self.caller, {"OR": whose}, self.now))
+        return Response({"message": _("The memories are out of use.")})
