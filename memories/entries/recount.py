@@ -47,7 +47,8 @@ _LENGTHS = f"""
 def count_scope(scope: Scope, is_dry: bool = False) -> bool:
     """Count the terms, entries and lengths of a scope, and read its names; whether what was stored was wrong.
 
-    What was right is not stored again, so that its version stays. Raises ScopeFrozen.
+    What was right is not stored again, so that its version stays; a length that its rows are to be weighed with is no
+    count, and raises it. Raises ScopeFrozen.
     """
     with transaction.atomic():
         lock_scopes([scope])
@@ -65,6 +66,5 @@ def count_scope(scope: Scope, is_dry: bool = False) -> bool:
         if scope_statistics.settle_index_length(current) or changed:
             columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
             scope_statistics.raise_version(current, **{column: getattr(current, column) for column in columns})
-            changed = True
         transaction.set_rollback(is_dry)
     return changed

@@ -1,7 +1,9 @@
 """History: triggers that record every change, whoever makes it (F2)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import pgtrigger
@@ -131,6 +133,24 @@ class Change(models.Model):
         return f"{self.table_name} {self.row_id} v{self.version}"
 
 
+@dataclass(frozen=True)
+class _Acting:
+    """As whose the changes of a block are recorded, on which connection to the server."""
+
+    actor: str
+    batch: int | None
+    run: str
+    connection: int
+
+    def covers(self, actor: str, batch: int | None, run: str) -> bool:
+        """Whether a block inside this one, with these values, has nothing to set."""
+        is_here = self.connection == id(connection.connection)
+        return is_here and self.actor == actor and batch in (None, self.batch) and run in ("", self.run)
+
+
+_acting: ContextVar[_Acting | None] = ContextVar("the innermost block of a known actor", default=None)
+
+
 @contextmanager
 def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[None]:
     """A transaction whose changes are recorded as this actor's.
@@ -138,7 +158,24 @@ def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[N
     The settings end with the transaction, or with the block inside another one. Inside a block of the same actor, batch
     and run stay as they are there unless they are given.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
+    around = _acting.get()
+    with transaction.atomic():
+        if around is not None and around.covers(actor, batch, run):
+            yield
+            return
+        before, here = _set_actor(actor, batch, run)
+        token = _acting.set(here)
+        try:
+            yield
+        finally:
+            _acting.reset(token)
+        if before[0] or batch is not None or run:  # an outer block goes on under its own name
+            _restore(before)
+
+
+def _set_actor(actor: str, batch: int | None, run: str) -> tuple[Sequence[str | None], _Acting]:
+    """Set the actor of what follows in this transaction; actor, batch and run that were set before, and those now."""
+    with connection.cursor() as cursor:
         cursor.execute(
             "SELECT was.actor, was.batch, was.run, set_config('memplatform.actor', %(actor)s, true),"
             " set_config('memplatform.batch', CASE WHEN was.actor = %(actor)s AND %(batch)s = ''"
@@ -150,14 +187,17 @@ def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[N
             " current_setting('memplatform.run', true) AS run OFFSET 0) was",
             {"actor": actor, "batch": "" if batch is None else str(batch), "run": run},
         )
-        before = cursor.fetchone()[:3]
-        yield
-        if before[0] or batch is not None or run:  # an outer block goes on under its own name
-            cursor.execute(
-                "SELECT set_config('memplatform.actor', %s, true), set_config('memplatform.batch', %s, true),"
-                " set_config('memplatform.run', %s, true)",
-                [value or "" for value in before],
-            )
+        *before, _, batch_now, run_now = cursor.fetchone()
+    return before, _Acting(actor, int(batch_now) if batch_now else None, run_now, id(connection.connection))
+
+
+def _restore(before: Sequence[str | None]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('memplatform.actor', %s, true), set_config('memplatform.batch', %s, true),"
+            " set_config('memplatform.run', %s, true)",
+            [value or "" for value in before],
+        )
 
 
 def forget_history(workspace_id: int, table: str, rows: list[int]) -> None:

@@ -109,7 +109,7 @@ def test_word_counts_are_what_the_live_entries_say(entries: list[Entry], scope: 
 
 
 def test_right_counts_are_left_as_they_are(entries: list[Entry], workspace: Workspace) -> None:
-    maintenance.count_terms_anew(workspace.pk)  # settles what search rows are weighed with
+    maintenance.count_terms_anew(workspace.pk)  # settles the length that search rows are weighed with
     before = Scope.objects.get().version
     assert maintenance.count_terms_anew(workspace.pk) == {"scopes": 0, "frozen": 0}
     assert Scope.objects.get().version == before
