@@ -1,0 +1,203 @@
+"""Writes types.py and calls.py of the client from the platform's OpenAPI description.
+
+python manage.py spectacular --format openapi-json | python clients/python/generate.py
+"""
+
+import json
+import keyword
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+Schema = dict[str, Any]
+TARGET = Path(__file__).parent / "memplatform_client"
+NOTE = "Made by generate.py from the API's description."
+TYPES = f'''"""What calls take and answer. {NOTE}"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
+
+T = TypeVar("T")
+
+
+class Page(TypedDict, Generic[T]):
+    """A part of a list; `cursor` asks for the next one, and is None on the last."""
+
+    results: list[T]
+    next: str | None
+    cursor: str | None
+'''
+CALLS = f'''"""Every call, described once for both clients. {NOTE}"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, Unpack
+
+from memplatform_client import types
+from memplatform_client.call import Call, Listing, Method, new_key
+
+
+class Calls:
+    """The calls of the API, by the names of its description."""
+'''
+PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+TIMES = "datetime | str"  # as they are sent; answers have texts
+NOTHING = {"NullEnum": "None", "BlankEnum": 'Literal[""]'}
+#: A list is narrowed by `slot.<name>`: parameters that have no name of their own.
+BY_SLOTS = "list_entries"
+
+
+def main() -> None:
+    for name, text in generated(json.load(sys.stdin)).items():
+        (TARGET / name).write_text(text)
+
+
+def generated(schema: Schema) -> dict[str, str]:
+    """The text of each file."""
+    return {name: formatted(text) for name, text in (("types.py", types(schema)), ("calls.py", calls(schema)))}
+
+
+def formatted(code: str) -> str:
+    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET / "calls.py"), "-"]
+    return subprocess.run(ruff, input=code, capture_output=True, text=True, check=True).stdout
+
+
+def types(schema: Schema) -> str:
+    shapes: dict[str, Schema] = schema["components"]["schemas"]
+    bodies = {body_of(call) for _method, _path, call in operations(schema)}
+    pages = {name: shape for name, shape in shapes.items() if is_page(shape)}
+    values = [f"{name} = {kind_of(shape)}" for name, shape in shapes.items() if any(shape.get("enum", ()))]
+    objects = [
+        class_of(name, shape, name in bodies)
+        for name, shape in shapes.items()
+        if "properties" in shape and name not in pages
+    ]
+    lists = [f'{name} = Page["{kind_of(shape["properties"]["results"]["items"])}"]' for name, shape in pages.items()]
+    return "\n".join([TYPES, *values, *objects, *lists])
+
+
+def is_page(shape: Schema) -> bool:
+    return set(shape.get("properties", ())) == {"results", "next", "cursor"}
+
+
+def class_of(name: str, shape: Schema, is_body: bool) -> str:
+    """A TypedDict. Fields of a body are arguments: one that is a word of Python ends in an underscore."""
+    times = TIMES if shape.get("additionalProperties") is False else "str"  # what the platform reads is strict
+    kinds = {
+        argument(field) if is_body else field: kind_of(value, times) for field, value in shape["properties"].items()
+    }
+    needed = {argument(field) if is_body else field for field in shape.get("required", ())}
+    kinds = {field: kind if field in needed else f"NotRequired[{kind}]" for field, kind in kinds.items()}
+    if any(map(keyword.iskeyword, kinds)):
+        return f'{name} = TypedDict("{name}", {{{", ".join(f"{field!r}: {kind!r}" for field, kind in kinds.items())}}})'
+    lines = [documented(shape.get("description", "")), *(f"{field}: {kind}" for field, kind in kinds.items())]
+    return f"class {name}(TypedDict):\n" + textwrap.indent("\n".join(lines), "    ")
+
+
+def kind_of(shape: Schema, times: str = "str") -> str:
+    """The Python type of a value."""
+    kind = _kind_of(shape, times)
+    return f"{kind} | None" if shape.get("nullable") and not kind.endswith(("None", "Any")) else kind
+
+
+def _kind_of(shape: Schema, times: str) -> str:
+    match shape:
+        case {"$ref": str(place)}:
+            name = place.rpartition("/")[2]
+            return NOTHING.get(name, name)
+        case {"allOf": [one]}:
+            return kind_of(one, times)
+        case {"oneOf": several}:
+            return " | ".join(kind_of(one, times) for one in several)
+        case {"enum": values}:
+            return f"Literal[{', '.join(map(json.dumps, values))}]"
+        case {"type": "array", "items": items}:
+            return f"list[{kind_of(items, times)}]"
+        case {"type": "object"}:
+            return f"dict[str, {kind_of(shape.get('additionalProperties', {}), times)}]"
+        case {"format": "date-time"}:
+            return times
+        case {"type": plain}:
+            return PLAIN[plain]
+    return "Any"
+
+
+def calls(schema: Schema) -> str:
+    pages = {name for name, shape in schema["components"]["schemas"].items() if is_page(shape)}
+    return "\n".join([CALLS, *(described(*operation, pages) for operation in operations(schema))])
+
+
+def operations(schema: Schema) -> Iterator[tuple[str, str, Schema]]:
+    """Method, path and description of each call."""
+    for path, methods in schema["paths"].items():
+        yield from ((method.upper(), path, call) for method, call in methods.items())
+
+
+def body_of(call: Schema) -> str | None:
+    """The name of what is sent."""
+    body = call.get("requestBody")
+    return body and kind_of(body["content"]["application/json"]["schema"])
+
+
+def answer_of(call: Schema) -> str:
+    """The name of what is answered; one, whatever the success is called."""
+    answers = (answer["content"]["application/json"] for code, answer in call["responses"].items() if code[0] == "2")
+    (name,) = {kind_of(answer["schema"]) for answer in answers}
+    return name
+
+
+def described(method: str, path: str, call: Schema, pages: set[str]) -> str:
+    """A method of the clients, which says what is to be sent."""
+    body, answer = body_of(call), answer_of(call)
+    places, query, headers = (
+        {one["name"]: kind_of(one["schema"], TIMES) for one in call.get("parameters", ()) if one["in"] == place}
+        for place in ("path", "query", "header")
+    )
+    places = {name: places[name] for name in re.findall(r"{(\w+)}", path)}  # in the order of the path
+    taken = [f"{argument(name)}: {kind} | None = None" for name, kind in query.items()]
+    sent = {"places": mapping(places), "query": mapping(query), "body": "body" if body else ""}
+    if call["operationId"] == BY_SLOTS:
+        taken.append("slots: Mapping[str, str] = {}")
+        sent["query"] += ' | {f"slot.{name}": value for name, value in slots.items()}'
+    if "If-Match" in headers:
+        taken.append("if_match: int | None = None")
+        sent["version"] = "if_match"
+    if "Idempotency-Key" in headers:
+        taken.append("idempotency_key: str | None = None")
+        sent["once"] = "idempotency_key or new_key()"
+    arguments = ["self", *(f"{name}: {kind}" for name, kind in places.items()), *(["*"] if taken else []), *taken]
+    arguments += [f"**body: Unpack[types.{body}]"] if body else []
+    values = [f"{name}={value}" for name, value in sent.items() if value]
+    return textwrap.indent(
+        f"@{'Listing' if answer in pages else 'Method'}\n"
+        f"def {call['operationId']}({', '.join(arguments)}) -> Call[types.{answer}]:\n"
+        + textwrap.indent(documented(call["description"]), "    ")
+        + f"\n    return Call({', '.join([repr(method), repr(path), *values])})\n",
+        "    ",
+    )
+
+
+def mapping(names: Iterable[str]) -> str:
+    """What is sent by its names, as an expression."""
+    pairs = ", ".join(f"{name!r}: {argument(name)}" for name in names)
+    return f"{{{pairs}}}" if pairs else ""
+
+
+def argument(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def documented(text: str) -> str:
+    return '"""' + "\n".join(textwrap.wrap(text, 100)) + '"""'
+
+
+if __name__ == "__main__":
+    main()

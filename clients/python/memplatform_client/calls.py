@@ -1,0 +1,510 @@
+"""Every call, described once for both clients. Made by generate.py from the API's description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, Unpack
+
+from memplatform_client import types
+from memplatform_client.call import Call, Listing, Method, new_key
+
+
+class Calls:
+    """The calls of the API, by the names of its description."""
+
+    @Listing
+    def list_batches(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        scope: str | None = None,
+        state: Literal["proposed", "applying", "applied", "undone", "refused"] | None = None,
+    ) -> Call[types.BatchPage]:
+        """Batches, newest first; change many entries at once."""
+        return Call("GET", "/api/v1/batches", query={"cursor": cursor, "limit": limit, "scope": scope, "state": state})
+
+    @Method
+    def make_batch(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.NewBatch]
+    ) -> Call[types.BatchWithChanges]:
+        """Batches, newest first; change many entries at once."""
+        return Call("POST", "/api/v1/batches", body=body, once=idempotency_key or new_key())
+
+    @Method
+    def read_batch(
+        self,
+        uid: str,
+        *,
+        cursor: int | None = None,
+        limit: int | None = None,
+        state: Literal["planned", "applied", "left", "undone"] | None = None,
+        verb: Literal["create", "change", "merge", "expire", "archive", "restore", "supersede", "undo", "purge", "tell"]
+        | None = None,
+    ) -> Call[types.BatchWithChanges]:
+        """One batch with its changes, in their order."""
+        return Call(
+            "GET",
+            "/api/v1/batches/{uid}",
+            places={"uid": uid},
+            query={"cursor": cursor, "limit": limit, "state": state, "verb": verb},
+        )
+
+    @Method
+    def approve_batch(self, uid: str, *, idempotency_key: str | None = None) -> Call[types.BatchWithChanges]:
+        """Apply what a batch plans. 202: Too large to wait for: the worker carries it out."""
+        return Call("POST", "/api/v1/batches/{uid}/approve", places={"uid": uid}, once=idempotency_key or new_key())
+
+    @Method
+    def change_batch_row(
+        self, uid: str, position: int, *, idempotency_key: str | None = None, **body: Unpack[types.PatchedRowChange]
+    ) -> Call[types.BatchChangeAnswer]:
+        """One row of a plan nobody has decided on."""
+        return Call(
+            "PATCH",
+            "/api/v1/batches/{uid}/changes/{position}",
+            places={"uid": uid, "position": position},
+            body=body,
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def refuse_batch(self, uid: str, *, idempotency_key: str | None = None) -> Call[types.BatchWithChanges]:
+        """Let a proposed batch never be applied."""
+        return Call("POST", "/api/v1/batches/{uid}/refuse", places={"uid": uid}, once=idempotency_key or new_key())
+
+    @Method
+    def undo_batch(
+        self, uid: str, *, idempotency_key: str | None = None, **body: Unpack[types.UndoRequest]
+    ) -> Call[types.BatchWithChanges]:
+        """Put back the state before a batch. Itself a batch, which can be undone. 202: Too large to wait for:
+        the worker carries it out."""
+        return Call(
+            "POST", "/api/v1/batches/{uid}/undo", places={"uid": uid}, body=body, once=idempotency_key or new_key()
+        )
+
+    @Method
+    def read_channel_without_account(self, platform: str) -> Call[types.ChannelAnswer]:
+        """The rules of a platform's messages that name no account."""
+        return Call("GET", "/api/v1/channels/{platform}", places={"platform": platform})
+
+    @Method
+    def set_rules_without_account(
+        self,
+        platform: str,
+        *,
+        if_match: int | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[types.NewRules],
+    ) -> Call[types.ChannelAnswer]:
+        """The rules of a platform's messages that name no account."""
+        return Call(
+            "PUT",
+            "/api/v1/channels/{platform}",
+            places={"platform": platform},
+            body=body,
+            version=if_match,
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def read_channel(self, platform: str, account: str) -> Call[types.ChannelAnswer]:
+        """The rules of one account of a platform."""
+        return Call("GET", "/api/v1/channels/{platform}/{account}", places={"platform": platform, "account": account})
+
+    @Method
+    def set_channel_rules(
+        self,
+        platform: str,
+        account: str,
+        *,
+        if_match: int | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[types.NewRules],
+    ) -> Call[types.ChannelAnswer]:
+        """Set rules of a channel; it begins here if nobody has spoken from it yet."""
+        return Call(
+            "PUT",
+            "/api/v1/channels/{platform}/{account}",
+            places={"platform": platform, "account": account},
+            body=body,
+            version=if_match,
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def context(self, **body: Unpack[types.ContextRequest]) -> Call[types.ContextAnswer]:
+        """A bot asks for all it needs at once, and then asks its model."""
+        return Call("POST", "/api/v1/context", body=body)
+
+    @Listing
+    def list_entries(
+        self,
+        *,
+        cursor: str | None = None,
+        due: Literal["over", "soon", "review"] | None = None,
+        limit: int | None = None,
+        q: str | None = None,
+        scope: str | None = None,
+        state: Literal["live", "due", "expired", "archived", "superseded", "suppressed"] | None = None,
+        type: Literal["chat_turn", "auto_capture", "workflow_trace", "user_explicit", "fact", "note"] | None = None,
+        slots: Mapping[str, str] = {},
+    ) -> Call[types.EntryPage]:
+        """Entries, newest first. Slots narrow the list as `slot.<name>=<value>`."""
+        return Call(
+            "GET",
+            "/api/v1/entries",
+            query={"cursor": cursor, "due": due, "limit": limit, "q": q, "scope": scope, "state": state, "type": type}
+            | {f"slot.{name}": value for name, value in slots.items()},
+        )
+
+    @Method
+    def save_entry(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.NewEntry]
+    ) -> Call[types.SavedEntry]:
+        """Save a memory on purpose; list what is remembered."""
+        return Call("POST", "/api/v1/entries", body=body, once=idempotency_key or new_key())
+
+    @Method
+    def read_entry(self, uid: str) -> Call[types.EntryWithLineage]:
+        """Read an entry, change it, or take it out of use."""
+        return Call("GET", "/api/v1/entries/{uid}", places={"uid": uid})
+
+    @Method
+    def change_entry(
+        self,
+        uid: str,
+        *,
+        if_match: int | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[types.PatchedEntryChange],
+    ) -> Call[types.EntryAnswer]:
+        """Read an entry, change it, or take it out of use."""
+        return Call(
+            "PATCH",
+            "/api/v1/entries/{uid}",
+            places={"uid": uid},
+            body=body,
+            version=if_match,
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def delete_entry(
+        self,
+        uid: str,
+        *,
+        copies: Literal["all", "none"] | None = None,
+        if_match: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Call[types.EntryWithCopies]:
+        """Take an entry out of use, with its copies in the other memories its words were written to. It stays
+        out until it is restored, and nothing but saving it on purpose writes it again."""
+        return Call(
+            "DELETE",
+            "/api/v1/entries/{uid}",
+            places={"uid": uid},
+            query={"copies": copies},
+            version=if_match,
+            once=idempotency_key or new_key(),
+        )
+
+    @Listing
+    def entry_history(
+        self, uid: str, *, cursor: int | None = None, limit: int | None = None
+    ) -> Call[types.RevisionPage]:
+        """The life of an entry, the last change first."""
+        return Call(
+            "GET", "/api/v1/entries/{uid}/history", places={"uid": uid}, query={"cursor": cursor, "limit": limit}
+        )
+
+    @Method
+    def restore_entry(
+        self, uid: str, *, if_match: int | None = None, idempotency_key: str | None = None, **body: Unpack[types.Term]
+    ) -> Call[types.EntryWithCopies]:
+        """Bring an entry back into use."""
+        return Call(
+            "POST",
+            "/api/v1/entries/{uid}/restore",
+            places={"uid": uid},
+            body=body,
+            version=if_match,
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def revert_entry(
+        self,
+        uid: str,
+        *,
+        if_match: int | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[types.RevertRequest],
+    ) -> Call[types.EntryAnswer]:
+        """Give an entry back the words, attributes and slots of an earlier version."""
+        return Call(
+            "POST",
+            "/api/v1/entries/{uid}/revert",
+            places={"uid": uid},
+            body=body,
+            version=if_match,
+            once=idempotency_key or new_key(),
+        )
+
+    @Listing
+    def list_events(
+        self,
+        *,
+        cursor: str | None = None,
+        from_: str | None = None,
+        limit: int | None = None,
+        q: str | None = None,
+        scope: str | None = None,
+        to: str | None = None,
+    ) -> Call[types.DailyEventPage]:
+        """What happened on which local day, the latest first."""
+        return Call(
+            "GET",
+            "/api/v1/events",
+            query={"cursor": cursor, "from": from_, "limit": limit, "q": q, "scope": scope, "to": to},
+        )
+
+    @Method
+    def recall(self, **body: Unpack[types.RecallRequest]) -> Call[types.RecallAnswer]:
+        """The memories that bear on a message."""
+        return Call("POST", "/api/v1/recall", body=body)
+
+    @Method
+    def recall_told(self, uid: str) -> Call[types.RecallTraceAnswer]:
+        """A past recall: its message, what was served, what was left out and why."""
+        return Call("GET", "/api/v1/recalls/{uid}", places={"uid": uid})
+
+    @Method
+    def recall_feedback(
+        self, uid: str, *, idempotency_key: str | None = None, **body: Unpack[types.Feedback]
+    ) -> Call[types.FeedbackAnswer]:
+        """A bot reports which of the served memories its answer used; the last report counts."""
+        return Call(
+            "POST", "/api/v1/recalls/{uid}/feedback", places={"uid": uid}, body=body, once=idempotency_key or new_key()
+        )
+
+    @Method
+    def compare_paths(
+        self,
+        *,
+        account: str | None = None,
+        examples: int | None = None,
+        platform: str | None = None,
+        since: datetime | str | None = None,
+    ) -> Call[types.ComparisonAnswer]:
+        """What only the database finds, and what only the files find, of channels under `dual_write`."""
+        return Call(
+            "GET",
+            "/api/v1/recalls/comparison",
+            query={"account": account, "examples": examples, "platform": platform, "since": since},
+        )
+
+    @Method
+    def resolve_address(self, **body: Unpack[types.AddressRequest]) -> Call[types.ResolvedAnswer]:
+        """What an address means: its session, its scopes, and what is recalled there."""
+        return Call("POST", "/api/v1/scopes/resolve", body=body)
+
+    @Method
+    def read_session_event(self, session: str, conversation: int, event: int) -> Call[types.ReadEventAnswer]:
+        """The message behind a path that a recall handed out."""
+        return Call(
+            "GET",
+            "/api/v1/session_events/{session}/{conversation}/event-{event}",
+            places={"session": session, "conversation": conversation, "event": event},
+        )
+
+    @Listing
+    def list_sessions(
+        self,
+        *,
+        account: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+        open: bool | None = None,
+        platform: str | None = None,
+        scope: str | None = None,
+    ) -> Call[types.SessionPage]:
+        """The conversations a key may see; and the one an address means, begun if need be."""
+        return Call(
+            "GET",
+            "/api/v1/sessions",
+            query={
+                "account": account,
+                "cursor": cursor,
+                "limit": limit,
+                "open": open,
+                "platform": platform,
+                "scope": scope,
+            },
+        )
+
+    @Method
+    def meet_session(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.AddressRequest]
+    ) -> Call[types.SessionAnswer]:
+        """The conversations a key may see; and the one an address means, begun if need be."""
+        return Call("POST", "/api/v1/sessions", body=body, once=idempotency_key or new_key())
+
+    @Method
+    def read_session(
+        self, key: str, *, account: str | None = None, platform: str | None = None
+    ) -> Call[types.SessionAnswer]:
+        """One session, as it is now."""
+        return Call(
+            "GET", "/api/v1/sessions/{key}", places={"key": key}, query={"account": account, "platform": platform}
+        )
+
+    @Method
+    def compact_session(
+        self, key: str, *, account: str | None = None, platform: str | None = None, idempotency_key: str | None = None
+    ) -> Call[types.CompactAnswer]:
+        """Has the worker replace older turns by a summary, however full the history is."""
+        return Call(
+            "POST",
+            "/api/v1/sessions/{key}/compact",
+            places={"key": key},
+            query={"account": account, "platform": platform},
+            once=idempotency_key or new_key(),
+        )
+
+    @Listing
+    def list_session_events(
+        self,
+        key: str,
+        *,
+        account: str | None = None,
+        conversation: int | None = None,
+        cursor: int | None = None,
+        limit: int | None = None,
+        platform: str | None = None,
+    ) -> Call[types.SessionEventPage]:
+        """Read the messages of a session, or append to them."""
+        return Call(
+            "GET",
+            "/api/v1/sessions/{key}/events",
+            places={"key": key},
+            query={
+                "account": account,
+                "conversation": conversation,
+                "cursor": cursor,
+                "limit": limit,
+                "platform": platform,
+            },
+        )
+
+    @Method
+    def append_session_events(
+        self,
+        key: str,
+        *,
+        account: str | None = None,
+        platform: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[types.NewEvents],
+    ) -> Call[types.AppendedAnswer]:
+        """Read the messages of a session, or append to them."""
+        return Call(
+            "POST",
+            "/api/v1/sessions/{key}/events",
+            places={"key": key},
+            query={"account": account, "platform": platform},
+            body=body,
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def flush_session(
+        self,
+        key: str,
+        *,
+        account: str | None = None,
+        platform: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[types.NewFlush],
+    ) -> Call[types.FlushAnswer]:
+        """Takes in what must not be lost when a conversation is shortened."""
+        return Call(
+            "POST",
+            "/api/v1/sessions/{key}/flush",
+            places={"key": key},
+            query={"account": account, "platform": platform},
+            body=body,
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def replay_session(
+        self, key: str, *, account: str | None = None, max_tokens: int | None = None, platform: str | None = None
+    ) -> Call[types.SessionHistoryAnswer]:
+        """The open conversation as it goes to a model."""
+        return Call(
+            "GET",
+            "/api/v1/sessions/{key}/history",
+            places={"key": key},
+            query={"account": account, "max_tokens": max_tokens, "platform": platform},
+        )
+
+    @Method
+    def reset_session(
+        self, key: str, *, account: str | None = None, platform: str | None = None, idempotency_key: str | None = None
+    ) -> Call[types.ResetAnswer]:
+        """Closes the conversation; the next message begins another, with no history. Long-term memory stays."""
+        return Call(
+            "POST",
+            "/api/v1/sessions/{key}/reset",
+            places={"key": key},
+            query={"account": account, "platform": platform},
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def list_tools(
+        self,
+        *,
+        form: Literal["openai", "openai_responses", "anthropic"] | None = None,
+        language: Literal["en", "zh-hans"] | None = None,
+    ) -> Call[types.ToolsAnswer]:
+        """The tools for a model."""
+        return Call("GET", "/api/v1/tools", query={"form": form, "language": language})
+
+    @Method
+    def call_tools(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.ToolCallRequest]
+    ) -> Call[types.ToolCallsAnswer]:
+        """Carry out what a model asks for, and answer what it is to be shown."""
+        return Call("POST", "/api/v1/tools/call", body=body, once=idempotency_key or new_key())
+
+    @Method
+    def memory_append(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.MemoryAppendRequest]
+    ) -> Call[types.SavedLineAnswer]:
+        """Add lines to the end of a note."""
+        return Call("POST", "/api/v1/tools/memory_append", body=body, once=idempotency_key or new_key())
+
+    @Method
+    def memory_get(self, **body: Unpack[types.MemoryGetRequest]) -> Call[types.ExcerptAnswer]:
+        """Some lines of what a path leads to, word for word."""
+        return Call("POST", "/api/v1/tools/memory_get", body=body)
+
+    @Method
+    def memory_save(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.MemorySaveRequest]
+    ) -> Call[types.SavedLineAnswer]:
+        """Add a line to today's note, or to the long-term file."""
+        return Call("POST", "/api/v1/tools/memory_save", body=body, once=idempotency_key or new_key())
+
+    @Method
+    def memory_search(self, **body: Unpack[types.MemorySearchRequest]) -> Call[types.SearchAnswer]:
+        """Search notes, memories, days and messages in one ranking."""
+        return Call("POST", "/api/v1/tools/memory_search", body=body)
+
+    @Method
+    def take_turn(self, *, idempotency_key: str | None = None, **body: Unpack[types.NewTurn]) -> Call[types.TurnAnswer]:
+        """A bot reports a finished turn; it is remembered when this returns."""
+        return Call("POST", "/api/v1/turns", body=body, once=idempotency_key or new_key())

@@ -1,0 +1,118 @@
+"""When a call is tried again, and for how long: without a platform, and without waiting."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from memplatform_client import NoAnswer, errors
+
+ADDRESS = {"platform": "cli"}
+BUSY = {"errors": [{"code": "session_busy", "detail": "Others are writing.", "attr": None}]}
+REFUSED = {"errors": [{"code": "scope_frozen", "detail": "This scope is frozen.", "attr": "scope"}]}
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses that were made; they take no time."""
+    made: list[float] = []
+    wait = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        made.append(seconds)
+        await wait(0)
+
+    monkeypatch.setattr(time, "sleep", made.append)
+    monkeypatch.setattr("memplatform_client.client.asyncio.sleep", sleep)
+    return made
+
+
+@pytest.fixture
+def scripted(connect: Any) -> Callable[..., tuple[Any, list[httpx.Request]]]:
+    """A client whose platform answers by a script, the last of it for ever; and what it was asked."""
+
+    def make(*script: Any, **kwargs: Any) -> tuple[Any, list[httpx.Request]]:
+        asked: list[httpx.Request] = []
+        answers = itertools.chain(script, itertools.repeat(script[-1]))
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            asked.append(request)
+            told = next(answers)
+            if isinstance(told, Exception):
+                raise told
+            code, headers, body = told
+            return httpx.Response(code, headers=headers, json=body)
+
+        return connect("mp_key", transport=httpx.MockTransport(answer), **kwargs), asked
+
+    return make
+
+
+def test_a_write_is_sent_again_under_the_same_key_and_word_for_word(scripted: Any, pauses: list[float]) -> None:
+    lost, away = httpx.ReadTimeout("too long"), (503, {}, {})
+    memory, asked = scripted(lost, away, (409, {"Retry-After": "1"}, BUSY), (201, {}, {"entries": []}))
+    assert memory.take_turn(address=ADDRESS, user="hello") == {"entries": []}
+    assert len({(one.headers["Idempotency-Key"], one.content) for one in asked}) == 1
+    assert [one.headers["Authorization"] for one in asked] == ["Bearer mp_key"] * 4
+    assert 0.25 <= pauses[0] <= 0.5 <= pauses[1] <= 1 <= pauses[2] <= 1.4
+
+
+def test_the_platform_says_when_and_is_asked_no_sooner(scripted: Any, pauses: list[float]) -> None:
+    memory, _asked = scripted((429, {"Retry-After": "17"}, {}), (200, {}, {}))
+    memory.recall(scope="main", message="hello")
+    assert 17 <= pauses[0] < 18
+    memory, _asked = scripted((503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, {}), (200, {}, {}))
+    memory.recall(scope="main", message="hello")
+    assert 0 < pauses[1] < 1
+
+
+def test_nobody_waits_for_longer_than_a_minute(scripted: Any, pauses: list[float]) -> None:
+    memory, asked = scripted((429, {"Retry-After": "3600"}, {}))
+    with pytest.raises(errors.Throttled):
+        memory.recall(scope="main", message="hello")
+    assert (len(asked), pauses) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (409, REFUSED, errors.ScopeFrozen),
+        (400, {}, errors.Invalid),
+        (500, {}, errors.Unavailable),
+        (302, {}, errors.ApiError),
+    ],
+)
+def test_what_will_not_change_is_not_tried_again(
+    scripted: Any, pauses: list[float], status: int, body: Any, kind: type[errors.ApiError]
+) -> None:
+    memory, asked = scripted((status, {}, body))
+    with pytest.raises(kind) as told:
+        memory.take_turn(address=ADDRESS, user="hello")
+    assert (type(told.value), len(asked), pauses) == (kind, 1, [])
+
+
+def test_pauses_grow_and_end(scripted: Any, pauses: list[float]) -> None:
+    memory, asked = scripted(httpx.ConnectError("refused"), retries=6)
+    with pytest.raises(NoAnswer, match=r"POST /api/v1/recall: ConnectError"):
+        memory.recall(scope="main", message="hello")
+    assert len(asked) == 7
+    assert all(most / 2 <= pause <= most for pause, most in zip(pauses, [0.5, 1, 2, 4, 8, 8], strict=True))
+    memory, asked = scripted((502, {}, {}), retries=0)
+    with pytest.raises(errors.Unavailable):
+        memory.recall(scope="main", message="hello")
+    assert len(asked) == 1
+
+
+def test_a_key_of_your_own_is_the_one_that_is_sent(scripted: Any) -> None:
+    memory, asked = scripted((201, {}, {}))
+    memory.take_turn(address=ADDRESS, user="hello", idempotency_key="update 17")
+    assert asked[0].headers["Idempotency-Key"] == "update 17"
+
+
+def test_an_answer_that_is_no_json_is_an_error_of_the_platform(scripted: Any, connect: Any) -> None:
+    page = httpx.MockTransport(lambda request: httpx.Response(200, html="<p>Please log in.</p>"))
+    with pytest.raises(errors.ApiError, match="unreadable"):
+        connect("mp_key", transport=page).recall(scope="main", message="hello")
