@@ -10,7 +10,7 @@ from functools import partial
 
 from channels_app import addresses
 from channels_app.file_mode import modes
-from channels_app.history import HistoryMessage, handed_out, within_budget, without_repeats
+from channels_app.history import Conversation, HistoryMessage
 from channels_app.system_text import (
     EVIDENCE,
     PAST_INSTRUCTION,
@@ -22,7 +22,7 @@ from channels_app.system_text import (
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.language import text
-from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
+from memories.language.references import RecentMessage
 from memories.models import Policy, Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall
@@ -36,7 +36,6 @@ from memories.recall.speakers import sender_of, sender_with_id
 from memories.recall.temporal import is_about_past
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
-from sessions_app.history.replay import replay_messages
 from sessions_app.lifecycle import budget, close, conversations
 from sessions_app.messages import in_language
 from sessions_app.models import Session, SessionEvent
@@ -58,6 +57,7 @@ class Context:
     recall: Recall
     max_tokens: int | None = None  # of the history, where the request says so
     has_tools: bool = False  # the model the bot asks can search, read and save by itself
+    client_history: tuple[RecentMessage, ...] | None = None  # which the bot keeps itself; None: it is handed out
     profile: list[ProfileFact] = field(default_factory=list)
     memories: list[Ranked] = field(default_factory=list)
     events: list[RecalledEvent] = field(default_factory=list)
@@ -86,13 +86,14 @@ def context_for(
     max_tokens: int | None = None,
     recent: tuple[RecentMessage, ...] | None = None,
     tools: bool = False,
+    client_history: tuple[RecentMessage, ...] | None = None,
     now: datetime,
 ) -> Context:
     """All that a bot gets before it answers a message; changes nothing, and asks no model but the embedder.
 
     `token_budget` is that of everything, `max_tokens` that of the history, if it is not the channel's. `recent` are
-    the messages just before; None: those of the history. `tools`: the model has those of memory. Raises
-    InvalidAddress, ScopeNotFound, LeaveToFiles.
+    the messages just before; None: those of the history. `tools`: the model has those of memory. `client_history`: what
+    the bot keeps and gives its model itself. Raises InvalidAddress, ScopeNotFound, LeaveToFiles.
     """
     resolved = addresses.resolve_address(caller, address)
     modes.check_database_answers(resolved)
@@ -110,7 +111,9 @@ def context_for(
     )
     session = addresses.visible_session(caller, resolved)
     current = session if session and _goes_on(session, resolved, now=now) else None
-    context = Context(query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens, tools)
+    context = Context(
+        query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens, tools, client_history
+    )
     if close.is_reset_command(message):
         return _of_reset(context, caller.language)
     return _filled(context, caller, policies, recent, now)
@@ -125,7 +128,9 @@ def _filled(
     _add_profile(context, page, profile_of(query, policies, now=now), zone=zone, year=now.astimezone(zone).year)
     _add_recent_chat(context, page, caller)
     share = page.share(conf.CONTEXT_MEMORIES_SHARE)
-    conversation = _Conversation(context, page.left - share)
+    conversation = Conversation(
+        context.session, query.token_budget, context.max_tokens, page.left - share, held=context.client_history, now=now
+    )
     asked = replace(
         query,
         token_budget=page.room("memories", share),
@@ -136,37 +141,11 @@ def _filled(
     _add_directives(context, page, language)
     _add_memories(context, page, share, zone)
     _add_notes(context, page, policies, now=now, zone=zone)
-    context.history = conversation.within(page.left)
+    paths = {origin for item in context.memories for origin in item.entry.origins}
+    context.history = conversation.within(page.left, paths | {event.path for event in context.events})
     context.text = str(page)
     context.tokens = page.used + sum(message.tokens for message in context.history)
     return context
-
-
-class _Conversation:
-    """The open conversation of a context; what of it is handed out for sure is settled before memory is asked."""
-
-    def __init__(self, context: Context, sure: int) -> None:
-        self._context, session = context, context.session
-        self._events = replay_messages(session, context.query.token_budget) if session else []
-        self._sure = self._fitting(sure)
-        self.client_history = handed_out(session, self._sure) if session else None
-        spoken = [message for message in self._sure if message.event.kind in (USER, ASSISTANT)][-MOST_MESSAGES:]
-        self.recent = tuple(RecentMessage(message.event.kind, message.content) for message in spoken)
-
-    def _fitting(self, limit: int) -> list[HistoryMessage]:
-        session = self._context.session
-        if not session:
-            return []
-        return within_budget(self._events, min(limit, self._context.max_tokens or session.max_tokens()))
-
-    def within(self, limit: int) -> list[HistoryMessage]:
-        """As much of it as there is room for, as far back as it repeats nothing."""
-        context = self._context
-        if not context.session:
-            return []
-        paths = {origin for item in context.memories for origin in item.entry.origins}
-        paths |= {event.path for event in context.events}
-        return without_repeats(context.session, self._fitting(limit), self._sure, paths)
 
 
 def _of_reset(context: Context, language: str) -> Context:
@@ -205,7 +184,9 @@ def _add_directives(context: Context, page: SystemText, language: str, verdict: 
         context.directives.append(budget.BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language)))
     if not verdict:
         context.directives += [directive for directive in before if directive.kind == "flush_required"]
-    elif context.session and budget.is_flush_due(context.session, context.max_tokens):
+    elif (
+        context.session and context.client_history is None and budget.is_flush_due(context.session, context.max_tokens)
+    ):
         context.directives.append(budget.flush_directive(context.session, language))
     page.put_fitting("directives", [directive.instruction for directive in context.directives], page.left)
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memories.language import text
+from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.recall.client_history import ClientHistory
 from sessions_app.choices import EventKind
-from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage, newest_turns
+from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage, newest_turns, replay_messages
 from sessions_app.models import Session
 
 #: Of what is left for the history, how much a summary of its older turns may take.
@@ -24,6 +26,45 @@ class HistoryMessage:
     @property
     def is_summary(self) -> bool:
         return self.event.kind == EventKind.SUMMARY
+
+
+class Conversation:
+    """The open conversation of a context; what of it is handed out for sure is settled before memory is asked.
+
+    `held` are the messages of a client that keeps the conversation itself: nothing is handed out.
+    """
+
+    def __init__(
+        self,
+        session: Session | None,
+        token_budget: int,
+        max_tokens: int | None,
+        sure: int,
+        *,
+        held: tuple[RecentMessage, ...] | None,
+        now: datetime,
+    ) -> None:
+        self._session, self._max_tokens, self._is_held = session, max_tokens, held is not None
+        self._events = replay_messages(session, token_budget) if session else []
+        self._sure = self._fitting(sure)
+        if held is not None:
+            self.client_history: ClientHistory | None = held_by_client(session, self._events, held, now=now)
+            self.recent = held[-MOST_MESSAGES:]
+            return
+        self.client_history = handed_out(session, self._sure) if session else None
+        spoken = [message for message in self._sure if message.event.kind in (USER, ASSISTANT)][-MOST_MESSAGES:]
+        self.recent = tuple(RecentMessage(message.event.kind, message.content) for message in spoken)
+
+    def _fitting(self, limit: int) -> list[HistoryMessage]:
+        if self._session is None or self._is_held:
+            return []
+        return within_budget(self._events, min(limit, self._max_tokens or self._session.max_tokens()))
+
+    def within(self, limit: int, covered: Collection[str]) -> list[HistoryMessage]:
+        """As much of it as there is room for, as far back as it repeats nothing of what is told of covered messages."""
+        if self._session is None:
+            return []
+        return without_repeats(self._session, self._fitting(limit), self._sure, covered)
 
 
 def within_budget(events: Sequence[ReplayedMessage], limit: int) -> list[HistoryMessage]:
@@ -49,6 +90,19 @@ def handed_out(session: Session, history: Sequence[HistoryMessage]) -> ClientHis
         paths=frozenset(_path(session, event) for event in spoken),
         since=min(event.at for event in spoken),
         user_texts=tuple(event.content for event in spoken if event.kind == EventKind.USER),
+    )
+
+
+def held_by_client(
+    session: Session | None, events: Sequence[ReplayedMessage], messages: Sequence[RecentMessage], *, now: datetime
+) -> ClientHistory:
+    """What a client that keeps the conversation itself has: those of the stored messages it tells word for word."""
+    told = {(message.role, message.content.strip()) for message in messages}
+    known = [event for event in events if session and (event.kind, event.content.strip()) in told]
+    return ClientHistory(
+        paths=frozenset(_path(session, event) for event in known if session),
+        since=min((event.at for event in known), default=now),
+        user_texts=tuple(message.content for message in messages if message.role == EventKind.USER),
     )
 
 

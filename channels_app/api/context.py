@@ -10,6 +10,7 @@ from channels_app.api.addresses import AddressField
 from channels_app.api.recall import (
     NeedAnswer,
     RecalledEventAnswer,
+    RecentMessageField,
     event_answer,
     memory_answers,
     read_recent,
@@ -33,6 +34,8 @@ from memories.recall.speakers import name_in
 from sessions_app.api.answers import DirectiveAnswer
 from sessions_app.api.serializers import ROLES, TOKENS
 
+CLIENT_MESSAGES = 2_000  # of a conversation the bot keeps itself
+
 
 def budget_by_default() -> int:
     return conf.CONTEXT_BUDGET
@@ -49,6 +52,14 @@ class ContextRequest(fields.StrictSerializer):
     include_session_events = fields.YesNo(default=session_events_by_default)
     max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
     recent = recent_messages()
+    client_history = serializers.ListField(
+        child=RecentMessageField(),
+        max_length=CLIENT_MESSAGES,
+        allow_null=True,
+        default=None,
+        help_text="The messages before this one that the bot keeps and gives its model itself, oldest first: `history`"
+        " is empty then, no flush is asked for, and what they say is not told again.",
+    )
     tools = fields.YesNo(
         default=False, help_text="The model has the tools of GET /tools: the text tells when to use them."
     )
@@ -163,9 +174,9 @@ class ContextView(Call):
     @Method("context", Permission.READ, ContextAnswer, body=ContextRequest, offline=context_of_files)
     def post(self) -> Response:
         asked = dict(self.body)
-        recent = asked.pop("recent")
-        given = None if recent is None else read_recent(recent)
-        context = context_for(self.caller, **asked, recent=given, now=self.now)
+        for name in ("recent", "client_history"):
+            asked[name] = None if asked[name] is None else read_recent(asked[name])
+        context = context_for(self.caller, **asked, now=self.now)
         keep_channels(self.caller.workspace_id, now=self.now)
         compare(self.caller, context.query, context.recall, context.resolved, now=self.now)
         return Response(_answer(context))

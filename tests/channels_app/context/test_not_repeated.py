@@ -179,3 +179,23 @@ def test_no_text_names_a_tool_that_is_not_there(talk: Talk, workspace: Workspace
     given = context(talk, "昨天我们聊了什么？ what did we say yesterday?")
     (directive,) = given["directives"]
     assert "memory_" not in directive["instruction"] + given["text"]
+
+
+def test_what_the_bot_keeps_and_sends_itself_is_not_told_and_what_it_does_not_is(talk: Talk) -> None:
+    talk.say("my locker at the pool is number 4471", "Noted.", at=LATELY)
+    talk.say("my locker at work is number 12", "Fine.", at=LATELY + timedelta(minutes=1))
+    kept = [
+        {"role": "user", "content": "my locker at work is number 12"},
+        {"role": "assistant", "content": "Fine."},
+    ]
+    given = context(talk, "what is the number of my locker?", client_history=kept, max_tokens=1_000)
+    assert given["history"] == [] and "4471" in given["text"] and "number 12" not in given["text"]
+    alone = context(talk, "what is the number of my locker?", client_history=[])
+    assert alone["history"] == [] and "4471" in alone["text"] and "number 12" in alone["text"]
+    assert "4471" not in context(talk, "what is the number of my locker?")["text"]
+
+
+def test_a_bot_that_keeps_the_conversation_is_not_asked_to_flush(talk: Talk) -> None:
+    talk.say("my locker is number 4471 " * 60, at=LATELY)
+    assert [one["kind"] for one in context(talk, "hm", max_tokens=600)["directives"]] == ["flush_required"]
+    assert context(talk, "hm", max_tokens=600, client_history=[])["directives"] == []
