@@ -1,11 +1,11 @@
-"""POST of JSON to the one URL an owner configures, with limits on the response.
+"""Requests to the one URL an owner configures, with limits on the response.
 
 Redirects are not followed, a response is limited in bytes and seconds, and no header identifies the machine.
 """
 
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +29,29 @@ class Response:
         return 200 <= self.status < 300
 
 
+class OpenResponse:
+    """An answer whose body is still to come, in parts as they arrive; whoever asked closes it.
+
+    Iterating raises httpx.RequestError: also when it is larger than `max_bytes`, or takes until `deadline`.
+    """
+
+    def __init__(self, response: httpx.Response, deadline: float, max_bytes: int) -> None:
+        self.status, self.headers = response.status_code, response.headers
+        self._response, self._deadline, self._left = response, deadline, max_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._response.iter_bytes():
+            self._left -= len(part)
+            if self._left < 0:
+                raise httpx.ReadError("The answer is too large.", request=self._response.request)
+            if time.monotonic() > self._deadline:  # the timeout of a read begins anew with every byte that drips in
+                raise httpx.ReadTimeout("The answer drips.", request=self._response.request)
+            yield part
+
+    def close(self) -> None:
+        self._response.close()
+
+
 class Endpoint:
     """One address, such as https://models.example.org/v1, with the connections to it."""
 
@@ -49,19 +72,18 @@ class Endpoint:
 
     def post(self, path: str, payload: Mapping[str, Any], *, seconds: float, max_bytes: int = 8_000_000) -> Response:
         """The answer, read whole within `seconds`. Raises httpx.RequestError, httpx.InvalidURL, UnicodeError."""
-        until = time.monotonic() + seconds
-        request = self._client.build_request("POST", path, json=payload, timeout=seconds)
+        with closing(self.open("POST", path, payload, seconds=seconds, max_bytes=max_bytes)) as response:
+            return Response(response.status, response.headers, b"".join(response))
+
+    def open(
+        self, method: str, path: str, payload: Mapping[str, Any] | None = None, *, seconds: float, max_bytes: int
+    ) -> OpenResponse:
+        """The answer as soon as its head is there. Raises httpx.RequestError, httpx.InvalidURL, UnicodeError."""
+        deadline = time.monotonic() + seconds
+        request = self._client.build_request(method, path, json=payload, timeout=seconds)
         if _origin(request.url) != _origin(self._client.base_url):
             raise httpx.ConnectError("Only the configured endpoint is asked.", request=request)
-        content = bytearray()
-        with closing(self._client.send(request, stream=True)) as response:
-            for part in response.iter_bytes():
-                content += part
-                if len(content) > max_bytes:
-                    raise httpx.ReadError("The answer is too large.", request=request)
-                if time.monotonic() > until:  # the timeout of a read begins anew with every byte that drips in
-                    raise httpx.ReadTimeout("The answer drips.", request=request)
-        return Response(response.status_code, response.headers, bytes(content))
+        return OpenResponse(self._client.send(request, stream=True), deadline, max_bytes)
 
     def close(self) -> None:
         self._client.close()
