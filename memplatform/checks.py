@@ -28,6 +28,7 @@ PGVECTOR = (0, 8)
 _SECRET_CHARS = 32
 #: Settings that are no numbers of memories.conf: they name providers and switches of the deployment.
 OTHERS = {"FILES_ROOT", "OFFLINE_ROOT", "RETRIEVERS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS"}
+OTHERS |= {"PROXY_BASE_URL", "PROXY_API_KEY", "PROXY_MODELS"}
 OTHERS |= {"RERANK_BASE_URL", "RERANK_API_KEY", "RERANK_MODEL", "RERANK_FORM"}
 _FAMILIES = ("EMBEDDING_", "LLM_", *(f"EMBEDDING{number}_" for number in range(2, 10)))
 _VERSIONS = """

@@ -130,6 +130,7 @@ FORMS: dict[str, Form] = {
     ),
     "MEMORY_LLM_BASE_URL": _WEB,
     "MEMORY_LLM_PROXY": _WEB,
+    "MEMORY_PROXY_BASE_URL": _WEB,
     "MEMORY_RERANK_BASE_URL": _WEB,
     "MEMORY_RERANK_FORM": _one_of("auto", "jina", "tei"),
     "OMP_NUM_THREADS": _WHOLE,

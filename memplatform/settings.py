@@ -131,7 +131,13 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 IS_HTTPS = PUBLIC_URL.startswith("https://")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$", r"^api/"]  # asked on this machine, past the proxy
+SECURE_REDIRECT_EXEMPT = [
+    r"^livez$",
+    r"^readyz$",
+    r"^metrics$",
+    r"^api/",
+    r"^v1/",
+]  # asked on this machine, past the proxy
 SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 
@@ -262,6 +268,11 @@ MEMORY_RERANK_BASE_URL = env("MEMORY_RERANK_BASE_URL", default="")
 MEMORY_RERANK_API_KEY = env("MEMORY_RERANK_API_KEY", default="")
 MEMORY_RERANK_MODEL = env("MEMORY_RERANK_MODEL", default="")
 MEMORY_RERANK_FORM = env("MEMORY_RERANK_FORM", default="auto").lower()
+
+#: The model behind the proxy (channels_app.proxy): off until an address is named. Models: empty, all it has.
+MEMORY_PROXY_BASE_URL = env("MEMORY_PROXY_BASE_URL", default="")
+MEMORY_PROXY_API_KEY = env("MEMORY_PROXY_API_KEY", default="")
+MEMORY_PROXY_MODELS = env.list("MEMORY_PROXY_MODELS", default=[])
 
 #: The machine's own model (memories.llm): off until an address and a model are named.
 MEMORY_LLM_BASE_URL = env("MEMORY_LLM_BASE_URL", default="")

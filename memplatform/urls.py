@@ -16,6 +16,7 @@ urlpatterns = [
     path("api/v1/", include("sessions_app.api.urls")),
     path("api/v1/", include("memories.api.urls")),
     path("api/mem0/", include("channels_app.mem0.urls")),
+    path("v1/", include("channels_app.proxy.urls")),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", front.ApiPages.as_view(url_name="schema"), name="docs"),
     path("livez", health.livez),

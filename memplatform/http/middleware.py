@@ -62,7 +62,7 @@ class NoStore(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
-        if request.path.startswith("/api/"):
+        if request.path.startswith(("/api/", "/v1/")):
             response["Cache-Control"] = "no-store"
         return response
 
@@ -75,7 +75,7 @@ class RequestBudget(Middleware):
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not request.path.startswith(("/api/v1/", "/api/mem0/")):
+        if not request.path.startswith(("/api/v1/", "/api/mem0/", "/v1/")):
             return self._get_response(request)
         with connection.execute_wrapper(_Budget(settings.REQUEST_SECONDS)):
             return self._get_response(request)

@@ -12,6 +12,7 @@ from django.conf import settings
 from granian import Granian
 from granian.constants import Interfaces
 
+from memories.conf import conf
 from memplatform.processes.children import STARTED_BY, end_with_parent
 
 WORKERS = 2
@@ -32,10 +33,15 @@ def main(host: str, port: int) -> None:
         port=port,
         interface=Interfaces.WSGI,
         workers=WORKERS,
-        blocking_threads=THREADS,
+        blocking_threads=threads(),
         respawn_failed_workers=True,
         workers_kill_timeout=_REQUEST_MAX_SECONDS,
     ).serve()
+
+
+def threads() -> int:
+    """Of one worker. A chat through the proxy keeps one until the model has answered: the API has its own besides."""
+    return THREADS + (conf.PROXY_CHATS if settings.MEMORY_PROXY_BASE_URL else 0)
 
 
 def obstacle(host: str, port: int, *, patience: float) -> str | None:

@@ -1,0 +1,49 @@
+"""What the proxy itself refuses, in OpenAI's form; what the upstream refuses is passed on as it came."""
+
+from django.utils.translation import gettext_lazy as _
+from drf_standardized_errors.handler import exception_handler
+from drf_standardized_errors.types import ExceptionHandlerContext
+from rest_framework import status
+from rest_framework.exceptions import APIException
+from rest_framework.response import Response
+
+
+class ProxyOff(APIException):
+    status_code = status.HTTP_404_NOT_FOUND
+    default_detail = _("The proxy is off: its owner has named no upstream.")
+    default_code = "proxy_off"
+
+
+class ModelNotAllowed(APIException):
+    status_code = status.HTTP_404_NOT_FOUND
+    default_detail = _("This model is not among those the proxy may ask.")
+    default_code = "model_not_found"
+
+
+class ProxyFull(APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_detail = _("Too many chats go on at once; try again shortly.")
+    default_code = "proxy_full"
+    wait = 1
+
+
+class UpstreamUnreachable(APIException):
+    status_code = status.HTTP_502_BAD_GATEWAY
+    default_detail = _("The upstream of the proxy cannot be reached.")
+    default_code = "upstream_unreachable"
+
+
+class UpstreamTooSlow(APIException):
+    status_code = status.HTTP_504_GATEWAY_TIMEOUT
+    default_detail = _("The upstream of the proxy did not answer in time.")
+    default_code = "upstream_timeout"
+
+
+def answer_error(error: Exception, context: ExceptionHandlerContext) -> Response | None:
+    """An error as OpenAI's clients read it."""
+    response = exception_handler(error, context)
+    if response is not None:
+        first = response.data["errors"][0]
+        told = {"message": first["detail"], "type": response.data["type"], "param": first["attr"]}
+        response.data = {"error": {**told, "code": first["code"]}}
+    return response

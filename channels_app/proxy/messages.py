@@ -1,0 +1,66 @@
+"""The messages of a chat: what is asked, what was said before it, and where memory is put."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from channels_app.api.context import CLIENT_MESSAGES
+from memories.conf import conf
+
+#: What is said before the bot's own words begin; memory is put right behind it.
+INSTRUCTIONS = ("system", "developer")
+#: Bytes of the messages before the question of which memory is told, the newest.
+BEFORE_BYTES = 300_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The last message of the user, and what user and model said before it."""
+
+    question: str
+    before: list[dict[str, str]]
+
+
+def read(messages: Any) -> Asked | None:
+    """What a chat asks; None where its last message of a user has no words, or it has no messages at all."""
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return None
+    said = [(message.get("role"), _words(message.get("content"))) for message in messages]
+    last = max((n for n, (role, _text) in enumerate(said) if role == "user"), default=None)
+    if last is None or not said[last][1].strip():
+        return None
+    return Asked(cut(said[last][1]), _newest(said[:last]))
+
+
+def cut(text: str) -> str:
+    """The beginning of a text that is longer than memory takes."""
+    return text.encode(errors="surrogatepass")[: conf.TURN_MAX_BYTES].decode(errors="ignore")
+
+
+def with_memory(messages: Sequence[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    """The messages with a text of memory behind the bot's own instructions, in the same role."""
+    count = next((n for n, message in enumerate(messages) if message.get("role") not in INSTRUCTIONS), len(messages))
+    role = messages[count - 1]["role"] if count else INSTRUCTIONS[0]
+    return [*messages[:count], {"role": role, "content": text}, *messages[count:]]
+
+
+def _words(content: Any) -> str:
+    """The words of a message, which may also come in parts; pictures have none."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _newest(said: Sequence[tuple[Any, str]]) -> list[dict[str, str]]:
+    """Of what was said, the newest that memory is told of, oldest first."""
+    told: list[dict[str, str]] = []
+    left = BEFORE_BYTES
+    for role, text in reversed(said):
+        left -= len(text.encode(errors="surrogatepass"))
+        if left < 0 or len(told) == CLIENT_MESSAGES:
+            break
+        if role in ("user", "assistant") and text.strip():
+            told.append({"role": role, "content": cut(text)})
+    return told[::-1]

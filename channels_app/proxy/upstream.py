@@ -1,0 +1,67 @@
+"""The model behind the proxy, at the one address its owner names; never asked unless MEMORY_PROXY_BASE_URL is set."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import httpx
+import structlog
+from django.conf import settings
+
+from channels_app.proxy.errors import ModelNotAllowed, ProxyOff, UpstreamTooSlow, UpstreamUnreachable
+from memories.conf import conf
+from memories.endpoint import Endpoint, OpenResponse
+
+log = structlog.get_logger(__name__)
+#: What of an answer's head is passed on beside its status.
+_PASSED = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
+_PASSED_FAMILIES = ("x-ratelimit-", "openai-")
+
+
+def check_is_on() -> None:
+    """Raises ProxyOff."""
+    if not settings.MEMORY_PROXY_BASE_URL:
+        raise ProxyOff
+
+
+def check_model(model: Any) -> None:
+    """Raises ModelNotAllowed where the owner named models and this is none of them."""
+    if settings.MEMORY_PROXY_MODELS and model not in settings.MEMORY_PROXY_MODELS:
+        raise ModelNotAllowed
+
+
+def ask(method: str, path: str, payload: Mapping[str, Any] | None = None) -> OpenResponse:
+    """The upstream's answer, whatever it says, once its head is there. Raises UpstreamTooSlow, UpstreamUnreachable."""
+    try:
+        endpoint = _endpoint(settings.MEMORY_PROXY_BASE_URL, settings.MEMORY_PROXY_API_KEY)
+        return endpoint.open(method, path, payload, seconds=conf.PROXY_SECONDS, max_bytes=conf.PROXY_MAX_BYTES)
+    except httpx.TimeoutException as error:
+        log.warning("proxy.upstream", problem=type(error).__name__)
+        raise UpstreamTooSlow from None
+    except (httpx.RequestError, httpx.InvalidURL, ValueError) as error:
+        log.warning("proxy.upstream", problem=type(error).__name__)
+        raise UpstreamUnreachable from None
+
+
+def read(response: OpenResponse) -> bytes:
+    """All of an answer. Raises UpstreamTooSlow, UpstreamUnreachable."""
+    try:
+        return b"".join(response)
+    except httpx.TimeoutException:
+        raise UpstreamTooSlow from None
+    except httpx.RequestError:
+        raise UpstreamUnreachable from None
+    finally:
+        response.close()
+
+
+def headers_of(response: OpenResponse) -> dict[str, str]:
+    """What of the head of an answer a client is to see."""
+    given = response.headers.items()
+    return {name: value for name, value in given if name in _PASSED or name.startswith(_PASSED_FAMILIES)}
+
+
+@lru_cache(maxsize=2)
+def _endpoint(base_url: str, key: str) -> Endpoint:
+    """Kept open, with the proxy the environment names: a chat has no time to connect anew."""
+    return Endpoint(base_url, key, proxy_of_environment=True)

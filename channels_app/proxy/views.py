@@ -1,0 +1,180 @@
+"""POST /v1/chat/completions and GET /v1/models, as OpenAI's clients call them."""
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import IO, Any, ClassVar, cast
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from channels_app.proxy import upstream
+from channels_app.proxy.errors import ProxyFull, answer_error
+from channels_app.proxy.exchange import Exchange
+from channels_app.proxy.memory import Memory, let_go
+from channels_app.proxy.messages import read, with_memory
+from channels_app.proxy.speaker import address_of, is_on
+from channels_app.proxy.tools import MemoryTools
+from memories.api.access import caller_of
+from memories.api.calls import LengthRequired, Method
+from memories.api.parsing import BodyTooLarge
+from memories.choices import Permission
+from memories.conf import conf
+
+TOOLS, OFF = "X-Memplatform-Tools", "X-Memplatform-Memory"
+DEGRADED, RECALL = "X-Memplatform-Degraded", "X-Memplatform-Recall"
+
+
+class ChatParser(BaseParser):
+    """A JSON object of at most PROXY_MAX_BYTES: pictures come along; whether the rest is right, the upstream says."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        body = stream.read(conf.PROXY_MAX_BYTES + 1)
+        if len(body) > conf.PROXY_MAX_BYTES:
+            raise BodyTooLarge(_("The body is larger than %(limit)d bytes.") % {"limit": conf.PROXY_MAX_BYTES})
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
+        if not isinstance(data, dict):
+            raise ParseError(_("The body is a JSON object."))
+        return data
+
+
+class AnyContent(BaseContentNegotiation):
+    """Clients ask for JSON or for a stream of events; what they get, the body of the request says."""
+
+    def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
+        return next(iter(parsers))
+
+    def select_renderer(self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None) -> Any:
+        return (first := next(iter(renderers))), first.media_type
+
+
+class Places:
+    """How many chats go on in this process; one that finds no place is refused, so that the API keeps its threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = 0
+
+    def take(self) -> None:
+        """Raises ProxyFull."""
+        with self._lock:
+            if self._taken >= conf.PROXY_CHATS:
+                raise ProxyFull
+            self._taken += 1
+
+    def give_back(self) -> None:
+        with self._lock:
+            self._taken -= 1
+
+
+PLACES = Places()
+
+
+class Stream:
+    """The bytes of a stream; what it holds is given back at its end, or when the bot goes away."""
+
+    def __init__(self, parts: Iterator[bytes], held: ExitStack) -> None:
+        self._parts, self._held = parts, held
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._parts
+
+    def close(self) -> None:
+        self._held.close()
+
+
+class ProxyView(APIView):
+    """What both calls have in common: off until an upstream is named, and refused in OpenAI's words."""
+
+    methods: ClassVar[dict[str, Method]]
+    schema = None
+    parser_classes = (ChatParser,)
+    content_negotiation_class = AnyContent
+
+    def get_exception_handler(self) -> Any:
+        return answer_error
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        upstream.check_is_on()
+        super().initial(request, *args, **kwargs)
+        if "Transfer-Encoding" in request.headers:  # such a body would be taken for an empty one
+            raise LengthRequired
+
+
+class ChatView(ProxyView):
+    """A chat with memory: the context before, the turn afterwards."""
+
+    methods: ClassVar = {"POST": Method("chat", Permission.WRITE, None)}
+
+    def post(self, request: Request) -> HttpResponseBase:
+        body = cast(dict[str, Any], request.data)
+        upstream.check_model(body.get("model"))
+        with ExitStack() as held:
+            PLACES.take()
+            held.callback(PLACES.give_back)
+            memory = self._memory(request, body)
+            exchange = self._ask(request, body, memory)
+            if exchange.is_stream:
+                held.callback(exchange.remember)
+                held.callback(exchange.close)  # first: a model nobody listens to any more is to stop
+                response: HttpResponseBase = _streaming(exchange, held.pop_all())
+            else:
+                response = exchange.whole()
+                exchange.remember()
+        for name, value in ((DEGRADED, ", ".join(memory.degraded)), (RECALL, memory.recall_id)):
+            if value:
+                response[name] = value
+        return response
+
+    def _memory(self, request: Request, body: dict[str, Any]) -> Memory:
+        asked = None if is_off(request) else read(body.get("messages"))
+        return Memory(request, address_of(request.headers, body.get("user")), asked)
+
+    def _ask(self, request: Request, body: dict[str, Any], memory: Memory) -> Exchange:
+        wants_tools = memory.is_on and is_on(request.headers, TOOLS)
+        text = memory.context(tools=wants_tools)
+        payload = {**body, "messages": with_memory(body["messages"], text)} if text else body
+        tools = MemoryTools(memory, payload, caller_of(request).language) if wants_tools else None
+        let_go()
+        return Exchange(memory, payload, tools)
+
+
+def _streaming(exchange: Exchange, held: ExitStack) -> StreamingHttpResponse:
+    headers = {
+        **upstream.headers_of(exchange.response),
+        "X-Accel-Buffering": "no",
+    }  # proxies in front hold nothing back
+    return StreamingHttpResponse(Stream(exchange.parts(), held), status=exchange.response.status, headers=headers)
+
+
+def is_off(request: Request) -> bool:
+    """Whether a chat says that it is to be neither remembered nor helped by memory."""
+    return request.headers.get(OFF, "").lower() in ("off", "no", "false", "0")
+
+
+class ModelsView(ProxyView):
+    """The models there are: those the owner named, or all of the upstream's."""
+
+    methods: ClassVar = {"GET": Method("list_models", Permission.READ, None)}
+
+    def get(self, request: Request) -> HttpResponseBase:
+        let_go()
+        if names := settings.MEMORY_PROXY_MODELS:
+            models = [{"id": name, "object": "model", "created": 0, "owned_by": "upstream"} for name in names]
+            return JsonResponse({"object": "list", "data": models})
+        response = upstream.ask("GET", "models")
+        return HttpResponse(upstream.read(response), status=response.status, headers=upstream.headers_of(response))
