@@ -1,11 +1,8 @@
 """A bot changes its base_url and its model remembers: the official client, a scripted model, real HTTP."""
 
-from typing import Any
-
 import pytest
 from openai import OpenAI
 
-from memories.models import Entry
 from sessions_app.models import SessionEvent
 from tests.channels_app.proxy.conftest import KEY, Upstream, eventually, said, streamed
 

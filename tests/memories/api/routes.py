@@ -17,8 +17,8 @@ CONTENT = "My cat is called Rice"
 OPEN = {"", "livez", "readyz", "metrics"}
 #: Tells what calls there are: staff, or any key.
 LOCAL = {"api/schema", "api/docs"}
-#: Pages of people with passwords, and calls of mem0's client: walked by tests of their own.
-APART = ("admin/", "api/mem0/")
+#: Pages of people with passwords, and calls in others' forms: walked by tests of their own.
+APART = ("admin/", "api/mem0/", "v1/")
 
 
 @dataclass(frozen=True, kw_only=True)
