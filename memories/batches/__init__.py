@@ -19,7 +19,7 @@ from memories.batches.approval import (
 )
 from memories.batches.descriptions import Description, blocking_batches, describe, note_of
 from memories.batches.overruled import BY_PEOPLE, OverruledReplacements
-from memories.batches.planning import StepForAll, plan
+from memories.batches.planning import StepForAll, add_applied, begin_applied, plan
 from memories.batches.questions import Question, open_questions
 from memories.batches.safety_limit import approval_reasons
 from memories.batches.steps import PlanRow

@@ -1,7 +1,8 @@
 """Planning a batch: which step is applied to which entry, row by row, before anything is changed."""
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -11,7 +12,7 @@ from django.db.models import Count
 
 from memories.batches import safety_limit
 from memories.batches.steps import PlannedStep, PlanRow
-from memories.choices import BatchState
+from memories.choices import BatchState, ChangeState
 from memories.exceptions import ScopeFrozen
 from memories.models import Batch, BatchChange, Scope
 from memories.models.entry import EntryQuerySet
@@ -62,23 +63,50 @@ def plan(
     return batch
 
 
+def begin_applied(scope: Scope, *, name: str, run: str, actor: str, now: datetime, reason: str) -> Batch:
+    """A batch of what is written without a plan, to be undone like any other; `add_applied` tells what it wrote."""
+    return Batch.objects.create(
+        workspace_id=scope.workspace_id,
+        scope=scope,
+        name=name,
+        run=run,
+        actor=actor,
+        reason=reason,
+        state=BatchState.APPLIED,
+        created_at=now,
+        applied_at=now,
+    )
+
+
+def add_applied(batch: Batch, rows: Sequence[PlanRow]) -> None:
+    """Tell what a batch has written: the entry or event of each row is there. In the transaction that wrote it."""
+    before = sum(batch.counts.values())
+    BatchChange.objects.bulk_create(
+        _change(batch, row, position, state=ChangeState.APPLIED) for position, row in enumerate(rows, start=before + 1)
+    )
+    batch.counts = dict(Counter(batch.counts) + Counter(str(row.step.verb) for row in rows))
+    batch.save(update_fields=["counts"])
+
+
+def _change(batch: Batch, row: PlanRow, position: int, state: ChangeState = ChangeState.PLANNED) -> BatchChange:
+    return BatchChange(
+        workspace_id=batch.workspace_id,
+        batch=batch,
+        position=position,
+        verb=row.step.verb,
+        entry_id=row.entry_id,
+        event_id=row.event_id,
+        expected_version=row.version,
+        draft=row.step.as_json(),
+        state=state,
+    )
+
+
 def _write_rows(batch: Batch, scope: Scope, rows: Iterable[PlanRow] | StepForAll) -> None:
     if isinstance(rows, StepForAll):
         _write_all(batch, rows.entries.filter(scope=scope, workspace_id=scope.workspace_id), rows.step)
         return
-    changes = (
-        BatchChange(
-            workspace_id=batch.workspace_id,
-            batch=batch,
-            position=position,
-            verb=row.step.verb,
-            entry_id=row.entry_id,
-            event_id=row.event_id,
-            expected_version=row.version,
-            draft=row.step.as_json(),
-        )
-        for position, row in enumerate(rows, start=1)
-    )
+    changes = (_change(batch, row, position) for position, row in enumerate(rows, start=1))
     while some := list(islice(changes, ROWS_AT_ONCE)):
         BatchChange.objects.bulk_create(some)
 

@@ -2,15 +2,17 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 
 from django.db.models import QuerySet
 
 from memories.choices import SkipReason, Source
 from memories.entries import day_files, versions
 from memories.entries.draft import check_content
+from memories.entries.locks import lock_scopes
 from memories.entries.transitions import BulkOutcome
 from memories.exceptions import ScopeFrozen
 from memories.language import text
@@ -93,6 +95,25 @@ def _new_event(draft: EventDraft, now: datetime) -> DailyEvent:
         created_at=now,
         updated_at=now,
     )
+
+
+def bring_in(scope: Scope, told: Sequence[Mapping[str, Any]]) -> list[DailyEvent | None]:
+    """Store events as an export tells them, by their columns; None in the place of each that was taken out of use here.
+
+    Inside the caller's transaction, which says who acts. Raises ScopeFrozen.
+    """
+    locked = lock_scopes([scope])[scope.pk]
+    suppressed = SuppressedContent([locked])
+    events = [
+        None
+        if not columns["expired_at"] and suppressed.covers(locked, columns["content"], columns["origins"])
+        else DailyEvent(
+            workspace_id=locked.workspace_id, scope=locked, terms=sorted(text.terms(columns["content"])), **columns
+        )
+        for columns in told
+    ]
+    DailyEvent.objects.bulk_create(event for event in events if event is not None)
+    return events
 
 
 def update(event: DailyEvent, content: str, *, now: datetime, actor: str) -> None:

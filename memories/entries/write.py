@@ -1,6 +1,5 @@
 """Writing drafts: each becomes an entry, rewords a stored one, or repeats it (A10, A13)."""
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -218,13 +217,7 @@ class _Writer:
         self._index(entries)
 
     def _index(self, entries: list[Entry]) -> None:
-        by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
-        for entry in entries:
-            by_scope[entry.scope_id].append(entry)
-        for scope_id, added in by_scope.items():
-            scope_statistics.count_entries(self.scopes[scope_id], added)
-        counted = {scope: _count_terms(added) for scope, added in by_scope.items()}
-        scope_statistics.count_terms(entries[0].workspace_id, counted)
+        scope_statistics.count_new(self.scopes, entries)
         self._write_keywords([search_rows.keyword_row(entry) for entry in entries])
         self.to_index.extend(entry.pk for entry in entries)
 
@@ -245,10 +238,6 @@ class _Writer:
 
     def _write_keywords(self, rows: Sequence[search_rows.KeywordRow]) -> None:
         search_rows.write_keywords(rows, {scope_id: scope.index_length for scope_id, scope in self.scopes.items()})
-
-
-def _count_terms(entries: Sequence[Entry]) -> Counter[int]:
-    return Counter(term for entry in entries for term in scope_statistics.counted_terms(entry))
 
 
 def _new_entry(write: PendingWrite, now: datetime) -> Entry:

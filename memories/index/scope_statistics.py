@@ -1,7 +1,7 @@
 """What a scope knows of its own words: how many entries hold a term, how long entries are, who speaks."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from django.db import connection
@@ -70,6 +70,18 @@ def count_entries(scope: Scope, entries: Sequence[Entry]) -> None:
     scope.sender_names = sender_names_of(entries, known=scope.sender_names)
     columns = ("entry_count", "average_length", "index_length", "speakers", "projects", "nicknames", "sender_names")
     raise_version(scope, **{column: getattr(scope, column) for column in columns})
+
+
+def count_new(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> None:
+    """Count new entries of one workspace, and their terms, into their scopes."""
+    by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_scope[entry.scope_id].append(entry)
+    for scope_id, added in by_scope.items():
+        count_entries(scopes[scope_id], added)
+    counted = {pk: Counter(term for entry in added for term in counted_terms(entry)) for pk, added in by_scope.items()}
+    if entries:
+        count_terms(entries[0].workspace_id, counted)
 
 
 def adopt_average_length(scope: Scope) -> bool:

@@ -1,0 +1,187 @@
+"""Bringing in entries as an export tells them: in every state, with the ids, versions and times they had (F8).
+
+Nothing is merged, reworded or judged. Only what people took out of use here does not come back into use.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from memories.choices import Source
+from memories.entries.draft import Draft
+from memories.entries.duplicates import PendingWrite
+from memories.entries.fields import FIELDS
+from memories.entries.locks import lock_scopes
+from memories.entries.suppression import Suppressions
+from memories.index import scope_statistics, search_rows
+from memories.models import Change, Entry, EntryAccess, Evidence, Link, Scope, Slot, Suppression
+
+#: Columns of an entry no export tells: they follow from its words, or from where it is brought.
+DERIVED = frozenset({"id", "workspace", "scope", "terms", "length", "fingerprint", "superseded_by"})
+EXPORTED = tuple(name for name in FIELDS if name not in DERIVED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastChange:
+    """A change of an entry, or of one of its slots, as the history of the export tells it."""
+
+    slot: int | None  # the number of the slot there; None: of the entry itself
+    columns: Mapping[str, Any]  # of the row of the history
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportedEntry:
+    """An entry with all that hangs on it; every mapping goes by the names of columns."""
+
+    columns: Mapping[str, Any]
+    is_superseded: bool = False
+    slots: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # by their numbers there
+    evidence: Sequence[Mapping[str, Any]] = ()
+    access: Mapping[str, Any] | None = None
+    history: Sequence[PastChange] = ()
+
+    @property
+    def is_live(self) -> bool:
+        marks = ("expired_at", "archived_at", "suppressed_at")
+        return not (self.is_superseded or any(self.columns[mark] for mark in marks))
+
+
+def bring_in(scope: Scope, exported: Sequence[ExportedEntry]) -> list[Entry | None]:
+    """Store exported entries in a scope; None in the place of each that people took out of use here.
+
+    1. Lock the scope, and leave out what would bring back what was taken out.
+    2. Write the history first, so that it lies before the insertion, then entries and what hangs on them.
+    3. Count the terms of those in use, write their keywords, and queue them for their embeddings.
+
+    Inside the caller's transaction, which says who acts. Raises ScopeFrozen.
+    """
+    locked = lock_scopes([scope])[scope.pk]
+    writes = [PendingWrite.of(_draft(locked, one)) for one in exported]
+    suppressions = Suppressions([locked.pk], writes)
+    kept = [
+        (one, write)
+        for one, write in zip(exported, writes, strict=True)
+        if not (one.is_live and suppressions.against(write))
+    ]
+    made = {id(one): _entry(locked, one, write) for one, write in kept}
+    entries = list(made.values())
+    for entry, pk in zip(entries, _new_ids(Entry, len(entries)), strict=True):
+        entry.pk = pk
+    _write_related([(made[id(one)], one) for one, _write in kept])
+    live = [made[id(one)] for one, _write in kept if one.is_live]
+    scope_statistics.count_new({locked.pk: locked}, live)
+    search_rows.write_keywords([search_rows.keyword_row(entry) for entry in live], {locked.pk: locked.index_length})
+    search_rows.enqueue([], new=[entry.pk for entry in live])
+    return [made.get(id(one)) for one in exported]
+
+
+def _draft(scope: Scope, one: ExportedEntry) -> Draft:
+    """As a machine would write it, which no suppression lets through."""
+    told = one.columns
+    return Draft(
+        scope=scope,
+        type=told["type"],
+        content=told["content"],
+        source=Source.MIGRATION,
+        at=told["stated_at"],
+        origins=tuple(told["origins"]),
+        path=told["path"],
+        heading=told["heading"],
+    )
+
+
+def _entry(scope: Scope, one: ExportedEntry, write: PendingWrite) -> Entry:
+    entry = Entry(
+        workspace_id=scope.workspace_id,
+        scope=scope,
+        terms=sorted(write.counts),
+        length=write.counts.total(),
+        fingerprint=write.fingerprint,
+        **one.columns,
+    )
+    if one.is_superseded:  # archived until `name_successors`: its successor may come later
+        entry.archived_at = entry.archived_at or entry.updated_at
+        entry.version -= 1  # which is a change, and raises it
+    return entry
+
+
+def _new_ids(model: type[Entry] | type[Slot], count: int) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
+            [model._meta.db_table, count],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _write_related(pairs: Sequence[tuple[Entry, ExportedEntry]]) -> None:
+    numbers = [number for _entry, one in pairs for number in _slot_numbers(one)]
+    ids = iter(_new_ids(Slot, len(numbers)))
+    slots, changes, evidence, accesses = [], [], [], []
+    for entry, one in pairs:
+        place: dict[str, Any] = {"workspace_id": entry.workspace_id}
+        known = dict(zip(_slot_numbers(one), ids, strict=False))
+        slots += [Slot(id=known[number], entry=entry, **place, **slot) for number, slot in one.slots.items()]
+        changes += [_change(entry, change, known) for change in one.history]
+        evidence += [Evidence(entry=entry, **place, **words) for words in one.evidence]
+        accesses += [EntryAccess(entry=entry, **place, **one.access)] if one.access else []
+    Change.objects.bulk_create(changes)
+    Entry.objects.bulk_create(entry for entry, _one in pairs)
+    Slot.objects.bulk_create(slots)
+    Evidence.objects.bulk_create(evidence)
+    EntryAccess.objects.bulk_create(accesses)
+
+
+def _slot_numbers(one: ExportedEntry) -> list[int]:
+    """The numbers of its slots there, also of those that are gone."""
+    return list(dict.fromkeys([*one.slots, *(change.slot for change in one.history if change.slot is not None)]))
+
+
+def _change(entry: Entry, change: PastChange, slots: Mapping[int, int]) -> Change:
+    model, row = (Entry, entry.pk) if change.slot is None else (Slot, slots[change.slot])
+    own = {"id": row, "workspace_id": entry.workspace_id, "entry_id": entry.pk, "scope_id": entry.scope_id}
+    old = {name: own.get(name, value) for name, value in change.columns["old"].items()}
+    columns = {**change.columns, "old": old}
+    return Change(workspace_id=entry.workspace_id, table_name=model._meta.db_table, row_id=row, **columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedSuccessor:
+    """What took the place of an entry, and how that was otherwise marked, as the export tells it."""
+
+    entry: int
+    successor: int
+    version: int
+    archived_at: datetime | None
+
+    def is_news(self, entry: Entry) -> bool:
+        """Whether the entry is still as it was brought in."""
+        return entry.superseded_by_id is None and entry.version == self.version - 1
+
+
+def name_successors(named: Sequence[NamedSuccessor]) -> None:
+    """Name what took the place of entries that were brought in without it. Inside the caller's transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE memories_entry e SET superseded_by_id = named.successor, archived_at = named.archived_at"
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::timestamptz[]) AS named (entry, successor, archived_at)"
+            " WHERE e.id = named.entry",
+            [
+                [one.entry for one in named],
+                [one.successor for one in named],
+                [one.archived_at for one in named],
+            ],
+        )
+
+
+def link(links: Iterable[Mapping[str, Any]]) -> None:
+    """Store links between entries that are there. Inside the caller's transaction."""
+    Link.objects.bulk_create((Link(**columns) for columns in links), ignore_conflicts=True)
+
+
+def suppress_again(suppressions: Iterable[Mapping[str, Any]]) -> None:
+    """Store what people took out of use there, so that nothing writes it here. Inside the caller's transaction."""
+    Suppression.objects.bulk_create((Suppression(**columns) for columns in suppressions), ignore_conflicts=True)
