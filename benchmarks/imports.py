@@ -17,8 +17,8 @@ from typing import Any
 from benchmarks.ground import begun, scope_of, seconds
 from memories import batches
 from memories.files.markdown import blocks
+from memories.imports.foreign_folder import parts
 from memories.models import Batch, DailyEvent, Entry, Scope
-from memories.notes.foreign_folder import parts
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 FIRST = date(2020, 1, 1)
@@ -28,7 +28,7 @@ import json, resource, time
 from datetime import datetime, UTC
 from pathlib import Path
 from memories.models import Scope
-from memories.notes.import_folder import import_folder
+from memories.imports.folder import import_folder
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print("begun", flush=True)
 began = time.perf_counter()

@@ -1,5 +1,6 @@
 """Which names a file or folder of the workspace may have, so that no spelling of a path leads elsewhere."""
 
+import os
 import re
 import unicodedata
 
@@ -28,3 +29,8 @@ def _stands_for_itself(name: str) -> bool:
     """No look-alike of another character, and composed: «é» is one character, as git stores it."""
     rest = name.translate(_CHINESE_SIGNS)
     return unicodedata.normalize("NFKC", rest) == rest
+
+
+def readable(name: str) -> str:
+    """A name as it can be shown and stored, whatever bytes it has on the disk."""
+    return os.fsencode(name).decode(errors="replace")

@@ -17,9 +17,8 @@ from django.utils.translation import pgettext_lazy
 
 from memories.conf import conf
 from memories.files.layout import MAIN, ScopeFolder, folder_name, scope_folder
-from memories.files.names import is_plain
+from memories.files.names import is_plain, readable
 from memories.models import FileProblem, FileState, Scope, Workspace
-from memories.notes.foreign_folder import readable
 from memories.tenancy.resolver import kind_of_key
 
 MOST = 500

@@ -89,7 +89,7 @@ def test_a_file_that_vanishes_or_may_not_be_read_is_left_out(
     ("name", "words"),
     [
         ("nowhere", "There is no folder “.*nowhere”"),
-        ("claw/MEMORY.md", "is no folder"),
+        ("claw/MEMORY.md", "What kind of file"),
         ("empty", "Nothing to import in"),
     ],
 )
@@ -135,9 +135,9 @@ def test_a_scope_that_is_not_there_is_frozen_or_not_the_only_one_is_told_in_a_se
     [
         (
             "en",
-            ["Lines of the profile written: 3, daily events: 3.", "Left out: 1.", "notes.md: it is neither", "undo"],
+            ["Memories written: 3, daily events: 3.", "Left out: 1.", "notes.md: it is neither", "undo"],
         ),
-        ("zh-hans", ["写入画像 3 条", "每日事件 3 条", "未导入 1 项", "notes.md：", "manage.py batch undo"]),
+        ("zh-hans", ["已写入记忆 3 条", "每日事件 3 条", "未导入 1 项", "notes.md：", "manage.py batch undo"]),
     ],
 )
 def test_the_report_is_told_in_sentences(language: str, words: list[str], folder: Path, scope: Scope) -> None:

@@ -1,67 +1,30 @@
 """Importing a folder of markdown another program kept into a scope, as one batch that can be undone (D8).
 
-Every block of MEMORY.md becomes a line of the profile, every daily file an event of its day. What an import brought
-once, and nobody undid, is not brought again: whatever people made of it since stays as it is.
+Every block of MEMORY.md becomes a line of the profile, every daily file an event of its day.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import chain, islice
 from pathlib import Path
-from uuid import uuid4
 
-from django.db import connection, transaction
-from django.db.models import Count, QuerySet
-
-from memories import batches
 from memories.batches.steps import CreateStep, EventStep, PlanRow
-from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Outcome, SkipReason, Source
+from memories.choices import Category, EntryType, Source
 from memories.conf import conf
 from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft
-from memories.exceptions import ScopeFrozen
 from memories.files import markdown
 from memories.files.markdown import Block
+from memories.files.names import readable
+from memories.imports.batch import FILES, ImportReport, Report, carry_out, imported
+from memories.imports.foreign_folder import FileLeftOut, FoundFile, find_files, lines_of, parts, read_file
+from memories.imports.left_out import LeftOut, LeftOutReason
 from memories.language import text
-from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope
-from memories.notes.foreign_folder import (
-    FileLeftOut,
-    FoundFile,
-    LeftOut,
-    LeftOutReason,
-    find_files,
-    lines_of,
-    parts,
-    read_file,
-    readable,
-)
+from memories.models import DailyEvent, Entry, Scope
 
-NAME = "import"
 PROJECT, TOPIC = "_global", "_profile"
 HEADING_CHARS = 300
-#: Two imports into one scope at once would both miss what the other plans.
-_IMPORT_LOCK = 12 << 56
-_OPEN = (BatchState.PROPOSED, BatchState.APPLYING, BatchState.APPLIED)
-#: How far it is: of files that are read, then of rows that are written.
-Report = Callable[[str, int, int], None]
-FILES, ROWS = "files", "rows"
-
-
-@dataclass
-class ImportReport:
-    """What an import wrote or, tried out, would write."""
-
-    files: int = 0
-    facts: int = 0
-    events: int = 0
-    merged: int = 0  # lines that became part of one that says nearly the same
-    already: int = 0  # lines and days that are there already
-    continued: int = 0  # rows of an import that was killed
-    left_out: list[LeftOut] = field(default_factory=list)
-    profile: int = 0  # lines of the scope's profile after it
-    batch: Batch | None = None
 
 
 def import_folder(
@@ -71,73 +34,13 @@ def import_folder(
 
     Raises FolderRefused or ScopeFrozen.
     """
-    if Scope.objects.get(pk=scope.pk).frozen:
-        raise ScopeFrozen
     files, left_out = find_files(folder)
     done = ImportReport(files=len(files), left_out=left_out)
-    if not is_dry:
-        for batch in _unfinished(scope):
-            done.continued += BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).count()
-            _apply(batch, now, report)
     reading = _Reading(scope, folder, files, now, done, report)
-    if is_dry:
-        for row in reading.rows():
-            _count(done, row)
-    else:
-        done.batch = _plan(scope, reading, now=now, actor=actor, name=readable(folder.name))
-        if done.batch:
-            _apply(done.batch, now, report)
-            _count_written(done, done.batch)
-    done.profile = Entry.objects.in_scope(scope).live().filter(tier=1).count() + (done.facts if is_dry else 0)
+    name = readable(folder.name)
+    carry_out(scope, reading, done, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
+    done.profile += done.facts if is_dry else 0
     return done
-
-
-def _unfinished(scope: Scope) -> list[Batch]:
-    unfinished = Batch.objects.filter(scope=scope, name=NAME, state__in=(BatchState.PROPOSED, BatchState.APPLYING))
-    return list(unfinished.order_by("pk"))
-
-
-def _plan(scope: Scope, reading: "_Reading", *, now: datetime, actor: str, name: str) -> Batch | None:
-    """The plan of what is not there yet; None where there is nothing."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_IMPORT_LOCK + scope.pk])
-        rows = reading.rows()
-        first = list(islice(rows, 1))
-        if not first:
-            return None
-        run = f"{NAME}:{uuid4()}"
-        return batches.plan(scope, chain(first, rows), name=NAME, run=run, actor=actor, now=now, reason=name)
-
-
-def _apply(batch: Batch, now: datetime, report: Report | None) -> None:
-    rows = BatchChange.objects.filter(batch=batch)
-    total, before = rows.count(), rows.exclude(state=ChangeState.PLANNED).count()
-    batches.apply_batch(batch, now=now, report=lambda done: report(ROWS, before + done, total) if report else None)
-
-
-def _count(done: ImportReport, row: PlanRow) -> None:
-    if isinstance(row.step, CreateStep):
-        done.facts += 1
-    else:
-        done.events += 1
-
-
-def _count_written(done: ImportReport, batch: Batch) -> None:
-    """What became of each row of the batch."""
-    rows = BatchChange.objects.filter(batch=batch).order_by()
-    for verb, state, note, count in rows.values_list("verb", "state", "note").annotate(rows=Count("*")):
-        if state == ChangeState.LEFT:
-            reason = LeftOutReason.SUPPRESSED if note == SkipReason.SUPPRESSED else LeftOutReason.UNSTORABLE
-            done.left_out += [LeftOut("", reason)] * count
-        elif note == Outcome.MERGED:
-            done.merged += count
-        elif note == Outcome.SKIPPED:
-            done.already += count
-        elif verb == BatchVerb.CREATE:
-            done.facts += count
-        else:
-            done.events += count
 
 
 @dataclass
@@ -202,13 +105,6 @@ class _Reading:
         return PlanRow(step=CreateStep(draft=draft))
 
 
-def _imported(scope: Scope) -> QuerySet[BatchChange, tuple[str | None, str | None]]:
-    """Words and day of all that imports brought into a scope, or are about to bring, and nobody undid."""
-    rows = BatchChange.objects.filter(batch__scope=scope, batch__name=NAME, batch__state__in=_OPEN)
-    rows = rows.filter(workspace_id=scope.workspace_id, state__in=(ChangeState.PLANNED, ChangeState.APPLIED))
-    return rows.order_by().values_list("draft__content", "draft__date")
-
-
 class _AlreadyThere:
     """What a scope holds already, as hashes: however much that is, it takes little room."""
 
@@ -217,7 +113,7 @@ class _AlreadyThere:
         facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, project=PROJECT, topic=TOPIC)
         self._facts = set(facts.values_list("fingerprint", flat=True))
         self._lines: set[int] = set()
-        for content, on in _imported(scope).iterator(chunk_size=2_000):
+        for content, on in imported(scope).iterator(chunk_size=2_000):
             if content and on:
                 self._lines.update(_hashed(on, content))
             elif content:

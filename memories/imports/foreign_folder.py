@@ -8,43 +8,19 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from django.db.models import TextChoices
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext_lazy
 
 from memories.conf import conf
 from memories.exceptions import FolderRefused
 from memories.files import layout
+from memories.files.names import readable
+from memories.imports.left_out import LeftOut, LeftOutReason
 from memories.language import text
 
 LONG_TERM, NOTES = "MEMORY.md", "memory"
 _DAILY = re.compile(r"(\d{4}-\d{2}-\d{2})\.md")
 #: A special file such as a pipe must not keep the import waiting.
 _OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-class LeftOutReason(TextChoices):
-    """Why something of a folder is not imported."""
-
-    LINK = "link", pgettext_lazy("left out", "it is a link, and links are not followed")
-    NO_FILE = "no_file", pgettext_lazy("left out", "it is no file")
-    NAME = "name", pgettext_lazy("left out", "it is neither MEMORY.md nor named by its day, as 2026-01-31.md is")
-    NO_DAY = "no_day", pgettext_lazy("left out", "there is no such day")
-    TOO_LARGE = "too_large", pgettext_lazy("left out", "it is too large to be read as a whole")
-    NO_TEXT = "no_text", pgettext_lazy("left out", "it is no text in UTF-8")
-    UNREADABLE = "unreadable", pgettext_lazy("left out", "it cannot be read")
-    EMPTY = "empty", pgettext_lazy("left out", "nothing stands in it")
-    SUPPRESSED = "suppressed", pgettext_lazy("left out", "people took these words out of use before")
-    UNSTORABLE = "unstorable", pgettext_lazy("left out", "it cannot be stored")
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A file, or a line of one, that is not imported."""
-
-    path: str
-    reason: LeftOutReason
-    line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -105,11 +81,6 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
             % {"name": folder}
         )
     return sorted(found, key=lambda file: (file.on or date.min, file.path)), left_out
-
-
-def readable(name: str) -> str:
-    """A name as it can be shown and stored, whatever bytes it has on the disk."""
-    return os.fsencode(name).decode(errors="replace")
 
 
 def _listed(folder: Path) -> Iterator[tuple[str, int]]:

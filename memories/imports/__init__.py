@@ -1,0 +1,1 @@
+"""Bringing in what other programs kept: folders of markdown, and the files they export."""

@@ -1,0 +1,168 @@
+"""Importing a file another program exported into a scope, as one batch that can be undone.
+
+A new kind of file is one line of FORMATS: who reads it, and by which words at its beginning it is known.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from memories.batches.steps import CreateStep, EventStep, PlanRow
+from memories.choices import Source
+from memories.conf import conf
+from memories.entries.daily_events import EventDraft, SuppressedContent
+from memories.entries.draft import UnscopedDraft, check
+from memories.exceptions import InvalidDraft
+from memories.imports import chatgpt, mem0, table, zep
+from memories.imports.batch import FILES, ImportReport, Report, carry_out, imported
+from memories.imports.foreign_folder import parts
+from memories.imports.found import FileRefused, Found, Reader
+from memories.imports.left_out import LeftOut, LeftOutReason
+from memories.language import text
+from memories.models import DailyEvent, Entry, Scope
+
+_BEGINNING = 100_000
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file."""
+
+    read: Callable[[Path], Reader]
+    words: tuple[str, ...]  # each of which stands at the beginning of such a file
+
+
+FORMATS: Mapping[str, Format] = {
+    "chatgpt": Format(chatgpt.read, ('"mapping"', '"author"')),
+    "mem0": Format(mem0.read, ('"memory"',)),
+    "zep": Format(zep.read, ('"content"', '"uuid"')),
+    "csv": Format(table.read, ("content",)),
+}
+
+
+def format_of(path: Path) -> str:
+    """The kind of a file, by its beginning. Raises FileRefused."""
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(_BEGINNING).decode("utf-8-sig", errors="replace")
+    except OSError as problem:
+        raise FileRefused(_("“%(name)s” cannot be read.") % {"name": path}) from problem
+    is_json = beginning.lstrip()[:1] in ("[", "{")
+    for name, known in FORMATS.items():
+        start = beginning if is_json else beginning.partition("\n")[0]
+        if is_json == (name != "csv") and all(word in start for word in known.words):
+            return name
+    raise FileRefused(_("What kind of file it is cannot be told; name it by --from: %(known)s.") % {"known": _known()})
+
+
+def _known() -> str:
+    return ", ".join(FORMATS)
+
+
+def import_file(
+    scope: Scope,
+    path: Path,
+    *,
+    kind: str,
+    now: datetime,
+    actor: str,
+    who: str | None = None,
+    is_dry: bool = False,
+    report: Report | None = None,
+) -> ImportReport:
+    """Import a file into a scope, of several people's memories only those of `who`; dry, only say what would be.
+
+    Raises FileRefused or ScopeFrozen.
+    """
+    done = ImportReport(files=1)
+    reading = _Reading(scope, path, FORMATS[kind].read, who, now, done, report)
+    return carry_out(scope, reading, done, name=path.name, now=now, actor=actor, is_dry=is_dry, report=report)
+
+
+@dataclass
+class _Reading:
+    """A file, read into the rows of a plan."""
+
+    scope: Scope
+    path: Path
+    read: Callable[[Path], Reader]
+    who: str | None
+    now: datetime
+    done: ImportReport
+    report: Report | None
+
+    def rows(self) -> Iterator[PlanRow]:
+        """A row for everything that is not there yet; the others are counted."""
+        there, people = _AlreadyThere(self.scope), set()
+        for found in self.read(self.path):
+            if isinstance(found, LeftOut):
+                self.done.left_out.append(found)
+                continue
+            if self.who is not None and found.who != self.who:
+                continue
+            people.add(found.who)
+            if len(people) > 1:
+                message = _("The file holds memories of several: %(people)s, … Name one by --who; each has a scope.")
+                raise FileRefused(message % {"people": ", ".join(sorted(people))})
+            yield from self._rows_of(found, there)
+        if self.report:
+            self.report(FILES, 1, 1)
+
+    def _rows_of(self, found: Found, there: "_AlreadyThere") -> Iterator[PlanRow]:
+        if not found.content.strip():
+            self._leave_out(found, LeftOutReason.EMPTY)
+        for content in parts(found.content.strip(), conf.CONTENT_MAX_CHARS):
+            try:
+                row = self._row(found, content)
+            except InvalidDraft as problem:
+                self._leave_out(found, LeftOutReason.UNSTORABLE, str(problem))
+                continue
+            if there.is_suppressed(content):
+                self._leave_out(found, LeftOutReason.SUPPRESSED)
+            elif there.knows(content, row.step.local_date.isoformat() if isinstance(row.step, EventStep) else ""):
+                self.done.already += 1
+            else:
+                yield row
+
+    def _row(self, found: Found, content: str) -> PlanRow:
+        """Raises InvalidDraft."""
+        at = min(found.at or self.now, self.now)
+        if found.is_said:
+            if not text.is_storable(content):
+                raise InvalidDraft(_("NUL and lone surrogates cannot be stored."))
+            day = at.astimezone(self.scope.workspace.zone()).date()
+            event = EventDraft(scope=self.scope, local_date=day, content=content, source=Source.MIGRATION)
+            return PlanRow(step=EventStep.of(event))
+        draft = UnscopedDraft(content=content, source=Source.MIGRATION, at=at, slots=found.slots, **found.fields)
+        check(draft.in_scope(self.scope))
+        return PlanRow(step=CreateStep(draft=draft))
+
+    def _leave_out(self, found: Found, reason: LeftOutReason, detail: str = "") -> None:
+        self.done.left_out.append(LeftOut(self.path.name, reason, found.number, detail))
+
+
+class _AlreadyThere:
+    """What a scope holds already, or an import brought, as hashes."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._suppressed = scope, SuppressedContent([scope])
+        live = Entry.objects.in_scope(scope).live().values_list("fingerprint", flat=True)
+        self._known = {("", fingerprint) for fingerprint in live.iterator(chunk_size=2_000)}
+        days = DailyEvent.objects.in_use().filter(scope=scope, source=Source.MIGRATION)
+        for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
+            self._known.add((day.isoformat(), text.fingerprint(content)))
+        for said, on in imported(scope).iterator(chunk_size=2_000):
+            if said:
+                self._known.add((on or "", text.fingerprint(said)))
+
+    def is_suppressed(self, said: str) -> bool:
+        return self._suppressed.covers(self._scope, said, ())
+
+    def knows(self, said: str, day: str) -> bool:
+        """Whether it is there; from now on it is."""
+        count = len(self._known)
+        self._known.add((day, text.fingerprint(said)))
+        return len(self._known) == count

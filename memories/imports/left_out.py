@@ -1,0 +1,33 @@
+"""What an import leaves out, and why."""
+
+from dataclasses import dataclass
+
+from django.db.models import TextChoices
+from django.utils.translation import pgettext_lazy
+
+
+class LeftOutReason(TextChoices):
+    """Why something is not imported."""
+
+    LINK = "link", pgettext_lazy("left out", "it is a link, and links are not followed")
+    NO_FILE = "no_file", pgettext_lazy("left out", "it is no file")
+    NAME = "name", pgettext_lazy("left out", "it is neither MEMORY.md nor named by its day, as 2026-01-31.md is")
+    NO_DAY = "no_day", pgettext_lazy("left out", "there is no such day")
+    TOO_LARGE = "too_large", pgettext_lazy("left out", "it is too large to be read as a whole")
+    NO_TEXT = "no_text", pgettext_lazy("left out", "it is no text in UTF-8")
+    UNREADABLE = "unreadable", pgettext_lazy("left out", "it cannot be read")
+    EMPTY = "empty", pgettext_lazy("left out", "nothing stands in it")
+    SUPPRESSED = "suppressed", pgettext_lazy("left out", "people took these words out of use before")
+    SESSION = "session", pgettext_lazy("left out", "another conversation goes on here under the key of its session")
+    NO_ENTRY = "no_entry", pgettext_lazy("left out", "what it refers to is not there")
+    UNSTORABLE = "unstorable", pgettext_lazy("left out", "it cannot be stored")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file, or a line or row of one, that is not imported."""
+
+    path: str
+    reason: LeftOutReason
+    line: int | None = None
+    detail: str = ""

@@ -1,0 +1,70 @@
+"""`manage.py export`: a scope or a workspace as JSON Lines and markdown (F8)."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memories.exceptions import PlatformError
+from memories.management import told
+from memories.models import Scope, Workspace
+from memplatform.transfer import scopes
+from memplatform.transfer.export import export
+
+
+class Command(BaseCommand):
+    help = _("Exports a scope or a workspace into a folder: JSON Lines, its files, and what is remembered as markdown.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="a new one")
+        parser.add_argument("--scope", metavar="SCOPE", help="its key or id; without it, the workspace")
+        parser.add_argument("--workspace", metavar="NAME", help="where there are several")
+        parser.add_argument("--history", action="store_true", help="with every change of every memory")
+        parser.add_argument("--resume", action="store_true", help="go on with one that was interrupted")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        bar: told.Bar | None = None
+
+        def report(done: int, total: int) -> None:
+            nonlocal bar
+            bar = bar or told.Bar(total, "records", head=_("Exporting"), has_lines=True)
+            bar({"records": done})
+
+        workspace, scope = _what(options["scope"], options["workspace"])
+        try:
+            done = export(
+                workspace,
+                scope,
+                options["folder"],
+                now=timezone.now(),
+                history=options["history"],
+                resume=options["resume"],
+                report=report,
+            )
+        except (PlatformError, OSError) as problem:
+            raise CommandError(str(problem)) from problem
+        except KeyboardInterrupt as stop:
+            raise CommandError(_("Stopped. --resume goes on from there.")) from stop
+        finally:
+            if bar:
+                bar.end()
+        if options["json"]:
+            self.stdout.write(json.dumps(vars(done)))
+            return
+        self.stdout.write(", ".join(f"{kind} {count}" for kind, count in done.counts.items()) + f", files {done.files}")
+        if done.waiting:
+            message = _("Turns that wait to be extracted are not among them: %(count)d. See manage.py extract.")
+            self.stdout.write(message % {"count": done.waiting})
+
+
+def _what(scope: str | None, workspace: str | None) -> tuple[Workspace, Scope | None]:
+    """The workspace and scope that are meant. Raises CommandError."""
+    if scope is not None:
+        found = scopes.named(scope, workspace)
+        return found.workspace, found
+    return scopes.only_workspace(workspace), None

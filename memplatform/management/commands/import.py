@@ -1,0 +1,168 @@
+"""`manage.py import`: bring in an export of this platform, or what another program kept (D8, F8)."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memories.conf import conf
+from memories.exceptions import PlatformError
+from memories.imports.batch import FILES, ROWS, ImportReport
+from memories.imports.folder import import_folder
+from memories.imports.foreign_file import FORMATS, format_of, import_file
+from memories.imports.foreign_folder import open_folder
+from memories.imports.left_out import LeftOut
+from memories.management import told
+from memories.models import Batch
+from memplatform.transfer import scopes
+from memplatform.transfer.importing import import_export
+from memplatform.transfer.reading import is_export
+from memplatform.transfer.run import TransferReport
+
+#: Of what was left out, so much is named.
+NAMED = 50
+#: What else a source may be than one of FORMATS.
+EXPORT, FOLDER = "memplatform", "markdown"
+
+
+class Command(BaseCommand):
+    help = _("Imports an export of this platform, or a folder or file of another program, to be undone as a batch.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("source", help="an export; a folder with MEMORY.md and YYYY-MM-DD.md; a file of mem0, …")
+        parser.add_argument("--into", metavar="SCOPE", help="the key of the scope, or its id; an export may go without")
+        parser.add_argument("--workspace", metavar="NAME", help="of the scope, or where the export goes")
+        parser.add_argument("--from", dest="kind", choices=[EXPORT, FOLDER, *FORMATS], help="what the source is")
+        parser.add_argument("--who", metavar="ID", help="whose memories, of a file that holds those of several")
+        parser.add_argument("--actor", metavar="NAME", help="who imports, as history is to name them")
+        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        progress = _Progress()
+        try:
+            report = _import(options, progress)
+        except (PlatformError, OSError) as problem:
+            raise CommandError(str(problem)) from problem
+        except KeyboardInterrupt as stop:
+            raise CommandError(_("Stopped. Start it again, and it goes on from there.")) from stop
+        finally:
+            progress.end()
+        if options["json"]:
+            self.stdout.write(json.dumps(_as_json(report), ensure_ascii=False))
+        else:
+            self.stdout.write("\n".join(_told(report, is_dry=options["dry_run"])))
+
+
+def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | TransferReport:
+    """Raises CommandError, PlatformError or OSError."""
+    place = Path(options["source"])
+    actor = f"command:{options['actor']}" if options["actor"] else told.actor()
+    how: Any = {"now": options["now"] or timezone.now(), "actor": actor, "is_dry": options["dry_run"]}
+    scope = scopes.named(options["into"], options["workspace"]) if options["into"] else None
+    kind = options["kind"] or (EXPORT if is_export(place) else FOLDER if not place.is_file() else format_of(place))
+    if kind == EXPORT:
+        workspace = scope.workspace if scope else scopes.only_workspace(options["workspace"])
+        return import_export(workspace, scope, place, **how, report=lambda done, of: progress(ROWS, done, of))
+    if scope is None:
+        raise CommandError(_("Say by --into which scope it goes to."))
+    if kind == FOLDER:
+        return import_folder(scope, open_folder(options["source"]), **how, report=progress)
+    return import_file(scope, place, kind=kind, who=options["who"], **how, report=progress)
+
+
+class _Progress:
+    """How far it is: files that are read, then rows that are written."""
+
+    def __init__(self) -> None:
+        self._bar: told.Bar | None = None
+        self._of = ""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if what != self._of:
+            self.end()
+            heads = {FILES: _("Reading files"), ROWS: _("Writing")}
+            self._of, self._bar = what, told.Bar(total, what, head=heads[what], has_lines=True)
+        if self._bar:
+            self._bar({what: done})
+
+    def end(self) -> None:
+        if self._bar:
+            self._bar.end()
+        self._bar, self._of = None, ""
+
+
+def _told(report: ImportReport | TransferReport, *, is_dry: bool) -> Iterator[str]:
+    return _of_an_export(report, is_dry) if isinstance(report, TransferReport) else _sentences(report, is_dry)
+
+
+def _sentences(report: ImportReport, is_dry: bool) -> Iterator[str]:
+    if report.continued:
+        count = report.continued
+        yield ngettext(
+            "An import that had been stopped was finished first: %(count)d row.",
+            "An import that had been stopped was finished first: %(count)d rows.",
+            count,
+        ) % {"count": count}
+    counts = {"files": report.files, "facts": report.facts, "events": report.events}
+    if is_dry:
+        yield _("%(files)d files. Memories to be written: %(facts)d, daily events: %(events)d.") % counts
+    else:
+        yield _("%(files)d files. Memories written: %(facts)d, daily events: %(events)d.") % counts
+    if report.merged:
+        yield _("Memories that became part of one that says nearly the same: %(count)d.") % {"count": report.merged}
+    if report.already:
+        yield _("There already: %(count)d.") % {"count": report.already}
+    yield from _left_out(report.left_out)
+    if report.facts and report.profile > conf.PROFILE_MAX:
+        message = _("The profile has %(count)d lines now; with a message goes only the %(most)d weightiest.")
+        yield message % {"count": report.profile, "most": conf.PROFILE_MAX}
+    yield from _undo([report.batch] if report.batch else [])
+
+
+def _of_an_export(report: TransferReport, is_dry: bool) -> Iterator[str]:
+    head = _("To be written: %(counts)s.") if is_dry else _("Written: %(counts)s.")
+    yield head % {"counts": told.said(dict(report.created) | {"files": report.files}, as_json=False)}
+    if report.already.total():
+        yield _("There already: %(count)d.") % {"count": report.already.total()}
+    yield from _left_out(report.left_out)
+    yield from _undo(report.batches)
+
+
+def _undo(batches: list[Batch]) -> Iterator[str]:
+    for batch in batches[:NAMED]:
+        yield _("To take it back: manage.py batch undo %(batch)s") % {"batch": str(batch.uid)}
+    if len(batches) > NAMED:
+        yield "  " + _("and %(n)d more") % {"n": len(batches) - NAMED}
+
+
+def _left_out(left_out: list[LeftOut]) -> Iterator[str]:
+    if not left_out:
+        return
+    yield _("Left out: %(count)d.") % {"count": len(left_out)}
+    for one in left_out[:NAMED]:
+        place = f"{one.path}:{one.line}" if one.line else one.path
+        why = " ".join(filter(None, [str(one.reason.label), f"({one.detail})" if one.detail else ""]))
+        yield "  " + _("%(place)s: %(why)s") % {"place": place or "—", "why": why}
+    if len(left_out) > NAMED:
+        yield "  " + _("and %(n)d more") % {"n": len(left_out) - NAMED}
+
+
+def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
+    left_out = [
+        {"path": one.path, "line": one.line, "reason": one.reason.value} | ({"why": one.detail} if one.detail else {})
+        for one in report.left_out
+    ]
+    if isinstance(report, TransferReport):
+        counts = {"created": dict(report.created), "already": dict(report.already), "files": report.files}
+        return counts | {"left_out": left_out, "batches": [str(batch.uid) for batch in report.batches]}
+    names = ("files", "facts", "events", "merged", "already", "continued", "profile")
+    batch = str(report.batch.uid) if report.batch else None
+    return {name: getattr(report, name) for name in names} | {"left_out": left_out, "batch": batch}

@@ -1,0 +1,229 @@
+"""Bringing in what is remembered: days, entries, and what ties entries together, through their doors."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from memories import batches
+from memories.batches.steps import CreateStep, EventStep, PlanRow
+from memories.entries import daily_events, exported
+from memories.entries.daily_events import EventDraft
+from memories.entries.draft import UnscopedDraft
+from memories.entries.exported import ExportedEntry, NamedSuccessor, PastChange
+from memories.imports.left_out import LeftOutReason
+from memories.models import DailyEvent, Entry, Link, Scope, Suppression
+from memories.models.change import acting
+from memplatform.transfer.messages import by_number
+from memplatform.transfer.reading import Line
+from memplatform.transfer.records import ACCESS, CHANGE, EVIDENCE, SLOT, SUCCESSOR, reference
+from memplatform.transfer.run import Import
+from memplatform.transfer.tables import Row, columns_of
+
+_DAY = "daily/"  # how words of a day's note name it (memories.entries.evidence)
+
+
+def _target(run: Import, model: type[Entry | DailyEvent]) -> Any:
+    rows = model._default_manager.filter(workspace=run.workspace)
+    return rows.filter(scope=run.into) if run.into else rows
+
+
+def _new_by_scope(
+    run: Import, kind: str, model: type[Entry | DailyEvent], page: Sequence[Line]
+) -> dict[Scope, list[Row]]:
+    """The rows of a page that are not here yet, under the ids they get here, by the scope they go to."""
+    rows = columns_of(kind, page)
+    uids = [told["uid"] for _n, _record, told in rows]
+    there = run.ids.here(_target(run, model), uids)
+    ids = run.ids.new(model, [uid for uid in uids if uid not in there])
+    run.done.already[kind] += len(there)
+    if run.is_dry:
+        run.done.created[kind] += len(ids)
+        return {}
+    new: defaultdict[Scope, list[Row]] = defaultdict(list)
+    for number, record, told in rows:
+        if told["uid"] in ids:
+            scope = run.scopes[UUID(record["scope"])]
+            new[scope].append((number, record, told | {"uid": ids[told["uid"]]}))
+    return new
+
+
+def _days(run: Import, page: Sequence[Line]) -> None:
+    for scope, rows in _new_by_scope(run, "day", DailyEvent, page).items():
+        _rename(run, [told for _n, _record, told in rows])
+        batch = run.batch(scope)
+        with acting(run.actor, batch=batch.pk, run=batch.run):
+            events = daily_events.bring_in(scope, [told for _n, _record, told in rows])
+            made = [event for event in events if event is not None]
+            batches.add_applied(batch, [PlanRow(step=_event_step(scope, one), event_id=one.pk) for one in made])
+        _count(run, "day", rows, events)
+
+
+def _event_step(scope: Scope, event: DailyEvent) -> EventStep:
+    return EventStep.of(
+        EventDraft(scope=scope, local_date=event.local_date, content=event.content, source=event.source)
+    )
+
+
+def _count(run: Import, kind: str, rows: Sequence[Row], made: Sequence[Any]) -> None:
+    run.done.created[kind] += sum(one is not None for one in made)
+    run.leave_out([row[0] for row, one in zip(rows, made, strict=True) if one is None], LeftOutReason.SUPPRESSED)
+
+
+def _entries(run: Import, page: Sequence[Line]) -> None:
+    for scope, rows in _new_by_scope(run, "entry", Entry, page).items():
+        evidence = {row[0]: [EVIDENCE.read(words) for words in row[1].get("evidence") or ()] for row in rows}
+        _rename(run, [told for _n, _record, told in rows], [words for some in evidence.values() for words in some])
+        successors = _successors_then(run, rows)
+        told = [_exported(run, scope, row, evidence[row[0]], successors) for row in rows]
+        batch = run.batch(scope)
+        with acting(run.actor, batch=batch.pk, run=batch.run):
+            entries = exported.bring_in(scope, told)
+            made = [entry for entry in entries if entry is not None]
+            batches.add_applied(batch, [PlanRow.of(entry, _create_step(entry)) for entry in made])
+        _count(run, "entry", rows, entries)
+
+
+def _create_step(entry: Entry) -> CreateStep:
+    return CreateStep(
+        draft=UnscopedDraft(
+            type=entry.type, content=entry.content, source=entry.source, at=entry.stated_at, tier=entry.tier
+        )
+    )
+
+
+def _exported(
+    run: Import, scope: Scope, row: Row, evidence: list[dict[str, Any]], successors: Mapping[str, int]
+) -> ExportedEntry:
+    _number, record, told = row
+    if told["path"] and not run.folder.holds(scope, told["path"]):
+        told = told | {"path": "", "line_from": None, "line_to": None}
+    return ExportedEntry(
+        columns=told,
+        is_superseded=record["superseded_by"] is not None,
+        slots={slot["number"]: SLOT.read(slot) for slot in record.get("slots") or ()},
+        evidence=evidence,
+        access=ACCESS.read(record["access"]) if record.get("access") else None,
+        history=[_past(change, successors) for change in record.get("history") or ()],
+    )
+
+
+def _past(change: Mapping[str, Any], successors: Mapping[str, int]) -> PastChange:
+    columns = CHANGE.read(change)
+    if "superseded_by_id" in columns["old"]:
+        successor = successors.get(columns["old"]["superseded_by_id"])
+        columns["old"] = {**columns["old"], "superseded_by_id": successor}
+    return PastChange(slot=change["slot"], columns=columns)
+
+
+def _successors_then(run: Import, rows: Sequence[Row]) -> dict[str, int]:
+    """What had taken the place of these entries at some time, as far as it is here, by its id there."""
+    named = (change["old"].get("superseded_by_id") for row in rows for change in row[1].get("history") or ())
+    found = run.ids.here(_target(run, Entry), {UUID(uid) for uid in named if uid})
+    return {str(uid): entry.pk for uid, entry in found.items()}
+
+
+def _rename(run: Import, told: Sequence[dict[str, Any]], evidence: Sequence[dict[str, Any]] = ()) -> None:
+    """Name the messages and days these rest on as they are named here."""
+    origins = {origin for columns in told for origin in columns["origins"]} | {words["origin"] for words in evidence}
+    names = by_number(run.workspace.pk, origins, lambda uid: run.sessions[uid].uid if uid in run.sessions else uid)
+    days = {origin: uid for origin in origins if (uid := _day_uid(origin))}
+    here = run.ids.here(_target(run, DailyEvent), set(days.values()))
+    names |= {origin: f"{_DAY}{here[uid].uid}" for origin, uid in days.items() if uid in here}
+    for columns in told:
+        columns["origins"] = [names.get(origin, origin) for origin in columns["origins"]]
+    for words in evidence:
+        words["origin"] = names.get(words["origin"], words["origin"])
+
+
+def _day_uid(origin: str) -> UUID | None:
+    try:
+        return UUID(origin.removeprefix(_DAY)) if origin.startswith(_DAY) else None
+    except ValueError:
+        return None
+
+
+def _with_entries(run: Import, page: Sequence[Line], *names: str) -> list[tuple[int, dict[str, Any], list[Entry]]]:
+    """The lines of a page with the entries they name; those of which one is not here are left out."""
+    wanted = {uid for _n, record in page for name in names if (uid := reference(record, name))}
+    found = run.ids.here(_target(run, Entry).select_related("scope"), wanted)
+    rows = [(number, record, [found.get(UUID(record[name])) for name in names]) for number, record in page]
+    run.leave_out([number for number, _record, entries in rows if None in entries], LeftOutReason.NO_ENTRY)
+    return [(n, record, [one for one in entries if one]) for n, record, entries in rows if None not in entries]
+
+
+def _successors(run: Import, page: Sequence[Line]) -> None:
+    if run.is_dry:
+        return
+    of_scope: defaultdict[Scope, list[NamedSuccessor]] = defaultdict(list)
+    for _number, record, (entry, by) in _with_entries(run, page, "entry", "by"):
+        told = columns_of(SUCCESSOR, [(0, record)])[0][2]
+        named = NamedSuccessor(entry=entry.pk, successor=by.pk, **told)
+        if named.is_news(entry):
+            of_scope[entry.scope].append(named)
+    for scope, some in of_scope.items():
+        batch = run.batch(scope)
+        with acting(run.actor, batch=batch.pk, run=batch.run):
+            exported.name_successors(some)
+
+
+def _links(run: Import, page: Sequence[Line]) -> None:
+    _tie(run, "link", page, ("from_entry", "to_entry"), exported.link)
+
+
+def _suppressions(run: Import, page: Sequence[Line]) -> None:
+    """What people took out there stays out here, unless somebody has brought it back here."""
+    _tie(run, "suppression", page, ("entry",), exported.suppress_again)
+
+
+def _tie(
+    run: Import,
+    kind: str,
+    page: Sequence[Line],
+    names: tuple[str, ...],
+    store: Callable[[Iterable[Mapping[str, Any]]], None],
+) -> None:
+    if run.is_dry:
+        run.done.created[kind] += len(page)
+        return
+    ready: defaultdict[Scope, list[dict[str, Any]]] = defaultdict(list)
+    named = _with_entries(run, page, *names)
+    first = [entries[0].pk for _n, _record, entries in named]
+    there = _tied(kind, first)
+    for _number, record, entries in named:
+        columns = columns_of(kind, [(0, record)])[0][2]
+        columns |= {f"{name}_id": entry.pk for name, entry in zip(names, entries, strict=True)}
+        if (kind == "suppression" and entries[0].is_live()) or _key(kind, columns) in there:
+            run.done.already[kind] += 1
+            continue
+        if kind == "suppression":
+            columns["scope_id"] = run.scopes[UUID(record["scope"])].pk
+        ready[entries[0].scope].append(columns | {"workspace_id": run.workspace.pk})
+    for scope, rows in ready.items():
+        if kind == "suppression":
+            _rename(run, rows)
+        batch = run.batch(scope)
+        with acting(run.actor, batch=batch.pk, run=batch.run):
+            store(rows)
+        run.done.created[kind] += len(rows)
+
+
+def _tied(kind: str, entries: Sequence[int]) -> set[tuple[Any, ...]]:
+    """What of the kind hangs on these entries already."""
+    if kind == "link":
+        return set(Link.objects.filter(from_entry__in=entries).values_list("from_entry_id", "to_entry_id", "kind"))
+    return set(Suppression.objects.filter(entry__in=entries).values_list("entry_id"))
+
+
+def _key(kind: str, columns: Mapping[str, Any]) -> tuple[Any, ...]:
+    names = ("from_entry_id", "to_entry_id", "kind") if kind == "link" else ("entry_id",)
+    return tuple(columns[name] for name in names)
+
+
+BRING: Mapping[str, Callable[[Import, Sequence[Line]], None]] = {
+    "day": _days,
+    "entry": _entries,
+    SUCCESSOR: _successors,
+    "link": _links,
+    "suppression": _suppressions,
+}

@@ -1,0 +1,215 @@
+"""`manage.py import` of what mem0, Zep, ChatGPT and spreadsheets export: one batch, repeatable, every fault named."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from memories.choices import ScopeKind
+from memories.imports.foreign_file import FORMATS, format_of
+from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
+from tests.conftest import NOW, Api
+
+pytestmark = pytest.mark.django_db
+
+MEM0 = {
+    "count": 3,
+    "results": [
+        {
+            "id": "9d1c",
+            "memory": "Likes Longjing tea",
+            "hash": "x",
+            "user_id": "ann",
+            "categories": ["food"],
+            "metadata": {"env": "home", "tags": ["a"]},
+            "created_at": "2026-01-02T10:00:00-08:00",
+            "updated_at": None,
+        },
+        {
+            "id": "9d1d",
+            "memory": "妹妹叫小雨",
+            "user_id": "ann",
+            "created_at": "2026-01-03T10:00:00Z",
+            "immutable": True,
+        },
+        {"id": "9d1e", "memory": " ", "user_id": "ann", "created_at": "2026-01-03T10:00:00Z"},
+    ],
+}
+ZEP = {
+    "episodes": [
+        {
+            "uuid": "e1",
+            "content": "I moved to Hangzhou",
+            "role": "Ann",
+            "source": "message",
+            "created_at": "2026-01-05T20:00:00Z",
+        },
+        {
+            "uuid": "e2",
+            "name": "mail",
+            "content": "The flight is at 9",
+            "source": "text",
+            "valid_at": "2026-01-06T08:00:00Z",
+        },
+    ]
+}
+EDGES = [
+    {
+        "uuid": "f1",
+        "fact": "Ann lives in Hangzhou",
+        "content": "",
+        "valid_at": "2026-01-05T20:00:00Z",
+        "invalid_at": None,
+    },
+    {"uuid": "f2", "fact": "Ann lives in Berlin", "content": "", "invalid_at": "2026-01-05T20:00:00Z"},
+]
+
+
+def node(name: str, parent: str | None, role: str, words: Any, at: float | None = None) -> dict[str, Any]:
+    message = {"author": {"role": role}, "create_time": at, "content": {"content_type": "text", "parts": words}}
+    return {"id": name, "parent": parent, "children": [], "message": message}
+
+
+CHATGPT = [
+    {
+        "title": "Tea",
+        "create_time": 1767600000.5,
+        "current_node": "d",
+        "id": "c1",
+        "mapping": {
+            "root": {"id": "root", "parent": None, "children": ["a"], "message": None},
+            "a": node("a", "root", "system", ["You are ChatGPT"]),
+            "b": node("b", "a", "user", ["I drink Longjing"], 1767600000.5),
+            "c": node("c", "b", "assistant", ["Noted.", {"asset_pointer": "x"}], 1767600005.0),
+            "e": node("e", "b", "assistant", ["An answer that was given up"], 1767600003.0),
+            "d": node("d", "c", "user", ["And Biluochun"], 1767700000.0),
+        },
+    },
+]
+TABLE = """content,type,category,importance,pinned,at,slot.env
+"The staging port
+is 8080",fact,config,0.9,yes,2026-01-02,staging
+Ann sings,user_explicit,,,,,
+,fact,,,,,
+Too sure,fact,,7,,,
+No time,fact,,,,yesterday,
+"""
+
+
+@pytest.fixture
+def scope(workspace: Workspace) -> Scope:
+    return Scope.objects.create(workspace=workspace, key="telegram:direct_u42", kind=ScopeKind.USER)
+
+
+def imported(path: Path, *arguments: str, into: str = "telegram:direct_u42") -> Any:
+    out = io.StringIO()
+    call_command("import", str(path), "--into", into, "--now", NOW.isoformat(), "--json", *arguments, stdout=out)
+    return json.loads(out.getvalue())
+
+
+def written(folder: Path, name: str, content: Any) -> Path:
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_memories_of_mem0_become_facts_with_their_times_and_metadata(scope: Scope, tmp_path: Path) -> None:
+    done = imported(written(tmp_path, "all.json", MEM0))
+    assert (done["facts"], [one["reason"] for one in done["left_out"]]) == (2, ["empty"])
+    entry = Entry.objects.get(content="Likes Longjing tea")
+    assert (entry.type, entry.tier, entry.topic, entry.created_at.isoformat()) == (
+        "fact",
+        2,
+        "food",
+        "2026-01-02T18:00:00+00:00",
+    )
+    assert dict(entry.slots.values_list("name", "value")) == {"env": "home"}
+    assert Entry.objects.get(content="妹妹叫小雨").pinned
+
+
+def test_of_memories_of_several_people_only_those_of_one_go_into_a_scope(scope: Scope, tmp_path: Path) -> None:
+    others = [*MEM0["results"], {"memory": "Plays chess", "user_id": "bob"}]
+    path = written(tmp_path, "all.json", others)
+    with pytest.raises(CommandError, match="ann, bob"):
+        imported(path)
+    assert not Entry.objects.exists() and not Batch.objects.exists()
+    assert imported(path, "--who", "bob")["facts"] == 1
+    assert list(Entry.objects.values_list("content", flat=True)) == ["Plays chess"]
+
+
+def test_episodes_are_what_was_said_on_their_day_and_facts_that_hold_are_facts(scope: Scope, tmp_path: Path) -> None:
+    Workspace.objects.filter(pk=scope.workspace_id).update(time_zone="Asia/Shanghai")
+    assert imported(written(tmp_path, "episodes.json", ZEP))["events"] == 2
+    days = DailyEvent.objects.order_by("local_date", "pk").values_list("local_date", "content")
+    assert [(day.isoformat(), content) for day, content in days] == [
+        ("2026-01-06", "Ann: I moved to Hangzhou"),
+        ("2026-01-06", "The flight is at 9"),
+    ]
+    assert imported(written(tmp_path, "edges.jsonl", "\n".join(map(json.dumps, EDGES))))["facts"] == 1
+    assert list(Entry.objects.values_list("content", flat=True)) == ["Ann lives in Hangzhou"]
+
+
+def test_conversations_of_chatgpt_are_told_turn_by_turn_along_the_branch_that_was_kept(
+    scope: Scope, tmp_path: Path, api: Api
+) -> None:
+    assert imported(written(tmp_path, "conversations.json", CHATGPT))["events"] == 2
+    assert [event.content for event in DailyEvent.objects.order_by("pk")] == [
+        "Tea\nUser: I drink Longjing\nAssistant: Noted.",
+        "Tea\nUser: And Biluochun\nAssistant:",
+    ]
+    found = api.get("events", scope=scope.key, q="Longjing").json()["results"]
+    assert [one["date"] for one in found] == ["2026-01-05"]
+
+
+def test_a_row_of_a_table_that_cannot_be_stored_is_named_by_its_line_and_why(scope: Scope, tmp_path: Path) -> None:
+    done = imported(written(tmp_path, "memories.csv", TABLE))
+    assert done["facts"] == 2
+    assert [(one["line"], one["reason"], one.get("why", "")) for one in done["left_out"]] == [
+        (5, "empty", ""),
+        (6, "unstorable", "Importance lies between 0 and 1."),
+        (7, "unstorable", "“yesterday” is not a time."),
+    ]
+    entry = Entry.objects.get(content="The staging port\nis 8080")
+    assert (entry.category, entry.importance, entry.pinned) == ("config", 0.9, True)
+    assert dict(entry.slots.values_list("name", "value")) == {"env": "staging"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.json", MEM0), ("b.json", ZEP), ("c.json", CHATGPT), ("d.csv", TABLE)]
+)
+def test_each_is_recognised_repeated_without_duplicates_and_undone(
+    scope: Scope, tmp_path: Path, api: Api, name: str, content: Any
+) -> None:
+    path = written(tmp_path, name, content)
+    assert format_of(path) == {"a": "mem0", "b": "zep", "c": "chatgpt", "d": "csv"}[name[0]]
+    tried, done = imported(path, "--dry-run"), imported(path)
+    assert (tried["facts"], tried["events"]) == (done["facts"], done["events"]) != (0, 0)
+    again = imported(path)
+    assert (again["facts"], again["events"], again["batch"]) == (0, 0, None)
+    assert api.post(f"batches/{done['batch']}/undo").status_code == 201
+    assert not Entry.objects.live().exists() and not DailyEvent.objects.in_use().exists()
+    assert imported(path)["facts"] == done["facts"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.json", '[{"memory": "x"}, {"memory": ', "After its item 1"),
+        ("b.csv", 'content,at\n"x', "Line 2"),
+        ("c.csv", "content,colour\nx,red\n", "colour|content, and of the others"),
+        ("d.txt", "hello", "--from"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_and_leaves_nothing(
+    scope: Scope, tmp_path: Path, name: str, content: str, words: str
+) -> None:
+    with pytest.raises(CommandError, match=words):
+        imported(written(tmp_path, name, content))
+    assert not Entry.objects.exists() and not Batch.objects.exists()
+
+
+def test_every_format_can_be_named() -> None:
+    assert set(FORMATS) == {"mem0", "zep", "chatgpt", "csv"}

@@ -1,0 +1,226 @@
+"""`manage.py export` and `manage.py import` of what it wrote: undone, repeated, interrupted, refused (F8)."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from memories import entries
+from memories.choices import BatchState, EntryType, Source
+from memories.entries import daily_events
+from memories.entries.daily_events import EventDraft
+from memories.entries.draft import Draft
+from memories.entries.files import folder_of
+from memories.entries.history import history_of
+from memories.models import Batch, DailyEvent, Entry, IndexQueueItem, Scope, Suppression, Workspace
+from memories.notes.index import sync_scope
+from memories.notes.save import save_note
+from memplatform.transfer import export as exporting
+from memplatform.transfer import importing
+from tests.conftest import NOW, Api, make_key, make_scope
+
+pytestmark = pytest.mark.django_db
+
+
+def remember(scope: Scope, content: str, **fields: Any) -> Entry:
+    draft = Draft(scope=scope, type=EntryType.USER_EXPLICIT, content=content, source=Source.MANUAL, at=NOW, **fields)
+    return entries.remember(draft, now=NOW, actor="ann").entry
+
+
+@pytest.fixture
+def scope(workspace: Workspace) -> Scope:
+    scope = make_scope(workspace)
+    remember(scope, "The staging port is 8080", slots={"env": "staging"}, pinned=True)
+    remember(scope, "妹妹叫小雨，住在杭州")
+    taken = remember(scope, "My PIN is 4711")
+    entries.expire(taken, now=NOW, actor="ann", suppress=True)
+    daily_events.write([EventDraft(scope=scope, local_date=NOW.date(), content="看了牙医")], now=NOW, actor="ann")
+    return scope
+
+
+def told(command: str, *arguments: Any) -> Any:
+    out = io.StringIO()
+    call_command(command, *map(str, arguments), "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def live(workspace: Workspace) -> list[str]:
+    return sorted(Entry.objects.filter(workspace=workspace).live().values_list("content", flat=True))
+
+
+def test_what_was_brought_in_is_found_by_its_words_and_waits_for_its_embedding(
+    scope: Scope, stranger: Workspace, tmp_path: Path
+) -> None:
+    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    told("import", tmp_path / "out", "--workspace", stranger.name)
+    found = Api(make_key(stranger)).post("recall", {"scope": scope.key, "message": "which port is staging on?"}).json()
+    assert [one["content"] for one in found["memories"]][:1] == ["The staging port is 8080"]
+    assert IndexQueueItem.objects.filter(workspace=stranger).count() == 2
+    brought = Scope.objects.get(workspace=stranger)
+    assert (brought.entry_count, live(stranger)) == (2, live(scope.workspace))
+
+
+def test_it_is_one_batch_that_can_be_undone_and_the_undo_too(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
+    told("export", tmp_path / "out", "--scope", scope.key)
+    (uid,) = told("import", tmp_path / "out", "--workspace", stranger.name)["batches"]
+    api = Api(make_key(stranger))
+    assert api.get(f"batches/{uid}").json()["counts"] == {"create": 3, "tell": 1}
+    assert api.post(f"batches/{uid}/undo").status_code == 201
+    assert (live(stranger), DailyEvent.objects.in_use().filter(workspace=stranger).count()) == ([], 0)
+    undo = Batch.objects.get(undoes__uid=uid)
+    assert api.post(f"batches/{undo.uid}/undo").status_code == 201
+    assert live(stranger) == live(scope.workspace)
+    assert Batch.objects.get(uid=uid).state == BatchState.APPLIED
+
+
+def test_repeated_it_brings_nothing_and_leaves_what_was_changed_since(
+    scope: Scope, stranger: Workspace, tmp_path: Path
+) -> None:
+    told("export", tmp_path / "out", "--scope", scope.key)
+    told("import", tmp_path / "out", "--workspace", stranger.name)
+    Entry.objects.filter(workspace=stranger, content__contains="8080").update(importance=0.1)
+    again = told("import", tmp_path / "out", "--workspace", stranger.name)
+    assert (sum(again["created"].values()), again["batches"], again["left_out"]) == (0, [], [])
+    assert Entry.objects.get(workspace=stranger, content__contains="8080").importance == 0.1
+
+
+def test_what_was_taken_out_is_not_brought_back_by_an_import(
+    scope: Scope, workspace: Workspace, tmp_path: Path
+) -> None:
+    other = make_scope(workspace, "telegram:direct_u43")
+    remember(other, "妹妹叫小雨，住在杭州")
+    told("export", tmp_path / "out", "--scope", scope.key)
+    entries.expire(Entry.objects.get(scope=other), now=NOW, actor="ann", suppress=True)
+    done = told("import", tmp_path / "out", "--into", other.key)
+    assert [one["reason"] for one in done["left_out"] if one["reason"] == "suppressed"] == ["suppressed"]
+    assert sorted(Entry.objects.in_scope(other).live().values_list("content", flat=True)) == [
+        "The staging port is 8080"
+    ]
+    assert Suppression.objects.filter(scope=other).count() == 2  # and what was taken out there stays out here
+    draft = Draft(scope=other, type=EntryType.FACT, tier=2, content="My PIN is 4711", source=Source.EXTRACTION, at=NOW)
+    assert not entries.remember(draft, now=NOW, actor="machine").is_kept
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
+    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    tried = told("import", tmp_path / "out", "--workspace", stranger.name, "--dry-run")
+    assert not Scope.objects.filter(workspace=stranger).exists()
+    done = told("import", tmp_path / "out", "--workspace", stranger.name)
+    assert tried["created"] == done["created"]
+
+
+def test_with_its_history_every_version_can_be_read_again(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
+    entry = Entry.objects.get(content__contains="8080")
+    entries.update(
+        entry, entries.Edit(columns={"content": "The staging port is 9090"}, slots={"env": None}), now=NOW, actor="bob"
+    )
+    told("export", tmp_path / "out", "--scope", scope.key, "--history")
+    told("import", tmp_path / "out", "--workspace", stranger.name, "--actor", "eve")
+    brought = Entry.objects.get(workspace=stranger, content__contains="9090")
+    ours, theirs = (
+        [(step.version, step.actor, step.wording, step.slots) for step in history_of(one)] for one in (entry, brought)
+    )
+    assert [step for step in theirs if step[1] != "command:eve"] == ours
+    assert (
+        Api(make_key(stranger)).post(f"entries/{brought.uid}/revert", {"version": 1}).json()["slots"]["env"]
+        == "staging"
+    )
+
+
+def test_files_come_along_and_their_lines_stay_lines(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
+    save_note(scope, folder_of(scope).long_term, "Bob plays chess", now=NOW)
+    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    assert told("import", tmp_path / "out", "--workspace", stranger.name)["files"] == 1
+    brought = Scope.objects.get(workspace=stranger)
+    before = live(stranger)
+    assert "Bob plays chess" in (folder_of(brought).workspace / folder_of(brought).long_term).read_text()
+    sync_scope(brought, now=NOW)
+    assert live(stranger) == before and Entry.objects.filter(workspace=stranger, path__gt="").count() == 1
+    assert "- 妹妹叫小雨" in (tmp_path / "out" / "markdown" / scope.key / "MEMORY.md").read_text()
+
+
+@pytest.mark.parametrize("broken", ['{"record":"entry"', '{"record":"poem"}', '{"record":"day","content":"x"}', "[]"])
+def test_a_broken_line_is_named_before_anything_is_written(
+    scope: Scope, stranger: Workspace, tmp_path: Path, broken: str
+) -> None:
+    told("export", tmp_path / "out", "--scope", scope.key)
+    file = tmp_path / "out" / "memory.jsonl"
+    lines = file.read_text().split("\n")
+    file.write_text("\n".join([*lines[:3], broken, *lines[3:]]))
+    with pytest.raises(CommandError, match="Line 4: "):
+        told("import", tmp_path / "out", "--workspace", stranger.name)
+    file.write_text("\n".join(lines[:4]))
+    with pytest.raises(CommandError, match="ends at line 4"):
+        told("import", tmp_path / "out", "--workspace", stranger.name)
+    assert not Scope.objects.filter(workspace=stranger).exists()
+
+
+def test_a_frozen_scope_takes_nothing_and_after_thawing_it_goes_on(
+    scope: Scope, stranger: Workspace, tmp_path: Path
+) -> None:
+    told("export", tmp_path / "out", "--scope", scope.key)
+    frozen = make_scope(stranger, scope.key)
+    Scope.objects.filter(pk=frozen.pk).update(frozen=True)
+    with pytest.raises(CommandError, match=scope.key):
+        told("import", tmp_path / "out", "--workspace", stranger.name)
+    Scope.objects.filter(pk=frozen.pk).update(frozen=False)
+    told("import", tmp_path / "out", "--workspace", stranger.name)
+    assert live(stranger) == live(scope.workspace)
+
+
+class Killed(BaseException):
+    """As a kill -9: nothing more is run."""
+
+
+def dying(pages: int) -> Any:
+    """Writes so many pages, and of the next one a part."""
+    write, left = exporting._write, iter(range(pages))
+
+    def written(file: Any, records: list[Any]) -> None:
+        write(file, records)
+        if next(left, None) is None:
+            file.write(b'{"record":"entry","conte')
+            file.flush()
+            raise Killed
+
+    return written
+
+
+@pytest.mark.thorough
+def test_killed_at_any_page_an_export_and_an_import_go_on(
+    scope: Scope, stranger: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(20):
+        remember(scope, f"Number {n} is {n * 7919}")
+    monkeypatch.setattr(exporting, "PAGE", 4)
+    monkeypatch.setattr(importing, "PAGE", 4)
+    write, arguments, kills = exporting._write, ["export", tmp_path / "out", "--scope", scope.key], 0
+    while not (tmp_path / "out" / "memory.jsonl").exists():
+        monkeypatch.setattr(exporting, "_write", dying(2))
+        try:
+            told(*arguments, *(["--resume"] if kills else []))
+        except Killed:
+            kills += 1
+        monkeypatch.setattr(exporting, "_write", write)
+    assert kills > 3
+    told("export", tmp_path / "whole", "--scope", scope.key)
+    texts = [(tmp_path / name / "memory.jsonl").read_text().split("\n") for name in ("out", "whole")]
+    assert texts[0][1:] == texts[1][1:]
+    bring = importing._BRING["entry"]
+    calls = iter(range(3))
+
+    def killed(*given: Any) -> None:
+        bring(*given)
+        if next(calls, None) is None:
+            raise Killed
+
+    monkeypatch.setitem(importing._BRING, "entry", killed)
+    with pytest.raises(Killed):
+        told("import", tmp_path / "out", "--workspace", stranger.name)
+    assert 0 < len(live(stranger)) < len(live(scope.workspace))
+    monkeypatch.setitem(importing._BRING, "entry", bring)
+    told("import", tmp_path / "out", "--workspace", stranger.name)
+    assert live(stranger) == live(scope.workspace)
