@@ -14,7 +14,7 @@ from channels_app.file_mode.beside import after_turn
 from channels_app.mem0.calls import Ids, Ignored, Mem0Call, NotSupported, Unsupported, plain_ids
 from channels_app.mem0.filters import span
 from channels_app.mem0.ids import address_of, slots_of_metadata
-from channels_app.turns import take_turn
+from channels_app.turns import TurnResult, take_turn
 from memories.api import fields
 from memories.api.calls import Method
 from memories.choices import EntryType, Outcome, Permission, ScopeKind, Source
@@ -77,6 +77,7 @@ class AddView(Mem0Call):
         at = self.now if given.get("timestamp") is None else span(given["timestamp"], self.caller.zone)[0]
         fields.check_past("timestamp", at, self.now)
         ends = given.get("expiration_date")
+        turns: list[tuple[Turn, TurnResult]] = []
         with transaction.atomic():
             if given["infer"] is False:
                 expires_at = span(ends, self.caller.zone)[1] if ends else None
@@ -85,7 +86,10 @@ class AddView(Mem0Call):
             elif ends:
                 raise NotSupported(_("What is drawn from a conversation has no expiration_date; say infer=False."))
             else:
-                written = self._as_turns(address, slots, at)
+                turns = self._as_turns(address, slots, at)
+                written = [one for _turn, result in turns for one in result.written]
+        for turn, result in turns:
+            after_turn(self.caller, turn, result.session, result.resolved, now=self.now)
         kept = [(one, _EVENTS[one.outcome]) for one in written if one.is_kept]
         results = [{"id": one.entry.uid, "memory": one.entry.content, "event": event} for one, event in kept]
         return Response({"results": results, "status": "SUCCEEDED"})
@@ -101,14 +105,12 @@ class AddView(Mem0Call):
             for content in said
         ]
 
-    def _as_turns(self, address: Address, slots: dict[str, str], at: datetime) -> list[WriteResult]:
-        written = []
-        for user, assistant in _turns(self.body["messages"]):
-            turn = Turn(address=address, user=user, assistant=assistant, at=at, slots=slots)
-            result = take_turn(self.caller, turn, now=self.now)
-            after_turn(self.caller, turn, result.session, result.resolved, now=self.now)
-            written += result.written
-        return written
+    def _as_turns(self, address: Address, slots: dict[str, str], at: datetime) -> list[tuple[Turn, TurnResult]]:
+        turns = [
+            Turn(address=address, user=user, assistant=assistant, at=at, slots=slots)
+            for user, assistant in _turns(self.body["messages"])
+        ]
+        return [(turn, take_turn(self.caller, turn, now=self.now)) for turn in turns]
 
 
 def _turns(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from channels_app.mem0.filters import filtered, ids_filter, known_here
 from channels_app.mem0.ids import IDS
 from memories.api import fields
 from memories.api.calls import Method
+from memories.api.parsing import check_texts
 from memories.batches import bulk_actions
 from memories.choices import Permission
 from memories.exceptions import ScopeFrozen
@@ -30,9 +31,11 @@ class FilterText(fields.Text):
         text = super().to_internal_value(data)
         for read in (json.loads, ast.literal_eval):
             try:
-                return read(text)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                tree = json.loads(json.dumps(read(text)))
+            except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
                 continue
+            check_texts(tree)
+            return tree
         raise ValidationError(_("This is no filter."))
 
 

@@ -19,6 +19,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from channels_app import addresses
 from channels_app.channels import find_channel
 from channels_app.mem0.ids import IDS, PLATFORM, SHARED_IDS, USER, address_of, slot_name, slot_value
+from memories.api.fields import YEARS
 from memories.choices import ScopeKind
 from memories.models import Entry, Policy, Slot
 from memories.models.state import State, in_state
@@ -27,7 +28,9 @@ from memories.tenancy.resolver import starts_of_keys
 from memories.visibility import visible_entries
 
 MOST_CONDITIONS = 100
-_HERE = reduce(or_, (Q(scope__key__startswith=start) for start in starts_of_keys(PLATFORM)))
+_OWN_SCOPE = reduce(or_, (Q(scope__key__startswith=start) for start in starts_of_keys(PLATFORM)))
+#: Where rules give several platforms one memory, what was added here is found in it, and nothing else.
+_HERE = _OWN_SCOPE | Q(channel=PLATFORM)
 _USERS = _HERE & Q(scope__kind=ScopeKind.USER)
 _SHARED = _HERE & Q(scope__kind=ScopeKind.CHAT)
 _TIMES = {"created_at": "created_at", "timestamp": "created_at", "updated_at": "updated_at"}
@@ -64,16 +67,17 @@ def span(value: Any, zone: tzinfo) -> tuple[datetime, datetime]:
     """When a time begins and ends: a day, a moment, or Unix seconds. Raises ValidationError."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            begin = datetime.fromtimestamp(value, zone)
-            return begin, begin + _MOMENT
-        if len(value) == len("2026-01-31"):
-            day = datetime.combine(date.fromisoformat(value), datetime.min.time(), zone)
-            return day, day + _DAY
-        moment = datetime.fromisoformat(value)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
-        return moment, moment + _MOMENT
+            begin, length = datetime.fromtimestamp(value, zone), _MOMENT
+        elif len(value) == len("2026-01-31"):
+            begin, length = datetime.combine(date.fromisoformat(value), datetime.min.time(), zone), _DAY
+        else:
+            begin, length = datetime.fromisoformat(value), _MOMENT
+            begin = begin if begin.tzinfo else begin.replace(tzinfo=zone)
+        if begin.year not in YEARS:
+            raise ValueError
     except (TypeError, ValueError, OverflowError, OSError):
         raise _refused(_("“%(value)s” is no time.") % {"value": str(value)[:50]}) from None
+    return begin, begin + length
 
 
 @dataclass
@@ -118,7 +122,7 @@ class _Reader:
         if name in _TIMES:
             return self._time(_TIMES[name], value)
         if name == USER:
-            return (_USERS | _SHARED) & _compared(value, self._user, name)
+            return _HERE & _compared(value, self._user, name)
         if name in SHARED_IDS:
             return _compared(value, _shared_id(name), name)
         if name == "categories":
@@ -130,7 +134,9 @@ class _Reader:
     def _user(self, operator: str, value: Any) -> Q:
         if operator == "any":
             return _USERS
-        return Q(scope__key__in=[self._key(name) for name in _texts(value)])
+        names = _texts(value)
+        added = Exists(Slot.objects.filter(entry=OuterRef("pk"), name=USER, value__in=names))
+        return Q(scope__key__in=[self._key(name) for name in names]) & (_OWN_SCOPE | Q(added))
 
     def _key(self, user: str) -> str | None:
         _platform, channel = self._channel

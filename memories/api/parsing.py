@@ -36,7 +36,7 @@ class StrictJSONParser(BaseParser):
             raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
         if not isinstance(data, dict):
             raise ParseError(_("The body is a JSON object."))
-        _check_texts(data, "", 0)
+        check_texts(data)
         return data
 
 
@@ -51,7 +51,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(_("%(name)s is not a number") % {"name": name})
 
 
-def _check_texts(value: Any, path: str, depth: int) -> None:
+def check_texts(value: Any, path: str = "", depth: int = 0) -> None:
     """Refuse texts PostgreSQL cannot store, naming where they stand."""
     if depth > DEEPEST:
         raise ParseError(_("The body is nested too deeply."))
@@ -60,8 +60,8 @@ def _check_texts(value: Any, path: str, depth: int) -> None:
             raise ParseError(_("%(path)s holds NUL or a lone surrogate.") % {"path": path or "The body"})
     elif isinstance(value, dict):
         for name, inner in value.items():
-            _check_texts(name, f"{path}.{name[:40]!r}".strip("."), depth + 1)
-            _check_texts(inner, f"{path}.{name}".strip("."), depth + 1)
+            check_texts(name, f"{path}.{name[:40]!r}".strip("."), depth + 1)
+            check_texts(inner, f"{path}.{name}".strip("."), depth + 1)
     elif isinstance(value, list):
         for n, inner in enumerate(value):
-            _check_texts(inner, f"{path}.{n}", depth + 1)
+            check_texts(inner, f"{path}.{n}", depth + 1)

@@ -8,7 +8,7 @@ import pytest
 from memories import entries
 from memories.models import Scope, Workspace
 from tests.channels_app.mem0.test_memories import add, words
-from tests.conftest import NOW, make_draft, make_key
+from tests.conftest import NOW, Api, make_draft, make_key
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.thorough]
 
@@ -19,7 +19,7 @@ THERE: dict[str, dict[str, Any]] = {
     "wine": {"user_id": "bob", "agent_id": "waiter", "metadata": {"n": "1", "kind": "drinks"}},
     "rhymes": {"agent_id": "waiter", "timestamp": "2024-01-31T12:00:00Z"},
     "menu": {"agent_id": "waiter", "run_id": "r1"},
-    "logs": {"app_id": "shop"},
+    "logs": {"app_id": "42"},
 }
 ALICE = {"user_id": "alice"}
 FILTERS: list[tuple[Any, str]] = [
@@ -32,7 +32,7 @@ FILTERS: list[tuple[Any, str]] = [
     ({"agent_id": "waiter"}, "rhymes menu"),
     ({"agent_id": "waiter", "run_id": "r1"}, "menu"),
     ({"run_id": "r1"}, "menu"),
-    ({"app_id": "*"}, "logs"),
+    ({"app_id": "42"}, "logs"),
     ({"agent_id": {"ne": "waiter"}}, "logs"),
     ({"AND": [{"user_id": "*"}, {"agent_id": "waiter"}]}, "milk wine"),
     ({"AND": [ALICE, {"run_id": "*"}]}, "milk"),
@@ -100,6 +100,18 @@ def test_a_key_sees_nothing_beyond_its_scopes(mem0: Any, package: Any, client: C
     with pytest.raises(package.exceptions.AuthenticationError):
         reader.delete(uid)
     assert mem0.get(uid)["memory"] == "I like tea"
+
+
+def test_in_a_memory_of_all_platforms_only_what_was_added_here_is_meant(mem0: Any, api: Api, settings: Any) -> None:
+    settings.MEMORY_DM_SCOPE = "main"
+    turn = {"address": {"platform": "telegram", "peer": "u1"}, "user": "The boat is blue", "assistant": "Noted."}
+    assert api.post("turns", turn).json()["entries"][0]["scope"] == "main"
+    add(mem0, "Rice is a cat", user_id="42")
+    assert Scope.objects.get().key == "main"
+    for filters in ({"user_id": "42"}, {"user_id": "*"}):
+        assert words(mem0.get_all(filters=filters)) == ["Rice is a cat"]
+    mem0.reset()
+    assert [one["state"] for one in api.get("entries").json()["results"]] == ["expired", "live"]
 
 
 def test_facts_belong_to_whom_their_memory_was_added_for(mem0: Any, workspace: Workspace) -> None:

@@ -123,7 +123,13 @@ def test_all_of_a_filter_is_deleted_as_a_batch_that_can_be_undone(mem0: Any, pac
     mem0.delete_all(package.client.types.DeleteAllMemoryOptions(filters={"user_id": "alice"}))
     assert words(mem0.get_all(filters=everybody)) == ["Bob is here"]
     assert {(batch.name, batch.state) for batch in Batch.objects.all()} == {("expire", "applied")}
-    for nobody in ({}, {"filters": "os.getcwd()"}):
+    for nobody in (
+        {},
+        {"filters": "os.getcwd()"},
+        {"filters": {1: 2}},
+        {"filters": {"user_id": {1}}},
+        {"filters": {"user_id": "\0"}},
+    ):
         with pytest.raises(package.exceptions.ValidationError):
             mem0.delete_all(**nobody)
 
