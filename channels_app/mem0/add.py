@@ -22,7 +22,7 @@ from memories.consolidation.capture import Turn
 from memories.entries import WriteResult
 from memories.tenancy.resolver import Address
 
-MOST_MESSAGES = 200
+MOST_MESSAGES = 100
 USER, ASSISTANT = "user", "assistant"
 _EVENTS = {Outcome.CREATED: "ADD", Outcome.MERGED: "UPDATE", Outcome.SKIPPED: "NONE"}
 _CHAT_CHARS = 200  # as the chat of an address

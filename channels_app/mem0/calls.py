@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException, NotFound
@@ -16,8 +17,9 @@ from memories.api.access import BotKeyAuthentication, caller_of
 from memories.api.calls import Call
 from memories.api.offline import is_switched_off
 from memories.api.unavailable import DatabaseAway
+from memories.batches import bulk_actions
 from memories.conf import conf
-from memories.exceptions import EntryNotFound
+from memories.exceptions import EntryNotFound, ScopeFrozen
 from memories.models import Entry
 from memories.offline.modes import LeaveToFiles
 from memories.visibility import entry_for
@@ -59,13 +61,28 @@ class Mem0Call(Call):
 
     def entry(self, memory_id: str) -> Entry:
         """A memory in use. Raises EntryNotFound, for deleted, unknown and out of reach alike."""
-        try:
-            entry = entry_for(self.caller, UUID(memory_id))
-        except ValueError:
-            raise EntryNotFound from None
+        entry = entry_for(self.caller, parsed_id(memory_id))
         if not live_entries(self.caller, self.now).filter(pk=entry.pk).exists():
             raise EntryNotFound
         return entry
+
+    def expire(self, rows: QuerySet[Entry]) -> None:
+        """Take entries out of use, in batches that can be undone. Raises ScopeFrozen, before anything is changed."""
+        if rows.filter(scope__frozen=True).exists():
+            raise ScopeFrozen
+        reason = str(_("Deleted by mem0's client."))
+        while chosen := list(rows.select_related("scope")[: bulk_actions.MOST]):
+            act, actor = bulk_actions.expire(), self.caller.actor
+            if not bulk_actions.apply_action(chosen, act, now=self.now, actor=actor, reason=reason).changed:
+                break
+
+
+def parsed_id(memory_id: str) -> UUID:
+    """A memory's id. Raises EntryNotFound for what can be nobody's."""
+    try:
+        return UUID(memory_id)
+    except ValueError:
+        raise EntryNotFound from None
 
 
 def _errors(response: Response) -> list[dict[str, Any]]:

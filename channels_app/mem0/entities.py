@@ -4,7 +4,7 @@ import ast
 import json
 from typing import Any
 
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import Count, Max, Min
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.response import Response
@@ -15,10 +15,8 @@ from channels_app.mem0.ids import IDS
 from memories.api import fields
 from memories.api.calls import Method
 from memories.api.parsing import check_texts
-from memories.batches import bulk_actions
 from memories.choices import Permission
-from memories.exceptions import ScopeFrozen
-from memories.models import Entry, Slot
+from memories.models import Slot
 
 _SUFFIX = "_id"
 _FILTER_CHARS = 2_000
@@ -45,30 +43,16 @@ class WhoseQuery(Ids):
     filters = FilterText(required=False, max_length=_FILTER_CHARS)  # type: ignore[assignment]
 
 
-class EntitiesCall(Mem0Call):
-    """What is done with all memories of somebody."""
-
-    def expire_all(self, rows: QuerySet[Entry]) -> None:
-        """Take entries out of use, in batches that can be undone. Raises ScopeFrozen."""
-        what: Any = {"now": self.now, "actor": self.caller.actor, "reason": str(_("Deleted by mem0's client."))}
-        while chosen := list(rows.select_related("scope")[: bulk_actions.MOST]):
-            result = bulk_actions.apply_action(chosen, bulk_actions.expire(), **what)
-            if result.refused:
-                raise ScopeFrozen(result.refused[0][1])
-            if not result.changed:
-                break
-
-
-class DeleteAllView(EntitiesCall):
+class DeleteAllView(Mem0Call):
     """All memories that are named, out of use."""
 
     @Method("mem0_delete_all", Permission.WRITE, None, query=WhoseQuery)
     def delete(self) -> Response:
-        self.expire_all(filtered(self.caller, ids_filter(self.query), self.now))
+        self.expire(filtered(self.caller, ids_filter(self.query), self.now))
         return Response({"message": _("The memories are out of use.")})
 
 
-class EntitiesView(EntitiesCall):
+class EntitiesView(Mem0Call):
     """Everybody a memory in use was added for."""
 
     @Method("mem0_users", Permission.READ, None)
@@ -91,7 +75,7 @@ class EntitiesView(EntitiesCall):
         return Response({"count": len(results), "next": None, "previous": None, "results": results})
 
 
-class EntityView(EntitiesCall):
+class EntityView(Mem0Call):
     """All memories of one of them, out of use; with a user those of every agent and run, with an agent any user's."""
 
     @Method("mem0_delete_entity", Permission.WRITE, None)
@@ -99,5 +83,5 @@ class EntityView(EntitiesCall):
         if (field := kind + _SUFFIX) not in IDS:
             raise NotFound
         whose = [{field: name}] if field == IDS[0] else [{field: name}, {"user_id": "*", field: name}]
-        self.expire_all(filtered(self.caller, {"OR": whose}, self.now))
+        self.expire(filtered(self.caller, {"OR": whose}, self.now))
         return Response({"message": _("The memories are out of use.")})

@@ -8,16 +8,17 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from channels_app.mem0.answers import history_answers, memory_answers
-from channels_app.mem0.calls import Ignored, Mem0Call, Unsupported
-from channels_app.mem0.filters import span
+from channels_app.mem0.calls import Ignored, Mem0Call, Unsupported, parsed_id
+from channels_app.mem0.filters import live_entries, span
 from channels_app.mem0.ids import metadata_of, slot_name, slots_of_metadata
 from memories import entries
 from memories.api import fields
 from memories.api.calls import Method
 from memories.choices import Permission
+from memories.exceptions import EntryNotFound
 from memories.models import Entry
 
-MOST = 500
+MOST_DELETED, MOST_CHANGED = 500, 100
 
 
 class Changes(fields.StrictSerializer):
@@ -42,13 +43,13 @@ class NamedChanges(Changes, NamedMemory):
 class NamedMemories(fields.StrictSerializer):
     """Memories by their ids."""
 
-    memories = serializers.ListField(child=NamedMemory(), allow_empty=False, max_length=MOST)
+    memories = serializers.ListField(child=NamedMemory(), allow_empty=False, max_length=MOST_DELETED)
 
 
 class ManyChanges(fields.StrictSerializer):
     """Changes of several memories."""
 
-    memories = serializers.ListField(child=NamedChanges(), allow_empty=False, max_length=MOST)
+    memories = serializers.ListField(child=NamedChanges(), allow_empty=False, max_length=MOST_CHANGED)
 
 
 class DeleteQuery(fields.StrictSerializer):
@@ -75,17 +76,6 @@ class OneMemory(Mem0Call):
         edit = entries.Edit(columns=columns, slots=slots)
         return entries.update(entry, edit, now=self.now, actor=self.caller.actor)
 
-    def expire(self, memory_id: str) -> None:
-        """Take a memory out of use, as `DELETE /entries/{id}` does."""
-        entry = self.entry(memory_id)
-        entries.expire_with_copies(
-            entry,
-            along=entries.is_own_statement(entry),
-            reach=self.caller.may_reach,
-            now=self.now,
-            actor=self.caller.actor,
-        )
-
     def told(self, entry: Entry) -> dict[str, Any]:
         return memory_answers([Entry.objects.get(pk=entry.pk, workspace_id=entry.workspace_id)], self.caller)[0]
 
@@ -103,7 +93,9 @@ class MemoryView(OneMemory):
 
     @Method("mem0_delete", Permission.WRITE, None, query=DeleteQuery)
     def delete(self, memory_id: str) -> Response:
-        self.expire(memory_id)
+        entry = self.entry(memory_id)
+        along, reach = entries.is_own_statement(entry), self.caller.may_reach
+        entries.expire_with_copies(entry, along=along, reach=reach, now=self.now, actor=self.caller.actor)
         return Response({"message": _("The memory is out of use.")})
 
 
@@ -127,8 +119,9 @@ class BatchView(OneMemory):
 
     @Method("mem0_batch_delete", Permission.WRITE, None, body=NamedMemories)
     def delete(self) -> Response:
-        ids = dict.fromkeys(given["memory_id"] for given in self.body["memories"])
-        with transaction.atomic():
-            for memory_id in ids:
-                self.expire(memory_id)
+        ids = {parsed_id(given["memory_id"]) for given in self.body["memories"]}
+        rows = live_entries(self.caller, self.now).filter(uid__in=ids)
+        if rows.count() != len(ids):
+            raise EntryNotFound
+        self.expire(rows)
         return Response({"message": _("%(n)d memories are out of use.") % {"n": len(ids)}})

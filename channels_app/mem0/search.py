@@ -88,7 +88,9 @@ class SearchView(Mem0Call):
         asked, least = self.body, self.body.get("threshold") or 0
         found = _search(self.caller, narrowed(self.caller, asked, self.now), asked, self.now)
         served = [item for item in found if item.score >= least]
-        answers = memory_answers([item.entry for item in served], self.caller)
+        found_here = Entry.objects.filter(workspace_id=self.caller.workspace_id)  # a recall reads only what it ranks by
+        rows = found_here.in_bulk([item.entry.pk for item in served])
+        answers = memory_answers([rows[item.entry.pk] for item in served], self.caller)
         results = [answer | {"score": round(item.score, 4)} for answer, item in zip(answers, served, strict=True)]
         return Response({"results": [_chosen(one, asked.get("fields")) for one in results]})
 

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from memories.models import Batch, Entry, RecallTrace, Workspace
+from memories.models.buffer import BufferedTurn
 from sessions_app.models import SessionEvent
 from tests.conftest import Api, make_key
 
@@ -41,6 +43,7 @@ def test_messages_are_remembered_as_turns_and_found_again(mem0: Any) -> None:
         "assistant",
         "user",
     ]
+    assert BufferedTurn.objects.count() == 2  # for extraction
     found = mem0.search("Who moved to Hangzhou?", filters={"user_id": "alice"}, top_k=1)["results"]
     assert found[0] == mem0.get(added["results"][0]["id"]) | {"score": found[0]["score"]}
     assert found[0]["memory"] == "User: I moved to Hangzhou in May\nAssistant: Noted: Hangzhou."
@@ -95,6 +98,8 @@ def test_a_memory_is_changed_and_its_history_told(mem0: Any, package: Any) -> No
     assert mem0.get(uid)["memory"] == "The boat is green" and mem0.get(other)["metadata"] == {"who": "Lena"}
     with pytest.raises(package.exceptions.MemoryNotFoundError):
         mem0.batch_update([{"memory_id": uid, "text": "half"}, {"memory_id": "mem_1", "text": "done"}])
+    with pytest.raises(package.exceptions.MemoryNotFoundError):
+        mem0.batch_delete([{"memory_id": uid}, {"memory_id": str(UUID(int=1))}])
     assert mem0.get(uid)["memory"] == "The boat is green"
 
 
@@ -107,7 +112,7 @@ def test_what_was_deleted_is_never_returned_and_can_be_restored(mem0: Any, packa
             call(uid)
     whose = {"user_id": "alice"}
     assert words(mem0.get_all(filters=whose)) == ["Tea"]
-    assert words(mem0.search("Which colour is the blue boat?", filters=whose)) == []
+    assert words(mem0.search("Which colour is the blue boat?", filters=whose)) in ([], ["Tea"])
     assert [one["memory"] for one in mem0.get_memory_export(filters=whose)["memories"]] == ["Tea"]
     assert api.post(f"entries/{uid}/restore").status_code == 200
     assert words(mem0.get_all(filters=whose)) == ["Tea", "The boat is blue"] and third
