@@ -84,7 +84,7 @@ def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: date
                     if is_last_part := position >= found:
                         stack.enter_context(journal.locked(stream))
                     lines = list(islice(journal.read(stream, position), FEW if is_last_part else CHUNK))
-                    position = _apply_all(stream, lines, effects, clock, counts) or position
+                    position = _apply_all(stream, lines, effects, clock, counts) or max(position, found)
                     if is_last_part and journal.remove_up_to(stream, position):
                         break
         except (StillRunning, SessionBusy) as problem:
