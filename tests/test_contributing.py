@@ -13,7 +13,7 @@ import memories.jobs
 import sessions_app.jobs
 from channels_app.api import urls
 from channels_app.api.tool_answers import ANSWERS
-from channels_app.tools.registry import TOOLS
+from channels_app.tools.registry import CALLABLE, TOOLS
 from memories.choices import Category, EntryType
 from memories.entries.draft import Draft
 from memories.entries.fields import FIELDS
@@ -67,8 +67,8 @@ def test_every_retriever_can_be_called() -> None:
 
 
 def test_every_tool_is_called_by_its_name_and_has_an_answer_and_a_call() -> None:
-    assert all(tool.name == name for name, tool in TOOLS.items())
-    assert set(ANSWERS) == set(TOOLS)
+    assert all(tool.name == name for name, tool in CALLABLE.items())
+    assert set(ANSWERS) == set(CALLABLE)
     paths = {str(pattern.pattern) for pattern in urls.urlpatterns}
     assert {f"tools/{name}" for name in TOOLS} == {path for path in paths if path.startswith("tools/memory_")}
 

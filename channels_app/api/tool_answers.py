@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from channels_app.tools import save, search
+from channels_app.tools import forget, save, search
 from channels_app.tools.definition import Form
 from channels_app.tools.get import Excerpt
 from channels_app.tools.search import SearchReport
@@ -92,12 +92,24 @@ class SavedLineAnswer(Answer):
     degraded = serializers.ListField(child=serializers.CharField())
 
 
+class ChangedMemoryAnswer(Answer):
+    """A memory that was taken out of use or brought back."""
+
+    path = serializers.CharField()
+    content = serializers.CharField()
+    scope = serializers.CharField()
+    outcome = serializers.ChoiceField(choices=forget.OUTCOMES)
+    copies = serializers.IntegerField(help_text="Copies in other scopes that went or came with it.")
+
+
 #: By the name of the tool: what became of a call, as data.
 ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "memory_search": search_answer,
     "memory_get": excerpt_answer,
     "memory_save": SavedLineAnswer.of,
     "memory_append": SavedLineAnswer.of,
+    "memory_forget": ChangedMemoryAnswer.of,
+    "memory_restore": ChangedMemoryAnswer.of,
 }
 
 

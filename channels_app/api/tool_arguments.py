@@ -10,7 +10,7 @@ from channels_app.api.addresses import AddressField
 from channels_app.file_mode.cards import keep_channels
 from channels_app.tools.definition import Parameter, Tool
 from channels_app.tools.place import Place
-from channels_app.tools.registry import TOOLS
+from channels_app.tools.registry import CALLABLE
 from memories.api import fields
 from memories.api.calls import Call
 from memories.api.idempotency import repeat_of
@@ -54,7 +54,7 @@ def body_of(tool: Tool) -> type[PlaceRequest]:
 @cache
 def arguments_of_model(name: str) -> type[fields.StrictSerializer]:
     """What a model may say to the tool of this name; not whose memory it reads."""
-    tool = TOOLS[name]
+    tool = CALLABLE[name]
     own = tuple(parameter for parameter in tool.parameters if parameter.for_models)
     return _serializer(tool, fields.StrictSerializer, own, "Arguments")
 

@@ -14,7 +14,7 @@ from channels_app.tools import calls
 from channels_app.tools.calls import ModelCall
 from channels_app.tools.definition import Tool
 from channels_app.tools.place import Place
-from channels_app.tools.registry import TOOLS
+from channels_app.tools.registry import CALLABLE, TOOLS
 from memories.exceptions import InvalidAddress, PlatformError, ScopeNotFound
 
 #: What an error is about no field of is under this name.
@@ -42,7 +42,7 @@ def carry_out(place: Place, asked: Sequence[ModelCall], now: datetime, done: lis
     Texts are in the language of the workspace: they are for a model, whatever language the bot's software asks for.
     """
     for call in asked:
-        tool = TOOLS.get(call.name)
+        tool = CALLABLE.get(call.name)
         if tool is not None and tool.needs not in place.caller.permissions:
             raise PermissionDenied
     with translation.override(place.caller.language):
@@ -51,7 +51,7 @@ def carry_out(place: Place, asked: Sequence[ModelCall], now: datetime, done: lis
 
 
 def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
-    language, tool = place.caller.language, TOOLS.get(call.name)
+    language, tool = place.caller.language, CALLABLE.get(call.name)
     if tool is None:
         text = calls.problem_text(calls.UNKNOWN_TOOL, language, call.name, known=", ".join(TOOLS))
         return CallAnswer(call, text, errors=[_error("unknown_tool", text)])

@@ -20,7 +20,7 @@ from channels_app.api.tool_arguments import PlaceRequest, body_of, given, place_
 from channels_app.api.tool_calls import CallAnswer, carry_out
 from channels_app.tools import calls
 from channels_app.tools.definition import Form, Tool
-from channels_app.tools.registry import MEMORY_APPEND, MEMORY_GET, MEMORY_SAVE, MEMORY_SEARCH, TOOLS
+from channels_app.tools.registry import MEMORY_APPEND, MEMORY_GET, MEMORY_SAVE, MEMORY_SEARCH, told_to
 from memories.api import fields
 from memories.api.calls import Call, Method
 from memories.api.offline import Outage
@@ -40,7 +40,7 @@ class ToolsQuery(fields.StrictSerializer):
 def list_tools(call: Call, outage: Outage | None = None) -> Response:
     """They are the same whether the database is there or not."""
     form, language = Form(call.query["form"]), call.query.get("language", call.caller.language)
-    tools = [tool.definition(form, language) for tool in TOOLS.values()]
+    tools = [tool.definition(form, language) for tool in told_to(form)]
     return Response(ToolsAnswer.of(form=form.value, language=language, tools=tools))
 
 

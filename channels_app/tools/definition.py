@@ -14,11 +14,12 @@ Words = dict[str, str]  # by language
 
 
 class Form(StrEnum):
-    """How a provider wants tools told, and tells calls."""
+    """How a provider wants tools told, and tells calls; of MCP only how they are told."""
 
     OPENAI = "openai"
     OPENAI_RESPONSES = "openai_responses"
     ANTHROPIC = "anthropic"
+    MCP = "mcp"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,25 +51,31 @@ class Parameter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool:
-    """A tool for models. `run` is given the place, the arguments by name and the time."""
+class Definition:
+    """What a model is told of something it may call."""
 
     name: str
     needs: Permission
     words: Words
     parameters: tuple[Parameter, ...]
-    run: Callable[[Place, Mapping[str, Any], datetime], Any]
-    shown: Callable[[Any], str]  # what became of it, as a model reads it
+    is_destructive: bool = False  # it takes something away
 
     def definition(self, form: Form, language: str) -> dict[str, Any]:
         """The tool as a bot passes it on to a model."""
         told = {"name": self.name, "description": in_language(self.words, language)}
+        if form == Form.MCP:
+            return {**told, "inputSchema": self._schema(language, strict=False), "annotations": self._annotations()}
         if form == Form.ANTHROPIC:
             return {**told, "input_schema": self._schema(language, strict=False)}
         function = {**told, "parameters": self._schema(language, strict=True), "strict": True}
         if form == Form.OPENAI_RESPONSES:
             return {"type": "function", **function}
         return {"type": "function", "function": function}
+
+    def _annotations(self) -> dict[str, bool]:
+        """What a client may let a model do unasked."""
+        reads = self.needs == Permission.READ
+        return {"readOnlyHint": reads, "destructiveHint": self.is_destructive, "openWorldHint": False}
 
     def _schema(self, language: str, *, strict: bool) -> dict[str, Any]:
         own = [parameter for parameter in self.parameters if parameter.for_models]
@@ -78,3 +85,11 @@ class Tool:
             "required": [parameter.name for parameter in own if strict or parameter.is_needed],
             "additionalProperties": False,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool(Definition):
+    """A tool for models. `run` is given the place, the arguments by name and the time."""
+
+    run: Callable[[Place, Mapping[str, Any], datetime], Any]
+    shown: Callable[[Any], str]  # what became of it, as a model reads it

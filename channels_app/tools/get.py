@@ -99,6 +99,13 @@ def is_row(path: str) -> bool:
     return bool(_ROW.fullmatch(path) or _MESSAGE.fullmatch(path))
 
 
+def uid_in(path: str) -> UUID | None:
+    """The memory a path of one names, or its id alone; None: it names none."""
+    named = read_reference(path)[0]
+    row = _ROW.fullmatch(named if "/" in named else f"{ENTRIES}/{named}")
+    return UUID(row[2]) if row and row[1] == ENTRIES else None
+
+
 def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
     """Lines of a file of the place. Raises PathNotAllowed."""
     folder, _place = resolve_path(place.folders, path)
@@ -128,7 +135,7 @@ def _entry(place: Place, uid: UUID, now: datetime) -> _Found:
 def _day(place: Place, uid: UUID, now: datetime) -> _Found:
     policies = Policy.objects.of(place.caller.workspace_id)
     day = readable_day(uid, place.places, policies, now)
-    if day is None or _reveals(place, day.content, [f"{DAYS}/{uid}", *day.origins]):
+    if day is None or reveals(place, day.content, [f"{DAYS}/{uid}", *day.origins]):
         raise PathNotAllowed
     return _Found(day.content, datetime.combine(day.local_date, time(12), place.caller.zone))
 
@@ -146,7 +153,7 @@ def _message(place: Place, uid: UUID, conversation: int, number: int, now: datet
     if scope.key not in keys:
         raise PathNotAllowed
     message = visible_message(session, scope, conversation, number, now=now)
-    if message is None or _reveals(place, message.content, [session.origin(conversation, number)]):
+    if message is None or reveals(place, message.content, [session.origin(conversation, number)]):
         return _Found("")
     is_user = message.kind == EventKind.USER
     asker = place.resolution.address.speaker if place.resolution else ""
@@ -154,7 +161,7 @@ def _message(place: Place, uid: UUID, conversation: int, number: int, now: datet
     return _Found(message.content, message.at.astimezone(place.caller.zone), sender.label or str(message.kind))
 
 
-def _reveals(place: Place, content: str, origins: list[str]) -> bool:
+def reveals(place: Place, content: str, origins: list[str]) -> bool:
     """Whether it tells a group a credential."""
     guard = credential_guard(place.caller.workspace_id, [one.scope for one in place.places])
     return guard.reveals(content, origins)

@@ -1,13 +1,16 @@
-"""The tools there are: one entry of TOOLS each."""
+"""The tools there are: one entry of TOOLS each; what MCP offers besides is under MCP_TOOLS and MCP_CALLS."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from channels_app.tools import from_files, get, save, search, wording
-from channels_app.tools.definition import Parameter, Tool
+from django.utils.translation import gettext as _
+
+from channels_app.tools import forget, from_files, get, save, search, wording
+from channels_app.tools.definition import Definition, Form, Parameter, Tool
 from channels_app.tools.place import Place
 from memories.choices import Permission
+from memories.exceptions import FileUnwritable
 from memories.notes.save import Target
 from memories.recall import Mode
 
@@ -38,6 +41,21 @@ def _save(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.Sav
 def _append(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.SavedLine:
     verb = from_files.append if place.is_of_files else save.memory_append
     return verb(place, now=now, **arguments)
+
+
+def _forget(place: Place, arguments: Mapping[str, Any], now: datetime) -> forget.ChangedMemory:
+    _require_database(place)
+    return forget.memory_forget(place, path=arguments["path"], now=now)
+
+
+def _restore(place: Place, arguments: Mapping[str, Any], now: datetime) -> forget.ChangedMemory:
+    _require_database(place)
+    return forget.memory_restore(place, path=arguments["path"], now=now)
+
+
+def _require_database(place: Place) -> None:
+    if place.is_of_files:
+        raise FileUnwritable(_("At the moment memory can only be read and added to; try again later."))
 
 
 MEMORY_SEARCH = Tool(
@@ -147,3 +165,51 @@ MEMORY_APPEND = Tool(
 )
 
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in (MEMORY_SEARCH, MEMORY_GET, MEMORY_SAVE, MEMORY_APPEND)}
+
+MEMORY_FORGET = Tool(
+    name="memory_forget",
+    needs=Permission.WRITE,
+    words=wording.FORGET,
+    parameters=(Parameter(name="path", kind="string", is_needed=True, most=PATH_CHARS, words=wording.MEMORY_PATH),),
+    is_destructive=True,
+    run=_forget,
+    shown=forget.shown,
+)
+
+MEMORY_RESTORE = Tool(
+    name="memory_restore",
+    needs=Permission.WRITE,
+    words=wording.RESTORE,
+    parameters=(Parameter(name="path", kind="string", is_needed=True, most=PATH_CHARS, words=wording.MEMORY_PATH),),
+    run=_restore,
+    shown=forget.shown,
+)
+
+#: What takes out of use is offered where a person is asked before a call that destroys: over MCP.
+MCP_TOOLS: dict[str, Tool] = {tool.name: tool for tool in (MEMORY_FORGET, MEMORY_RESTORE)}
+#: All that POST /tools/call carries out.
+CALLABLE = TOOLS | MCP_TOOLS
+
+#: Calls of the API that MCP offers as tools, by the path of the call.
+MCP_CALLS: dict[str, Definition] = {
+    "recall": Definition(
+        name="memory_recall",
+        needs=Permission.READ,
+        words=wording.RECALL,
+        parameters=(
+            Parameter(name="message", kind="string", is_needed=True, most=QUERY_CHARS, words=wording.QUERY),
+            Parameter(name="limit", kind="integer", least=1, most=RESULTS_MOST, words=wording.MAX_RESULTS),
+        ),
+    ),
+    "context": Definition(
+        name="memory_context",
+        needs=Permission.READ,
+        words=wording.CONTEXT,
+        parameters=(Parameter(name="message", kind="string", is_needed=True, most=QUERY_CHARS, words=wording.MESSAGE),),
+    ),
+}
+
+
+def told_to(form: Form) -> list[Definition]:
+    """What models are told of in this form."""
+    return [*TOOLS.values(), *([*MCP_CALLS.values(), *MCP_TOOLS.values()] if form == Form.MCP else [])]

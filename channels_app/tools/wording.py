@@ -127,3 +127,48 @@ APPEND_PATH: Words = {
     "en": "The note, under memory/, as memory_search or memory_get named it. Leave it out for today's note.",
     "zh-hans": "笔记路径，位于 memory/ 下，以 memory_search 或 memory_get 给出的为准。不填则为今天的笔记。",
 }
+
+RECALL: Words = {
+    "en": (
+        "The memories that bear on one message, ranked as the bot's own prompt would have them, each with why it was"
+        " chosen. For a question about the past memory_search finds more, with paths to read on at."
+    ),
+    "zh-hans": (
+        "与一条消息相关的记忆，排序与机器人自己的提示相同，并说明每条为何入选。"
+        "关于过去的问题，memory_search 能找到更多内容，并给出可继续读取的路径。"
+    ),
+}
+
+CONTEXT: Words = {
+    "en": (
+        "Everything worth knowing before a message is answered: who the user is, the memories that bear on the"
+        " message, notes of the last days. Call it once, at the beginning of a conversation, with the user's first"
+        " message."
+    ),
+    "zh-hans": (
+        "回答一条消息之前值得知道的一切：用户是谁、与消息相关的记忆、最近几天的笔记。在对话开始时用用户的第一条消息调用一次。"
+    ),
+}
+
+MESSAGE: Words = {"en": "The user's message, as it was said.", "zh-hans": "用户的消息原文。"}
+
+FORGET: Words = {
+    "en": (
+        "Take one memory out of use. Call it only when the user asks to forget or correct something, and memory_search"
+        " has shown which memory it is; say which. Nothing is destroyed: memory_restore brings it back."
+    ),
+    "zh-hans": (
+        "停用一条记忆。只有用户要求忘记或更正时才调用，先用 memory_search 确认是哪一条，并告诉用户。"
+        "内容不会被销毁，可以用 memory_restore 恢复。"
+    ),
+}
+
+RESTORE: Words = {
+    "en": "Bring a memory back that memory_forget took out of use, by the path that memory_forget answered.",
+    "zh-hans": "恢复被 memory_forget 停用的记忆，使用 memory_forget 返回的路径。",
+}
+
+MEMORY_PATH: Words = {
+    "en": "The path of the memory as it was given: entries/…, or a line of a note such as memory/2026-11-23.md:12.",
+    "zh-hans": "记忆的路径，以给出的为准：entries/…，或笔记中的一行，如 memory/2026-11-23.md:12。",
+}

@@ -1,0 +1,107 @@
+"""memory_forget and memory_restore: what is read here is taken out of use, and brought back (A15)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from channels_app.tools.get import reveals, uid_in
+from channels_app.tools.place import Place
+from channels_app.tools.search import ENTRIES
+from memories import entries
+from memories.exceptions import EntryNotFound, PathNotAllowed
+from memories.files.layout import read_reference
+from memories.models import Entry, Policy
+from memories.recall.answer import one_line
+from memories.recall.reading import readable_entry
+from memories.visibility import entry_for
+from sessions_app.messages import in_language
+
+FORGOTTEN, RESTORED = "forgotten", "restored"
+OUTCOMES = (FORGOTTEN, RESTORED)
+SHOWN = 200  # characters of a memory
+
+TOLD = {
+    FORGOTTEN: {
+        "en": "Forgotten: «{content}». It is out of use and can be restored: memory_restore with {path}.",
+        "zh-hans": "已忘记：“{content}”。这条记忆已停用，可以恢复：用 memory_restore，路径 {path}。",
+    },
+    RESTORED: {"en": "In use again: «{content}» [{path}].", "zh-hans": "已恢复使用：“{content}” [{path}]。"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedMemory:
+    """A memory that was taken out of use or brought back, with its copies in other scopes."""
+
+    path: str
+    content: str
+    scope: str
+    outcome: str
+    copies: int
+    language: str = "en"  # of what is said about it
+
+
+def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
+    """Take a memory that could be read here out of use; no machine writes it again until it is restored.
+
+    Raises PathNotAllowed for what is no memory, and what InvalidAddress, ScopeNotFound, ScopeFrozen say.
+    """
+    query = place.query("", limit=1)
+    uid = _uid(place, path)
+    entry = readable_entry(query, uid, Policy.objects.of(query.workspace_id), now) if uid and query.places else None
+    if entry is None:
+        raise PathNotAllowed
+    gone, copies = entries.expire_with_copies(
+        entry,
+        along=entries.is_own_statement(entry),
+        reach=place.caller.may_reach,
+        now=now,
+        actor=place.caller.actor,
+    )
+    return _changed(place, gone, FORGOTTEN, sum(not copy.is_live() for copy in copies))
+
+
+def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
+    """Bring a memory of this place back into use, for as long as its policy says. Raises what memory_forget does.
+
+    In a group a person's own are left to where the person talks alone, unless the group may hear everything.
+    """
+    uid = uid_in(path)
+    try:
+        entry = entry_for(place.caller, uid) if uid else None
+    except EntryNotFound as unknown:
+        raise PathNotAllowed from unknown
+    here = {one.scope.pk for one in place.places if one.ref.only_chat is None}
+    if entry is None or entry.scope_id not in here or reveals(place, entry.content, entry.origins):
+        raise PathNotAllowed
+    back, copies = entries.restore_with_copies(
+        entry, along=True, reach=place.caller.may_reach, now=now, actor=place.caller.actor
+    )
+    return _changed(place, back, RESTORED, sum(copy.is_live() for copy in copies))
+
+
+def _uid(place: Place, path: str) -> UUID | None:
+    """The memory a path leads to: by its own path, or by the line of the file it stands in."""
+    file, line = read_reference(path)
+    if line is None or uid_in(path):
+        return uid_in(path)
+    lines = Entry.objects.live().filter(scope__in=[one.scope for one in place.places], path=file)
+    return lines.filter(line_from__lte=line, line_to__gte=line).values_list("uid", flat=True).first()
+
+
+def _changed(place: Place, entry: Entry, outcome: str, copies: int) -> ChangedMemory:
+    return ChangedMemory(
+        path=f"{ENTRIES}/{entry.uid}",
+        content=entry.content,
+        scope=entry.scope.key,
+        outcome=outcome,
+        copies=copies,
+        language=place.caller.language,
+    )
+
+
+def shown(changed: ChangedMemory) -> str:
+    """What a model is told."""
+    words = one_line(changed.content)
+    cut = words if len(words) <= SHOWN else f"{words[:SHOWN]}…"
+    return in_language(TOLD[changed.outcome], changed.language).format(content=cut, path=changed.path)
