@@ -11,7 +11,7 @@ from pathlib import Path
 from memplatform import environment, postgres
 
 #: Commands that need no database; `up` leases it itself.
-WITHOUT_DATABASE = {"up", "check", "compilemessages", "diffsettings", "help", "makemessages", "version"}
+WITHOUT_DATABASE = {"up", "check", "compilemessages", "diffsettings", "help", "makemessages", "mcp_stdio", "version"}
 
 
 def main(arguments: list[str]) -> None:

@@ -97,6 +97,8 @@ FORMS: dict[str, Form] = {
         "a name or an address without a port or a path", lambda text: not re.search(r"[\s/@]|^\[|^[^:]*:\d*$", text)
     ),
     "MEMPLATFORM_PORT": Form("a port between 1 and 65535", lambda text: _is_whole(text, 1, 65_535)),
+    "MEMPLATFORM_MCP": _SWITCH,
+    "MEMPLATFORM_MCP_PORT": Form("a port between 1 and 65535", lambda text: _is_whole(text, 1, 65_535)),
     "MEMPLATFORM_PUBLIC_URL": Form(
         "the address people call, such as https://memory.example.org, without a path", _is_public_address
     ),

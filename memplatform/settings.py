@@ -69,6 +69,9 @@ _PUBLIC_HOST = [urlsplit(PUBLIC_URL).hostname] if PUBLIC_URL else []
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), *_PUBLIC_HOST, *LOOPBACK]
 HOST = env("MEMPLATFORM_HOST", default="127.0.0.1")
 PORT = env.int("MEMPLATFORM_PORT", default=8000)
+#: Whether MCP is served, on a port of its own beside the API (memplatform.processes.mcp).
+MCP = env.bool("MEMPLATFORM_MCP", default=False)
+MCP_PORT = env.int("MEMPLATFORM_MCP_PORT", default=8002)
 #: Of the processor, for one call of the API; what has not ended by then is given up (memplatform.http.middleware).
 REQUEST_SECONDS = env.float("MEMPLATFORM_REQUEST_SECONDS", default=10)
 #: X-Memplatform-Now is believed only when this is on (tests of time).

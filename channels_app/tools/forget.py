@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from channels_app.tools.get import reveals, uid_in
 from channels_app.tools.place import Place
 from channels_app.tools.search import ENTRIES
@@ -44,13 +46,13 @@ class ChangedMemory:
 def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     """Take a memory that could be read here out of use; no machine writes it again until it is restored.
 
-    Raises PathNotAllowed for what is no memory, and what InvalidAddress, ScopeNotFound, ScopeFrozen say.
+    Raises PathNotAllowed for what is no memory of this place, InvalidAddress, ScopeNotFound, ScopeFrozen.
     """
     query = place.query("", limit=1)
     uid = _uid(place, path)
     entry = readable_entry(query, uid, Policy.objects.of(query.workspace_id), now) if uid and query.places else None
     if entry is None:
-        raise PathNotAllowed
+        raise _no_memory()
     gone, copies = entries.expire_with_copies(
         entry,
         along=entries.is_own_statement(entry),
@@ -70,10 +72,10 @@ def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     try:
         entry = entry_for(place.caller, uid) if uid else None
     except EntryNotFound as unknown:
-        raise PathNotAllowed from unknown
+        raise _no_memory() from unknown
     here = {one.scope.pk for one in place.places if one.ref.only_chat is None}
     if entry is None or entry.scope_id not in here or reveals(place, entry.content, entry.origins):
-        raise PathNotAllowed
+        raise _no_memory()
     back, copies = entries.restore_with_copies(
         entry, along=True, reach=place.caller.may_reach, now=now, actor=place.caller.actor
     )
@@ -87,6 +89,10 @@ def _uid(place: Place, path: str) -> UUID | None:
         return uid_in(path)
     lines = Entry.objects.live().filter(scope__in=[one.scope for one in place.places], path=file)
     return lines.filter(line_from__lte=line, line_to__gte=line).values_list("uid", flat=True).first()
+
+
+def _no_memory() -> PathNotAllowed:
+    return PathNotAllowed(_("This path leads to no memory here; find it with memory_search."))
 
 
 def _changed(place: Place, entry: Entry, outcome: str, copies: int) -> ChangedMemory:

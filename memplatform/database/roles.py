@@ -55,6 +55,10 @@ class Access:
         return {**others, "DATABASE_URL": self.address, "MEMPLATFORM_WEB_ROLE": assumed}
 
 
+#: Of a process that knows no database.
+NO_ACCESS = Access("", AccessMode.OWNER, "")
+
+
 @dataclass(frozen=True)
 class _RoleState:
     can_log_in: bool

@@ -25,15 +25,18 @@ _BACK_OFF_MAX = 30.0
 class Program:
     command: tuple[str, ...]
     nice: int = 0
+    beats: bool = True  # it writes heartbeats; one that knows no database is looked after only when it ends
 
 
-def programs(host: str, port: int) -> dict[str, Program]:
+def programs(host: str, port: int, mcp_port: int | None = None) -> dict[str, Program]:
     """Every child, by its name in Heartbeat. Fresh interpreters: none inherits a loaded model."""
     python = sys.executable
+    mcp = Program((python, "-m", "memplatform.processes.mcp", host, str(mcp_port)), beats=False)
     return {
         "web": Program((python, "-m", "memplatform.processes.web", host, str(port))),
         "embedder": Program((python, "manage.py", "embedder"), nice=10),
         "worker": Program((python, "manage.py", "worker"), nice=5),
+        **({"mcp": mcp} if mcp_port else {}),
     }
 
 

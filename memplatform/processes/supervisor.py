@@ -140,7 +140,7 @@ class Supervisor:
         if abs(now - self.looked_at) > _JUMP:
             self.trusted_since = now
         self.looked_at = now
-        for child in self.children:
+        for child in (child for child in self.children if child.program.beats):
             mine = [beat for beat in beats if beat.name == child.name and child.owns(beat.pid)]
             self.pids.setdefault(child.name, set()).update(beat.pid for beat in mine)
             started = now - timedelta(seconds=time.monotonic() - child.started_at)

@@ -44,14 +44,14 @@ def threads() -> int:
     return THREADS + (conf.PROXY_CHATS if settings.MEMORY_PROXY_BASE_URL else 0)
 
 
-def obstacle(host: str, port: int, *, patience: float) -> str | None:
+def obstacle(host: str, port: int, *, patience: float, setting: str = "MEMPLATFORM_PORT") -> str | None:
     """A sentence when the address cannot be bound; waits `patience` seconds for a predecessor to let go."""
     end = time.monotonic() + patience
     while problem := _bind(host, port):
         if problem.errno != errno.EADDRINUSE:
             return f"The web server cannot listen on {host}:{port}: {problem.strerror}."
         if time.monotonic() >= end:
-            return f"Port {port} is in use by another program; set MEMPLATFORM_PORT to a free one."
+            return f"Port {port} is in use by another program; set {setting} to a free one."
         time.sleep(0.1)
     return None
 

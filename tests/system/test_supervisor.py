@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,7 +40,7 @@ def data(pattern: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def house(data: Path) -> Iterator[House]:
-    house = House(data, free_port()).greets()
+    house = House(data, free_port(), MEMPLATFORM_MCP="true", MEMPLATFORM_MCP_PORT=str(free_port())).greets()
     yield house
     if house.process.poll() is None:
         house.end(signal.SIGTERM)
@@ -99,6 +100,24 @@ def test_a_killed_embedder_is_started_again(house: House) -> None:
     os.kill(before, signal.SIGKILL)
     until(lambda: house.pids("embedder") - {before}, 20)
     assert any("embedder has ended and starts again" in line for line in house.said)
+
+
+def test_a_killed_mcp_is_started_again_and_knows_no_database(house: House) -> None:
+    def found() -> list[psutil.Process]:
+        children = psutil.Process(house.process.pid).children()
+        commands = {child: child.as_dict(["cmdline"])["cmdline"] or () for child in children}  # none: just killed
+        return [child for child, command in commands.items() if "memplatform.processes.mcp" in command]
+
+    def status() -> int:
+        return house.fetch(urllib.request.Request(url, b"{}")).status
+
+    until(found, 20)
+    (before,) = found()
+    url = f"http://127.0.0.1:{before.cmdline()[-1]}/mcp"
+    until(lambda: status() == 401, 20)
+    assert before.environ()["DATABASE_URL"] == ""
+    before.kill()
+    until(lambda: found() not in ([], [before]) and status() == 401, 20)
 
 
 def test_a_killed_web_leader_takes_its_workers_along_and_comes_back(house: House) -> None:

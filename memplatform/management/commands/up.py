@@ -20,6 +20,7 @@ from django.db import Error, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from channels_app.mcp import PATH
 from memplatform import checks, postgres
 from memplatform.database import checks as database_checks
 from memplatform.database import roles
@@ -57,8 +58,7 @@ class Command(BaseCommand):
             with ExitStack() as stack:
                 was_killed = stack.enter_context(pid_lock(data))
                 patience = _PREDECESSOR_SECONDS if was_killed else 0
-                if problem := web.obstacle(settings.HOST, settings.PORT, patience=patience):
-                    sys.exit(problem)
+                self._require_ports(patience)
                 stack.callback(self.say, _("Everything has stopped."))
                 self.say(_("Starting the database …"))
                 own = stack.enter_context(_database(data))
@@ -88,6 +88,15 @@ class Command(BaseCommand):
         if errors := [problem for problem in found if problem.is_serious()]:
             sys.exit("\n".join(f"{problem.msg} {problem.hint or ''}".strip() for problem in errors))
 
+    def _require_ports(self, patience: float) -> None:
+        ports = {
+            "MEMPLATFORM_PORT": settings.PORT,
+            **({"MEMPLATFORM_MCP_PORT": settings.MCP_PORT} if settings.MCP else {}),
+        }
+        for name, port in ports.items():
+            if problem := web.obstacle(settings.HOST, port, patience=patience, setting=name):
+                sys.exit(problem)
+
     def _seed(self, data: Path) -> FirstRun:
         """The tables, and what a fresh database needs; one machine at a time."""
         _await_database()
@@ -116,8 +125,10 @@ class Command(BaseCommand):
         logs.mkdir(mode=0o700, exist_ok=True)
         return Supervisor(
             children=[
-                Child(name, program, logs / f"{name}.log", accesses[name].environment())
-                for name, program in programs(settings.HOST, settings.PORT).items()
+                Child(name, program, logs / f"{name}.log", accesses.get(name, roles.NO_ACCESS).environment())
+                for name, program in programs(
+                    settings.HOST, settings.PORT, settings.MCP_PORT if settings.MCP else None
+                ).items()
             ],
             data=data if own else None,
             say=self.say,
@@ -141,6 +152,11 @@ class Command(BaseCommand):
             "",
             _("memplatform is running."),
             _("  API:      %s") % f"{base}/api/v1/",
+            *(
+                [_("  MCP:      %s") % f"{web.base_url(settings.HOST, settings.MCP_PORT)}{PATH}"]
+                if settings.MCP
+                else []
+            ),
             _("  Admin:    %s") % f"{base}/admin/",
             _("  Login:    %(name)s, password: %(word)s")
             % {"name": OPERATOR, "word": self._shown(made.new_password, made.password_file)},

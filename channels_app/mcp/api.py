@@ -1,0 +1,74 @@
+"""The API as one client of MCP calls it: with its key, from its address."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl
+
+import httpx
+
+#: Where a client speaks that does not say it: one person at this machine.
+HOME = "platform=cli"
+_YES = ("1", "true", "yes")
+_SECONDS = 60.0
+_AWAY = "The platform does not answer at this moment; try again shortly."
+
+
+@dataclass(frozen=True)
+class Refused(Exception):
+    """A call that was not carried out."""
+
+    status: int
+    errors: list[dict[str, Any]]
+    retry_after: str = ""
+
+    def __str__(self) -> str:
+        """What was wrong, in sentences a model can act on."""
+        told = " ".join(f"{one['attr']}: {one['detail']}" if one.get("attr") else one["detail"] for one in self.errors)
+        return f"{told} (Retry after {self.retry_after} s.)" if self.retry_after else told
+
+
+def read_address(text: str) -> dict[str, Any]:
+    """An address as headers and options say it: `platform=telegram&peer=u42&chat=g1&is_group=true`."""
+    address: dict[str, Any] = dict(parse_qsl(text or HOME, keep_blank_values=True))
+    if "is_group" in address:
+        address["is_group"] = address["is_group"].lower() in _YES
+    return address
+
+
+@dataclass
+class Api:
+    """Calls of the platform's API. Every one raises Refused where it is not carried out."""
+
+    http: httpx.AsyncClient
+    key: str
+    address: dict[str, Any]
+    told: dict[str, Any] = field(default_factory=dict)  # what listing() answered
+
+    async def listing(self) -> dict[str, Any]:
+        """The tools, and the language of the workspace."""
+        if not self.told:
+            self.told = await self.call("GET", "tools", params={"form": "mcp"})
+        return self.told
+
+    async def here(self, path: str, /, **body: Any) -> Any:
+        """A call that starts from this client's address; nothing a model says can name another."""
+        return await self.call("POST", path, json={**body, "address": self.address})
+
+    async def call(self, method: str, path: str, **request: Any) -> Any:
+        headers = {"Authorization": f"Bearer {self.key}", "Host": "localhost"}
+        if language := self.told.get("language"):
+            headers["Accept-Language"] = language
+        try:
+            answer = await self.http.request(method, f"/api/v1/{path}", headers=headers, timeout=_SECONDS, **request)
+        except httpx.HTTPError as problem:
+            raise Refused(503, [{"code": "unavailable", "detail": _AWAY, "attr": None}], "5") from problem
+        if answer.is_success:
+            return answer.json()
+        raise Refused(answer.status_code, _errors(answer), answer.headers.get("Retry-After", ""))
+
+
+def _errors(answer: httpx.Response) -> list[dict[str, Any]]:
+    try:
+        return list(answer.json()["errors"])
+    except (ValueError, KeyError, TypeError):  # of something between us and the platform
+        return [{"code": "error", "detail": f"HTTP {answer.status_code}", "attr": None}]

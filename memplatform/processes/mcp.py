@@ -1,0 +1,24 @@
+"""`python -m memplatform.processes.mcp HOST PORT` serves MCP; it asks the web processes, and needs no database."""
+
+import os
+import sys
+
+import httpx
+import uvicorn
+from django.conf import settings
+
+from channels_app.mcp.http import make_app
+from memplatform.processes.children import end_with_parent
+from memplatform.processes.web import base_url
+
+
+def main(host: str, port: int) -> None:
+    end_with_parent()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+    http = httpx.AsyncClient(base_url=base_url(settings.HOST, settings.PORT), trust_env=False)
+    app = make_app(http, settings.ALLOWED_HOSTS)
+    uvicorn.run(app, host=host, port=port, access_log=False, log_level="warning", timeout_graceful_shutdown=10)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

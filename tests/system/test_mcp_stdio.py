@@ -1,0 +1,40 @@
+"""`manage.py mcp_stdio`, started by the official client as Claude Desktop starts it."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from memories.models import Workspace
+from tests import ROOT
+from tests.conftest import make_key
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_program_that_starts_it_with_a_file_of_a_key_has_memory(
+    live_server: Any, workspace: Workspace, settings: Any, tmp_path: Path
+) -> None:
+    settings.MEMORY_FILES_ROOT = tmp_path / "files"
+    file = tmp_path / "key"
+    file.write_text(make_key(workspace) + "\n")
+    options = {"--key-file": str(file), "--url": live_server.url, "--address": "platform=telegram&peer=alice"}
+    command = ["manage.py", "mcp_stdio", *(part for option in options.items() for part in option)]
+    environment = {**os.environ, "MEMPLATFORM_DATA": str(tmp_path / "data")}
+    program = StdioServerParameters(command=sys.executable, args=command, cwd=ROOT, env=environment)
+
+    async def talk() -> list[str]:
+        with (tmp_path / "errors").open("w") as errors:
+            async with Client(stdio_client(program, errlog=errors)) as client:
+                saved = await client.call_tool("memory_save", {"content": "The boat is blue."})
+                found = await client.call_tool("memory_search", {"query": "the boat"})
+                return [answer.content[0].text for answer in (saved, found)]
+
+    saved, found = asyncio.run(talk())
+    assert "telegram:direct_alice" in saved and "blue" in found
+    assert not (tmp_path / "data" / "postgres").exists()
+    assert (tmp_path / "errors").read_text() == ""
