@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl
 
 import httpx
 
 #: Where a client speaks that does not say it: one person at this machine.
-HOME = "platform=cli"
-_YES = ("1", "true", "yes")
+HOME = {"platform": "cli"}
 _SECONDS = 60.0
 _AWAY = "The platform does not answer at this moment; try again shortly."
 
@@ -25,14 +23,6 @@ class Refused(Exception):
         """What was wrong, in sentences a model can act on."""
         told = " ".join(f"{one['attr']}: {one['detail']}" if one.get("attr") else one["detail"] for one in self.errors)
         return f"{told} (Retry after {self.retry_after} s.)" if self.retry_after else told
-
-
-def read_address(text: str) -> dict[str, Any]:
-    """An address as headers and options say it: `platform=telegram&peer=u42&chat=g1&is_group=true`."""
-    address: dict[str, Any] = dict(parse_qsl(text or HOME, keep_blank_values=True))
-    if "is_group" in address:
-        address["is_group"] = address["is_group"].lower() in _YES
-    return address
 
 
 @dataclass

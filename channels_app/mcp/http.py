@@ -13,10 +13,10 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from channels_app.mcp import PATH
-from channels_app.mcp.api import Api, Refused, read_address
+from channels_app.mcp.api import HOME, Api, Refused
 from channels_app.mcp.server import Context, make_server
+from channels_app.proxy.speaker import address_of
 
-ADDRESS = "X-Memplatform-Address"
 #: What is known of a key is asked again after so many seconds; each call of a tool is let in by the API itself.
 KNOWN_SECONDS, KNOWN_MOST = 60, 1_000
 _BODY_MAX = 1_048_576
@@ -77,8 +77,9 @@ class Gate:
         scheme, _space, key = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip().isascii():
             raise _refused(401, "not_authenticated", "A bot key is needed: Authorization: Bearer <key>.")
-        api = Api(self._http, key.strip(), read_address(headers.get(ADDRESS, "")), self._known.get(key.strip(), {}))
-        self._known[api.key] = api.told or await api.listing()
+        key = key.strip()
+        api = Api(self._http, key, address_of(headers, None) or HOME, self._known.get(key, {}))
+        self._known[key] = api.told or await api.listing()
         return api
 
 

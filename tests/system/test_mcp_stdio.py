@@ -22,7 +22,7 @@ def test_a_program_that_starts_it_with_a_file_of_a_key_has_memory(
     settings.MEMORY_FILES_ROOT = tmp_path / "files"
     file = tmp_path / "key"
     file.write_text(make_key(workspace) + "\n")
-    options = {"--key-file": str(file), "--url": live_server.url, "--address": "platform=telegram&peer=alice"}
+    options = {"--key-file": str(file), "--url": live_server.url, "--platform": "telegram", "--sender": "alice"}
     command = ["manage.py", "mcp_stdio", *(part for option in options.items() for part in option)]
     environment = {**os.environ, "MEMPLATFORM_DATA": str(tmp_path / "data")}
     program = StdioServerParameters(command=sys.executable, args=command, cwd=ROOT, env=environment)

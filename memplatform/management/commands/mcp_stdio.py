@@ -3,14 +3,17 @@
 import asyncio
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 
 from channels_app.mcp import stdio
-from channels_app.mcp.api import HOME
 from memplatform.processes.web import base_url
+
+#: As the headers of MCP over HTTP say it.
+ADDRESS = ("platform", "account", "sender", "chat", "session", "group")
 
 
 class Command(BaseCommand):
@@ -19,12 +22,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--key-file", required=True, type=Path, help=_("The file with the bot key."))
-        parser.add_argument("--address", default=HOME, help=_("Where its user talks: platform=telegram&peer=u42."))
+        for name in ADDRESS:
+            parser.add_argument(f"--{name}", help=_("Of the address its user talks from; left out: platform cli."))
         parser.add_argument("--url", help=_("Of the platform; left out: the one on this machine."))
 
-    def handle(self, *args: Any, key_file: Path, address: str, url: str | None, **options: Any) -> None:
+    def handle(self, *args: Any, key_file: Path, url: str | None, **options: Any) -> None:
         try:
             key = key_file.read_text().strip()
         except (OSError, UnicodeDecodeError) as problem:
             raise CommandError(_("The key cannot be read: %s") % problem) from problem
-        asyncio.run(stdio.serve(url or base_url(settings.HOST, settings.PORT), key, address))
+        headers = {f"X-Memplatform-{name}".title(): quote(options[name]) for name in ADDRESS if options[name]}
+        asyncio.run(stdio.serve(url or base_url(settings.HOST, settings.PORT), key, headers))

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from channels_app.mcp import PATH
-from channels_app.mcp.http import ADDRESS, make_app
+from channels_app.mcp.http import make_app
 from memories.models import Workspace
 from tests.conftest import make_key
 from tests.support.house import until
@@ -53,11 +53,11 @@ def key(workspace: Workspace) -> str:
     return make_key(workspace)
 
 
-def as_client(url: str, key: str, talk: Talk, *, mode: str = "auto", address: str = "") -> Any:
+def as_client(url: str, key: str, talk: Talk, *, mode: str = "auto", at: dict[str, str] | None = None) -> Any:
     """What the official client is told; `mode` is the generation of the protocol."""
 
     async def run() -> Any:
-        headers = {"Authorization": f"Bearer {key}", **({ADDRESS: address} if address else {})}
+        headers = {"Authorization": f"Bearer {key}", **(at or {})}
         async with (
             httpx2.AsyncClient(headers=headers, trust_env=False) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
@@ -67,6 +67,6 @@ def as_client(url: str, key: str, talk: Talk, *, mode: str = "auto", address: st
     return asyncio.run(run())
 
 
-def call(url: str, key: str, name: str, *, address: str = "", **arguments: Any) -> Any:
+def call(url: str, key: str, name: str, *, at: dict[str, str] | None = None, **arguments: Any) -> Any:
     """One call of a tool."""
-    return as_client(url, key, lambda client: client.call_tool(name, arguments), address=address)
+    return as_client(url, key, lambda client: client.call_tool(name, arguments), at=at)

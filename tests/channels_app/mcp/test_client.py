@@ -15,7 +15,7 @@ from tests.channels_app.mcp.conftest import as_client, call
 from tests.conftest import NOW, make_draft, make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ALICE, BOB = "platform=telegram&peer=alice", "platform=telegram&peer=bob"
+ALICE, BOB = ({"X-Memplatform-Platform": "telegram", "X-Memplatform-Sender": peer} for peer in ("alice", "bob"))
 
 
 @pytest.mark.thorough
@@ -64,20 +64,20 @@ def test_what_a_model_got_wrong_is_an_answer_it_can_act_on(mcp: str, key: str) -
 
 @pytest.mark.thorough
 def test_whose_memory_it_is_the_configuration_says(mcp: str, workspace: Workspace, key: str) -> None:
-    call(mcp, key, "memory_save", address=ALICE, content="The boat is blue.")
-    assert "blue" in call(mcp, key, "memory_search", address=ALICE, query="the boat").content[0].text
+    call(mcp, key, "memory_save", at=ALICE, content="The boat is blue.")
+    assert "blue" in call(mcp, key, "memory_search", at=ALICE, query="the boat").content[0].text
     bound = make_key(workspace, name="bound", scope_patterns=["telegram:direct_bob"])
     stranger = make_key(Workspace.objects.create(name="Charlie's"))
-    for token, address in ((key, BOB), (key, ""), (bound, BOB), (stranger, ALICE)):
-        assert "blue" not in call(mcp, token, "memory_search", address=address, query="the boat").content[0].text
-    assert call(mcp, bound, "memory_search", address=ALICE, query="the boat").is_error
+    for token, at in ((key, BOB), (key, {}), (bound, BOB), (stranger, ALICE)):
+        assert "blue" not in call(mcp, token, "memory_search", at=at, query="the boat").content[0].text
+    assert call(mcp, bound, "memory_search", at=ALICE, query="the boat").is_error
     reader = make_key(workspace, name="reader", permissions=["read"])
-    assert call(mcp, reader, "memory_save", address=ALICE, content="The boat is red.").is_error
+    assert call(mcp, reader, "memory_save", at=ALICE, content="The boat is red.").is_error
     assert Entry.objects.filter(content__contains="red").count() == 0
 
 
 def test_profile_notes_and_days_are_resources(mcp: str, workspace: Workspace, key: str) -> None:
-    saved = call(mcp, key, "memory_save", address=ALICE, content="The boat is blue.", target="long-term")
+    saved = call(mcp, key, "memory_save", at=ALICE, content="The boat is blue.", target="long-term")
     scope = Scope.objects.get()
     remember(make_draft(scope, "Alice is a luthier", type=EntryType.FACT, tier=1), now=NOW, actor="test")
     day = EventDraft(scope=scope, local_date=date(2026, 2, 27), content="The violin was repaired")
@@ -93,7 +93,7 @@ def test_profile_notes_and_days_are_resources(mcp: str, workspace: Workspace, ke
         (prompt,) = (await client.list_prompts()).prompts
         return {**told, "prompt": (await client.get_prompt(prompt.name)).messages[0].content.text}
 
-    profile, notes, days, note, day_told, other_day, prompt = as_client(mcp, key, talk, address=ALICE).values()
+    profile, notes, days, note, day_told, other_day, prompt = as_client(mcp, key, talk, at=ALICE).values()
     assert profile == "- Alice is a luthier" and profile in prompt and "memory_search" in prompt
     assert notes.endswith(".md\n- The boat is blue.") and note == "- The boat is blue."
     assert days == day_told == "# 2026-02-27\n\nThe violin was repaired"

@@ -5,7 +5,6 @@ from typing import Any
 import httpx
 import pytest
 
-from channels_app.mcp.http import ADDRESS
 from memories.models import BotKey
 from tests.channels_app.mcp.conftest import call, served
 from tests.support.house import free_port
@@ -40,9 +39,10 @@ def test_only_who_has_a_key_and_calls_by_our_name_is_let_in(mcp: str, key: str) 
 
 
 def test_an_address_that_means_nothing_is_told_with_the_first_call(mcp: str, key: str) -> None:
-    answer = call(mcp, key, "memory_search", address="platform=tg&peer=u1", query="boat")
+    answer = call(
+        mcp, key, "memory_search", at={"X-Memplatform-Platform": "tg", "X-Memplatform-Sender": "u1"}, query="boat"
+    )
     assert answer.is_error and "telegram" in answer.content[0].text
-    assert ask(mcp, key, **{ADDRESS: "nonsense"}).status_code == 200
 
 
 def test_a_key_that_was_revoked_calls_nothing_at_once(mcp: str, key: str, now: Any) -> None:
