@@ -10,6 +10,8 @@ import pytest
 
 from memories.models import Batch, Entry, RecallTrace, Workspace
 from memories.models.buffer import BufferedTurn
+from memories.recall import recall
+from memories.recall.traces import query_of
 from sessions_app.models import SessionEvent
 from tests.conftest import Api, make_key
 
@@ -160,6 +162,9 @@ def test_feedback_is_kept_with_the_search_that_handed_the_memory_out(mem0: Any, 
     mem0.feedback(uid, "positive")
     (trace,) = RecallTrace.objects.all()
     assert trace.used == trace.served
+    add(mem0, "The blue boat sinks", user_id="alice")
+    again = recall(query_of(trace), now=datetime.now(UTC), recorded=False)  # as operators ask it again
+    assert [item.entry.pk for item in again.served] == trace.served
     mem0.feedback(uid, "NEGATIVE", "it is red")
     trace.refresh_from_db()
     assert (trace.used, trace.note) == ([], "NEGATIVE: it is red")
