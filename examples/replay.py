@@ -4,7 +4,7 @@
     python examples/replay.py --url http://127.0.0.1:8000 --key-file .data/credentials/bot-key \
         --corpus corpus.jsonl.gz --queries queries.jsonl.gz --scope NAME [--json]
 
-Layout of the data: docs/howto/evaluate.md. Needs nothing but Python.
+Layout of the data: docs/howto/evaluate.md. Needs memplatform-client: docs/howto/python-client.md.
 """
 
 import argparse
@@ -14,14 +14,15 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from statistics import fmean
 from typing import Any
-from urllib.parse import urlsplit
+
+import httpx
+from memplatform_client import Client, MemplatformError
+from memplatform_client.types import AddressField, NewEntry
 
 Row = dict[str, Any]
 LIMIT = 10
@@ -29,34 +30,19 @@ CUTS = (1, 5, 10)
 GROUP_CUTS = (5, 10)
 UNDATED = datetime(2020, 1, 1, tzinfo=UTC)  # rows without a time are said one second after another
 POLL_SECONDS = 2.0
-TOO_MANY = 429  # calls of this key in a minute
 
 
 class Bot:
-    """A client with one keep-alive connection, which notes how long each call took."""
+    """A client, and how long each call took, without the pauses before it was tried again."""
 
     def __init__(self, url: str, key: str) -> None:
-        parts = urlsplit(url)
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._connection = kind(parts.netloc, timeout=60)
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self.took: dict[str, list[float]] = defaultdict(list)
-        self.close = self._connection.close
+        self.memory = Client(key, url, http=httpx.Client(timeout=60, event_hooks={"response": [self._note]}))
 
-    def post(self, call: str, body: Row, *, note: str = "") -> Row:
-        """The answer; ends the program with the server's words when it refuses."""
-        while True:
-            begun = time.perf_counter()
-            self._connection.request("POST", f"/api/v1/{call}", json.dumps(body), self._headers)
-            response = self._connection.getresponse()
-            answer = response.read()
-            if response.status != TOO_MANY:
-                break
-            time.sleep(float(response.headers.get("Retry-After", 1)))
-        self.took[note or call].append((time.perf_counter() - begun) * 1000)
-        if response.status >= 400:
-            sys.exit(f"POST /{call} answered {response.status}: {answer.decode(errors='replace')}")
-        return dict(json.loads(answer))
+    def _note(self, response: httpx.Response) -> None:
+        response.read()
+        if response.is_success:
+            self.took[response.url.path.rpartition("/")[2]].append(response.elapsed.total_seconds() * 1000)
 
 
 @dataclass
@@ -74,18 +60,23 @@ def main() -> None:
     questions = list(of_scope(options.queries, options.scope))
     if not rows or not questions:
         sys.exit(f"No rows or no questions of scope {options.scope} in these files.")
-    with closing(Bot(options.url, options.key_file.read_text().strip())) as bot:
-        figures = replay(bot, options, rows, questions)
+    bot = Bot(options.url, options.key_file.read_text())
+    try:
+        with bot.memory:
+            figures = replay(bot, options, rows, questions)
+    except MemplatformError as error:
+        sys.exit(str(error))
     print_report(figures, as_json=options.json)
 
 
 def replay(bot: Bot, options: argparse.Namespace, rows: Sequence[Row], questions: Sequence[Row]) -> Row:
     # A memory of its own for every run.
-    address = {"platform": "web", "peer": f"{options.scope}-{datetime.now(UTC):%Y%m%d%H%M%S}"}
-    scope = bot.post("scopes/resolve", {"address": address})["user_scope"]
+    address: AddressField = {"platform": "web", "peer": f"{options.scope}-{datetime.now(UTC):%Y%m%d%H%M%S}"}
+    scope = bot.memory.resolve_address(address=address)["user_scope"]
     say(f"{len(rows)} texts → {scope}")
     memory = remember(bot, scope, rows)
     wait(bot, address, memory, seconds=options.patience)
+    bot.took["recall"].clear()
     answers = [ask(bot, address, memory, question) for question in questions]
     return report(options.corpus, bot, memory, answers)
 
@@ -113,14 +104,14 @@ def remember(bot: Bot, scope: str, rows: Sequence[Row]) -> Memory:
     at = UNDATED
     for row in rows:
         at = moment(row.get("created_at")) or at + timedelta(seconds=1)
-        entry = bot.post("entries", entry_of(row, scope, at))["id"]
+        entry = bot.memory.save_entry(**entry_of(row, scope, at))["id"]
         memory.docs[entry].add(row["doc_id"])
         memory.last[entry] = row
         memory.times[row["seq"]] = at
     return memory
 
 
-def entry_of(row: Row, scope: str, at: datetime) -> Row:
+def entry_of(row: Row, scope: str, at: datetime) -> NewEntry:
     slots = {
         "doc_id": row["doc_id"],
         "session_id": row.get("session_id") or "",
@@ -132,7 +123,7 @@ def entry_of(row: Row, scope: str, at: datetime) -> Row:
         "type": "user_explicit",
         "content": row["text"],
         "slots": {name: value for name, value in slots.items() if value},
-        "at": at.isoformat(),
+        "at": at,
     }
 
 
@@ -147,7 +138,7 @@ def moment(text: str | None) -> datetime | None:
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
-def wait(bot: Bot, address: Row, memory: Memory, *, seconds: float) -> None:
+def wait(bot: Bot, address: AddressField, memory: Memory, *, seconds: float) -> None:
     """Until the last text of every session, and of the whole, is found by its vector too."""
     last_of_session = {row.get("session_id"): row for row in memory.last.values()}
     waiting = [*last_of_session.values()]
@@ -162,18 +153,18 @@ def wait(bot: Bot, address: Row, memory: Memory, *, seconds: float) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def has_vector(bot: Bot, address: Row, row: Row) -> bool:
-    probe = {"address": address, "message": row["text"], "filters": {"doc_id": row["doc_id"]}, "need": "off"}
-    found = bot.post("recall", {**probe, "limit": 1}, note="probe")["memories"]
+def has_vector(bot: Bot, address: AddressField, row: Row) -> bool:
+    only = {"doc_id": row["doc_id"]}
+    found = bot.memory.recall(address=address, message=row["text"], filters=only, need="off", limit=1)["memories"]
     return bool(found) and found[0]["why"]["vector"] is not None
 
 
-def ask(bot: Bot, address: Row, memory: Memory, question: Row) -> Row:
+def ask(bot: Bot, address: AddressField, memory: Memory, question: Row) -> Row:
     """What a question found: for each memory, best first, the texts it holds."""
-    body = {"address": address, "message": question["query"], "limit": LIMIT, "quotas": False, "need": "off"}
-    if begun := memory.times.get(question.get("before_seq", -1)):  # asked in the middle of the conversation
-        body["until"] = begun.isoformat()
-    answer = bot.post("recall", body)
+    until = memory.times.get(question.get("before_seq", -1))  # asked in the middle of the conversation
+    answer = bot.memory.recall(
+        address=address, message=question["query"], limit=LIMIT, quotas=False, need="off", until=until
+    )
     found = [memory.docs[item["id"]] for item in answer["memories"]]
     return {"question": question, "found": found, "degraded": bool(answer["degraded"])}
 
