@@ -1,6 +1,6 @@
 """How the example bots answer: ask memory, then a model that is OpenAI-compatible, then report the turn.
 
-Without a model (`MODEL_URL` is not set) they repeat what memory found.
+Without a model (`MODEL_URL` is not set) they repeat what memory found, where that is enough to answer with.
 """
 
 import os
@@ -19,7 +19,8 @@ def answer(memory: Client, address: AddressField, message: str, *, once: str | N
     """What the bot says; `once` names the message, where a platform may deliver it twice."""
     context = memory.context(address=address, message=message)
     model = os.environ.get("MODEL_URL", "")
-    said = context["reply"] or (thought(model, context, message) if model else repeated(memory, address, message))
+    said = context["reply"] or (thought(model, context, message) if model else "")
+    shown = said if model else said or repeated(memory, address, message)  # which memory need not remember again
     with suppress(errors.IdempotencyKeyTaken):  # it was delivered again, and the model chose other words
         memory.take_turn(
             address=address,
@@ -29,7 +30,7 @@ def answer(memory: Client, address: AddressField, message: str, *, once: str | N
             sender_name=name,
             idempotency_key=once,
         )
-    return said
+    return shown
 
 
 def thought(model: str, context: ContextAnswer, message: str) -> str:
@@ -44,4 +45,6 @@ def thought(model: str, context: ContextAnswer, message: str) -> str:
 
 
 def repeated(memory: Client, address: AddressField, message: str) -> str:
-    return memory.recall(address=address, message=message)["context"] or "Noted."
+    found = memory.recall(address=address, message=message, limit=1)
+    said = {"found": "{}", "weak": "Perhaps: {}", "none": "Noted."}[found["evidence"]]
+    return said.format(found["context"])
