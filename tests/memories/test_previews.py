@@ -116,6 +116,7 @@ ELSEWHERE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("job", sorted(JOBS.keys() - ELSEWHERE))
 def test_it_counts_what_is_done_then(job: str, furnished: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("memories.tasks", "sessions_app.tasks"):

@@ -144,6 +144,7 @@ def test_a_redirect_is_not_followed(server: HTTPServer) -> None:
     assert {request.path for request, _response in server.log} == {"/v1/rerank"}
 
 
+@pytest.mark.thorough
 def test_the_limit_holds_for_all_of_it(server: HTTPServer, settings: Any) -> None:
     """TEI is asked twice, and either alone would have been in time."""
     settings.MEMORY_RERANK_FORM = "tei"

@@ -45,6 +45,7 @@ def test_the_last_fifty_of_a_chat_are_kept_and_the_last_twenty_five_shown(talk: 
     assert [event.content for event in conversations.recent_chat(group)] == [f"line {n}" for n in range(46, 71)]
 
 
+@pytest.mark.thorough
 def test_members_with_sessions_of_their_own_share_the_talk_of_the_chat(talk: Talk, workspace: Workspace) -> None:
     talk.say("hello", address=GROUP)
     workspace.channels.update(group_sessions="per_member")
@@ -94,6 +95,7 @@ def test_what_facts_quote_of_a_message_goes_with_it(talk: Talk, group: Session) 
     assert Entry.objects.filter(content="Sam says hello.").exists()
 
 
+@pytest.mark.thorough
 def test_what_an_open_conversation_still_hands_out_is_never_removed(talk: Talk, settings: Any) -> None:
     settings.MEMORY_SESSION_STALE_AFTER = timedelta(0)
     for n in range(6):

@@ -47,6 +47,7 @@ def compact(session: Session) -> bool:
     return done
 
 
+@pytest.mark.thorough
 def test_from_sixty_percent_on_the_bot_is_asked_to_flush_until_it_has(talk: Talk) -> None:
     assert fill(talk, 0.55)[1] == []
     session, came = fill(talk, 0.63)
@@ -73,6 +74,7 @@ def test_a_request_and_a_channel_may_have_budgets_of_their_own(talk: Talk, works
     assert talk.say(LONG * 12, address={**TELEGRAM, "chat": "c8"})["directives"] != []
 
 
+@pytest.mark.thorough
 def test_at_seventy_percent_a_task_waits_for_the_worker(talk: Talk, django_capture_on_commit_callbacks: Any) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         fill(talk, 0.62)
@@ -85,6 +87,7 @@ def test_at_seventy_percent_a_task_waits_for_the_worker(talk: Talk, django_captu
     assert task.task["args"][:3] == (session.pk, 1, 1)
 
 
+@pytest.mark.thorough
 def test_a_summary_stands_for_older_turns_and_nothing_is_deleted(talk: Talk) -> None:
     session, _came = fill(talk, 0.75)
     before = list(SessionEvent.objects.values_list("content", flat=True))

@@ -26,6 +26,7 @@ def of(peer: str) -> dict[str, Any]:
     return {**GROUP, "peer": peer}
 
 
+@pytest.mark.thorough
 def test_a_message_after_two_days_begins_another_conversation(talk: Talk) -> None:
     for n in range(7):
         talk.say(f"thing number {n}", at=NOW + timedelta(minutes=n))
@@ -65,6 +66,7 @@ def test_the_sweep_closes_what_is_idle_and_nothing_else(talk: Talk) -> None:
     assert {session.peer: session.conversation for session in Session.objects.all()} == {"u42": 2, "u9": 1}
 
 
+@pytest.mark.thorough
 def test_in_a_group_each_keeps_their_own_turns_and_the_chat_the_whole(talk: Talk) -> None:
     talk.say("I bring the cake", at=NOW, address=of("ann"))
     talk.say("我带酒", "好的", at=NOW, address=of("ben"))
@@ -133,6 +135,7 @@ def test_eight_workers_close_a_conversation_once(talk: Talk, settings: Any) -> N
 # /reset
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "words",
     [
@@ -157,6 +160,7 @@ def test_the_message_reset_clears_the_conversation(words: str, talk: Talk, works
     assert "Mochi" in heard["memories"][0]["content"]  # long-term memory stays
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", ["please /reset", "/reset now", "/resets", "what does /reset do?"])
 def test_a_message_that_only_speaks_of_it_resets_nothing(words: str, talk: Talk) -> None:
     assert talk.say(words)["reply"] is None
@@ -186,6 +190,7 @@ def test_a_reset_of_nothing_is_no_conversation(talk: Talk) -> None:
     assert talk.do(Session.objects.get(), "reset")["session"]["conversation"] == 1
 
 
+@pytest.mark.thorough
 def test_a_session_that_comes_to_belong_to_another_memory_does_not_go_on_in_it(
     talk: Talk, workspace: Workspace
 ) -> None:
@@ -196,6 +201,7 @@ def test_a_session_that_comes_to_belong_to_another_memory_does_not_go_on_in_it(
     assert [entry.scope.key for entry in kept()] == ["telegram:direct_u42"]
 
 
+@pytest.mark.thorough
 def test_recent_talk_outlives_the_conversation(talk: Talk) -> None:
     talk.say("hello", address=GROUP)
     session = Session.objects.get()

@@ -29,6 +29,7 @@ def types(answer: dict[str, Any]) -> list[str]:
     return [memory["type"] for memory in answer["memories"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("said", "asked"), SAID)
 @pytest.mark.parametrize("path", ["recall", "context"])
 def test_a_conversation_of_one_turn_is_told_once(path: str, said: str, asked: str, talk: Talk) -> None:
@@ -40,6 +41,7 @@ def test_a_conversation_of_one_turn_is_told_once(path: str, said: str, asked: st
     assert Entry.objects.live().count() == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("said", "asked"), SAID)
 def test_what_was_left_out_says_why(said: str, asked: str, talk: Talk) -> None:
     talk.say(said, "A nice name.")
@@ -49,6 +51,7 @@ def test_what_was_left_out_says_why(said: str, asked: str, talk: Talk) -> None:
     assert len(RecallTrace.objects.get().served) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("said", "asked"), SAID)
 def test_when_the_turn_is_gone_the_conversation_still_tells_it(said: str, asked: str, talk: Talk) -> None:
     talk.say(said, "A nice name.")

@@ -132,6 +132,7 @@ def test_a_provider_that_is_down_costs_no_message_its_attempts(talk: Talk, setti
     assert embedded() == {"the ship sails", "it does"}
 
 
+@pytest.mark.thorough
 def test_a_text_the_embedder_chokes_on_holds_up_no_other_and_is_left_alone_in_the_end(
     talk: Talk, settings: Any
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_text_the_embedder_chokes_on_holds_up_no_other_and_is_left_alone_in_th
     assert "this is poison" in embedded()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("provider", "dimension"), [(Other, 64), (Narrow, 60)])
 def test_what_another_model_embedded_is_embedded_anew(
     talk: Talk, settings: Any, provider: type[Deterministic], dimension: int

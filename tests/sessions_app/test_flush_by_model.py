@@ -84,6 +84,7 @@ def test_nothing_to_keep_is_recorded_and_the_summary_is_asked_for(direct: Sessio
     assert summary_of(direct).content == "They spoke of Mochi."
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrong", [0, 9, 99, -1, "m1", 1.5, True, None])
 def test_a_position_nobody_spoke_at_is_told_to_the_model_and_then_refused(
     wrong: Any, direct: Session, model: FakeModel
@@ -94,6 +95,7 @@ def test_a_position_nobody_spoke_at_is_told_to_the_model_and_then_refused(
     assert "rests_on" in model.requests[1].body["messages"][-1]["content"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "answer",
     [

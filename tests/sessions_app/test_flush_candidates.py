@@ -114,6 +114,7 @@ def test_what_is_said_of_another_person_is_not_the_speakers(talk: Talk, model: F
     assert set(RefusedFact.objects.values_list("reason", flat=True)) == {"subject"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_an_honest_model_reports_is_kept_and_verified(language: str, talk: Talk, model: FakeModel) -> None:
     """Nine of ten at least, of conversations that were written before the checks."""

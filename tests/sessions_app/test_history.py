@@ -122,6 +122,7 @@ def test_a_history_that_differs_is_told_where_and_clears_nothing(
 MESSAGES = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.sampled_from("abc")), max_size=6)
 
 
+@pytest.mark.thorough
 @examples(60)
 @given(said=MESSAGES, known=MESSAGES, new=MESSAGES)
 def test_whatever_is_believed_the_history_only_grows_into_what_was_told(
@@ -275,6 +276,7 @@ def test_sessions_are_listed_by_scope_channel_and_whether_something_was_said(tal
     assert talk.get("sessions", scope="unknown:direct_x").status_code == 404
 
 
+@pytest.mark.thorough
 def test_a_key_sees_the_sessions_of_scopes_it_reaches(workspace: Workspace, talk: Talk) -> None:
     group = {**TELEGRAM, "chat": "g1", "is_group": True}
     talk.say("direct")

@@ -25,6 +25,7 @@ def test_the_case_and_width_of_a_platform_make_no_other_memory(api: Api, name: s
     assert Channel.objects.get().platform == "telegram"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "meant"), [("telegrm", "telegram"), ("Wechatt", "wechat"), ("dingtlk", "dingtalk"), ("feishu", "lark")]
 )
@@ -63,6 +64,7 @@ def test_a_scope_of_an_unknown_platform_is_not_begun(api: Api) -> None:
     assert not Scope.objects.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", ["platform", "account", "peer", "chat", "thread"])
 @pytest.mark.parametrize("value", ["   ", "\u3000", "\t", "\u200b", "u\u200b1", "u\n1", " u1", "u1 ", "u1\u3000"])
 def test_what_nobody_sees_is_part_of_no_name(api: Api, part: str, value: str) -> None:

@@ -122,6 +122,7 @@ def in_the_group(api: Api, **kwargs: Any) -> str:
     return str([recalled["memories"], recalled.get("events"), recalled["context"]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "fts"])
 def test_a_credential_of_the_groups_own_is_never_served_there(api: Api, channel: Channel, mode: str) -> None:
     say(api, "the picnic is at the lake", GROUP)
@@ -159,6 +160,7 @@ def test_a_profile_is_read_out_only_where_all_is(api: Api, channel: Channel) -> 
     assert heard(api, "what am I called?", GROUP) == {(USER, "I am called Mei")}
 
 
+@pytest.mark.thorough
 def test_two_people_in_turn_never_hear_each_others_memories(api: Api, channel: Channel) -> None:
     Channel.objects.update(group_user_recall="all", capture_group_memory=False)
     for n in range(4):
@@ -177,6 +179,7 @@ def test_the_chats_copy_of_ones_own_turn_is_left_out(api: Api) -> None:
     assert [(memory["scope"], memory["reason"]) for memory in answer["left_out"]] == [(CHAT, "duplicate")]
 
 
+@pytest.mark.thorough
 def test_the_chats_memories_keep_to_their_quota(api: Api) -> None:
     for n in range(9):
         say(api, f"round {n} of folk music " + "la" * n, {**GROUP, "peer": f"u{n}"})

@@ -76,6 +76,7 @@ def test_slots_are_filtered_by_before_anything_is_ranked(api: Api) -> None:
     assert contents(ask(api, "how did the shop deploy go?", filters={"env": "prod", "speaker": "Jun"})) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("slot", "value", "found"),
     [
@@ -146,6 +147,7 @@ def test_a_channel_may_always_want_memory(api: Api, workspace: Workspace) -> Non
     assert ask(api, "ok")["need"] == {"retrieve": True, "rule": "off"}
 
 
+@pytest.mark.thorough
 def test_quotas_leave_places_for_other_kinds(api: Api) -> None:
     for n in range(12):
         save(api, f"tea ceremony {n} " + "x" * n)

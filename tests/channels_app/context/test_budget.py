@@ -36,6 +36,7 @@ def busy(talk: Talk) -> None:
     talk.log(session, *(f"ambient: {phrase(10)}" for _ in range(25)))
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 @examples(40)
 @given(budget=st.one_of(st.integers(0, 300), st.integers(0, 5_000)), later=st.booleans())

@@ -77,6 +77,7 @@ def test_what_has_another_source_as_well_is_told(talk: Talk) -> None:
     assert "The red bike has a new bell" in contents(context(talk, "what do we know of my bike?"))
 
 
+@pytest.mark.thorough
 def test_what_the_budget_or_a_summary_cut_out_of_the_history_is_recalled(talk: Talk) -> None:
     talk.say("the harbour master is called Rosa", at=LATELY)
     for n in range(12):
@@ -100,6 +101,7 @@ def test_a_longer_history_never_reaches_back_to_what_is_told_already(talk: Talk)
         assert given["history"][-1]["position"] == 80 and given["tokens"] <= budget
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("language", "words"), [("en", "this conversation itself"), ("zh-hans", "本次对话")])
 def test_an_answer_that_stands_in_the_history_is_no_lack_of_evidence(
     talk: Talk, workspace: Workspace, language: str, words: str
@@ -151,6 +153,7 @@ def test_a_request_may_bring_a_budget_of_the_history(talk: Talk) -> None:
     assert (refused.status_code, refused.json()["errors"][0]["attr"]) == (400, "max_tokens")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("message", ["/reset", "  /reset ", "@mybot /reset"])
 @pytest.mark.parametrize(("language", "reply"), [("en", "cleared"), ("zh-hans", "已清空对话历史")])
 def test_a_reset_is_known_before_a_model_is_asked(

@@ -29,6 +29,7 @@ def told(talk: Talk, days: float, address: Any = TELEGRAM, message: str = ASKED)
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("address", "days"), [(TELEGRAM, 30), (GROUP, 14)])
 @pytest.mark.parametrize("closed", [False, True])
 def test_it_works(talk: Talk, address: dict[str, Any], days: int, closed: bool) -> None:
@@ -43,6 +44,7 @@ def test_it_works(talk: Talk, address: dict[str, Any], days: int, closed: bool) 
     assert SessionEvent.objects.filter(content=BOAT).exists()  # for the operator
 
 
+@pytest.mark.thorough
 def test_a_policy_holds_at_once_and_for_what_became_no_memory_as_well(talk: Talk, workspace: Workspace) -> None:
     talk.say("hello")
     talk.log(Session.objects.get(), f"user: {BOAT}")
@@ -53,6 +55,7 @@ def test_a_policy_holds_at_once_and_for_what_became_no_memory_as_well(talk: Talk
     assert told(talk, 400)
 
 
+@pytest.mark.thorough
 def test_what_people_keep_longer_is_told_as_long(talk: Talk) -> None:
     talk.say(BOAT)
     Entry.objects.update(pinned=True)
@@ -77,6 +80,7 @@ def test_what_the_nightly_job_took_out_stays_untold_under_a_longer_policy(talk: 
     assert told(talk, 31) == []
 
 
+@pytest.mark.thorough
 def test_it_takes_as_many_statements_however_much_was_said(talk: Talk, django_assert_max_num_queries: Any) -> None:
     for n in range(12):
         talk.say(f"boat {n} leaves at {n}", at=NOW + timedelta(minutes=n))
@@ -85,6 +89,7 @@ def test_it_takes_as_many_statements_however_much_was_said(talk: Talk, django_as
         talk.post("recall", {"address": TELEGRAM, "message": ASKED}, **clock(NOW + timedelta(days=1)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "address", "days"), [("user", TELEGRAM, 30), ("chat", GROUP, 14)])
 def test_a_day_told_in_the_words_of_turns_has_their_term(
     talk: Talk, settings: Any, kind: str, address: dict[str, Any], days: int

@@ -28,6 +28,7 @@ def contents(answer: dict[str, Any]) -> list[str]:
     return [memory["content"] for memory in answer["memories"]]
 
 
+@pytest.mark.thorough
 def test_the_messages_before_say_what_a_question_means(talk: Talk) -> None:
     know(talk, "Lena was born on 3 May")
     know(talk, "Tom was born on 9 August")
@@ -58,6 +59,7 @@ def test_messages_before_that_are_none_are_refused(talk: Talk, recent: Any) -> N
         assert answer.status_code == 400 and "recent" in str(answer.json())
 
 
+@pytest.mark.thorough
 def test_what_a_question_leaves_out_is_taken_from_the_history_or_from_what_the_request_says(talk: Talk) -> None:
     know(talk, "Lena was born on 3 May")
     know(talk, "Tom was born on 9 August")
@@ -74,6 +76,7 @@ def test_what_a_question_leaves_out_is_taken_from_the_history_or_from_what_the_r
     assert asked(recent=[]) == {}
 
 
+@pytest.mark.thorough
 def test_in_a_group_nobodys_sister_is_named_by_what_their_own_memory_knows(talk: Talk) -> None:
     talk.say("My sister is called Lena", "Nice name.", at=NOW - timedelta(days=1))
     question = "what is my sister allergic to?"

@@ -47,6 +47,7 @@ def test_it_is_told_in_the_language_of_the_workspace(workspace: Workspace) -> No
     assert "不要把猜测当作记忆" in given["text"] and "你有记忆工具" in given["text"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("budget", [0, 20, 60, 200])
 def test_the_budget_holds_with_tools_too(talk: Talk, budget: int) -> None:
     talk.say("the boat leaves at noon", "aye aye")

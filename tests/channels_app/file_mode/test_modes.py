@@ -40,6 +40,7 @@ def off_for_one(workspace: Workspace, settings: Any) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(is_enabled=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("switch_off", [off_for_all, off_for_one])
 def test_switched_off_the_files_answer_and_on_again_nothing_is_lost(
     bot: Api, workspace: Workspace, stranger: Workspace, settings: Any, switch_off: Any

@@ -32,6 +32,7 @@ def outcomes_of() -> list[str]:
     return list(ReplayedRecord.objects.order_by("pk").values_list("outcome", flat=True))
 
 
+@pytest.mark.thorough
 def test_everything_is_there_once_in_order_with_its_time_and_actor(bot: Api, workspace: Workspace) -> None:
     begun = timezone.now()
     with database_away():

@@ -67,6 +67,7 @@ def test_the_same_key_again_is_the_same_call(bot: Api, workspace: Workspace) -> 
     assert transcript(workspace).count("once") == 1
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_with_a_turn_is_told_as_ever(bot: Api, workspace: Workspace) -> None:
     with database_away():
         assert bot.post("turns", {"user": "whose?"}).status_code == 400

@@ -48,6 +48,7 @@ def test_several_calls_are_answered_in_their_order(talk: Talk, form: str) -> Non
     assert answer["messages"] == ([{"role": "user", "content": own}] if form == "anthropic" else own)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("name", "arguments", "code", "words"),

@@ -125,6 +125,7 @@ def test_memories_days_and_messages_are_read_whole_with_who_and_when(talk: Talk)
     assert {source: one["source"] for source, one in read.items()} == {source: source for source in read}
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("known")
 def test_another_scope_looks_as_if_nothing_were_there(talk: Talk, workspace: Workspace, stranger: Workspace) -> None:
     other = {**TELEGRAM, "peer": "u7", "chat": "c9"}

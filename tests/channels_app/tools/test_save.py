@@ -107,6 +107,7 @@ def test_into_a_scope_by_its_key(talk: Talk) -> None:
     tool(talk, "memory_save", content="x", target="daily", at="not a key", status=404)
 
 
+@pytest.mark.thorough
 def test_what_was_taken_out_comes_back_by_saving_it_and_the_answer_says_so(talk: Talk) -> None:
     first = save(talk, "My favourite tea is oolong")
     talk.request("DELETE", f"entries/{first['entry']}")
@@ -186,6 +187,7 @@ def test_only_notes_under_memory_are_added_to(talk: Talk, root: Path, path: str)
     assert error == REFUSED and tree(root) == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", [*HOSTILE, *IN_A_SCOPE])
 def test_nothing_is_added_along_a_hostile_path(talk: Talk, root: Path, folder: ScopeFolder, path: str) -> None:
     written(folder, LONG_TERM, "- mine")

@@ -93,6 +93,7 @@ ODD = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", [*HOSTILE, *IN_A_SCOPE, *ODD])
 def test_a_hostile_path_is_refused_in_the_same_words_by_every_door(
     talk: Talk, workspace: Workspace, folder: ScopeFolder, path: str
@@ -128,6 +129,7 @@ def test_a_link_out_of_the_folder_is_not_followed(talk: Talk, folder: ScopeFolde
         assert refused(talk, path) == REFUSED
 
 
+@pytest.mark.thorough
 def test_a_session_of_a_chat_that_remembers_nothing_tells_nothing(talk: Talk, workspace: Workspace) -> None:
     talk.say("the boat leaves at noon", address=GROUP)
     workspace.channels.update(capture_group_memory=False)

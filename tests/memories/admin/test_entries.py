@@ -58,6 +58,7 @@ def test_it_works(alice: Client, mine: House) -> None:
     assert alice.get(page_of(mine.entry, "change")).status_code == 200
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("asked", "hit"),
     [
@@ -114,6 +115,7 @@ def turn() -> dict[str, Any]:
     return {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE, "slots": {"sender_id": "u42"}}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("asked", "count"),
     [
@@ -200,6 +202,7 @@ def test_a_change_between_the_check_and_the_save_is_told_too(
     assert Entry.objects.get(pk=mine.entry.pk).content == mine.entry.content
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "wrong",
     [

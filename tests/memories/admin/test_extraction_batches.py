@@ -78,6 +78,7 @@ def test_what_waits_can_be_extracted_now(alice: Client, batch: ExtractionBatch) 
     assert extract(timezone.now())["extraction_batches"] == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("error", "english", "chinese"),
     [

@@ -174,6 +174,7 @@ def test_it_speaks_the_language_of_the_request(held: Batch, workspace: Workspace
     assert answer.json()["held_because"][0]["text"] == "将更改已固定的记忆：1 条。"
 
 
+@pytest.mark.thorough
 def test_rows_are_narrowed_by_state_and_verb(make: Make, entries: list[str], api: Api) -> None:
     make("expire", entries[:1])
     made = make("expire", entries)
@@ -183,6 +184,7 @@ def test_rows_are_narrowed_by_state_and_verb(make: Make, entries: list[str], api
     assert api.get(f"batches/{made['id']}", verb="merge").json()["changes"]["results"] == []
 
 
+@pytest.mark.thorough
 def test_a_page_of_rows_costs_the_same_for_more_rows(make: Make, entries: list[str], api: Api) -> None:
     costs = []
     for chosen in (entries[:2], entries):
@@ -197,6 +199,7 @@ def test_a_page_of_rows_costs_the_same_for_more_rows(make: Make, entries: list[s
 # deciding
 
 
+@pytest.mark.thorough
 def test_a_plan_is_changed_row_by_row_then_approved(held: Batch, api: Api) -> None:
     address = f"batches/{held.uid}/changes"
     reworded = send(api, "PATCH", f"{address}/3", {"content": "我家的猫叫花卷"})
@@ -220,6 +223,7 @@ def test_what_is_refused_is_never_applied(held: Batch, api: Api) -> None:
     assert live() == set(TEXTS)
 
 
+@pytest.mark.thorough
 def test_a_batch_is_taken_back_in_part_and_leaves_what_was_changed_since(
     make: Make, entries: list[str], api: Api
 ) -> None:
@@ -238,6 +242,7 @@ def test_a_batch_is_taken_back_in_part_and_leaves_what_was_changed_since(
     assert api.post(f"batches/{made['id']}/undo").status_code == 409
 
 
+@pytest.mark.thorough
 def test_an_undo_is_taken_back_too(make: Make, entries: list[str], api: Api) -> None:
     undo = api.post(f"batches/{make('expire', entries)['id']}/undo").json()
     assert live() == set(TEXTS)

@@ -67,6 +67,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.thorough
 @every_route
 @pytest.mark.parametrize("kind", UNREADABLE)
 def test_what_is_not_plain_json_is_refused(api: Api, route: str, kind: str) -> None:
@@ -181,6 +182,7 @@ WRONG_TYPES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("route", "name", "value", "attr"), WRONG_TYPES)
 def test_a_wrong_value_is_named_and_nothing_is_stored(api: Api, route: str, name: str, value: Any, attr: str) -> None:
     response = api.post(route, {**ROUTES[route], name: value})

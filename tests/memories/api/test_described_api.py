@@ -142,6 +142,7 @@ def reader(workspace: Workspace) -> Client:
     return Client(headers={"Authorization": f"Bearer {make_key(workspace)}"})
 
 
+@pytest.mark.thorough
 def test_the_description_is_served_as_generated(reader: Client) -> None:
     answer = reader.get("/api/schema")
     assert yaml.safe_load(answer.content)["info"]["title"] == "memplatform"

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from drf_spectacular.generators import SchemaGenerator
 
 from memories.models import Workspace
@@ -27,6 +28,7 @@ def _tagged() -> set[tuple[str, str]]:
 TAGGED = _tagged()
 
 
+@pytest.mark.thorough
 @every_call
 def test_an_answer_carries_an_etag_exactly_where_the_description_says(
     workspace: Workspace, rows: dict[str, Any], route: str, method: str

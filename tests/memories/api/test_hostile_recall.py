@@ -22,6 +22,7 @@ LONG = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", LONG)
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "fts"])
 def test_a_long_message_is_answered_in_bounded_time(api: Api, kind: str, mode: str) -> None:

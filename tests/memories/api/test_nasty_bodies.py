@@ -148,6 +148,7 @@ NASTY_PARAMETERS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("parameters", NASTY_PARAMETERS, ids=repr)
 def test_a_list_asked_for_wrongly_is_refused(api: Api, parameters: dict[str, str]) -> None:
     api.post("entries", ROUTES["entries"])

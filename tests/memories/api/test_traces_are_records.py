@@ -88,6 +88,7 @@ def test_what_expired_or_was_archived_since_was_served_all_the_same(api: Api, en
     assert told(api, recall)["content"] == THEN
 
 
+@pytest.mark.thorough
 def test_what_people_took_out_is_not_told_until_it_is_restored(api: Api, entry: Entry, recall: str) -> None:
     edit(api, entry)
     assert api.request("DELETE", f"entries/{entry.uid}").status_code == 200
@@ -134,6 +135,7 @@ def test_what_was_left_out_is_told_as_it_was_too(api: Api, entry: Entry) -> None
     assert trace["memories"][0]["content"] == served.content
 
 
+@pytest.mark.thorough
 def test_it_takes_as_many_statements_for_many_edits_as_for_one(
     api: Api, entry: Entry, django_assert_max_num_queries: Any
 ) -> None:

@@ -109,6 +109,7 @@ def without_what_was_made(state: dict[str, Any], known: dict[str, Any]) -> dict[
 class TestBatches(TestCase):
     """hypothesis begins every example in a transaction of its own."""
 
+    @pytest.mark.thorough
     @examples(10)
     @given(actions)
     def test_undone_in_reverse_everything_is_as_it_was(self, plan: list[tuple[str, list[int], str]]) -> None:
@@ -119,6 +120,7 @@ class TestBatches(TestCase):
             assert differences(without_what_was_made(state_of_everything(), before), before) == {}
             assert not Entry.objects.live().filter(pk__in=made).exists()
 
+    @pytest.mark.thorough
     @examples(5)
     @given(actions)
     def test_the_index_is_what_a_rebuild_gives(self, plan: list[tuple[str, list[int], str]]) -> None:

@@ -133,6 +133,7 @@ def test_after_a_month_what_was_taken_out_counts_no_more(scope: Scope) -> None:
         assert archive(scope, entries[3 * week : 3 * week + 12], week).state == BatchState.APPLIED
 
 
+@pytest.mark.thorough
 def test_what_was_taken_back_or_a_person_decided_on_counts_no_more(scope: Scope) -> None:
     entries = crowd(scope, 100)
     first, second = (archive(scope, entries[15 * week : 15 * week + 15], week) for week in range(2))

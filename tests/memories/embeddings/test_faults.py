@@ -248,6 +248,7 @@ def test_any_endpoint_that_speaks_the_openai_api_can_embed(api: Api, endpoint: H
     assert {request.headers["Authorization"] for request, _response in endpoint.log} == {"Bearer sk-test"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("status", "body"),
     [

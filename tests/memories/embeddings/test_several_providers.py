@@ -124,6 +124,7 @@ def test_a_fallback_of_another_model_or_dimension_is_not_asked(
     assert ask(api)["degraded"] == ["embedding"] and not second.log
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dimension", [1, 1536, 4096])
 def test_vectors_of_any_dimension_serve(api: Api, httpserver: HTTPServer, settings: Any, dimension: int) -> None:
     def wide(request: Request) -> Response:

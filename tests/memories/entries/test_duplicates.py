@@ -88,6 +88,7 @@ def test_turns_within_an_hour_are_merged_sooner_than_others(scope: Scope) -> Non
     assert turn(scope, other, slots=elsewhere, at=NOW + timedelta(minutes=61)).outcome is Outcome.CREATED
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "threshold"), [(EntryType.USER_EXPLICIT, 0.80), (EntryType.CHAT_TURN, 0.70)])
 def test_what_is_said_in_other_words_is_merged_at_the_door(scope: Scope, kind: EntryType, threshold: float) -> None:
     """All pairs in one memory: each finds its twin among the others. Turns are half an hour apart."""
@@ -214,6 +215,7 @@ def test_a_twin_is_found_among_hundreds(scope: Scope) -> None:
     assert put(scope, WORDS + " please").entry.pk == twin.entry.pk
 
 
+@pytest.mark.thorough
 def test_the_counts_of_words_are_those_of_the_entries(scope: Scope, workspace: Workspace) -> None:
     other = make_scope(workspace, "main")
     for n in range(12):

@@ -47,6 +47,7 @@ def by_scope(entries: list[dict[str, Any]]) -> dict[str, str]:
     return {entry["scope"]: entry["id"] for entry in entries if entry["type"] == "chat_turn"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("again", [{}, {"user": "MY LOCKER CODE is  7741 "}], ids=["same words", "other case"])
 def test_the_same_turn_after_a_deletion_is_suppressed_and_says_so(api: Api, again: dict[str, str]) -> None:
     (first,) = say(api, TELEGRAM)
@@ -59,6 +60,7 @@ def test_the_same_turn_after_a_deletion_is_suppressed_and_says_so(api: Api, agai
     assert "7741" not in api.get(f"sessions/{session}/history").content.decode()
 
 
+@pytest.mark.thorough
 def test_so_is_what_was_done_in_it(api: Api) -> None:
     first = say(api, TELEGRAM, **TOOLS)
     assert {entry["type"] for entry in first} == {"chat_turn", "auto_capture", "workflow_trace"}
@@ -97,6 +99,7 @@ def test_restored_it_is_said_again_as_any_other(api: Api) -> None:
     assert say(api, TELEGRAM)[0]["outcome"] == "skipped"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [OWN, CHAT])
 def test_the_copies_of_a_statement_go_together_and_the_answer_names_them(api: Api, first: str) -> None:
     said = by_scope(say(api, GROUP))
@@ -110,6 +113,7 @@ def test_the_copies_of_a_statement_go_together_and_the_answer_names_them(api: Ap
     assert {entry["outcome"] for entry in say(api, GROUP)} == {"suppressed"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [OWN, CHAT])
 def test_what_went_together_comes_back_together(api: Api, first: str) -> None:
     said = by_scope(say(api, GROUP))
@@ -128,6 +132,7 @@ def test_told_otherwise_only_one_comes_back(api: Api) -> None:
     assert state(api, said[CHAT]) == "expired"
 
 
+@pytest.mark.thorough
 def test_what_was_taken_out_by_itself_stays_out_when_a_copy_comes_back(api: Api) -> None:
     said = by_scope(say(api, GROUP))
     delete(api, said[CHAT], "?copies=none")
@@ -136,6 +141,7 @@ def test_what_was_taken_out_by_itself_stays_out_when_a_copy_comes_back(api: Api)
     assert (state(api, said[OWN]), state(api, said[CHAT])) == ("live", "expired")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["query", "body"])
 def test_told_otherwise_only_one_goes_and_the_answer_names_what_stays(api: Api, where: str) -> None:
     said = by_scope(say(api, GROUP))
@@ -156,6 +162,7 @@ def test_copies_are_all_or_none(api: Api) -> None:
     assert (twice.status_code, twice.json()["errors"][0]["attr"]) == (400, "copies")
 
 
+@pytest.mark.thorough
 def test_a_fact_drawn_from_it_goes_too_wherever_it_is_kept(api: Api, workspace: Workspace) -> None:
     said = by_scope(say(api, GROUP))
     turn = Entry.objects.get(uid=said[OWN])
@@ -167,6 +174,7 @@ def test_a_fact_drawn_from_it_goes_too_wherever_it_is_kept(api: Api, workspace: 
     assert [(one["id"], one["state"]) for one in answer["copies"]] == [(str(copy.uid), "live")]
 
 
+@pytest.mark.thorough
 def test_a_bound_key_takes_along_and_names_what_it_reaches(api: Api, workspace: Workspace) -> None:
     said = by_scope(say(api, GROUP))
     own = Api(make_key(workspace, scope_patterns=["telegram:direct_*"]))
@@ -174,6 +182,7 @@ def test_a_bound_key_takes_along_and_names_what_it_reaches(api: Api, workspace: 
     assert state(api, said[CHAT]) == "live"
 
 
+@pytest.mark.thorough
 def test_what_another_said_in_the_same_words_stays(api: Api) -> None:
     said = by_scope(say(api, GROUP))
     theirs = by_scope(say(api, {**GROUP, "peer": "u43"}))

@@ -82,6 +82,7 @@ def test_where_there_is_nothing_to_repeat_the_bot_did_not_know(set_of: SetOf, re
     assert "Mochi" not in answer
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_both_are_printed_side_by_side(set_of: SetOf) -> None:
     report = measured(set_of(), "--echo", "unknown", "--asked", 2)
@@ -100,12 +101,14 @@ def test_both_are_printed_side_by_side(set_of: SetOf) -> None:
     assert "asked once before, reply parrot: 4 turns more" in evaluate(set_of(), "--echo", "parrot")
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_a_question_that_tells_something_is_no_mere_echo(set_of: SetOf) -> None:
     question = QUERIES[0] | {"query": "since I moved to Porto, what should my cat be called?"}
     assert measured(set_of(queries=[question]), "--echo", "unknown")["echoes"]["marked"] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_questions_nothing_answers_were_asked_before_as_well(set_of: SetOf) -> None:
     other = set_of(
@@ -124,6 +127,7 @@ def test_questions_nothing_answers_were_asked_before_as_well(set_of: SetOf) -> N
     assert "area under the curve" in printed
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_a_set_with_echoes_is_kept_apart_from_the_plain_one(set_of: SetOf) -> None:
     measured(set_of(), "--keep", "tiny")
@@ -142,12 +146,14 @@ def test_a_set_with_echoes_is_kept_apart_from_the_plain_one(set_of: SetOf) -> No
     assert list(Workspace.objects.values_list("name", flat=True)) == names[1:2]
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_a_long_name_does_not_mix_them_either(set_of: SetOf) -> None:
     measured(set_of(), "--keep", "n" * 120, "--echo", "unknown")
     assert Workspace.objects.count() == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_nothing_is_left_behind(set_of: SetOf) -> None:
     measured(set_of(), "--echo", "wrong")
@@ -156,6 +162,7 @@ def test_nothing_is_left_behind(set_of: SetOf) -> None:
     assert rows_of_every_table() == before
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 def test_questions_of_a_time_before_the_turns_are_counted(set_of: SetOf) -> None:
     queries = [QUERIES[0] | {"before_seq": 3}, *QUERIES[1:]]

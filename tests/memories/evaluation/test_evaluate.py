@@ -80,6 +80,7 @@ def test_an_entry_that_merged_several_texts_counts_for_all_of_them(tiny: Path) -
     assert report["mean"]["recall@1"] == report["mean"]["mrr"] == report["group"]["group_recall@5"] == 1.0
 
 
+@pytest.mark.thorough
 def test_an_evaluation_leaves_nothing_but_the_cache(tiny: Path) -> None:
     models_in_use.model_of(Deterministic())
     before = rows_of_every_table()
@@ -195,6 +196,7 @@ class Failing(Deterministic):
         return super().embed_query(text, seconds=seconds)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("fails", "told"), [("questions", "degraded"), ("texts", "keeps failing")])
 def test_degraded_figures_do_not_count(
     tiny: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, fails: str, told: str

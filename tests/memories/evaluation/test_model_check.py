@@ -44,6 +44,7 @@ def test_one_that_believes_everything_is_not_believed(model: FakeModel) -> None:
     assert "its reading is not believed" in said
 
 
+@pytest.mark.thorough
 def test_one_that_answers_nothing_usable_will_not_do(model: FakeModel) -> None:
     model.otherwise = "Certainly!"
     said = check()

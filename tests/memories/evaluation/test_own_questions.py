@@ -69,6 +69,7 @@ def test_an_owner_measures_their_own_bot(asked: Api, workspace: Workspace, tmp_p
     assert report["latency_ms"]["p50"] > 0 and report["degraded"] == report["gone"] == 0
 
 
+@pytest.mark.thorough
 def test_measuring_reads_and_does_not_write(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
     path = export(workspace, tmp_path / "mine.jsonl")
     judge(path, ids("Mochi"), ids("牙医"))
@@ -144,6 +145,7 @@ def test_today_s_finds_are_put_beside_what_was_served(asked: Api, workspace: Wor
     assert "my cat is called Mochi" in found
 
 
+@pytest.mark.thorough
 def test_only_ingredients_that_leave_the_rows_alone_are_left_out(
     asked: Api, workspace: Workspace, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_kept_set_is_embedded_once_and_measured_the_same(set_of: SetOf, counti
     assert not RecallTrace.objects.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", [{"text": "my cat is called Tiger"}, {"doc_id": "d9"}, {"speaker": "Ann"}])
 def test_a_set_that_changed_is_remembered_anew(set_of: SetOf, change: dict[str, str]) -> None:
     measured(set_of(), "--keep", "tiny")
@@ -131,6 +132,7 @@ def test_a_scope_alone_has_no_elsewhere(set_of: SetOf) -> None:
     assert measured(set_of(CORPUS[:3], QUERIES[:2]), "--elsewhere")["evidence"]["separation"] == {}
 
 
+@pytest.mark.thorough
 def test_each_ingredient_is_left_out_in_turn_and_all_is_as_before(set_of: SetOf, counting: type[Counting]) -> None:
     corpus = [row | {"session_id": "s"} for row in CORPUS]
     plain = measured(set_of(corpus), "--keep", "tiny")
@@ -157,6 +159,7 @@ def test_an_ablation_shows_what_an_ingredient_is_worth(set_of: SetOf) -> None:
     assert ablation["all of it"]["recall@5"] == 1.0 and ablation["- dates"]["recall@10"] == 0.0
 
 
+@pytest.mark.thorough
 def test_rows_are_made_anew_only_for_ingredients_of_rows(set_of: SetOf, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     plain = search_rows.rebuild

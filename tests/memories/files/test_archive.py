@@ -91,6 +91,7 @@ WORDS += [
 LINES = st.lists(st.sampled_from(WORDS), max_size=12).map("\n".join)
 
 
+@pytest.mark.thorough
 @given(text=LINES, note=LINES.filter(str.strip), other=LINES.filter(str.strip))
 def test_whatever_people_and_notes_say_neither_changes_the_other(text: str, note: str, other: str) -> None:
     def says(file: str) -> list[str]:

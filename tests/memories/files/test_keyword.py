@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,6 +131,7 @@ FILES = st.dictionaries(
 )
 
 
+@pytest.mark.thorough
 @given(FILES, st.sampled_from(["lunch", "lunch port", "端口号 lunch", "port 端口 tea"]), st.integers(1, 4))
 @examples(200)
 def test_the_first_few_are_those_that_come_first_among_all(

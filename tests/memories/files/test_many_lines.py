@@ -60,6 +60,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return lengths
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", [1, 2, 3, 7])
 def test_blocks_of_all_kinds_are_struck_together_as_one_by_one(step: int) -> None:
     text = "".join(OF_ALL_KINDS.format(n=n) for n in range(4))
@@ -72,6 +73,7 @@ def test_blocks_of_all_kinds_are_struck_together_as_one_by_one(step: int) -> Non
     assert many_lines.unstruck_all(changed, [block.text for block in gone]) == (text, [])
 
 
+@pytest.mark.thorough
 def test_a_file_is_read_a_few_times_however_many_of_its_lines_go_and_come_back(parsed: list[int]) -> None:
     text = "# 仓库\n\n" + "".join(f"- 第{n}号仓库 keeps {n * 31 % 97} boxes of tea\n" for n in range(1_000))
     gone = blocks(text)[::3]

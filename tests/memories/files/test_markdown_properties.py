@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -73,19 +74,21 @@ def told(found: list[Block]) -> list[tuple[object, ...]]:
     return [(block.text, block.heading, block.at, block.session, block.scope_key) for block in found]
 
 
+@pytest.mark.thorough
 @given(CONTENTS, st.text(max_size=8), st.text(max_size=8))
 @example("\\", "", "")
 @example("a\n\n\n    b", "", "")
 @example("a\n \n\tb", "", "")
 @example("a | b\n--|--\nc | d", "", "")
 @example("\\<!-- x -->\n\\\\<!-- y", "", "")
-@examples(500)
+@examples(200)
 def test_what_is_saved_is_read(content: str, session: str, scope_key: str) -> None:
     assume(session.isprintable() and scope_key.isprintable())
     line = rendered(content, at=AT, session=session, scope_key=scope_key)
     assert told(blocks(line)) == [(content, "", AT, session, scope_key)]
 
 
+@pytest.mark.thorough
 @given(st.lists(CONTENTS, min_size=2, max_size=5))
 @examples(150)
 def test_lines_that_are_saved_one_after_another_are_read_one_by_one(contents: list[str]) -> None:
@@ -93,8 +96,9 @@ def test_lines_that_are_saved_one_after_another_are_read_one_by_one(contents: li
     assert [block.text for block in blocks(text)] == contents
 
 
+@pytest.mark.thorough
 @given(FILES)
-@examples(300)
+@examples(150)
 def test_blocks_lie_in_order_within_the_file(text: str) -> None:
     found = blocks(text)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
@@ -103,8 +107,9 @@ def test_blocks_lie_in_order_within_the_file(text: str) -> None:
     assert all(block.text.strip() for block in found)
 
 
+@pytest.mark.thorough
 @given(FILES, CONTENTS, st.integers(min_value=0))
-@examples(500)
+@examples(200)
 def test_a_reworded_block_says_the_new_words_and_every_other_what_it_said(text: str, content: str, pick: int) -> None:
     found = blocks(text)
     assume(found)
@@ -119,8 +124,9 @@ def test_a_reworded_block_says_the_new_words_and_every_other_what_it_said(text: 
     assert told(blocks(changed)) == expected
 
 
+@pytest.mark.thorough
 @given(FILES, st.integers(min_value=0))
-@examples(500)
+@examples(200)
 def test_plain_words_take_the_place_of_others_or_are_refused(text: str, pick: int) -> None:
     found = blocks(text)
     assume(found)
@@ -132,8 +138,9 @@ def test_plain_words_take_the_place_of_others_or_are_refused(text: str, pick: in
     assert "端口改为 9091" in [one.text for one in blocks(changed)]
 
 
+@pytest.mark.thorough
 @given(FILES, st.integers(min_value=0))
-@examples(500)
+@examples(200)
 def test_a_struck_block_is_gone_alone_and_comes_back_byte_for_byte(text: str, pick: int) -> None:
     found = blocks(text)
     assume(found)

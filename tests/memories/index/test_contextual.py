@@ -84,6 +84,7 @@ def test_the_number_of_terms_can_be_set(settings: Any) -> None:
     assert blend_keywords(Counter({1: 1, 2: 9, 3: 5}), [Counter({4: 9})], 5.0).keys() == {2, 3}
 
 
+@pytest.mark.thorough
 @given(COUNTS, st.lists(COUNTS, max_size=4), st.just(0.0) | st.floats(0.01, 100))
 def test_no_text_matches_better_than_a_full_match(own: Counter[int], near: list[Counter[int]], average: float) -> None:
     before = Counter(own)
@@ -93,12 +94,14 @@ def test_no_text_matches_better_than_a_full_match(own: Counter[int], near: list[
     assert weights.keys() <= own.keys() | set().union(*near)
 
 
+@pytest.mark.thorough
 @given(COUNTS, st.lists(COUNTS, min_size=2, max_size=2))
 def test_the_order_of_neighbours_does_not_matter(own: Counter[int], near: list[Counter[int]]) -> None:
     there, back = blend_keywords(own, near, 5.0), blend_keywords(own, near[::-1], 5.0)
     assert there == pytest.approx(back)
 
 
+@pytest.mark.thorough
 @given(VECTORS, st.lists(VECTORS, max_size=4))
 def test_a_blended_embedding_has_length_one(own: list[float], near: list[list[float]]) -> None:
     length = math.hypot(*blend_embedding(own, near))

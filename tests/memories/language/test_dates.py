@@ -233,6 +233,7 @@ def test_the_month_before_january_is_december() -> None:
     assert named("上个月", date(2026, 1, 31)) == "2025-12-01..2025-12-31"
 
 
+@pytest.mark.thorough
 @given(
     st.text(alphabet="上下个月周三日年前天昨去今最近几两0123456789 -/.agomythlswek", max_size=40),
     st.dates(date(1980, 1, 1), date(2100, 1, 1)),

@@ -101,6 +101,7 @@ def test_odd_arguments_are_taken() -> None:
     assert "\0" not in ToolCall("t", {"a\0": "b\0"}).told()
 
 
+@pytest.mark.thorough
 def test_long_arguments_are_read_at_once() -> None:
     begun = time.perf_counter()
     for said in ("a" * 200_000, "aB3" * 60_000, "password " * 20_000, "-----BEGIN KEY-----" * 5_000, "://a:" * 40_000):

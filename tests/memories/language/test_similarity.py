@@ -128,11 +128,13 @@ def test_likeness_is_symmetrical(old: str, new: str, threshold: float) -> None:
     assert compare(old, new, threshold=threshold) == compare(new, old, threshold=threshold)
 
 
+@pytest.mark.thorough
 @given(SENTENCES)
 def test_every_text_is_the_same_as_itself(content: str) -> None:
     assert compare(content, content, threshold=0.8)[0] is Likeness.SAME
 
 
+@pytest.mark.thorough
 @given(SENTENCES, SENTENCES)
 def test_a_higher_threshold_merges_no_more(old: str, new: str) -> None:
     if compare(old, new, threshold=0.9)[0] is Likeness.ALIKE:

@@ -35,7 +35,7 @@ BOUNDS = {
     "memories.verification.relative_dates:": 100,
     "memories.conf:": 1_000,  # what an operator sets
 }
-MOST_TEXTS = 300  # made of one pattern
+MOST_TEXTS = 100  # made of one pattern
 FIXED = [
     " ",
     "a",

@@ -100,6 +100,7 @@ def test_texts_are_compared_by_words_and_chinese_bigrams(content: str, shingles:
     assert text.shingles(content) == shingles
 
 
+@pytest.mark.thorough
 @given(st.sets(st.text(max_size=2)), st.sets(st.text(max_size=2)))
 def test_jaccard_is_a_symmetrical_share(one: set[str], other: set[str]) -> None:
     share = text.jaccard(one, other)
@@ -141,6 +142,7 @@ def test_a_question_shares_terms_with_what_answers_it(asked: str, said: str) -> 
     assert text.terms(asked).keys() & text.terms(said).keys()
 
 
+@pytest.mark.thorough
 @given(TEXTS)
 def test_every_term_is_a_dimension_of_the_keyword_vector(content: str) -> None:
     assert all(1 <= term <= text.DIMENSIONS for term in text.terms(content))

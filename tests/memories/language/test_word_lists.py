@@ -9,6 +9,7 @@ from memories.language import word_lists
 FILES = sorted(path.stem for path in word_lists.DATA.glob("*.txt"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", FILES)
 def test_every_section_has_words_and_every_pattern_compiles(file: str) -> None:
     sections = word_lists.parse((word_lists.DATA / f"{file}.txt").read_text(encoding="utf-8"), file)

@@ -95,6 +95,7 @@ INVALID = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", INVALID)
 def test_an_answer_that_does_not_fit_is_never_believed(
     kind: str, model: FakeModel, workspace: Workspace, now: datetime
@@ -220,6 +221,7 @@ def test_nobody_waits_longer_than_there_is_time(model: FakeModel, workspace: Wor
     assert model.calls == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("slow", [{"seconds": 1.5}, {"drip": 0.02}])
 def test_an_answer_that_takes_too_long_is_given_up_and_counted(
     slow: dict[str, float], model: FakeModel, workspace: Workspace, now: datetime, settings: Any

@@ -75,6 +75,7 @@ OBEDIENT = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("kind", OBEDIENT)
 def test_an_obedient_model_gets_nothing_through(

@@ -39,6 +39,7 @@ def recalled(api: Api, when: datetime, message: str = "which tea is it?", **kwar
     return [memory["content"] for memory in response.json()["memories"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "days"),
     [("chat_turn", 30), ("auto_capture", 90), ("workflow_trace", 180), ("user_explicit", None), ("note", None)],
@@ -85,6 +86,7 @@ def test_a_policy_holds_from_the_next_call_on(api: Api, workspace: Workspace) ->
     assert recalled(api, day(9_000))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("days", [1e6, 1e9, 1e15, 1e300])
 def test_a_policy_may_say_nearly_for_ever(api: Api, workspace: Workspace, days: float) -> None:
     Policy.objects.create(workspace=workspace, kind="ttl", entry_type="chat_turn", scope_kind="user", value=days)
@@ -124,6 +126,7 @@ def test_what_is_pinned_outlives_the_policy_but_not_its_own_end(api: Api) -> Non
     assert [entry["state"] for entry in api.get("entries", state="live").json()["results"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["hybrid", "keyword", "vector"])
 @pytest.mark.parametrize("fusion", ["relative", "rrf"])
 def test_no_way_of_searching_finds_what_is_over(api: Api, settings: Any, kind: str, fusion: str) -> None:
@@ -132,6 +135,7 @@ def test_no_way_of_searching_finds_what_is_over(api: Api, settings: Any, kind: s
     assert recalled(api, day(0.5), mode=kind) and not recalled(api, day(2), mode=kind)
 
 
+@pytest.mark.thorough
 def test_facts_fade_by_their_category(api: Api) -> None:
     for category in ("identity", "solution", "event", "temp"):
         save(api, f"the {category} tea", type="fact", tier=2, category=category, importance=0.8, topic=category)

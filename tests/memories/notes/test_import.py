@@ -178,6 +178,7 @@ def interrupted_after(step: Any) -> Any:
     return take
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_two_imports_at_once_bring_everything_once(folder: Path, scope: Scope) -> None:
     write(folder, {"MEMORY.md": "\n".join(f"- Room {n} has {n + 7} chairs" for n in range(300))})
@@ -249,6 +250,7 @@ def test_a_day_people_took_out_is_not_written_again(folder: Path, scope: Scope) 
     assert imported(folder)["batch"] is None and len(days(scope)) == 2
 
 
+@pytest.mark.thorough
 def test_a_profile_larger_than_what_a_prompt_takes_is_mentioned(tmp_path: Path, scope: Scope) -> None:
     write(tmp_path, {"MEMORY.md": "\n".join(f"- Room {n} has {n + 7} chairs" for n in range(120))})
     assert "The profile has 120 lines now" in said(tmp_path)

@@ -4,6 +4,8 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from memories import entries
 from memories.kinds import UNDATED
 from memories.models import Entry, FileState, Scope
@@ -174,6 +176,7 @@ def test_a_file_of_another_scope_is_not_looked_at(files: Path, scope: Scope) -> 
     assert sync(other).created == 1
 
 
+@pytest.mark.thorough
 def test_a_long_file_is_indexed_in_parts_and_taken_up_after_a_kill(files: Path, scope: Scope) -> None:
     write(files, DAY, "".join(f"- line number {n} of many\n" for n in range(1_200)))
     sync(scope)

@@ -55,6 +55,7 @@ def test_a_statement_that_failed_does_not_put_the_database_away(error: Exception
     assert not database.is_lost(error)
 
 
+@pytest.mark.thorough
 def test_while_it_is_away_it_is_asked_once_a_second_by_one_thread(monkeypatch: Any) -> None:
     asked: list[float] = []
 

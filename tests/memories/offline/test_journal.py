@@ -151,6 +151,7 @@ def test_a_full_disk_accepts_nothing_and_leaves_nothing_behind(monkeypatch: Any)
     assert said() == ["kept", "after"]
 
 
+@pytest.mark.thorough
 def test_threads_and_processes_that_append_at_once_lose_nothing(place: Path) -> None:
     program = (
         "import django; django.setup()\n"

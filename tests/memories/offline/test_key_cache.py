@@ -92,6 +92,7 @@ def test_a_key_the_database_refuses_leaves_the_cache_at_once(token: str, end: An
     assert not place(token).exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("end", WAYS)
 def test_a_key_that_ended_by_another_door_is_swept_out(workspace: Workspace, token: str, end: Any) -> None:
     other = make_key(workspace, name="other bot")

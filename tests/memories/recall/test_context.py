@@ -51,6 +51,7 @@ def test_without_a_budget_there_is_no_context(budget: int) -> None:
     assert context_text(served("hi"), budget=budget, zone=UTC) == ("", 0)
 
 
+@pytest.mark.thorough
 @given(st.lists(st.text(alphabet="ab 汉字，\n", max_size=80), max_size=12), st.integers(0, 300))
 def test_the_context_is_never_over_budget(contents: list[str], budget: int) -> None:
     text, tokens = context_text(served(*contents), budget=budget, zone=UTC)

@@ -71,6 +71,7 @@ def test_what_the_token_budget_had_no_room_for_says_so(scope: Scope) -> None:
     assert [(line.reason, line.in_context) for line in kept()] == [("served", True), ("served", False)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

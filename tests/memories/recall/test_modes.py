@@ -39,6 +39,7 @@ def found(scope: Scope, message: str, mode: str, **kwargs: Any) -> list[str]:
     return [item.entry.content for item in ask(scope, message, mode, **kwargs).served]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
@@ -77,6 +78,7 @@ SIGNED = (
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
@@ -183,6 +185,7 @@ def test_no_mode_serves_what_is_out_of_use_or_past_its_time(scope: Scope, mode: 
     assert found(scope, "green tea", mode, now=NOW + timedelta(seconds=1)) == [kept.content]
 
 
+@pytest.mark.thorough
 @every_mode
 def test_no_mode_leaves_its_scope_or_its_filters(scope: Scope, mode: str) -> None:
     other = make_scope(scope.workspace, "telegram:direct_u43")
@@ -195,6 +198,7 @@ def test_no_mode_leaves_its_scope_or_its_filters(scope: Scope, mode: str) -> Non
     assert found(scope, "green tea", mode, **narrowed) == ["green tea at home"]
 
 
+@pytest.mark.thorough
 @every_mode
 def test_in_no_mode_a_group_hears_what_was_said_elsewhere(scope: Scope, mode: str) -> None:
     chat = make_scope(scope.workspace, "telegram:mybot:group_g1", ScopeKind.CHAT)
@@ -207,6 +211,7 @@ def test_in_no_mode_a_group_hears_what_was_said_elsewhere(scope: Scope, mode: st
     assert [item.reason for item in result.excluded] == ["other_scope"]
 
 
+@pytest.mark.thorough
 @every_mode
 def test_every_mode_obeys_quotas_and_leaves_a_trace(scope: Scope, mode: str) -> None:
     remember(scope, *(f"green tea {n}" for n in range(6)), type=EntryType.AUTO_CAPTURE)
@@ -218,6 +223,7 @@ def test_every_mode_obeys_quotas_and_leaves_a_trace(scope: Scope, mode: str) -> 
     assert trace.query["mode"] == mode and len(trace.served) == 5
 
 
+@pytest.mark.thorough
 @every_mode
 def test_the_same_question_has_the_same_answer(scope: Scope, mode: str) -> None:
     remember(scope, *(f"green tea {'x' * n}" for n in range(12)))

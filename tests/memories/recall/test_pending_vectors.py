@@ -58,6 +58,7 @@ def test_it_waits_until_the_vector_is_there(talk: Talk, settings: Any) -> None:
     assert degraded == [] and 100 < waited < 15_000
 
 
+@pytest.mark.thorough
 def test_it_says_so_when_there_is_none_and_does_not_wait_again(talk: Talk) -> None:
     talk.say("I moved to Hangzhou")
     degraded, waited = ask(talk)

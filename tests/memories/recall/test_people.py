@@ -39,6 +39,7 @@ def named(message: str, *scopes: Scope) -> list[str]:
     return [speaker for _scope, speaker in people_named(message, scopes).named]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("speaker", "line", "learnt"),
     [
@@ -70,6 +71,7 @@ def test_a_scope_learns_names_from_what_is_said(scope: Scope, speaker: str, line
     assert scope.nicknames == learnt
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("speaker", "line", "question"),
     [

@@ -144,6 +144,7 @@ def test_a_project_nothing_is_known_of_any_more_is_forgotten_at_night(apollo: Sc
     assert apollo.projects == ["apollo", "_global"]
 
 
+@pytest.mark.thorough
 def test_a_bot_may_ask_for_one_project_or_topic(api: Api, scope: Scope) -> None:
     facts(scope, "apollo", "apollo: the port is 1", topic="network")
     facts(scope, "apollo", "apollo: the port is blue", topic="colours")

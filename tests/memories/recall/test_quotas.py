@@ -148,6 +148,7 @@ def test_from_nothing_nothing_is_served() -> None:
 WORKFLOW = (EntryType.WORKFLOW_TRACE, ScopeKind.USER)
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 12)), max_size=60), st.integers(0, 12), st.booleans())
 @example([(WORKFLOW, 2), (CHAT_TURN, 1), (WORKFLOW, 1), (WORKFLOW, 1)], 3, True)  # said twice by one: one memory
 def test_whatever_is_ranked_the_promises_hold(

@@ -44,6 +44,7 @@ def walks(scope: Scope) -> None:
     remember(scope, *((f"walk {'x' * n} along the river", NOW - timedelta(days=n)) for n in range(1, 31)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("message", "first"),
     [
@@ -86,6 +87,7 @@ def test_yesterday_counts_in_a_question_only(scope: Scope) -> None:
     assert (moment.words, moment.end - moment.start) == ("yesterday", timedelta(days=1))
 
 
+@pytest.mark.thorough
 def test_a_question_without_a_day_has_no_boost(scope: Scope) -> None:
     walks(scope)
     result = ask(scope, "which walk was along the river?")

@@ -46,6 +46,7 @@ def test_it_fades_to_a_third_in_a_week(scope: Scope) -> None:
     assert item.score == pytest.approx(item.candidate.fused * item.recency)
 
 
+@pytest.mark.thorough
 def test_an_old_turn_that_is_the_only_answer_stays_first(scope: Scope) -> None:
     remember(scope, "the cat was named Mochi by my grandmother", days=1_000)
     for n in range(20):

@@ -42,6 +42,7 @@ def contents(result: Recall) -> list[str]:
     return [item.entry.content for item in result.served]
 
 
+@pytest.mark.thorough
 def test_the_right_memory_comes_first_in_most_cases_of_our_own(workspace: Workspace) -> None:
     first: Counter[str] = Counter()
     for n, (kind, told, before, asked) in enumerate(cases()):
@@ -68,6 +69,7 @@ def test_a_pronoun_is_searched_by_whom_it_means_and_the_question_stays_as_it_was
     assert contents(again) == contents(result)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "question",
     [

@@ -97,6 +97,7 @@ def test_off_it_is_not_asked(api: Api, endpoint: HTTPServer, settings: Any) -> N
     assert "rerank" not in RecallTrace.objects.get().timings
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["keyword", "fts"])
 def test_modes_that_go_by_the_match_alone_are_not_reranked(api: Api, server: HTTPServer, mode: str) -> None:
     save(api, *CONTENTS)
@@ -116,6 +117,7 @@ def test_what_is_below_the_floor_is_neither_shown_nor_served(api: Api, server: H
     assert left_out["reason"] == "floor" and left_out["why"]["rerank"] is None
 
 
+@pytest.mark.thorough
 def test_the_walls_hold(api: Api, server: HTTPServer, stranger: Workspace) -> None:
     """The best of all by the reranker, once another's, once of another scope, once past its time, once taken out."""
     save(api, *CONTENTS, "my cat likes old zeolite", "my cat likes secret zeolite")
@@ -175,6 +177,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", FAULTS)
 def test_without_its_answer_the_own_order_holds_and_the_answer_says_so(
     api: Api, endpoint: HTTPServer, settings: Any, kind: str
@@ -190,6 +193,7 @@ def test_without_its_answer_the_own_order_holds_and_the_answer_says_so(
     assert kind != "too slow" or time.monotonic() - begun < 2
 
 
+@pytest.mark.thorough
 def test_one_that_keeps_failing_is_left_alone_and_recall_says_so(api: Api, endpoint: HTTPServer) -> None:
     endpoint.expect_request("/rerank").respond_with_data("{}", status=503)
     save(api, *CONTENTS)

@@ -1,5 +1,6 @@
 """What was kept of a closed conversation is left out where the turns it tells again are all served (A8, B4)."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,6 +95,7 @@ ANY = st.one_of(
 )
 
 
+@pytest.mark.thorough
 @given(st.lists(ANY, max_size=14), st.integers(1, 8), st.booleans())
 def test_nothing_that_was_said_is_lost_by_it(
     kinds: list[tuple[str, str, str, list[int]]], limit: int, on: bool

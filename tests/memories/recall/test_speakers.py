@@ -102,6 +102,7 @@ def test_where_all_is_one_memory_the_id_only_says_who_spoke() -> None:
 IDS = st.text(min_size=1, max_size=12).filter(lambda text: "\0" not in text and text.isprintable())
 
 
+@pytest.mark.thorough
 @given(platform=st.sampled_from(["telegram", "lark"]), account=IDS, peer=IDS)
 def test_the_key_of_a_memory_finds_that_memory_again(platform: str, account: str, peer: str) -> None:
     """Whatever the peer is called: their own scope, given as the chat, is theirs and nobody else's."""

@@ -60,6 +60,7 @@ def scope_of(address: Address, dm_scope: str) -> tuple[str, tuple[Any, ...]]:
     return key, ("direct", address.platform, *place, address.peer)
 
 
+@pytest.mark.thorough
 @given(ADDRESSES, ADDRESSES, DM_SCOPES, DM_SCOPES)
 @example(Address(platform="a:b", peer="c"), Address(platform="a", peer="b:c"), DmScope.PER_PEER, DmScope.PER_PEER)
 @example(
@@ -86,6 +87,7 @@ def test_two_places_have_two_keys_and_one_place_has_one(one: Address, other: Add
     assert (key == other_key) == (place == other_place)
 
 
+@pytest.mark.thorough
 @given(ADDRESSES, DM_SCOPES)
 def test_a_key_is_the_same_file_on_every_disk(address: Address, dm_scope: str) -> None:
     key, _place = scope_of(address, dm_scope)
@@ -95,6 +97,7 @@ def test_a_key_is_the_same_file_on_every_disk(address: Address, dm_scope: str) -
     assert len(key) <= KEY_MAX
 
 
+@pytest.mark.thorough
 @given(IDS, IDS)
 def test_no_two_parts_become_one(one: str, other: str) -> None:
     assert (escape(one) == escape(other)) == (one == other)
@@ -102,12 +105,14 @@ def test_no_two_parts_become_one(one: str, other: str) -> None:
     assert "~" not in escape(one)
 
 
+@pytest.mark.thorough
 @given(IDS)
 def test_a_part_can_be_joined_from_its_halves(part: str) -> None:
     half = len(part) // 2
     assert escape(part[:half]) + escape(part[half:]) == escape(part)
 
 
+@pytest.mark.thorough
 @given(ADDRESSES, DM_SCOPES, IDS)
 @example(Address(platform="t", peer="u" * 300), DmScope.PER_CHANNEL_PEER, "group_")
 @example(Address(platform="t", peer="u" * 300), DmScope.PER_PEER, "group_")
@@ -173,6 +178,7 @@ def test_only_a_key_the_resolver_could_have_made_stands_for_a_scope(key: str, ki
     assert kind_of_key(key) == kind
 
 
+@pytest.mark.thorough
 @given(st.lists(st.one_of(PIECES, st.sampled_from(["telegram", "%41", "%e9"])), max_size=8).map("".join))
 def test_a_short_key_stands_for_a_scope_exactly_when_an_address_leads_there(key: str) -> None:
     assume("~" not in key)

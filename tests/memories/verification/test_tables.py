@@ -65,6 +65,7 @@ def loses_or_invents(facts: Sequence[str], said: str) -> bool:
     return is_invented or any(claims.invention(fact, becomes) is not None for fact in facts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nearly_all_that_was_said_passes(language: str) -> None:
     of_it = [case for case in stated("good") if case[1].isascii() == (language == "en")]

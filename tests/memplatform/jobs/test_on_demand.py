@@ -54,6 +54,7 @@ def test_a_dry_run_counts_and_changes_nothing(workspace: Workspace, scope: Scope
     assert not Batch.objects.exists() and not Entry.objects.expired().exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("job", sorted(JOBS))
 def test_every_dry_run_says_what_would_be_done_in_counts(job: str, workspace: Workspace, scope: Scope) -> None:
     old(scope, "the extraction batch came on Tuesday")

@@ -42,6 +42,7 @@ def test_rows_are_made_and_due_at_the_next_quarter() -> None:
     assert Schedule.objects.get(name="mem:tick").next_run == datetime(2026, 3, 1, 9, 15, tzinfo=UTC)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "drift",
     [
@@ -95,6 +96,7 @@ def test_a_job_that_is_switched_off_has_no_row(settings: Any) -> None:
     assert names() == sorted(set(NAMES) - {"mem:clean-up"})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "bad",
     [

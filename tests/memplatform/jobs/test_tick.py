@@ -51,6 +51,7 @@ def test_a_date_is_due_when_its_hour_has_come_there(zone: str, at: time, now: st
     assert runs.newest_due(at, zone, utc(now)) == due
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("zone", ["Asia/Kathmandu", "America/Sao_Paulo", "Europe/Berlin", "Australia/Lord_Howe"])
 def test_over_a_year_of_ticks_every_date_is_due_once_and_in_order(zone: str) -> None:
     moment, seen = utc("2017-10-01 00:00"), []

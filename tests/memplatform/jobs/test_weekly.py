@@ -38,6 +38,7 @@ def test_a_monday_is_due_when_its_hour_has_come_there(zone: str, now: str, due: 
     assert runs.next_run(FOUR, zone, utc(now), weekday=0) > utc(now)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("zone", ["Asia/Kathmandu", "America/Sao_Paulo", "Europe/Berlin", "Australia/Lord_Howe"])
 def test_over_a_year_of_ticks_every_monday_is_due_once_and_in_order(zone: str) -> None:
     moment, seen = utc("2017-10-01 00:00"), []

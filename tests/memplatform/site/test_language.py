@@ -76,6 +76,7 @@ def translated(path: Path) -> set[str]:
     return {entry.msgid for entry in polib.pofile(str(path)) if entry.translated() and "fuzzy" not in entry.flags}
 
 
+@pytest.mark.thorough
 def test_every_message_of_ours_is_translated() -> None:
     assert len(spoken()) > 400
     assert spoken() - translated(CATALOG) == set()

@@ -125,6 +125,7 @@ def test_summaries_and_flushes_stand_where_they_were_made(talk: Talk, alice: Cli
     assert "Three things, in short." in shown.content.decode() and "flushed by bot:bot" in shown.content.decode()
 
 
+@pytest.mark.thorough
 def test_what_people_took_out_is_shown_as_left_out(talk: Talk, alice: Client) -> None:
     for n in range(3):
         talk.say(f"thing number {n}")
@@ -149,6 +150,7 @@ def test_what_was_said_is_shown_as_text(talk: Talk, alice: Client) -> None:
         assert markup not in shown
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", ["flush", "close", "reset"])
 def test_an_action_asks_first_and_is_in_the_history_of_who_did_it(what: str, talk: Talk, alice: Client) -> None:
     talk.say("hello there")

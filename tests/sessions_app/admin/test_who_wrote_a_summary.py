@@ -39,6 +39,7 @@ def summarised(session: Session, by: str, model: str) -> None:
     Flush.objects.create(**place, cycle=1, up_to=4, actor=by, model=model, counts=counts, at=NOW)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", list(BY))
 @pytest.mark.parametrize("who", list(BY["en"]), ids=" ".join)
 def test_a_summary_says_who_wrote_it(who: tuple[str, str], language: str, session: Session) -> None:

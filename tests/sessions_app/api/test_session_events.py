@@ -26,6 +26,7 @@ def path_of(content: str) -> str:
     return event.session.origin_of(event)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("address", [TELEGRAM, GROUP])
 def test_a_message_that_was_cut_is_read_whole(talk: Talk, address: dict[str, Any]) -> None:
     talk.say(LONG, address=address)
@@ -38,6 +39,7 @@ def test_a_message_that_was_cut_is_read_whole(talk: Talk, address: dict[str, Any
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_where_nothing_may_be_told_there_are_no_words(talk: Talk) -> None:
     talk.say("the boat leaves at noon", "aye aye")
     session = Session.objects.get()

@@ -103,6 +103,7 @@ def test_what_lies_in_the_folder_and_is_not_remembered_is_looked_for_on_demand(
     assert "Only files whose names end in .md are read." in page
 
 
+@pytest.mark.thorough
 def test_a_thousand_files_cost_as_many_queries_as_one_and_little_time(alice: Client, mine: House, write: Write) -> None:
     def queries() -> tuple[int, float]:
         with CaptureQueriesContext(connection) as captured:

@@ -98,6 +98,7 @@ def test_what_is_large_is_left_to_the_worker(alice: Client, tea: Batch, monkeypa
     assert state(tea) == BatchState.APPLYING
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("asked", [{"do": "approve"}, {"do": "refuse"}, {"remove": "1"}, {"do": "undo"}])
 def test_looking_decides_nothing(asked: dict[str, str], alice: Client, mine: House, tea: Batch) -> None:
     answer(alice, replacing(fact(mine.scope, "A is 1"), fact(mine.scope, "A is 2"), "a"), "refuse")

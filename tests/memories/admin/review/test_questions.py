@@ -88,6 +88,7 @@ def test_what_was_changed_since_is_marked(alice: Client, mine: House, tea: Batch
     assert "Changed since this was proposed" in alice.get(REVIEW).content.decode()
 
 
+@pytest.mark.thorough
 def test_of_a_long_plan_the_page_shows_what_counts_most(alice: Client, mine: House) -> None:
     many = [fact(mine.scope, f"drawer {n} holds thing number {n}", importance=n / 100) for n in range(70)]
     batch = expiring(many, "many")

@@ -49,12 +49,14 @@ def merges(scope: Scope, model: FakeModel, texts: Iterable[tuple[Merge, str]]) -
     return live(scope) & {text for _merge, text in chosen} - sources
 
 
+@pytest.mark.thorough
 def test_good_merges_are_applied_by_themselves(scope: Scope, model: FakeModel) -> None:
     model.reader = careful
     applied = merges(scope, model, [(merge, merge.good) for merge in MERGES])
     assert (len(MERGES), len(applied)) == (24, 24)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", [careful, credulous])
 @pytest.mark.parametrize("turn", [0, 1])
 def test_of_merges_that_lie_none_is_applied(
@@ -67,6 +69,7 @@ def test_of_merges_that_lie_none_is_applied(
     assert live(scope) == sources
 
 
+@pytest.mark.thorough
 def test_most_merges_that_lie_need_no_reader(scope: Scope) -> None:
     caught = [text for merge in MERGES for text in merge.bad if merge_fault(stored(scope, merge), text)]
     assert len(caught) >= 29  # of 43

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.django_db
 TAPS = ("a cold tap", "the tap is cold")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("one", "other", "said"),
     [

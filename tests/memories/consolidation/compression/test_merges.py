@@ -49,6 +49,7 @@ def test_what_is_only_quoted_waits_for_a_reader(scope: Scope, model: FakeModel) 
     assert shown == {*FACTS, TWINS[0]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["credulous", "none", "not entailed", "loses a source"])
 def test_without_a_reader_that_agrees_nothing_is_merged_in_other_words(
     scope: Scope, model: FakeModel, settings: Any, reader: str
@@ -74,6 +75,7 @@ def test_without_a_reader_what_one_fact_says_whole_is_merged_in_its_words(
     assert live(scope) == {*FACTS, same[1]}
 
 
+@pytest.mark.thorough
 def test_a_model_whose_work_is_taken_back_acts_no_more(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS, *TWINS)
     model.otherwise = merging(*TWINS, into=OWN)
@@ -108,6 +110,7 @@ FALSE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["honest", "credulous"])
 @pytest.mark.parametrize(("one", "other", "said"), FALSE, ids=[said for _one, _other, said in FALSE])
 def test_what_the_words_of_two_facts_make_a_lie_never_takes_their_place(

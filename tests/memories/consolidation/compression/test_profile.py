@@ -57,6 +57,7 @@ def test_only_important_facts_and_no_secrets_are_shown(scope: Scope, model: Fake
     assert [fact["content"] for fact in model.requests[0].data["facts"]] == ["Mia lives in Berlin."]
 
 
+@pytest.mark.thorough
 def test_a_line_something_newer_corrects_is_followed_by_it(scope: Scope, model: FakeModel) -> None:
     old = line(scope, "Mia lives in Berlin.", days_ago=90)
     facts(scope, "Mia moved to Bremen.", importance=0.9, days_ago=3)
@@ -68,6 +69,7 @@ def test_a_line_something_newer_corrects_is_followed_by_it(scope: Scope, model: 
     assert old.superseded_by == made
 
 
+@pytest.mark.thorough
 def test_a_line_no_rule_can_tell_of_goes_where_a_reader_says_so(scope: Scope, model: FakeModel) -> None:
     old, new = "蒋涛单身。", "蒋涛2026年6月6日和林可领了结婚证。"
     line(scope, old, days_ago=90)
@@ -112,6 +114,7 @@ FALSE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["honest", "credulous", "none"])
 @pytest.mark.parametrize(("fact", "said"), FALSE, ids=[said for _fact, said in FALSE])
 def test_a_line_no_reader_agrees_with_is_in_the_words_of_its_fact(
@@ -144,6 +147,7 @@ def test_a_line_nothing_corrects_stays_beside_the_new_one(scope: Scope, model: F
     assert live(scope, tier=1) == {"Mia likes tea.", "Mia lives in Lisbon."}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kept", [{"pinned": True}, {"source": Source.MANUAL}, {"source": Source.MIGRATION}])
 def test_what_people_wrote_stays_whatever_the_model_says(
     scope: Scope, model: FakeModel, settings: Any, kept: dict[str, Any]

@@ -51,6 +51,7 @@ def test_it_works(scope: Scope, model: FakeModel) -> None:
     assert set(Entry.objects.archived().values_list("content", flat=True)) == set(TWINS)
 
 
+@pytest.mark.thorough
 def test_what_the_model_keeps_or_does_not_name_is_not_touched(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS, *TWINS)
     before = dict(Entry.objects.filter(content__in=FACTS).values_list("pk", "version"))
@@ -66,6 +67,7 @@ def test_fewer_than_ten_facts_of_a_partition_are_left_alone(scope: Scope, model:
     assert about_facts(model) == []
 
 
+@pytest.mark.thorough
 def test_pinned_facts_and_those_people_wrote_are_not_even_shown(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS[:10])
     facts(scope, "Pinned is this.", pinned=True)
@@ -77,6 +79,7 @@ def test_pinned_facts_and_those_people_wrote_are_not_even_shown(scope: Scope, mo
     assert shown == set(FACTS[:10])
 
 
+@pytest.mark.thorough
 def test_a_drop_time_itself_or_a_newer_fact_speaks_for_is_made(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS)
     facts(scope, "The tunnel is open for a test.", category=Category.TEMP)
@@ -88,6 +91,7 @@ def test_a_drop_time_itself_or_a_newer_fact_speaks_for_is_made(scope: Scope, mod
     assert live(scope) == {*FACTS, "Dana moved to Bremen."}
 
 
+@pytest.mark.thorough
 def test_a_drop_only_the_model_speaks_for_is_not_made(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS)
     model.otherwise = dropping("Mia lives in Berlin.")
@@ -96,6 +100,7 @@ def test_a_drop_only_the_model_speaks_for_is_not_made(scope: Scope, model: FakeM
     assert not Batch.objects.filter(name="compress-doubts").exists()
 
 
+@pytest.mark.thorough
 def test_a_drop_is_made_where_a_reader_finds_it_contradicted(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS)
     facts(scope, "Dana smokes ten cigarettes a day.", days_ago=50)
@@ -115,6 +120,7 @@ def test_what_is_only_quoted_drops_nothing(scope: Scope, model: FakeModel) -> No
     assert "Dana lives in Porto." in live(scope)
 
 
+@pytest.mark.thorough
 def test_too_much_at_once_is_held_by_the_safety_limit(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS)
     passing = [f"test run {n} is on" for n in range(12)]
@@ -124,6 +130,7 @@ def test_too_much_at_once_is_held_by_the_safety_limit(scope: Scope, model: FakeM
     assert live(scope) == {*FACTS, *passing}
 
 
+@pytest.mark.thorough
 def test_undo_puts_everything_back_and_the_next_run_leaves_it_so(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS, *TWINS)
     before = state_of_everything()
@@ -143,6 +150,7 @@ def test_undo_puts_everything_back_and_the_next_run_leaves_it_so(scope: Scope, m
     assert live(scope) == {*FACTS, *TWINS}
 
 
+@pytest.mark.thorough
 def test_what_has_not_changed_since_is_not_asked_about_again(scope: Scope, model: FakeModel) -> None:
     facts(scope, *FACTS)
     compress(scope)
@@ -203,6 +211,7 @@ def test_a_partition_too_large_for_one_run_is_gone_on_with(
     assert len(asked) == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("into", [0, 1])
 def test_a_merge_may_be_one_of_its_facts(scope: Scope, model: FakeModel, into: int) -> None:
     facts(scope, *FACTS)

@@ -52,6 +52,7 @@ def test_the_quote_is_stored_by_its_place_in_the_message(api: Api, model: FakeMo
     assert {row.origin for row in rows} == set(Entry.objects.get(type="fact").origins)
 
 
+@pytest.mark.thorough
 def test_a_fact_said_by_two_rests_on_the_words_of_both(api: Api, model: FakeModel) -> None:
     say(api, "the office moves to Hangzhou", "Noted.", address=GROUP, slots={"speaker": "Amy"})
     say(api, "是的，五月搬", "Noted.", address={**GROUP, "peer": "u43"}, slots={"speaker": "Ben"})
@@ -62,6 +63,7 @@ def test_a_fact_said_by_two_rests_on_the_words_of_both(api: Api, model: FakeMode
     assert {row.entry.scope.key for row in rows} == {"telegram:mybot:group_g1"}
 
 
+@pytest.mark.thorough
 def test_what_a_person_takes_out_takes_its_words_with_it_until_it_is_restored(api: Api, model: FakeModel) -> None:
     say(api, "nuts make me swell up", "Noted.", slots={"speaker": "Sam"})
     say(api, "my desk is by the window", "Noted.", slots={"speaker": "Sam"}, at=NOW + timedelta(seconds=9))

@@ -43,6 +43,7 @@ def test_a_conversation_of_pleasantries_comes_to_nothing(api: Api) -> None:
     assert told() == {} and held() == []
 
 
+@pytest.mark.thorough
 def test_what_is_told_is_short_and_what_tells_most(api: Api) -> None:
     for n in range(12):
         say(api, f"We talked about the weather again and it was nice, part {'abcdefghijkl'[n]}.", "Yes.")
@@ -106,6 +107,7 @@ def test_what_was_taken_out_while_it_waited_is_not_told(api: Api) -> None:
     assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
 
 
+@pytest.mark.thorough
 def test_nor_is_it_told_when_it_is_said_in_the_same_words_again(api: Api) -> None:
     say(api, "tea", "tea")
     extract()

@@ -113,6 +113,7 @@ def test_a_group_fact_goes_to_whom_it_rests_on(api: Api, model: FakeModel) -> No
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("said", "answer", "learnt"),
     [

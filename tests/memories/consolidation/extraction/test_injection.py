@@ -67,6 +67,7 @@ def state(scope: Scope) -> list[Any]:
     return list(Entry.objects.filter(scope=scope).order_by("pk").values_list(*columns))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("is_read_by_a_liar", [False, True])
@@ -111,6 +112,7 @@ def test_an_order_deletes_nothing_wherever_it_stands(
     assert set(DailyEvent.objects.values_list("scope", flat=True)) <= {own.pk}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_read_by_a_liar", [False, True])
 def test_one_member_of_a_group_cannot_reach_the_memory_of_another(
     is_read_by_a_liar: bool, api: Api, model: FakeModel, workspace: Workspace

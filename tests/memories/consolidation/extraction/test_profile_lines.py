@@ -81,6 +81,7 @@ def told(scope: Scope, api: Api, model: FakeModel, pairs: tuple[ProfileLine, ...
     return profile(scope) & lines
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("named", [True, False], ids=["the model names it", "the model does not"])
 def test_every_outdated_line_leaves_the_prompt(scope_of: Scope, api: Api, model: FakeModel, named: bool) -> None:
     assert told(scope_of, api, model, OUTDATED, named=named) == set()
@@ -89,10 +90,12 @@ def test_every_outdated_line_leaves_the_prompt(scope_of: Scope, api: Api, model:
     assert sum(batch.changes.count() for batch in waiting) + gone == len(OUTDATED) == 22
 
 
+@pytest.mark.thorough
 def test_every_line_that_is_true_beside_it_stays(scope_of: Scope, api: Api, model: FakeModel) -> None:
     assert len(told(scope_of, api, model, COMPATIBLE, named=False)) == len(COMPATIBLE) == 10
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["credulous", "none"])
 def test_what_is_only_quoted_contradicts_nothing(
     scope_of: Scope, api: Api, model: FakeModel, settings: Any, reader: str
@@ -106,6 +109,7 @@ def test_what_is_only_quoted_contradicts_nothing(
     assert not Batch.objects.filter(state=BatchState.PROPOSED).exists()
 
 
+@pytest.mark.thorough
 def test_its_correction_stands_beside_it_until_a_person_decides(scope_of: Scope, api: Api, model: FakeModel) -> None:
     old = write(scope_of, OLD)
     model.reader = knowing
@@ -120,6 +124,7 @@ def test_its_correction_stands_beside_it_until_a_person_decides(scope_of: Scope,
     assert superseded is not None and superseded.content == NEW
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kept", [{"pinned": True}, {"source": "manual"}])
 def test_what_a_person_wrote_or_pinned_is_replaced_by_a_person(
     scope_of: Scope, api: Api, model: FakeModel, kept: dict[str, Any]

@@ -35,6 +35,7 @@ def live() -> set[str]:
     return set(Entry.objects.live().filter(type="fact").values_list("content", flat=True))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("old", "new"),
     [("The port of staging is 8080.", "The port of staging is 9090."), ("米娅住在上海。", "米娅搬到了杭州。")],
@@ -49,6 +50,7 @@ def test_the_newer_takes_the_place_of_the_older_with_a_link_and_dates(talk: Any,
     assert (link.from_entry, link.to_entry) == (becomes, was)
 
 
+@pytest.mark.thorough
 def test_both_are_one_batch_and_taken_back_together(talk: Any) -> None:
     talk(fact("The port of staging is 8080."))
     talk(fact("The port of staging is 9090."), at=LATER)
@@ -58,6 +60,7 @@ def test_both_are_one_batch_and_taken_back_together(talk: Any) -> None:
     assert live() == {"The port of staging is 8080."}
 
 
+@pytest.mark.thorough
 def test_what_may_both_be_true_stays(talk: Any) -> None:
     talk(fact("Mia likes tea."), fact("Mia has a cat."))
     counts = talk(fact("Mia likes coffee."), fact("Mia has a dog."), at=LATER)
@@ -65,6 +68,7 @@ def test_what_may_both_be_true_stays(talk: Any) -> None:
     assert len(live()) == 4
 
 
+@pytest.mark.thorough
 def test_what_is_doubtful_waits_for_a_person(talk: Any) -> None:
     talk(fact("小王喝咖啡"))
     assert talk(fact("小王不喝咖啡"), at=LATER)["proposed"] == 1
@@ -76,6 +80,7 @@ def test_what_is_doubtful_waits_for_a_person(talk: Any) -> None:
     assert live() == {"小王不喝咖啡"}
 
 
+@pytest.mark.thorough
 def test_it_is_asked_once_however_often_it_is_said(talk: Any) -> None:
     talk(fact("Alice likes tea."))
     talk(fact("Alice does not like tea."), at=LATER)
@@ -99,6 +104,7 @@ def test_where_model_and_words_agree_it_is_replaced(talk: Any) -> None:
     assert live() == {"Alice does not like tea."}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["manual", "pinned", "verified"])
 def test_what_a_person_wrote_pinned_or_checked_is_replaced_by_a_person(talk: Any, how: str) -> None:
     talk(fact("The port of staging is 8080."), fact("Mia has a cat."))
@@ -115,6 +121,7 @@ def test_what_a_person_wrote_pinned_or_checked_is_replaced_by_a_person(talk: Any
     assert {"The port of staging is 8080.", "The port of staging is 9090."} <= live()
 
 
+@pytest.mark.thorough
 def test_what_was_said_earlier_and_heard_later_replaces_nothing(talk: Any) -> None:
     talk(fact("The port of staging is 9090."), at=LATER)
     counts = talk(fact("The port of staging is 8080."), at=LATER + QUIET * 2, said_at=NOW.isoformat())
@@ -131,6 +138,7 @@ def test_of_what_was_corrected_at_once_only_the_correction_is_kept(api: Api, mod
     assert live() == {"The port of staging is 9090."}
 
 
+@pytest.mark.thorough
 def test_another_project_and_another_memory_are_not_touched(talk: Any, api: Api, model: FakeModel) -> None:
     talk(fact("The port of staging is 8080.", project="Atlas"))
     assert talk(fact("The port of staging is 9090.", project="Borea"), at=LATER)["replaced"] == 0
@@ -142,6 +150,7 @@ def test_another_project_and_another_memory_are_not_touched(talk: Any, api: Api,
     assert Scope.objects.count() == 2
 
 
+@pytest.mark.thorough
 def test_one_conversation_that_would_replace_many_asks_first(talk: Any) -> None:
     names = [f"service {'abcdefghijk'[n] * 4}" for n in range(11)]
     talk(*(fact(f"The port of {name} is 8080.") for name in names))
@@ -150,6 +159,7 @@ def test_one_conversation_that_would_replace_many_asks_first(talk: Any) -> None:
     assert len(live()) == 22
 
 
+@pytest.mark.thorough
 def test_what_the_safety_limit_holds_is_what_would_be_replaced_and_not_what_is_new(talk: Any, settings: Any) -> None:
     """Models that replace too much in thirty days: from then on a person decides, and nothing else waits for that."""
     settings.MEMORY_SAFETY_LIMIT_ROWS, settings.MEMORY_SAFETY_LIMIT_WINDOW_SHARE = 1, 0.0
@@ -164,6 +174,7 @@ def test_what_the_safety_limit_holds_is_what_would_be_replaced_and_not_what_is_n
     assert live() == {"The port of staging is 7070.", "米娅住在杭州。"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["refused", "taken out of the plan", "approved and undone"])
 def test_what_a_person_decided_against_is_not_proposed_again(talk: Any, how: str) -> None:
     talk(fact("Alice likes tea."))
@@ -183,6 +194,7 @@ def test_what_a_person_decided_against_is_not_proposed_again(talk: Any, how: str
     assert "Alice likes tea." in live()
 
 
+@pytest.mark.thorough
 def test_what_a_job_took_back_by_itself_is_proposed_again(talk: Any) -> None:
     talk(fact("Alice likes tea."))
     talk(fact("Alice does not like tea."), at=LATER)
@@ -190,6 +202,7 @@ def test_what_a_job_took_back_by_itself_is_proposed_again(talk: Any) -> None:
     assert talk(fact("Alice does not like tea."), at=LATER + QUIET * 2)["proposed"] == 1
 
 
+@pytest.mark.thorough
 def test_other_news_of_what_a_person_decided_on_is_proposed(talk: Any) -> None:
     talk(fact("Alice likes tea."))
     talk(fact("Alice does not like tea."), at=LATER)
@@ -197,6 +210,7 @@ def test_other_news_of_what_a_person_decided_on_is_proposed(talk: Any) -> None:
     assert talk(fact("Alice never drinks tea any more.", replaces="likes tea"), at=LATER + QUIET * 2)["proposed"] == 1
 
 
+@pytest.mark.thorough
 def test_a_replacement_a_person_undid_is_not_made_again(talk: Any) -> None:
     talk(fact("米娅住在上海。"))
     assert talk(fact("米娅搬到了杭州。"), at=LATER)["replaced"] == 1
@@ -207,6 +221,7 @@ def test_a_replacement_a_person_undid_is_not_made_again(talk: Any) -> None:
     assert "米娅住在上海。" in live()
 
 
+@pytest.mark.thorough
 def test_what_is_older_than_a_known_fact_is_asked_once(talk: Any) -> None:
     talk(fact("The port of staging is 9090."), at=LATER)
     talk(fact("The port of staging is 8080."), at=LATER + QUIET * 2, said_at=NOW.isoformat())

@@ -122,6 +122,7 @@ def test_what_was_reworded_or_taken_out_before_is_not_even_asked_about(
     assert (work(queued), model.calls) == (0, 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "answer",
     [

@@ -60,6 +60,7 @@ def waiting_days(made: Batch) -> int:
     return days_to_compress(made.workspace, LATER).count()
 
 
+@pytest.mark.thorough
 def test_its_day_is_out_of_use_everywhere_and_back_when_that_is_undone(talk: Any, api: Api) -> None:
     made = talk(fact("Mia bought a red bicycle."))
     assert made.counts == {"create": 1, "tell": 1}
@@ -99,6 +100,7 @@ def test_one_row_of_it_alone(talk: Any) -> None:
     assert live() == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["compressed", "reworded"])
 def test_a_day_that_was_made_into_facts_or_corrected_is_named_and_left_or_taken(talk: Any, how: str) -> None:
     made = talk(fact("Mia bought a red bicycle."))
@@ -129,6 +131,7 @@ def test_the_day_stands_in_the_batch_word_for_word(talk: Any, api: Api) -> None:
     assert undo["changes"] == [{"column": "expired", "old": False, "new": True}]
 
 
+@pytest.mark.thorough
 def test_after_its_doubts_were_approved_it_says_what_to_undo_first(talk: Any) -> None:
     talk(fact("小王喝咖啡"))
     made = talk(fact("小王不喝咖啡"), at=LATER)
@@ -152,6 +155,7 @@ def test_after_its_doubts_were_approved_it_says_what_to_undo_first(talk: Any) ->
     assert live() == {"小王喝咖啡"}
 
 
+@pytest.mark.thorough
 def test_the_page_that_asks_says_so_too(talk: Any) -> None:
     talk(fact("小王喝咖啡"))
     made = talk(fact("小王不喝咖啡"), at=LATER)
@@ -166,6 +170,7 @@ def test_the_page_that_asks_says_so_too(talk: Any) -> None:
     assert "First undo what had it do so: …" in shown and "Open the day" in shown
 
 
+@pytest.mark.thorough
 def test_taken_back_before_they_were_approved_the_doubts_take_nothing_out(talk: Any) -> None:
     talk(fact("小王喝咖啡"))
     made = talk(fact("小王不喝咖啡"), at=LATER)
@@ -176,6 +181,7 @@ def test_taken_back_before_they_were_approved_the_doubts_take_nothing_out(talk: 
     assert doubts.changes.get().note == "no_successor"
 
 
+@pytest.mark.thorough
 def test_what_others_became_part_of_stays_until_that_is_undone(talk: Any) -> None:
     talk(fact("Mia owns a bicycle."))
     made = talk(fact("Mia bought a red bicycle."), at=LATER)

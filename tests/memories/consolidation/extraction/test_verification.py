@@ -103,6 +103,7 @@ def test_what_the_reader_says_decides(said: None, model: FakeModel, verdict: str
     assert refused == ({} if verdict == "unsure" else {NUTS["content"]: Refusal(verdict)})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["credulous", "fails", "off", "the budget is spent"])
 def test_what_nobody_who_is_believed_has_read_is_quoted(said: None, model: FakeModel, how: str, settings: Any) -> None:
     model.script = [answering(NUTS, DESK, summary="Sam told of nuts and a desk.")]
@@ -145,6 +146,7 @@ def test_quoted_facts_replace_nothing_and_ask_nobody(api: Api, model: FakeModel)
     assert not Batch.objects.filter(state=BatchState.PROPOSED).exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("reading", "replaced"), [("contradicted", 1), ("not_stated", 0)])
 def test_where_model_and_reader_agree_it_is_replaced_though_the_words_do_not_conflict(
     api: Api, model: FakeModel, reading: str, replaced: int

@@ -171,6 +171,7 @@ def test_every_message_gets_an_answer_with_a_rule(message: str) -> None:
     }
 
 
+@pytest.mark.thorough
 @given(st.sampled_from([message for message, _rule in YES + NO]))
 def test_space_around_a_message_changes_nothing(message: str) -> None:
     assert decide(f" \n{message}\t ") == decide(message)

@@ -24,6 +24,7 @@ def labelled(name: str) -> list[tuple[bool, str]]:
     return [(label == "yes", message) for label, message in rows]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LISTS)
 def test_memory_is_searched_where_it_may_help_and_seldom_elsewhere(name: str) -> None:
     told = [(needed, decide(message)) for needed, message in labelled(name)]
