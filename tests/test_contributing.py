@@ -1,12 +1,15 @@
 """What CONTRIBUTING.md says is to be touched is there, and is what the code reads."""
 
+import json
 import re
 
+import generate
 import pytest
 from django.conf import settings
 from django.contrib import admin
 from django.core.checks import registry as django_checks
 from django.utils.module_loading import import_string
+from drf_spectacular.generators import SchemaGenerator
 
 import channels_app.jobs
 import memories.jobs
@@ -77,3 +80,10 @@ def test_every_section_of_the_side_bar_leads_to_a_page_and_every_check_is_made()
     labels = {label for _title, models in SECTIONS for label, _icon in models}
     assert labels <= {model._meta.label_lower for model in admin.site._registry}
     assert set(checks.CHECKS) <= django_checks.registry.registered_checks
+
+
+def test_the_client_is_made_from_the_api_as_it_is() -> None:
+    schema = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True), default=str))
+    command = "manage.py spectacular --format openapi-json | python clients/python/generate.py"
+    for file, text in generate.generated(schema).items():
+        assert (generate.TARGET / file).read_text() == text, command

@@ -467,7 +467,7 @@ class Calls:
     def list_tools(
         self,
         *,
-        form: Literal["openai", "openai_responses", "anthropic"] | None = None,
+        form: Literal["openai", "openai_responses", "anthropic", "mcp"] | None = None,
         language: Literal["en", "zh-hans"] | None = None,
     ) -> Call[types.ToolsAnswer]:
         """The tools for a model."""

@@ -30,7 +30,7 @@ EntryState = Literal["live", "due", "expired", "archived", "superseded", "suppre
 EntryType = Literal["chat_turn", "auto_capture", "workflow_trace", "user_explicit", "fact", "note"]
 ErrorType = Literal["validation_error", "client_error", "server_error"]
 EvidenceEnum = Literal["found", "weak", "none"]
-FormEnum = Literal["openai", "openai_responses", "anthropic"]
+FormEnum = Literal["openai", "openai_responses", "anthropic", "mcp"]
 GroupSessionsEnum = Literal["shared", "per_member"]
 GroupUserRecallEnum = Literal["none", "same_chat", "all"]
 MessageRole = Literal["user", "assistant", "tool", "summary"]
@@ -323,6 +323,7 @@ class ContextRequest(TypedDict):
     include_session_events: NotRequired[bool]
     max_tokens: NotRequired[int | None]
     recent: NotRequired[list[RecentMessage] | None]
+    client_history: NotRequired[list[RecentMessage] | None]
     tools: NotRequired[bool]
 
 
