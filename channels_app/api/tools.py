@@ -7,8 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from channels_app.api.context import ContextAnswer
+from channels_app.api.recall import RecallAnswer
 from channels_app.api.tool_answers import (
     ANSWERS,
+    ChangedMemoryAnswer,
     ExcerptAnswer,
     SavedLineAnswer,
     SearchAnswer,
@@ -24,10 +27,22 @@ from channels_app.tools.registry import MEMORY_APPEND, MEMORY_GET, MEMORY_SAVE, 
 from memories.api import fields
 from memories.api.calls import Call, Method
 from memories.api.offline import Outage
+from memories.api.schema import json_schema
 from memories.choices import Permission
 
 CALLS_MOST = 32  # of one message of a model
 LANGUAGES = ("en", "zh-hans")
+#: What each tool of MCP answers as data.
+SHAPES: dict[str, Any] = {
+    "memory_search": SearchAnswer,
+    "memory_get": ExcerptAnswer,
+    "memory_save": SavedLineAnswer,
+    "memory_append": SavedLineAnswer,
+    "memory_recall": RecallAnswer,
+    "memory_context": ContextAnswer,
+    "memory_forget": ChangedMemoryAnswer,
+    "memory_restore": ChangedMemoryAnswer,
+}
 
 
 class ToolsQuery(fields.StrictSerializer):
@@ -41,6 +56,8 @@ def list_tools(call: Call, outage: Outage | None = None) -> Response:
     """They are the same whether the database is there or not."""
     form, language = Form(call.query["form"]), call.query.get("language", call.caller.language)
     tools = [tool.definition(form, language) for tool in told_to(form)]
+    if form == Form.MCP:
+        tools = [{**tool, "outputSchema": json_schema(SHAPES[tool["name"]])} for tool in tools]
     return Response(ToolsAnswer.of(form=form.value, language=language, tools=tools))
 
 

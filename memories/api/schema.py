@@ -1,9 +1,11 @@
 """The API described by itself: every method as it is declared, with the headers and errors that all of them share."""
 
+from functools import cache
 from typing import Any, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ComponentRegistry
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
@@ -85,6 +87,29 @@ class CallSchema(AutoSchema):
             shape = self._get_response_for_code(ErrorAnswer, code, direction=direction)  # type: ignore[no-untyped-call]
             bodies.setdefault(code, shape)
         return bodies
+
+
+@cache
+def json_schema(answer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """The shape of an answer in JSON Schema, complete in itself, for those who read no OpenAPI."""
+    described: Any = AutoSchema()
+    view: Any = Call()
+    described.registry, described.view, described.method = ComponentRegistry(), view, "GET"
+    view.request = view.format_kwarg = None
+    shape = described._map_serializer(answer(), "response")
+    return cast(dict[str, Any], _plain({**shape, "$defs": described.registry.build({}).get("schemas", {})}))
+
+
+def _plain(part: Any) -> Any:
+    """OpenAPI 3.0 has words of its own for null, and another place for what is referred to."""
+    if isinstance(part, list):
+        return [_plain(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    plain = {name: _plain(value) for name, value in part.items() if name not in ("nullable", "x-spec-enum-id")}
+    if "$ref" in plain:
+        plain["$ref"] = plain["$ref"].replace("#/components/schemas/", "#/$defs/")
+    return {"anyOf": [plain, {"type": "null"}]} if part.get("nullable") else plain
 
 
 class BotKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from channels_app.api.tools import SHAPES
 from memories.files.layout import ScopeFolder
 from memories.models import Entry, Workspace
 from tests.channels_app.tools.asking import by_model, text_of, tool
@@ -58,7 +59,7 @@ def test_only_mcp_offers_it(api: Api) -> None:
     offered = {form: str(api.get("tools", form=form).json()["tools"]) for form in ("openai", "anthropic", "mcp")}
     assert {form for form, tools in offered.items() if "memory_forget" in tools} == {"mcp"}
     told = {one["name"]: one["annotations"] for one in api.get("tools", form="mcp").json()["tools"]}
-    assert len(told) == 8
+    assert list(told) == list(SHAPES)
     assert [name for name, hints in told.items() if hints["destructiveHint"]] == ["memory_forget"]
     assert [name for name, hints in told.items() if not hints["readOnlyHint"]] == [
         "memory_save",
