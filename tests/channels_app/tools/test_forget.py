@@ -1,5 +1,8 @@
 """memory_forget and memory_restore: what could be read here goes out of use and comes back, in its file as well."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from channels_app.api.tools import SHAPES
@@ -9,6 +12,7 @@ from tests.channels_app.tools.asking import by_model, text_of, tool
 from tests.channels_app.tools.reading import DAILY, NOBODY
 from tests.conftest import GROUP, TELEGRAM, Api, make_key
 from tests.sessions_app.conftest import Talk
+from tests.support.outage import database_away
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +57,16 @@ def test_a_key_that_may_only_read_forgets_nothing(workspace: Workspace) -> None:
     reader = Api(make_key(workspace, permissions=["read"]))
     call = {"type": "tool_use", "id": "1", "name": "memory_forget", "input": {"path": f"entries/{NOBODY}"}}
     assert reader.post("tools/call", {"address": TELEGRAM, "call": call}).status_code == 403
+
+
+def test_while_only_files_answer_it_is_said_and_nothing_forgotten(talk: Talk, settings: Any, tmp_path: Path) -> None:
+    settings.MEMORY_OFFLINE_ROOT = tmp_path / "offline"
+    saved = tool(talk, "memory_save", status=201, content="The boat is blue")
+    for name in ("memory_forget", "memory_restore"):
+        with database_away():
+            said = by_model(talk, name, {"path": f"{saved['path']}:{saved['line']}"})
+        assert said["is_error"] and "try again later" in text_of(said["message"])
+    assert Entry.objects.live().count() == 1
 
 
 def test_only_mcp_offers_it(api: Api) -> None:
