@@ -1,5 +1,7 @@
 """What the proxy itself refuses, in OpenAI's form; what the upstream refuses is passed on as it came."""
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 from drf_standardized_errors.handler import exception_handler
 from drf_standardized_errors.types import ExceptionHandlerContext
@@ -37,6 +39,18 @@ class UpstreamTooSlow(APIException):
     status_code = status.HTTP_504_GATEWAY_TIMEOUT
     default_detail = _("The upstream of the proxy did not answer in time.")
     default_code = "upstream_timeout"
+
+
+class UpstreamBroken(APIException):
+    status_code = status.HTTP_502_BAD_GATEWAY
+    default_detail = _("The upstream of the proxy broke off its answer.")
+    default_code = "upstream_broken"
+
+
+def openai_error(error: APIException) -> dict[str, Any]:
+    """An error in the middle of a stream, as OpenAI's clients read it."""
+    told = {"message": str(error.detail), "type": "server_error", "param": None, "code": error.default_code}
+    return {"error": told}
 
 
 def answer_error(error: Exception, context: ExceptionHandlerContext) -> Response | None:

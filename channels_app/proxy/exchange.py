@@ -4,13 +4,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
+import structlog
 from django.http import HttpResponse
 
 from channels_app.proxy import upstream
 from channels_app.proxy.answer import Answer, Events, data_of, read, said_in
+from channels_app.proxy.errors import UpstreamBroken, openai_error
 from channels_app.proxy.memory import Memory
 from channels_app.proxy.tools import MemoryTools
 
+log = structlog.get_logger(__name__)
 PATH = "chat/completions"
 
 
@@ -51,8 +55,15 @@ class Exchange:
                 return self._passed(json.dumps(told).encode())
 
     def parts(self) -> Iterator[bytes]:
-        """The stream of the model; its bytes as they come, unless it may use the tools of memory."""
-        return self._as_it_comes() if self._tools is None else self._with_tools(self._tools)
+        """The stream of the model; its bytes as they come, unless it may use the tools of memory.
+
+        One that breaks off ends with an error: what a server does with an exception here may look like the end.
+        """
+        try:
+            yield from self._as_it_comes() if self._tools is None else self._with_tools(self._tools)
+        except (httpx.RequestError, *upstream.FAILURES) as error:
+            log.warning("proxy.broken", problem=type(error).__name__)
+            yield b"\n\ndata: " + json.dumps(openai_error(UpstreamBroken())).encode() + b"\n\n"
 
     def _as_it_comes(self) -> Iterator[bytes]:
         events = Events()

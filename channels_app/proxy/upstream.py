@@ -13,6 +13,7 @@ from memories.conf import conf
 from memories.endpoint import Endpoint, OpenResponse
 
 log = structlog.get_logger(__name__)
+FAILURES = (UpstreamTooSlow, UpstreamUnreachable)
 #: What of an answer's head is passed on beside its status.
 _PASSED = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
 _PASSED_FAMILIES = ("x-ratelimit-", "openai-")

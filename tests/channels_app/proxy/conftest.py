@@ -12,9 +12,11 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from memories.models import Workspace
+from sessions_app.models import SessionEvent
 from tests.conftest import make_key
 
 PATH = "/v1/chat/completions"
+QUESTION = [{"role": "user", "content": "hi there"}]
 KEY = "sk-of-the-owner"
 WHO = {"X-Memplatform-Platform": "telegram", "X-Memplatform-Account": "mybot", "X-Memplatform-Sender": "u42"}
 
@@ -70,9 +72,10 @@ class Upstream:
             self.asked.append(request.get_json())
             self.keys.append(request.headers.get("Authorization"))
             answer = self.script[0] if len(self.script) == 1 else self.script.pop(0)
-        answer = answer(request.get_json()) if callable(answer) else answer
         if isinstance(answer, Response):
             return answer
+        if callable(answer):
+            answer = answer(request.get_json())
         if isinstance(answer, dict):
             return Response(json.dumps(answer), content_type="application/json")
         return Response(answer, content_type="text/event-stream", direct_passthrough=True)
@@ -108,6 +111,11 @@ def bot(live_server: Any, upstream: Upstream, workspace: Workspace) -> Iterator[
         base_url=f"{live_server.url}/v1", api_key=make_key(workspace), default_headers=WHO, max_retries=0
     ) as client:
         yield client
+
+
+def spoken() -> list[str]:
+    """All that was said, as it is stored."""
+    return list(SessionEvent.objects.order_by("session_id", "position").values_list("content", flat=True))
 
 
 def eventually(look: Callable[[], Any], seconds: float = 5) -> Any:
