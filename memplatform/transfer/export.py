@@ -35,7 +35,7 @@ class Position:
     head: dict[str, Any]
     size: int = 0
     kind: str = ""
-    after: int = 0
+    after: list[int] = field(default_factory=list)  # its owner and its number
     counts: dict[str, int] = field(default_factory=dict)
 
 
@@ -125,12 +125,10 @@ def _left(all_sections: list[Section], kind: str) -> list[Section]:
     return all_sections[kinds.index(kind) if kind else 0 :]
 
 
-def _pages(section: Section, position: Position) -> Iterator[tuple[list[dict[str, Any]], int]]:
-    """The records of a section, a page at a time, each with the number of its last row."""
-    after = position.after if position.kind == section.kind else 0
-    while rows := list(section.rows.filter(pk__gt=after).order_by("pk")[:PAGE]):
-        after = rows[-1].pk
-        yield list(section.records(rows)), after
+def _pages(section: Section, position: Position) -> Iterator[tuple[list[dict[str, Any]], list[int]]]:
+    """The records of a section, a page at a time, each with where its last row stands."""
+    for rows in section.pages(position.after if position.kind == section.kind else [], PAGE):
+        yield list(section.records(rows)), [rows[-1].owner_number, rows[-1].pk]
 
 
 def _write(file: Any, records: list[dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ from memplatform.transfer.reading import Line, check, lines, records_of
 from memplatform.transfer.records import END, HEAD
 from memplatform.transfer.run import Import, TransferReport
 
-PAGE = 500
+PAGE = 1_000
 Report = Callable[[int, int], None]
 #: What brings in a page of each kind of record.
 _BRING = {**tables.BRING, **remembered.BRING}

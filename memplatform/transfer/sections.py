@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
@@ -28,15 +29,30 @@ from memplatform.transfer.records import ACCESS, CHANGE, EVIDENCE, KINDS, SLOT, 
 from sessions_app.models import Flush, Session, SessionEvent
 
 Record = dict[str, Any]
+_OWNERS = {
+    **dict.fromkeys(("day", "entry", SUCCESSOR, "suppression"), "scope_id"),
+    **dict.fromkeys(("message", "flush"), "session_id"),
+    "link": "from_entry__scope_id",
+}
 
 
 @dataclass(frozen=True)
 class Section:
-    """One kind of record: its rows, and how a page of these is told."""
+    """One kind of record: its rows, in the order of what they belong to, and how a page of these is told."""
 
     kind: str
     rows: QuerySet[Any]
     tell: Callable[[Sequence[Any]], Iterable[Record]] | None = None
+    owner: str = "workspace_id"  # an import brings in together what belongs together
+
+    def pages(self, after: Sequence[int], size: int) -> Iterator[list[Any]]:
+        """The rows after one that is named by its owner and its number, read as one stream."""
+        rows = self.rows.annotate(owner_number=F(self.owner)).order_by("owner_number", "pk")
+        if after:
+            rows = rows.filter(Q(owner_number__gt=after[0]) | Q(owner_number=after[0], pk__gt=after[1]))
+        stream = rows.iterator(chunk_size=size)
+        while page := list(islice(stream, size)):
+            yield page
 
     def records(self, page: Sequence[Any]) -> Iterable[Record]:
         return self.tell(page) if self.tell else (plain(self.kind, row) for row in page)
@@ -50,7 +66,7 @@ def sections(workspace: Workspace, scope: Scope | None, *, history: bool) -> Ite
     of_sessions = Q(session__in=sessions.values("pk")) if scope else Q()
     linked = Q(from_entry__scope=scope, to_entry__scope=scope) if scope else Q()
     if scope is None:
-        yield Section("workspace", Workspace.objects.filter(pk=workspace.pk))
+        yield Section("workspace", Workspace.objects.filter(pk=workspace.pk), owner="pk")
         yield Section("policy", Policy.objects.filter(workspace=workspace))
         yield Section("channel", Channel.objects.filter(workspace=workspace))
     yield _referring("scope", Scope.objects.filter(Q(pk=scope.pk) if scope else Q(), workspace=workspace))
@@ -70,9 +86,10 @@ def _referring(
 ) -> Section:
     """A section whose rows come with the ids of what they refer to."""
     names = KINDS[kind].references
+    owner = _OWNERS.get(kind, "workspace_id")
     if kind == SUCCESSOR:
-        return Section(kind, rows.annotate(entry_uid=F("uid"), by_uid=F("superseded_by__uid")), tell)
-    return Section(kind, rows.annotate(**{f"{name}_uid": F(f"{name}__uid") for name in names}), tell)
+        return Section(kind, rows.annotate(entry_uid=F("uid"), by_uid=F("superseded_by__uid")), tell, owner)
+    return Section(kind, rows.annotate(**{f"{name}_uid": F(f"{name}__uid") for name in names}), tell, owner)
 
 
 def plain(kind: str, row: Any) -> Record:
