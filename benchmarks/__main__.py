@@ -34,6 +34,7 @@ MEASUREMENTS = {
 }
 #: Called by name alone: they need a model, a set of conversations, or a reason.
 BY_HAND = {
+    "transfer": (DATABASE, HASHED),
     "soak": (PLATFORM, BUNDLED),
     "answerable": (HERE, ""),
     "database_away": (APART, HASHED),
