@@ -1,9 +1,22 @@
 """The embedded PostgreSQL: `with lease(data) as url` is all that most callers need. No Django here."""
 
-from memplatform.postgres.backup import backup, restore
+from memplatform.postgres.backup import backup, restore, verify
 from memplatform.postgres.cluster import THROWAWAY, Conf
 from memplatform.postgres.errors import PostgresError
 from memplatform.postgres.place import require
 from memplatform.postgres.server import down, is_up, lease, up, url
 
-__all__ = ["THROWAWAY", "Conf", "PostgresError", "backup", "down", "is_up", "lease", "require", "restore", "up", "url"]
+__all__ = [
+    "THROWAWAY",
+    "Conf",
+    "PostgresError",
+    "backup",
+    "down",
+    "is_up",
+    "lease",
+    "require",
+    "restore",
+    "up",
+    "url",
+    "verify",
+]

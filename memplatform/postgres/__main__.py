@@ -3,6 +3,7 @@
 python -m memplatform.postgres up|down|url FOLDER
 python -m memplatform.postgres backup FOLDER TARGET
 python -m memplatform.postgres restore FOLDER SOURCE
+python -m memplatform.postgres verify SOURCE
 """
 
 import sys
@@ -17,6 +18,7 @@ _WORDS: dict[str, tuple[Callable[..., str | None], int]] = {
     "url": (postgres.url, 1),
     "backup": (postgres.backup, 2),
     "restore": (postgres.restore, 2),
+    "verify": (postgres.verify, 1),
 }
 
 

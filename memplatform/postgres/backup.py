@@ -1,23 +1,28 @@
 """The embedded database with its credentials, as one folder that another machine or a newer version can take in."""
 
+import json
 import os
 import shutil
 import subprocess
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from memplatform.postgres import programs
+import psycopg
+
+from memplatform.postgres import fingerprints, programs
 from memplatform.postgres.errors import PostgresError, explain_os_errors
 from memplatform.postgres.place import PORT, Place, locate
-from memplatform.postgres.server import lease
+from memplatform.postgres.server import down, lease
 
 ROLES = "roles.sql"
 DUMP = "database.dump"
+TABLES = "tables.json"
 CREDENTIALS = "credentials"
 #: Memory in markdown: lines that are missing there would go out of use in the database too.
 FILES = "files"
-_TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+_COUNT = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
 
 def backup(data: Path, target: Path) -> None:
@@ -29,13 +34,13 @@ def backup(data: Path, target: Path) -> None:
         raise PostgresError(f"{target} is there already; name a folder that is not.")
     if not locate(data).cluster.exists():
         raise PostgresError(f"There is no database in {data}.")
-    with explain_os_errors(target.parent), lease(data):
+    with explain_os_errors(target.parent), lease(data) as url:
         draft = target.with_name(f"{target.name}.unfinished")
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700, parents=True)
         place = locate(data)
         _write(place, draft / ROLES, "pg_dumpall", "--roles-only")
-        _write(place, draft / DUMP, "pg_dump", "--format=custom")
+        _dump(place, url, draft)
         if (data / CREDENTIALS).exists():
             shutil.copytree(data / CREDENTIALS, draft / CREDENTIALS)
         if (data / FILES).is_dir():  # after the database: what was written since is indexed when it is restored
@@ -44,12 +49,15 @@ def backup(data: Path, target: Path) -> None:
 
 
 def restore(data: Path, source: Path) -> None:
-    """Take a backup into a data folder without a database, whole or not at all. Raises PostgresError."""
+    """Take a backup into a data folder without a database, whole or not at all, and compare it table by table.
+
+    Raises PostgresError.
+    """
     if not (source / DUMP).is_file() or not (source / ROLES).is_file():
         raise PostgresError(f"{source} is no whole backup: it needs {DUMP} and {ROLES}.")
-    with explain_os_errors(data), lease(data):
+    with explain_os_errors(data), lease(data) as url:
         place = locate(data)
-        tables = _run(place, "psql", "--no-psqlrc", "--tuples-only", "--no-align", "-c", _TABLES).stdout
+        tables = _run(place, "psql", "--no-psqlrc", "--tuples-only", "--no-align", "-c", _COUNT).stdout
         if tables.strip() != "0":
             raise PostgresError(f"There is a database in {data} already; move the folder away, or name another.")
         # Roles that are there already are complaints, and no failure.
@@ -57,10 +65,43 @@ def restore(data: Path, source: Path) -> None:
         words = ("--single-transaction", "--exit-on-error")
         if complaint := _read(place, source / DUMP, "pg_restore", *words):
             raise PostgresError(f"The backup could not be taken in: {complaint}")
+        if differing := fingerprints.differing(source / TABLES, url):
+            raise PostgresError(
+                f"The backup was taken in, but differs from what was backed up in: {', '.join(differing)}"
+            )
         if (source / CREDENTIALS).exists():
             shutil.copytree(source / CREDENTIALS, data / CREDENTIALS, dirs_exist_ok=True)
         if (source / FILES).is_dir():
             shutil.copytree(source / FILES, data / FILES, symlinks=True, dirs_exist_ok=True)
+
+
+def verify(source: Path) -> str:
+    """Try a backup: restore it into an empty folder beside it, compare every table, and remove that folder.
+
+    Returns what was compared. Raises PostgresError.
+    """
+    if not (source / TABLES).is_file():
+        raise PostgresError(f"{source} says not what its tables held: an older version made it.")
+    with explain_os_errors(source.parent):
+        trial = Path(tempfile.mkdtemp(prefix=f"{source.name}.trial-", dir=source.parent))
+    try:
+        restore(trial / "data", source)
+    finally:
+        down(trial / "data")
+        place = locate(trial / "data")
+        for folder in (place.home, place.sockets, trial):
+            shutil.rmtree(folder, ignore_errors=True)
+    rows = [int(count) for count, _sum in json.loads((source / TABLES).read_text()).values()]
+    return f"{len(rows)} tables with {sum(rows)} rows are as they were backed up."
+
+
+def _dump(place: Place, url: str, draft: Path) -> None:
+    """Write the database, and what each of its tables holds at the same moment."""
+    with psycopg.connect(url) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        snapshot = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
+        _write(place, draft / DUMP, "pg_dump", "--format=custom", f"--snapshot={snapshot[0]}")
+        fingerprints.write(draft / TABLES, fingerprints.read(connection))
 
 
 def _copy(source: str, target: str) -> None:

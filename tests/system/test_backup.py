@@ -1,5 +1,6 @@
 """The embedded database in a folder of its own, and back from it, with the package's programs."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -132,3 +133,20 @@ def test_by_hand_it_is_one_word_each_and_one_sentence_when_it_fails(
     assert main(["backup", str(filled), target]) == 1
     assert capsys.readouterr().err == f"{target} is there already; name a folder that is not.\n"
     assert main(["backup", str(filled)]) == 2
+
+
+def test_a_backup_is_tried_in_an_empty_folder_and_compared_table_by_table(
+    filled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = filled.parent / "backup"
+    postgres.backup(filled, folder)
+    with postgres.lease(filled) as url, psycopg.connect(url) as connection:
+        connection.execute("DELETE FROM notes")  # what came later is not part of it
+    assert main(["verify", str(folder)]) == 0
+    assert capsys.readouterr().out == "1 tables with 1000 rows are as they were backed up.\n"
+    assert [one.name for one in filled.parent.iterdir() if "trial" in one.name] == []
+    said = json.loads((folder / "tables.json").read_text())
+    (folder / "tables.json").write_text(json.dumps({"public.notes": [said["public.notes"][0], "0"]}))
+    assert main(["verify", str(folder)]) == 1
+    assert "differs from what was backed up in: public.notes" in capsys.readouterr().err
+    assert [one.name for one in filled.parent.iterdir() if "trial" in one.name] == []
