@@ -30,7 +30,7 @@ from tests.memories.api.routes import (
 from tests.memories.api.rows import fill
 from tests.support.shared_rows import kept_for_many
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 every_call = pytest.mark.parametrize(("route", "method"), sorted(ACCESS), ids=" ".join)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -99,7 +99,6 @@ def test_every_write_may_be_sent_again() -> None:
     assert repeatable == {(route, method) for route, method in ACCESS if method != "GET" and route not in ASKING}
 
 
-@pytest.mark.thorough
 @every_call
 def test_alices_bot_may(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
     access = ACCESS[route, method]
@@ -108,7 +107,6 @@ def test_alices_bot_may(workspace: Workspace, rows: dict[str, Any], route: str, 
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.thorough
 @every_call
 def test_an_answer_is_as_described(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
     access = ACCESS[route, method]
@@ -142,7 +140,6 @@ def none(workspace: Workspace) -> None:
     return None
 
 
-@pytest.mark.thorough
 @every_call
 @pytest.mark.parametrize("key", [none, unknown, expired, revoked, of_a_disabled_bot])
 def test_without_a_valid_key_nobody_may(
@@ -157,7 +154,6 @@ def test_without_a_valid_key_nobody_may(
     assert list(Entry.objects.values()) == before
 
 
-@pytest.mark.thorough
 @every_call
 def test_a_reading_key_reads_only(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
     access = ACCESS[route, method]
@@ -168,7 +164,6 @@ def test_a_reading_key_reads_only(workspace: Workspace, rows: dict[str, Any], ro
         assert (answer.status_code, code_of(answer)) == (403, "permission_denied")
 
 
-@pytest.mark.thorough
 @every_call
 def test_a_writing_key_writes_only(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
     access = ACCESS[route, method]
@@ -200,7 +195,6 @@ def assert_kept_from(answer: Any, expected: int, before: list[dict[str, Any]], w
         assert answer.json()["results"] == []
 
 
-@pytest.mark.thorough
 @every_call
 def test_a_stranger_meets_nothing_of_hers(
     workspace: Workspace, stranger: Workspace, rows: dict[str, Any], route: str, method: str
@@ -210,7 +204,6 @@ def test_a_stranger_meets_nothing_of_hers(
     assert_kept_from(answer, access.stranger, before, workspace)
 
 
-@pytest.mark.thorough
 @every_call
 def test_a_key_that_does_not_reach_the_scope_meets_nothing(
     workspace: Workspace, rows: dict[str, Any], route: str, method: str
@@ -220,7 +213,6 @@ def test_a_key_that_does_not_reach_the_scope_meets_nothing(
     assert_kept_from(answer, access.narrow, before, workspace)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("route", "method"),
     sorted(key for key, access in ACCESS.items() if "<" in key[0] and not access.begins),
@@ -235,7 +227,6 @@ def test_a_row_that_never_was_is_the_same_as_one_of_another(
     assert call(make_key(workspace), route, method, nothing, body).json() == of_another.json()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("route", sorted({route for route, _method in ACCESS}))
 def test_a_wrong_method_is_named_as_such(workspace: Workspace, rows: dict[str, Any], route: str) -> None:
     allowed = {method for other, method in ACCESS if other == route}
@@ -252,7 +243,6 @@ def test_a_wrong_method_is_named_as_such(workspace: Workspace, rows: dict[str, A
     assert set(options.headers["Allow"].split(", ")) == allowed
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "route", sorted(route for (route, method), access in ACCESS.items() if method == "GET" and not access.decides)
 )
@@ -263,7 +253,6 @@ def test_head_says_what_get_would(workspace: Workspace, rows: dict[str, Any], ro
     assert head.headers.get("ETag") == get.headers.get("ETag")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
 def test_the_description_is_for_keys_and_for_staff_wherever_they_call_from(workspace: Workspace, path: str) -> None:
     bearer = {"Authorization": f"Bearer {make_key(workspace, permissions=['read'])}"}

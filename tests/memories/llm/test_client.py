@@ -194,7 +194,6 @@ def test_a_failure_that_may_pass_is_tried_again(
     assert (spend.calls, spend.failures, spend.reserved_tokens) == (3, 2, 0)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "headers",
     [
