@@ -191,6 +191,12 @@ class MemorySettings:
     PROXY_SECONDS: float = 600.0  # one answer of the upstream, to its last byte
     PROXY_MAX_BYTES: int = 20_000_000  # of a request, and of an answer
 
+    # webhooks
+    WEBHOOK_PRIVATE_ADDRESSES: bool = False  # whether they may lead into private networks, and be without TLS
+    WEBHOOK_SECONDS: float = 10.0  # one delivery, from the name of its receiver to the answer
+    WEBHOOK_GIVE_UP_AFTER: timedelta = timedelta(days=1)  # of a receiver that fails
+    WEBHOOK_DELIVERY_TTL: timedelta = timedelta(days=30)  # deliveries are listed for so long
+
     # records
     TRACE_SAMPLE: float = 1.0  # share of recalls whose candidates are kept beside the head
     TRACE_EXCLUDED: int = 2_000  # newest entries of a scope in which traces look for what is no longer served

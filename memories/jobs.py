@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from functools import partial
 
+from django.utils import timezone
 from django.utils.dates import WEEKDAYS
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop as _
 
-from memories import batches, tasks
+from memories import batches, tasks, webhooks
 from memories.choices import BufferState
 from memories.conf import switch
 from memories.consolidation import compression, day_notes, extraction
@@ -87,6 +88,10 @@ def preview_extract(*, now: datetime) -> dict[str, int]:
 
 def preview_extract_day(workspace_id: int) -> dict[str, int]:
     return {"extraction_batches": extraction.waiting_in(workspace_id).exclude(state=BufferState.PARKED).count()}
+
+
+def preview_deliver_webhooks() -> dict[str, int]:
+    return webhooks.count_due(now=timezone.now())
 
 
 def preview_resume_batches() -> dict[str, int]:
@@ -176,6 +181,14 @@ JOBS = (
         cron="* * * * *",
         run=tasks.rehearse,
         preview=access_counting.count_uncounted,
+    ),
+    Job(
+        name="deliver-webhooks",
+        label=_("delivers what webhooks are told of"),
+        behaviour="F1",
+        cron="* * * * *",
+        run=tasks.deliver_webhooks,
+        preview=preview_deliver_webhooks,
     ),
     Job(
         name="resume-batches",

@@ -11,13 +11,13 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memories import batches
+from memories import batches, webhooks
 from memories.conf import conf
 from memories.consolidation import compression, extraction
 from memories.consolidation import day_notes as archiving
 from memories.exceptions import PlatformError
 from memories.lifecycle import access_counting, echoes, expiry, maintenance
-from memories.models import Batch, Workspace
+from memories.models import Batch, Webhook, Workspace
 from memories.notes.condition import index_out_of_step
 from memories.notes.freshness import scopes_to_index
 from memories.notes.index import SyncReport
@@ -33,6 +33,8 @@ INLINE_ROWS = batches.CHUNK
 #: Seconds one task takes at most before another continues: less than the timeout of the cluster.
 LONGEST_SECONDS = 300
 REST_SECONDS = 1.0
+#: Between two looks for deliveries, and between two tasks for them.
+LOOK_SECONDS, ASKED_EVERY = 1.0, 5.0
 
 
 class _TimeUp(Exception):
@@ -142,6 +144,36 @@ def carry_out(batch_id: int) -> None:
 
 def resume_batches() -> dict[str, int]:
     return batches.resume(now=timezone.now())
+
+
+def deliver_webhooks() -> dict[str, int]:
+    return webhooks.deliver_due(timezone.now)
+
+
+def deliver_at_once() -> dict[str, int]:
+    """To receivers that answer; the others wait for the job, so that they take one worker at most."""
+    return webhooks.deliver_due(timezone.now, among=Webhook.objects.answering())
+
+
+class DeliverSoon:
+    """Has the worker deliver what was just made, not within the minute but the second.
+
+    It is work of the process that embeds (memories.index.worker.EmbedderWork), which is awake after every write.
+    """
+
+    is_urgent = True
+
+    def __init__(self) -> None:
+        self._next_at = 0.0
+
+    def __call__(self, *, now: datetime) -> float:
+        if clock.monotonic() >= self._next_at and webhooks.has_due(now=now):
+            self._next_at = clock.monotonic() + ASKED_EVERY
+            async_task("memories.tasks.deliver_at_once", group="mem:webhooks")
+        return LOOK_SECONDS
+
+
+deliver_soon = DeliverSoon()
 
 
 def index_files(workspace_id: int, scope_ids: list[int] | None = None) -> dict[str, int]:

@@ -256,7 +256,11 @@ MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
 TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.recall_traces.events.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).
-EMBEDDER_WORK = ["memories.notes.freshness.index_changed_files", "sessions_app.search.embedder.embed_events"]
+EMBEDDER_WORK = [
+    "memories.notes.freshness.index_changed_files",
+    "memories.tasks.deliver_soon",
+    "sessions_app.search.embedder.embed_events",
+]
 MEMORY_EMBEDDER_WORK = env.list("MEMORY_EMBEDDER_WORK", default=EMBEDDER_WORK)
 #: For the OpenAI-compatible `endpoint`; those of `endpoint2` and on are MEMORY_EMBEDDING2_… and on, read when used.
 MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")

@@ -1,9 +1,13 @@
 """Tasks of the platform itself; the clock is read here."""
 
+from datetime import datetime
+
 from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
+from memories import webhooks
+from memplatform import health
 from memplatform.jobs import runs
 
 
@@ -25,6 +29,22 @@ def count_due() -> dict[str, int]:
     """How many workspaces each nightly job has before it."""
     now = timezone.now()
     return {job: len(runs.due(job, now=now)) for job in runs.nightly()}
+
+
+def tell_condition() -> dict[str, int]:
+    """Tell the webhooks that want to know when a part of the platform is missing or late, and when it is back."""
+    now = timezone.now()
+    return {"told": webhooks.announce_condition(_parts(now), now=now)}
+
+
+def count_parts() -> dict[str, int]:
+    """How many parts are missing or late."""
+    return {"parts": len(_parts(timezone.now()))}
+
+
+def _parts(now: datetime) -> list[str]:
+    condition = health.examine(now)
+    return sorted(condition.missing + condition.behind)
 
 
 def perform(run_id: int) -> None:

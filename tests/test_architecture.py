@@ -24,7 +24,7 @@ LAYERS = {
     "tables": "tenancy models visibility",
     "providers": "secrets offline endpoint files embeddings reranker llm",
     "doors": "index entries batches",
-    "verbs": "recall consolidation lifecycle notes imports",
+    "verbs": "recall consolidation lifecycle notes imports webhooks",
     "faces": "apps evaluation tasks jobs api admin management",
 }
 FACES = set(LAYERS["faces"].split())

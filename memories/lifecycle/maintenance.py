@@ -97,6 +97,7 @@ def _outdated(now: datetime) -> dict[str, tuple[str, str, datetime]]:
         "key_usage": ("memories_keyusage", "minute", now - conf.KEY_USAGE_TTL),
         "cached_embeddings": ("memories_embeddingcache", "used_at", now - conf.EMBEDDING_CACHE_TTL),
         "refused_facts": ("memories_refusedfact", "created_at", now - conf.REFUSED_TTL),
+        "deliveries": ("memories_webhookdelivery", "at", now - conf.WEBHOOK_DELIVERY_TTL),
         "job_runs": ("memories_jobrun", "started_at", now - conf.JOB_RUN_TTL),
     }
 

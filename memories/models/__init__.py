@@ -21,3 +21,4 @@ from memories.models.recall_trace import RecallTrace
 from memories.models.relations import Link, Slot
 from memories.models.scope import Scope
 from memories.models.tenancy import Bot, BotKey, IdempotencyKey, Member, Secret, Workspace
+from memories.models.webhook import Webhook, WebhookDelivery

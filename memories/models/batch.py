@@ -8,6 +8,7 @@ from memories.choices import BatchState, BatchVerb, ChangeState, SkipReason
 from memories.models.buffer import DailyEvent
 from memories.models.entry import Entry
 from memories.models.ids import uuid7
+from memories.models.outbox import WebhookEvent, tells_of_row
 from memories.models.scope import Scope
 from memories.models.tenancy import Workspace
 
@@ -49,6 +50,13 @@ class Batch(models.Model):
     class Meta:
         verbose_name = _("batch")
         verbose_name_plural = _("batches")
+        triggers = [
+            tells_of_row(
+                WebhookEvent.BATCH_HELD,
+                once="OLD.held_because = '[]'::jsonb AND NEW.held_because <> '[]'::jsonb AND NEW.state = 'proposed'",
+                actor="NEW.actor",
+            )
+        ]
         constraints = [
             models.UniqueConstraint(fields=["id", "workspace"], name="batch_in_workspace"),
             models.UniqueConstraint(fields=["run", "scope"], nulls_distinct=False, name="batch_once_a_run_and_scope"),

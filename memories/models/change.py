@@ -12,6 +12,7 @@ from django.db.models.fields.json import KeyTransform
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Operation
+from memories.models.outbox import tells_of_entries
 
 _WHO = """
     coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),
@@ -111,6 +112,7 @@ class Change(models.Model):
     class Meta:
         verbose_name = _("change")
         verbose_name_plural = _("history")
+        triggers = [tells_of_entries()]
         constraints = [
             models.CheckConstraint(condition=models.Q(op__in=Operation.values), name="change_operation_known"),
         ]

@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import JobState
 from memories.models.lease import LeaseQuerySet
+from memories.models.outbox import WebhookEvent, tells_of_row
 from memories.models.tenancy import BotKey, Workspace
 
 
@@ -35,6 +36,13 @@ class JobRun(models.Model):
     class Meta:
         verbose_name = _("job run")
         verbose_name_plural = _("job runs")
+        triggers = [
+            tells_of_row(
+                WebhookEvent.JOB_FAILED,
+                once="OLD.state <> 'failed' AND NEW.state = 'failed' AND NOT NEW.is_dry",
+                actor="'job:' || NEW.job",
+            )
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["job", "workspace", "local_date", "asked"],

@@ -30,7 +30,17 @@ TICK = Job(
     run="memplatform.tasks.tick",
     preview="memplatform.tasks.count_due",
 )
-JOBS = {job.name: job for job in (TICK, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
+CONDITION = Job(
+    name="tell-condition",
+    label=_("tells webhooks which part is missing or late"),
+    behaviour="F1",
+    cron="* * * * *",
+    run="memplatform.tasks.tell_condition",
+    preview="memplatform.tasks.count_parts",
+)
+JOBS = {
+    job.name: job for job in (TICK, CONDITION, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)
+}
 
 PREFIX = "mem:"
 _LOCK = 7_305_117  # any number nobody else uses

@@ -109,6 +109,8 @@ ELSEWHERE = {
     "compress",
     "compress-days",
     "tick",
+    "tell-condition",
+    "deliver-webhooks",
     "clean-events",
     "replay-journal",
     "forget-keys",

@@ -26,6 +26,8 @@ from memories.models import (
     Slot,
     StagedVector,
     Suppression,
+    Webhook,
+    WebhookDelivery,
     Workspace,
 )
 from sessions_app.models import Flush, Session, SessionEvent
@@ -84,6 +86,8 @@ def furnished(workspace: Workspace) -> Workspace:
     FileState.objects.create(
         workspace=workspace, scope=scope, path="MEMORY.md", modified_ns=1, size=1, digest="d", indexed_at=NOW
     )
+    hook = Webhook.objects.create(workspace=workspace, url="https://a.example", events=["degraded"], created_at=NOW)
+    WebhookDelivery.objects.create(workspace=workspace, webhook=hook, event="test", at=NOW, queued_at=NOW)
     told = make_event(scope)
     BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=told)
     return workspace
@@ -112,6 +116,9 @@ def foreign(stranger: Workspace) -> dict[str, int]:
         "memories_bot": Bot.objects.create(workspace=stranger, name="theirs").pk,
         "memories_batch": batch.pk,
         "memories_dailyevent": make_event(scope).pk,
+        "memories_webhook": Webhook.objects.create(
+            workspace=stranger, url="https://b.example", events=["degraded"], created_at=NOW
+        ).pk,
         "sessions_app_session": session.pk,
         "sessions_app_sessionevent": SessionEvent.objects.create(
             workspace=stranger, session=session, conversation=9, position=1, kind="user", content="theirs", at=NOW

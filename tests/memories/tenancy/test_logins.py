@@ -13,6 +13,7 @@ from memories.models.change import forget_history
 from memplatform.database import checks, rights, roles
 from memplatform.database.roles import PROCESSES, AccessMode, address_of, password_of, role_of_owner
 from tests.conftest import acting_as, make_draft, make_key, make_scope
+from tests.memories.webhooks.conftest import make_webhook
 
 pytestmark = pytest.mark.django_db
 Login = psycopg.Connection[Any]
@@ -136,10 +137,23 @@ def test_a_new_table_behind_the_wall_is_open_to_the_worker_after_migrating() -> 
 
 def test_without_a_workspace_neither_keys_nor_members_nor_work_are_seen(workspace: Workspace, now: Any) -> None:
     make_key(workspace)
+    make_webhook(workspace, "https://a.example/")
     entries.remember(make_draft(make_scope(workspace), "tea"), now=now, actor="test")
     seen = {}
     with acting_as("memplatform_web"), connection.cursor() as cursor:
-        for table in ("bot", "botkey", "member", "indexqueueitem", "jobrun", "secret", "entry", "change", "scope"):
+        for table in (
+            "bot",
+            "botkey",
+            "member",
+            "indexqueueitem",
+            "jobrun",
+            "secret",
+            "entry",
+            "change",
+            "scope",
+            "webhook",
+            "webhookdelivery",
+        ):
             cursor.execute(f"SELECT count(*) FROM memories_{table}")
             seen[table] = cursor.fetchone()[0]
     assert set(seen.values()) == {0}, seen

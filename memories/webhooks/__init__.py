@@ -1,0 +1,8 @@
+"""Webhooks: what happens in a workspace is told to the addresses it names, signed, once more until they have it.
+
+The outbox is filled by the database itself (memories.models.outbox); here it is delivered.
+"""
+
+from memories.webhooks.announcements import announce_condition, announce_test, send_again
+from memories.webhooks.delivery import count_due, deliver_due, has_due
+from memories.webhooks.signature import new_secret

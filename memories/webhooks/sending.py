@@ -1,0 +1,151 @@
+"""POST to an address somebody typed in: only to public addresses, without redirects, within a fixed time.
+
+The name is resolved when a connection is made, each of its addresses is looked at, and the connection goes to the very
+address that was looked at. The time holds for the whole call: a receiver that drips its answer cannot stretch it.
+"""
+
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Self
+
+import httpcore
+import httpx
+import truststore
+
+from memories.conf import conf
+from memories.models.webhook import DeliveryProblem
+
+_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "memplatform"}
+_READ_BYTES = 16_384  # of an answer, which nobody needs; more of it costs the connection
+#: Networks whose addresses lead on to others, which may be private.
+_LEADING_ON = [ipaddress.ip_network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")]
+
+
+class NotSent(Exception):
+    """A delivery did not reach its receiver, and why."""
+
+    def __init__(self, problem: DeliveryProblem) -> None:
+        super().__init__(problem.value)
+        self.problem = problem
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the Internet's, and not of this machine, its network, or a way into them."""
+    ip = ipaddress.ip_address(address)
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return (
+        ip.is_global and not ip.is_multicast and not any(ip in net for net in _LEADING_ON if net.version == ip.version)
+    )
+
+
+class Receiver:
+    """One address, with the connection to it that is kept open from one delivery to the next."""
+
+    def __init__(self, url: str) -> None:
+        """Raises NotSent for an address without TLS, unless private ones are allowed."""
+        self._url = httpx.URL(url)
+        if self._url.scheme != "https" and not conf.WEBHOOK_PRIVATE_ADDRESSES:
+            raise NotSent(DeliveryProblem.UNENCRYPTED)
+        self._network = _Network()
+        self._connections = httpcore.ConnectionPool(
+            ssl_context=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT),  # the machine's own certificates
+            network_backend=self._network,
+            max_connections=1,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connections.close()
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> int:
+        """The status of the answer. Raises NotSent."""
+        self._network.until = time.monotonic() + conf.WEBHOOK_SECONDS
+        url = httpcore.URL(
+            scheme=self._url.raw_scheme, host=self._url.raw_host, port=self._url.port, target=self._url.raw_path
+        )
+        try:
+            with self._connections.stream(
+                "POST", url, headers=list({**_HEADERS, **headers}.items()), content=body
+            ) as response:
+                with suppress(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
+                    _read(response.iter_stream())
+                return int(response.status)
+        except httpcore.TimeoutException:
+            raise NotSent(DeliveryProblem.TIMEOUT) from None
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol):
+            raise NotSent(DeliveryProblem.CONNECTION) from None
+
+
+def _read(parts: Iterable[bytes]) -> None:
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > _READ_BYTES:
+            return
+
+
+class _Network(httpcore.NetworkBackend):
+    """Connects to addresses that were looked at, with one end of time for all that is done."""
+
+    until = 0.0
+
+    def connect_tcp(self, host: str, port: int, *_: Any, **options: Any) -> httpcore.NetworkStream:
+        """Raises NotSent; where none of its addresses answers, httpcore.ConnectError or ConnectTimeout."""
+        addresses = _looked_up(host, port)
+        refusal: httpcore.ConnectError | httpcore.ConnectTimeout = httpcore.ConnectError()
+        for tried, address in enumerate(addresses):
+            seconds = self.left() / (len(addresses) - tried)  # one that is silent leaves time for the others
+            try:
+                return _Stream(httpcore.SyncBackend().connect_tcp(address, port, timeout=seconds), self)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                refusal = error
+        raise refusal
+
+    def left(self) -> float:
+        """Seconds. Raises httpcore.ReadTimeout when there are none."""
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise httpcore.ReadTimeout
+        return left
+
+
+def _looked_up(host: str, port: int) -> list[str]:
+    """The addresses of a name. Raises NotSent where there are none, or one of them may not be reached."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise NotSent(DeliveryProblem.UNKNOWN_HOST) from None
+    addresses = list(dict.fromkeys(str(place[4][0]) for place in found))
+    if not conf.WEBHOOK_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
+        raise NotSent(DeliveryProblem.PRIVATE)
+    return addresses
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection on which every step has what is left of the time."""
+
+    def __init__(self, stream: httpcore.NetworkStream, network: _Network) -> None:
+        self._stream, self._network = stream, network
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._network.left())
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._network.left())
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, self._network.left()), self._network)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
