@@ -13,6 +13,7 @@ from memories.admin import (
     refused_facts,
     scopes,
     spend,
+    webhooks,
     workspaces,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "refused_facts",
     "scopes",
     "spend",
+    "webhooks",
     "workspaces",
 ]

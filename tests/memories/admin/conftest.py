@@ -14,6 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from channels_app.models import Channel, ReplayedRecord
+from memories import webhooks
 from memories.batches import bulk_actions
 from memories.choices import JobState, PolicyKind
 from memories.entries import daily_events
@@ -35,6 +36,7 @@ from memories.models import (
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 from tests.memories.quoting import refuse
+from tests.memories.webhooks.conftest import make_webhook
 from tests.support.shared_rows import kept_for_many
 
 #: Stands in everything of Charlie's, and in nothing of Alice's.
@@ -83,6 +85,8 @@ def furnish(workspace: Workspace, word: str) -> House:
         job=f"job-{word}", workspace=workspace, local_date=NOW.date(), state=JobState.DONE, started_at=NOW
     )
     replayed(workspace, f"parked-{word}", at=NOW)
+    webhook, _secret = make_webhook(workspace, f"https://{word}.example/")
+    webhooks.announce_test(webhook, actor=f"user:{word}", now=NOW)
     return House(
         workspace=workspace,
         bot=Bot.objects.get(workspace=workspace),

@@ -33,10 +33,12 @@ from memories.models import (
     Spend,
     Workspace,
 )
+from memories.webhooks import announce_test
 from sessions_app.models import Session
 from tests.conftest import make_draft
 from tests.memories.admin.conftest import House, make_user, replayed
 from tests.memories.quoting import refuse
+from tests.memories.webhooks.conftest import make_webhook
 
 #: Who it is (2), the walls and the clock (3), and the rows: each list of an owner costs these.
 EVERY = 6
@@ -92,6 +94,8 @@ def multiply(house: House) -> None:
         Spend.objects.create(workspace=workspace, local_date=now.date(), purpose=f"purpose {n}", model="m", refused=1)
         Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
         replayed(workspace, f"call {n}", at=now)
+        webhook, _secret = make_webhook(workspace, f"https://{n}.example/", events=["degraded"])
+        announce_test(webhook, actor="test", now=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)
         Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)
         daily_events.write([EventDraft(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")

@@ -1,0 +1,206 @@
+"""Webhooks and their deliveries: a secret is shown once, what failed is sent again."""
+
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django_q.tasks import async_task
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from memories import webhooks
+from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, actor_of
+from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
+from memories.admin.filters import DaysFilter, ReachableFilter
+from memories.conf import conf
+from memories.models import Webhook, WebhookDelivery
+from memories.models.outbox import WebhookEvent
+from memories.models.webhook import DeliveryProblem, DeliveryState
+
+_EVENTS = [(event.value, event.label) for event in WebhookEvent if event != WebhookEvent.TEST]
+_COLORS = Colors(
+    {
+        DeliveryState.WAITING.label: "info",
+        DeliveryState.SENT.label: "success",
+        DeliveryState.FAILED.label: "danger",
+    }
+)
+
+
+class WebhookForm(forms.ModelForm[Webhook]):
+    """Whether an address may be reached is decided when something is sent; here what can be told by reading it."""
+
+    events = forms.MultipleChoiceField(
+        label=_("Events"), choices=_EVENTS, widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+
+    def clean_url(self) -> str:
+        url = str(self.cleaned_data["url"])
+        if urlsplit(url).username:
+            raise ValidationError(_("A name or password in the address is not sent: leave it out."))
+        if not url.startswith("https://") and not conf.WEBHOOK_PRIVATE_ADDRESSES:
+            raise ValidationError(DeliveryProblem.UNENCRYPTED.label)
+        return url
+
+
+@admin.register(Webhook)
+class WebhookAdmin(RestrictedAdmin):
+    """Addresses that are told what happens; switched off rather than removed, so that what was sent stays listed."""
+
+    members_may = EDIT | {"add"}
+    form = WebhookForm
+    list_display = ["host", "workspace", "told_of", "with_content", "is_enabled", "failures", "retry_at"]
+    list_select_related = ["workspace"]
+    ordering = ["workspace__name", "pk"]
+    actions_detail = ["send_test", "renew_secret"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        fields = ["workspace", "url", "events", "with_content", "is_enabled"]
+        return [*fields, *(["created_at", "failures", "retry_at"] if obj else [])]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return ["workspace", "created_at", "failures", "retry_at"] if obj else []
+
+    @display(description=_("receiver"))
+    def host(self, webhook: Webhook) -> str:
+        return str(webhook)
+
+    @display(description=_("events"))
+    def told_of(self, webhook: Webhook) -> str:
+        return ", ".join(webhook.events)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """A new one has its secret from the beginning; one whose address changes is tried at once."""
+        if not change:
+            obj.created_at = timezone.now()
+        elif "url" in form.changed_data:
+            obj.retry_at, obj.failures = None, 0
+        super().save_model(request, obj, form, change)
+        if not change:
+            obj.new_secret = webhooks.new_secret(obj)
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self._show_secret(request, obj, obj.new_secret)
+
+    def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
+        """In the answer to the POST and nowhere else, not even in the browser's history."""
+        back = reverse("admin:memories_webhook_change", args=[webhook.pk])
+        title = gettext("The secret of the webhook to %(host)s") % {"host": webhook}
+        context = {"opts": self.opts, "title": title, "token": secret, "back": back}
+        return TemplateResponse(
+            request, "admin/memories/key.html", self.admin_site.each_context(request) | context
+        )  # like every page here, never cached
+
+    @action(description=_("New secret"), url_path="renew-secret", icon="key", permissions=["change"])
+    def renew_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        webhook = self.reach(request, object_id)
+        if is_confirmed(request):
+            secret = webhooks.new_secret(webhook)
+            self.log_change(request, webhook, gettext("Made a new secret."))
+            return self._show_secret(request, webhook, secret)
+        return confirmation_page(
+            self,
+            request,
+            title=gettext("New secret for %(host)s") % {"host": webhook},
+            text=gettext("It will be shown once, on the next page. The former one signs nothing any more."),
+            button=gettext("Make a new secret"),
+            back=reverse("admin:memories_webhook_change", args=[webhook.pk]),
+        )
+
+    @action(description=_("Send a test event"), url_path="test", icon="send", permissions=["change"])
+    def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        webhook = self.reach(request, object_id)
+
+        def send() -> str:
+            webhooks.announce_test(webhook, actor=actor_of(request), now=timezone.now())
+            _deliver_soon()
+            return gettext("It is sent within seconds; what became of it stands here.")
+
+        return confirm(
+            self,
+            request,
+            send,
+            back=f"{reverse('admin:memories_webhookdelivery_changelist')}?webhook__id__exact={webhook.pk}",
+            title=gettext("Send a test event to %(host)s") % {"host": webhook},
+            text=gettext("An event «test» without any words is signed and sent."),
+            button=gettext("Send a test event"),
+        )
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(RestrictedAdmin):
+    """What was sent, what waits and why."""
+
+    members_may = VIEW
+    has_history = False
+    list_display = [
+        "at", "event", "webhook", "workspace", "colored_state", "attempts", "status", "problem", "retry_at", "sent_at",
+    ]  # fmt: skip
+    list_display_links = ["at", "event"]
+    list_filter = [
+        ("state", ChoicesDropdownFilter),
+        ("event", ChoicesDropdownFilter),
+        ("webhook", ReachableFilter),
+        ("at", DaysFilter),
+    ]
+    list_select_related = ["webhook", "workspace"]
+    ordering = ["-id"]
+    sortable_by: list[str] = []
+    actions = ["send_chosen_again"]
+    actions_detail = ["send_again"]
+    fields = [
+        ("event", "colored_state"), ("webhook", "workspace"), ("uid", "actor"), ("at", "queued_at", "sent_at"),
+        ("attempts", "status", "retry_at"), "problem", "details",
+    ]  # fmt: skip
+    readonly_fields = ["colored_state", "problem"]
+
+    @display(description=_("state"), label=_COLORS)
+    def colored_state(self, delivery: WebhookDelivery) -> Any:
+        return DeliveryState(delivery.state).label
+
+    @display(description=_("problem"))
+    def problem(self, delivery: WebhookDelivery) -> str:
+        return str(DeliveryProblem(delivery.error).label)
+
+    @action(description=_("Send again"), url_path="send-again", icon="replay", permissions=["view"])
+    def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._send_again(request, object_id)
+
+    @admin.action(description=_("Send the chosen ones again …"), permissions=["view"])
+    def send_chosen_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
+        return self._send_again(request, queryset)
+
+    def _send_again(self, request: HttpRequest, chosen: Any) -> HttpResponse:
+        deliveries: Any = self.chosen(request, chosen, "view")
+
+        def send() -> str:
+            count = webhooks.send_again(deliveries, now=timezone.now())
+            _deliver_soon()
+            return ngettext("%(n)d delivery is sent again.", "%(n)d deliveries are sent again.", count) % {"n": count}
+
+        return confirm(
+            self,
+            request,
+            send,
+            back=reverse("admin:memories_webhookdelivery_changelist"),
+            title=gettext("Send again"),
+            text=gettext("Under the ids they have, so that a receiver that has them can tell; with what holds now."),
+            button=gettext("Send again"),
+            rows=deliveries,
+        )
+
+
+def _deliver_soon() -> None:
+    transaction.on_commit(partial(async_task, "memories.tasks.deliver_webhooks", group="mem:webhooks"))
