@@ -21,8 +21,9 @@ from memories.models.webhook import DeliveryProblem
 
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "memplatform"}
 _READ_BYTES = 16_384  # of an answer, which nobody needs; more of it costs the connection
-#: Networks whose addresses lead on to others, which may be private.
-_LEADING_ON = [ipaddress.ip_network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")]
+#: Of the Internet's own addresses version 6 those that lead on to others of version 4: by 6to4 and Teredo.
+_INTERNET_6 = ipaddress.IPv6Network("2000::/3")
+_LEADING_ON = (ipaddress.IPv6Network("2002::/16"), ipaddress.IPv6Network("2001::/32"))
 
 
 class NotSent(Exception):
@@ -37,9 +38,9 @@ def is_public(address: str) -> bool:
     """Whether an address is one of the Internet's, and not of this machine, its network, or a way into them."""
     ip = ipaddress.ip_address(address)
     ip = getattr(ip, "ipv4_mapped", None) or ip
-    return (
-        ip.is_global and not ip.is_multicast and not any(ip in net for net in _LEADING_ON if net.version == ip.version)
-    )
+    if ip.version == 6 and (ip not in _INTERNET_6 or any(ip in network for network in _LEADING_ON)):
+        return False
+    return ip.is_global and not ip.is_multicast
 
 
 class Receiver:

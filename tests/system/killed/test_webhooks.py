@@ -1,0 +1,51 @@
+"""A delivery whose process is killed between sending and noting it: it comes again under its id, and the rest once."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from django.utils import timezone
+
+from memories import entries
+from memories.models import Scope, WebhookDelivery, Workspace
+from tests import ROOT
+from tests.conftest import make_draft
+from tests.memories.webhooks.conftest import Receiver, make_webhook
+from tests.memories.webhooks.conftest import receiver as receiver
+from tests.support.house import until
+from tests.support.processes import database_url
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def worker(later: int) -> subprocess.Popen[str]:
+    environment = os.environ | {
+        "DATABASE_URL": database_url(),
+        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
+        "MEMORY_WEBHOOK_PRIVATE_ADDRESSES": "yes",
+        "MEMPLATFORM_DATA": os.environ.get("MEMPLATFORM_DATA", str(ROOT / ".data" / "test")),
+    }
+    command = [sys.executable, "-m", "tests.system.killed.webhook_worker", str(later)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def test_killed_between_sending_and_noting_each_arrives_under_one_id(
+    workspace: Workspace, scope: Scope, receiver: Receiver
+) -> None:
+    make_webhook(workspace, receiver.url)
+    for text in ("tea", "a bicycle stands in the hall", "我家的猫叫年糕", "the port is 8080"):
+        entries.remember(make_draft(scope, text), now=timezone.now(), actor="test")
+    receiver.statuses = [204, 0]  # the second is taken, and its answer never ends
+    with worker(0) as process:
+        until(lambda: len(receiver.got) == 2, 30)
+        process.kill()
+    with worker(0) as too_early:  # the lease is another's
+        assert too_early.communicate(timeout=60)[0] == "{}\n"
+    with worker(130) as last:
+        assert last.communicate(timeout=60)[0] == "{'sent': 3}\n"
+    ids = [one.headers["webhook-id"] for one in receiver.got]
+    assert len(ids) == 5 and ids[1] == ids[2]
+    assert sorted(Counter(ids).values()) == [1, 1, 1, 2]
+    assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"sent"}
