@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -85,7 +86,7 @@ def write(folder: Path, entries: int) -> int:
         for record in [{"record": HEAD, "format": FORMAT}, *scopes()]:
             counts[record["record"]] += record["record"] != HEAD
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
-        for record in memories(entries):
+        for record in chain(memories(entries), links(entries)):
             counts[record["record"]] += 1
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
         file.write(json.dumps({"record": END, "counts": {kind: n for kind, n in counts.items() if n}}) + "\n")
@@ -114,7 +115,7 @@ def scopes() -> Iterator[dict[str, Any]]:
 
 
 def memories(count: int) -> Iterator[dict[str, Any]]:
-    """Every tenth out of use, every hundredth linked to the one before it."""
+    """Every tenth out of use."""
     pick = random.Random(5)
     for n in range(count):
         at = (BEGAN + timedelta(minutes=n)).isoformat()
@@ -154,6 +155,10 @@ def memories(count: int) -> Iterator[dict[str, Any]]:
             **empty,
             **blank,
         }
+
+
+def links(count: int) -> Iterator[dict[str, Any]]:
+    """From every hundredth to the one before it."""
     for n in range(1, count, 100):
         yield {
             "record": "link",
