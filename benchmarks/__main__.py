@@ -31,6 +31,7 @@ MEASUREMENTS = {
     "imports": (DATABASE, HASHED),
     "files": (DATABASE, HASHED),
     "conversations": (PLATFORM, BUNDLED),
+    "proxy": (PLATFORM, BUNDLED),
 }
 #: Called by name alone: they need a model, a set of conversations, or a reason.
 BY_HAND = {

@@ -91,6 +91,10 @@ class Caller:
         """The answer and its milliseconds."""
         return self._ask("POST", f"/api/v1/{call}", json.dumps(body))
 
+    def least(self) -> float:
+        """The milliseconds of a call with a key that reads nothing."""
+        return self._ask("GET", "/api/v1/tools", None)[1]
+
     def ping(self) -> float:
         """The milliseconds of the way there and back, with nothing done."""
         return self._ask("GET", "/livez", None)[1]

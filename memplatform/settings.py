@@ -279,7 +279,7 @@ MEMORY_RERANK_FORM = env("MEMORY_RERANK_FORM", default="auto").lower()
 #: The model behind the proxy (channels_app.proxy): off until an address is named. Models: empty, all it has.
 MEMORY_PROXY_BASE_URL = env("MEMORY_PROXY_BASE_URL", default="")
 MEMORY_PROXY_API_KEY = env("MEMORY_PROXY_API_KEY", default="")
-MEMORY_PROXY_MODELS = env.list("MEMORY_PROXY_MODELS", default=[])
+MEMORY_PROXY_MODELS = [name.strip() for name in env.list("MEMORY_PROXY_MODELS", default=[])]
 
 #: The machine's own model (memories.llm): off until an address and a model are named.
 MEMORY_LLM_BASE_URL = env("MEMORY_LLM_BASE_URL", default="")

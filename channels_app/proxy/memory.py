@@ -45,6 +45,7 @@ class Memory:
         self._address, self._asked = address, asked
         self.degraded = [] if address or not asked else ["speaker"]
         self.recall_id = ""
+        self._log = structlog.contextvars.get_contextvars()  # a stream ends when its request has been logged
 
     @property
     def is_on(self) -> bool:
@@ -89,7 +90,8 @@ class Memory:
                 break
             time.sleep(BUSY_SECONDS)
         if code != "idempotency_key_taken":
-            log.warning("proxy.degraded", part=part, status=answer.status_code, code=code)
+            told = {**self._log, "part": part, "status": answer.status_code, "code": code}
+            log.warning("proxy.degraded", **told)
             self.degraded.append(f"{part}:{code}")
         return None
 

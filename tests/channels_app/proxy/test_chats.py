@@ -89,6 +89,7 @@ def test_a_turn_that_goes_on_with_tools_of_the_bot_is_kept_when_it_ends(bot: Ope
     assert spoken() == ["hi there", "It runs."]
 
 
+@pytest.mark.thorough
 def test_who_speaks_is_told_by_user_or_by_headers(live_server: Any, upstream: Upstream, workspace: Workspace) -> None:
     upstream.say(said("Noted."))
     bot = OpenAI(base_url=f"{live_server.url}/v1", api_key=make_key(workspace), max_retries=0)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from django.db import connection
 from openai import OpenAI
 
 from channels_app.proxy.views import PLACES
-from tests.channels_app.proxy.conftest import END, QUESTION, Upstream, event, eventually, spoken
+from tests.channels_app.proxy.conftest import END, QUESTION, Upstream, event, eventually, said, spoken
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,3 +70,16 @@ def test_of_a_stream_the_bot_leaves_what_was_said_is_kept_and_the_model_is_hung_
     question, answer = eventually(spoken)
     assert question == "hi there" and answer.startswith("One") and not answer.endswith(" 199")
     assert halting.is_closed.wait(5) and eventually(lambda: PLACES._taken == 0)
+
+
+@pytest.mark.thorough
+def test_answers_of_one_conversation_that_come_at_once_are_all_kept(bot: OpenAI, upstream: Upstream) -> None:
+    def chat(number: int) -> str:
+        asked: Any = [{"role": "user", "content": f"message {number}"}]
+        answer = bot.chat.completions.with_raw_response.create(model="m", messages=asked)
+        return str(answer.headers.get("X-Memplatform-Degraded"))
+
+    upstream.say(said("Noted."))
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(chat, range(8))) == {"None"}
+    assert sorted(spoken()[::2]) == [f"message {number}" for number in range(8)]
