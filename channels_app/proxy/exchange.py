@@ -71,6 +71,7 @@ class Exchange:
             for event in events.cut(part):
                 self._answer.add(data_of(event))
             yield part
+        self._answer.add(data_of(events.rest))
 
     def _with_tools(self, tools: MemoryTools) -> Iterator[bytes]:
         """What the model says as it comes; from its first call on, events wait until whose calls they are is known."""
