@@ -39,12 +39,14 @@ class Words(fields.LongText):
         return super().to_internal_value(data)
 
 
-class MessageField(fields.StrictSerializer):
-    """A message; what a system said is nobody's memory."""
+class MessageField(serializers.Serializer[Any]):
+    """A message, as bots have them for their model; what a system or a tool said is nobody's memory."""
 
     role = fields.Text(max_length=40)
-    content = Words(allow_blank=True)
-    name = fields.Text(required=False, max_length=200, allow_null=True)
+    content = Words(allow_blank=True, allow_null=True, default="")
+
+    def validate_content(self, value: str | None) -> str:
+        return value or ""
 
 
 class NewMemories(Ids):
@@ -97,12 +99,13 @@ class AddView(Mem0Call):
     def _as_they_are(
         self, address: Address, slots: Mapping[str, str], at: datetime, expires_at: datetime | None
     ) -> list[WriteResult]:
-        said = [message["content"] for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)]
+        spoken = [message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)]
         more: dict[str, Any] = {"type": EntryType.USER_EXPLICIT, "source": Source.TOOL, "expires_at": expires_at}
         kind = ScopeKind.CHAT if address.is_group else ScopeKind.USER
         return [
-            save(self.caller, address, kind=kind, slots=slots, now=self.now, at=at, content=content, **more)
-            for content in said
+            save(self.caller, address, kind=kind, slots=slots, now=self.now, at=at, content=one["content"], **more)
+            for one in spoken
+            if one["content"].strip() or len(spoken) == 1
         ]
 
     def _as_turns(self, address: Address, slots: dict[str, str], at: datetime) -> list[tuple[Turn, TurnResult]]:

@@ -41,19 +41,19 @@ def history_answers(entry: Entry, caller: Caller) -> list[dict[str, Any]]:
 
 
 def _steps(entry: Entry, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    begun = None
+    words, begun = None, None
     for step in history_of(entry):
-        before, after = step.columns.get("content", (None, None))
+        is_new = step.operation == Operation.INSERT
+        before, words = step.columns.get("content", (words, words))
         begun = begun or step.at
-        if step.operation != Operation.INSERT and "content" not in step.columns and not step.slots:
-            continue
-        yield {
-            "id": f"{entry.uid}:{step.version}",
-            "memory_id": entry.uid,
-            "old_memory": before,
-            "new_memory": after,
-            "event": "ADD" if step.operation == Operation.INSERT else "UPDATE",
-            "created_at": begun,
-            "updated_at": step.at,
-            **about,
-        }
+        if is_new or "content" in step.columns or step.slots:
+            yield {
+                "id": f"{entry.uid}:{step.version}",
+                "memory_id": entry.uid,
+                "old_memory": before,
+                "new_memory": words,
+                "event": "ADD" if is_new else "UPDATE",
+                "created_at": begun,
+                "updated_at": step.at,
+                **about,
+            }

@@ -57,6 +57,7 @@ class Mem0Call(Call):
             f"{error['attr']}: {error['detail']}" if error["attr"] else error["detail"] for error in _errors(response)
         ]
         response.data["detail"] = " ".join(map(str, told))
+        response._has_been_logged = True  # type: ignore[attr-defined]  # by its route; paths here name people
         return response
 
     def entry(self, memory_id: str) -> Entry:

@@ -124,7 +124,7 @@ class _Reader:
         if name == USER:
             return _HERE & _compared(value, self._user, name)
         if name in SHARED_IDS:
-            return _compared(value, _shared_id(name), name)
+            return _compared(value, _shared_id(name, self.caller.workspace_id), name)
         if name == "categories":
             return _compared(value, _column("category"), name)
         if name == "keywords":
@@ -203,13 +203,14 @@ def _slot(name: str) -> _Condition:
     return condition
 
 
-def _shared_id(name: str) -> _Condition:
+def _shared_id(name: str, workspace_id: int) -> _Condition:
     """Of an entry itself; of what no user has, the id its memory was added with, which facts do not repeat."""
 
     def condition(operator: str, value: Any) -> Q:
-        rows = Slot.objects.filter(name=name, **({} if operator == "any" else {"value__in": _texts(value)}))
-        mates = rows.filter(entry__scope=OuterRef("scope"))
-        return Q(Exists(rows.filter(entry=OuterRef("pk")))) | (_SHARED & Q(Exists(mates)))
+        rows = Slot.objects.filter(workspace_id=workspace_id, name=name)
+        rows = rows if operator == "any" else rows.filter(value__in=_texts(value))
+        shared = rows.filter(entry__scope__kind=ScopeKind.CHAT).values("entry__scope")
+        return Q(pk__in=rows.values("entry")) | (_SHARED & Q(scope__in=shared))
 
     return condition
 

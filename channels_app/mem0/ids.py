@@ -59,8 +59,8 @@ def _parsed(text: str) -> Any:
 def ids_of(entries: Sequence[Entry]) -> dict[int, dict[str, str]]:
     """The ids of entries, by theirs; of facts, which have no such slots, those all of their memory was added with."""
     own = {entry.pk: {slot.name: slot.value for slot in entry.slots.all() if slot.name in IDS} for entry in entries}
-    bare = {entry.scope_id for entry in entries if not own[entry.pk]}
-    rows = Slot.objects.filter(entry__scope__in=bare, name__in=IDS) if bare else Slot.objects.none()
+    bare = {entry.scope_id: entry.workspace_id for entry in entries if not own[entry.pk]}
+    rows = Slot.objects.filter(workspace_id__in=set(bare.values()), entry__scope__in=bare, name__in=IDS)
     known: dict[int, dict[str, str]] = {}
     read = rows.order_by("entry__scope", "name").distinct("entry__scope", "name")
     for scope, kind, name, value in read.values_list("entry__scope", "entry__scope__kind", "name", "value"):

@@ -12,6 +12,7 @@ from psycopg.errors import QueryCanceled
 from psycopg_pool import PoolTimeout
 from rest_framework import exceptions as drf
 from rest_framework import status
+from rest_framework.response import Response
 
 from memories import exceptions as own
 from memories.api.unavailable import DatabaseAway
@@ -67,6 +68,11 @@ class ExceptionHandler(StandardHandler):
                 database.suspect()
             return DatabaseAway()
         return super().convert_known_exceptions(exc)
+
+    def report_exception(self, exc: drf.APIException, response: Response) -> None:
+        """What fails here is reported; a call nobody promised to answer is no failure."""
+        if exc.status_code != status.HTTP_501_NOT_IMPLEMENTED:
+            super().report_exception(exc, response)
 
 
 def _as_response(error: PlatformError) -> drf.APIException:

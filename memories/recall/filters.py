@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db.models import Q, QuerySet
 
 from memories import entries
@@ -170,7 +171,10 @@ def _among(entries: QuerySet[Entry] | None) -> Condition:
     """Entries of a set, by the statement that reads it, its parameters named."""
     if entries is None:
         return [], {}
-    sql, values = entries.values("pk").order_by().query.sql_with_params()
+    try:
+        sql, values = entries.values("pk").order_by().query.sql_with_params()
+    except EmptyResultSet:
+        return ["false"], {}
     names = {f"among{n}": value for n, value in enumerate(values)}
     each = iter(names)
     return [f"e.id IN ({re.sub('%s', lambda _: f'%({next(each)})s', sql)})"], names

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,12 +16,15 @@ from memories.recall.traces import query_of
 from sessions_app.models import SessionEvent
 from tests.conftest import Api, make_key
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.thorough]
+pytestmark = pytest.mark.django_db
+live = pytest.mark.django_db(transaction=True)
 TALK = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "I moved to Hangzhou in May"},
     {"role": "assistant", "content": [{"type": "text", "text": "Noted: Hangzhou."}]},
     {"role": "user", "content": "My sister is called Lena"},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "call_1"}]},
+    {"role": "tool", "content": "42", "tool_call_id": "call_1"},
 ]
 
 
@@ -33,6 +37,17 @@ def add(mem0: Any, text: str, **whose: Any) -> str:
     (result,) = mem0.add(text, infer=False, **whose)["results"]
     assert (result["memory"], result["event"]) == (text, "ADD")
     return str(result["id"])
+
+
+@live
+@pytest.mark.thorough
+def test_given_our_address_and_nothing_else_it_works(package: Any, live_server: Any, workspace: Workspace) -> None:
+    mem0 = package.MemoryClient(make_key(workspace), host=f"{live_server.url}/api/mem0")
+    with closing(mem0.client):
+        add(mem0, "I like tea", user_id="alice")
+        assert words(mem0.search("tea", filters={"user_id": "alice"})) == ["I like tea"]
+        mem0.batch_delete([{"memory_id": mem0.get_all(filters={"user_id": "alice"})["results"][0]["id"]}])
+        mem0.delete_all(user_id="alice")
 
 
 def test_messages_are_remembered_as_turns_and_found_again(mem0: Any) -> None:
@@ -92,8 +107,10 @@ def test_a_memory_is_changed_and_its_history_told(mem0: Any, package: Any) -> No
     assert (changed["memory"], changed["metadata"]) == ("The boat is red", {"colour": "red"})
     assert (changed["expiration_date"], changed["user_id"]) == ("2190-01-01", "alice")
     assert mem0.update(uid, expiration_date=None)["expiration_date"] is None
+    mem0.update(uid, metadata={"colour": "crimson"})
     told = [(step["event"], step["old_memory"], step["new_memory"]) for step in mem0.history(uid)]
-    assert told == [("ADD", None, "The boat is blue"), ("UPDATE", "The boat is blue", "The boat is red")]
+    blue, red = "The boat is blue", "The boat is red"
+    assert told[:2] == [("ADD", None, blue), ("UPDATE", blue, red)] and set(told[2:]) == {("UPDATE", red, red)}
     other = add(mem0, "Lena paints", user_id="alice")
     many = [{"memory_id": uid, "text": "The boat is green"}, {"memory_id": other, "metadata": {"who": "Lena"}}]
     mem0.batch_update(many)
@@ -158,7 +175,7 @@ def test_feedback_is_kept_with_the_search_that_handed_the_memory_out(mem0: Any, 
     uid = add(mem0, "The boat is blue", user_id="alice")
     with pytest.raises(package.exceptions.ValidationError, match="memory_id"):
         mem0.feedback(uid, "POSITIVE")
-    mem0.search("blue boat", filters={"user_id": "alice"})
+    assert words(mem0.search("blue boat", filters={"user_id": "alice"})) == ["The boat is blue"]
     mem0.feedback(uid, "positive")
     (trace,) = RecallTrace.objects.all()
     assert trace.used == trace.served
@@ -168,6 +185,9 @@ def test_feedback_is_kept_with_the_search_that_handed_the_memory_out(mem0: Any, 
     mem0.feedback(uid, "NEGATIVE", "it is red")
     trace.refresh_from_db()
     assert (trace.used, trace.note) == ([], "NEGATIVE: it is red")
+    mem0.search("zebra", filters={"AND": [{"user_id": "alice"}, {"keywords": {"contains": "sinks"}}]})
+    nothing = RecallTrace.objects.latest("pk")
+    assert nothing.served == [] == recall(query_of(nothing), now=datetime.now(UTC), recorded=False).served
 
 
 def test_an_export_holds_the_memories_of_its_filter(mem0: Any, package: Any, client: Callable[[str], Any]) -> None:
@@ -181,6 +201,8 @@ def test_an_export_holds_the_memories_of_its_filter(mem0: Any, package: Any, cli
         mem0.get_memory_export(memory_export_id=made["id"][:-1])
 
 
+@live
+@pytest.mark.thorough
 def test_the_asynchronous_client_does_the_same(package: Any, live_server: Any, workspace: Workspace) -> None:
     key = make_key(workspace)
 
