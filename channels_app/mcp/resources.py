@@ -14,6 +14,9 @@ PROFILE, NOTES, DAYS = "memory://profile", "memory://notes", "memory://days"
 _NOTE = re.compile(r"memory://notes/(?P<path>.+)")
 _DAY = re.compile(r"memory://days/(?P<day>\d{4}-\d{2}-\d{2})")
 _ROWS = 100  # of a list
+_ROWS_OF_GROUP = 20  # each is read as a model would read it
+#: How memory_get names the rows of a list.
+_PATHS = {"entries": "entries", "events": "daily_events"}
 _TOKENS = 100_000  # enough for every profile
 
 RESOURCES = [
@@ -62,19 +65,31 @@ async def profile(api: Api) -> str:
 
 
 async def _rows(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
-    """The newest rows of the scopes this address reads from; of a group those of the group alone."""
+    """The newest rows of the scopes this address reads from; of a group those of its own that it may hear."""
     told = await api.here("scopes/resolve")
-    keys = [told["chat_scope"]] if api.address.get("is_group") else told["recall"]
+    is_group = bool(api.address.get("is_group"))
+    keys, most = ([told["chat_scope"]], _ROWS_OF_GROUP) if is_group else (told["recall"], _ROWS)
     rows: list[dict[str, Any]] = []
     for key in filter(None, keys):
         try:
-            page = await api.call("GET", path, params={"scope": key, "limit": _ROWS, **query})
+            page = await api.call("GET", path, params={"scope": key, "limit": most, **query})
         except Refused as problem:
             if problem.status != 404:  # a scope that nothing was written to yet
                 raise
         else:
             rows += page["results"]
-    return rows
+    return [row for row in rows if not is_group or await _is_open(api, path, row)]
+
+
+async def _is_open(api: Api, path: str, row: dict[str, Any]) -> bool:
+    """Whether a group may hear it: what tells a credential, it may not."""
+    try:
+        found = await api.here("tools/memory_get", path=f"{_PATHS[path]}/{row['id']}")
+    except Refused as problem:
+        if problem.status >= 500:
+            raise
+        return False
+    return bool(found["found"])
 
 
 def _notes(entries: list[dict[str, Any]]) -> str:

@@ -100,6 +100,26 @@ def test_profile_notes_and_days_are_resources(mcp: str, workspace: Workspace, ke
     assert other_day == "Nothing is remembered here yet."
 
 
+@pytest.mark.thorough
+def test_a_group_reads_its_own_notes_and_days_and_no_credential(mcp: str, key: str) -> None:
+    group = {**ALICE, "X-Memplatform-Chat": "g1", "X-Memplatform-Group": "yes"}
+    call(mcp, key, "memory_save", at=ALICE, content="Alice is afraid of boats.")
+    call(mcp, key, "memory_save", at=group, content="We meet on Thursdays.")
+    scope = Scope.objects.get(kind="chat")
+    secret = "The password of the router is hunter2"
+    remember(make_draft(scope, secret, category="credential"), now=NOW, actor="test")
+    days = [
+        EventDraft(scope=scope, local_date=date(2026, 2, day), content=told) for day, told in ((26, secret), (27, "A"))
+    ]
+    daily_events.write(days, now=NOW, actor="test")
+
+    async def talk(client: Client) -> list[str]:
+        return [(await client.read_resource(f"memory://{name}")).contents[0].text for name in ("notes", "days")]
+
+    notes, told = as_client(mcp, key, talk, at=group)
+    assert "Thursdays" in notes and "Alice" not in notes and told == "# 2026-02-27\n\nA"
+
+
 def test_a_chinese_workspace_is_told_in_chinese(mcp: str, workspace: Workspace, key: str) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(language="zh-hans")
 
