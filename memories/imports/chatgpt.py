@@ -51,7 +51,8 @@ def _messages(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         is_hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
         parts = (message.get("content") or {}).get("parts") or ()
         words = "\n".join(part for part in parts if isinstance(part, str)).strip()
-        if role in ("user", "assistant") and words and not is_hidden:
+        is_said = role in ("user", "assistant") and message.get("recipient", "all") == "all"  # not to a tool
+        if is_said and words and not is_hidden:
             yield role, words, message.get("create_time")
 
 

@@ -9,7 +9,7 @@ from memories.imports.left_out import LeftOut, LeftOutReason
 
 def read(path: Path) -> Reader:
     """Episodes as what was said on their days, and facts that hold as facts. Raises FileRefused."""
-    for number, item in items(path, "episodes", "edges", "facts"):
+    for number, item in items(path, "episodes", "items", "edges", "facts"):
         try:
             found = _found(number, item)
         except ValueError as problem:
@@ -27,6 +27,6 @@ def _found(number: int, item: dict[str, Any]) -> Found | None:
         content = str(item["fact"] or "")
         return None if is_over else Found(number=number, content=content, who=who, at=at, fields=fact())
     content = str(item.get("content") or item.get("episode_body") or "")
-    speaker = str(item.get("role") or item.get("role_type") or "")
+    speaker = str(item.get("role") or item.get("role_type") or "").removeprefix("norole")
     said = f"{speaker}: {content}" if speaker and not content.startswith(f"{speaker}:") else content
     return Found(number=number, content=said if content.strip() else "", who=who, at=at, is_said=True)

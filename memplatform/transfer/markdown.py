@@ -5,6 +5,7 @@ What is remembered is written as `manage.py import` and other programs read it: 
 
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
@@ -23,8 +24,9 @@ def write(workspace: Workspace, scope: Scope | None, files: Path, told: Path) ->
         folder = folder_of(one)
         for found in [*folder.files(), *folder.transcripts()]:
             (files / found.path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(folder.workspace / found.path, files / found.path, follow_symlinks=False)
-            copied += 1
+            with suppress(FileNotFoundError):  # files are written and renamed meanwhile
+                shutil.copy2(folder.workspace / found.path, files / found.path, follow_symlinks=False)
+                copied += 1
         _tell(one, told / folder_name(one.key))
     return copied
 
