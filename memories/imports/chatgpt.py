@@ -47,7 +47,7 @@ def _messages(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         branch.append(nodes[node].get("message") or {})
         node = nodes[node].get("parent")
     for message in reversed(branch):
-        role = (message.get("author") or {}).get("role")
+        role = str((message.get("author") or {}).get("role"))
         is_hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
         parts = (message.get("content") or {}).get("parts") or ()
         words = "\n".join(part for part in parts if isinstance(part, str)).strip()

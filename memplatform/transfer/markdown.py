@@ -48,6 +48,6 @@ def _tell(scope: Scope, folder: Path) -> None:
 def _lines(entries: Iterable[Entry], heading: str) -> Iterator[str]:
     for n, entry in enumerate(entries):
         if n == 0:
-            yield f"{heading}\n\n"
+            yield f"{heading}\n\n" if heading == _FACTS else f"\n{heading}\n\n"
         at = f" <!-- at={entry.written_at.isoformat()} -->" if entry.written_at else ""
         yield "- {}{}\n".format("\n  ".join(entry.content.splitlines()), at)

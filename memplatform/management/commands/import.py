@@ -71,10 +71,11 @@ def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | Tr
     if kind == EXPORT:
         workspace = scope.workspace if scope else scopes.only_workspace(options["workspace"])
         return import_export(workspace, scope, place, **how, report=lambda done, of: progress(ROWS, done, of))
+    folder = open_folder(place) if kind == FOLDER else None
     if scope is None:
         raise CommandError(_("Say by --into which scope it goes to."))
-    if kind == FOLDER:
-        return import_folder(scope, open_folder(options["source"]), **how, report=progress)
+    if folder:
+        return import_folder(scope, folder, **how, report=progress)
     return import_file(scope, place, kind=kind, who=options["who"], **how, report=progress)
 
 
