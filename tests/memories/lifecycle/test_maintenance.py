@@ -142,6 +142,7 @@ def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: p
         "key_usage": 1,
         "cached_embeddings": 0,
         "refused_facts": 0,
+        "deliveries": 0,
         "job_runs": 0,
     }
     assert RecallTrace.objects.count() == 2
