@@ -25,16 +25,16 @@ def read(messages: Any) -> Asked | None:
     """What a chat asks; None where its last message of a user has no words, or it has no messages at all."""
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         return None
-    said = [(message.get("role"), _words(message.get("content"))) for message in messages]
+    said = [(message.get("role"), cut(_words(message.get("content")))) for message in messages]
     last = max((n for n, (role, _text) in enumerate(said) if role == "user"), default=None)
     if last is None or not said[last][1].strip():
         return None
-    return Asked(cut(said[last][1]), _newest(said[:last]))
+    return Asked(said[last][1], _newest(said[:last]))
 
 
 def cut(text: str) -> str:
-    """The beginning of a text that is longer than memory takes."""
-    return text.encode(errors="surrogatepass")[: conf.TURN_MAX_BYTES].decode(errors="ignore")
+    """As much of a text as memory takes, without what no text can hold there: NUL and lone surrogates."""
+    return text.replace("\0", "").encode(errors="surrogatepass")[: conf.TURN_MAX_BYTES].decode(errors="ignore")
 
 
 def with_memory(messages: Sequence[dict[str, Any]], text: str) -> list[dict[str, Any]]:
@@ -58,9 +58,9 @@ def _newest(said: Sequence[tuple[Any, str]]) -> list[dict[str, str]]:
     told: list[dict[str, str]] = []
     left = BEFORE_BYTES
     for role, text in reversed(said):
-        left -= len(text.encode(errors="surrogatepass"))
+        left -= len(text.encode())
         if left < 0 or len(told) == CLIENT_MESSAGES:
             break
         if role in ("user", "assistant") and text.strip():
-            told.append({"role": role, "content": cut(text)})
+            told.append({"role": role, "content": text})
     return told[::-1]

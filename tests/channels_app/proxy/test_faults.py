@@ -50,11 +50,13 @@ def test_memory_that_fails_fails_no_chat(bot: OpenAI, upstream: Upstream, monkey
     upstream.say(said("Hello."))
     wrong = {"X-Memplatform-Platform": "telegramm"}
     assert degraded(bot, extra_headers=wrong) == "context:invalid, turn:invalid"
-    assert degraded(bot, messages=[{"role": "user", "content": "\0"}]) == "context:parse_error, turn:parse_error"
     monkeypatch.setattr(context, "recall", lambda *_a, **_k: 1 / 0)
     assert degraded(bot) == "context:error"
-    assert spoken() == ["hi there", "Hello."]
     assert len(upstream.messages) == 1
+    monkeypatch.undo()
+    assert degraded(bot, messages=[{"role": "user", "content": "a\0b" + "c" * 70_000}]) == "None"
+    told = spoken()
+    assert told[:2] == ["hi there", "Hello."] and told[2].startswith("abccc") and len(told[2]) == 65_536
 
 
 def test_while_the_database_is_away_the_files_help_and_the_turn_is_kept_for_later(
