@@ -213,3 +213,12 @@ def test_a_file_that_cannot_be_read_is_refused_and_leaves_nothing(
 
 def test_every_format_can_be_named() -> None:
     assert set(FORMATS) == {"mem0", "zep", "chatgpt", "csv"}
+
+
+def test_what_people_took_out_since_stays_out(scope: Scope, tmp_path: Path, api: Api) -> None:
+    path = written(tmp_path, "all.json", MEM0)
+    imported(path)
+    taken = Entry.objects.get(content="Likes Longjing tea")
+    assert api.request("DELETE", f"entries/{taken.uid}").status_code < 300
+    again = imported(path)
+    assert again["facts"] == 0 and [(one["line"], one["reason"]) for one in again["left_out"]][0] == (1, "suppressed")

@@ -224,3 +224,27 @@ def test_killed_at_any_page_an_export_and_an_import_go_on(
     monkeypatch.setitem(importing._BRING, "entry", bring)
     told("import", tmp_path / "out", "--workspace", stranger.name)
     assert live(stranger) == live(scope.workspace)
+
+
+def test_a_conversation_goes_on_elsewhere_and_one_that_goes_on_here_is_left_alone(
+    scope: Scope, stranger: Workspace, tmp_path: Path, api: Api
+) -> None:
+    address = {"platform": "telegram", "account": "mybot", "peer": "u42", "chat": "c7"}
+    turn = {"address": address, "user": "I moved to Hangzhou", "assistant": "Noted."}
+    session = api.post("turns", turn).json()["session"]
+    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    other = Api(make_key(stranger))
+    assert told("import", tmp_path / "out", "--workspace", stranger.name)["created"]["message"] == 2
+    went_on = other.post("turns", {**turn, "user": "And now to Suzhou"}).json()["session"]
+    assert (went_on["key"], went_on["conversation"]) == (session["key"], 1) and went_on["id"] != session["id"]
+    history = other.post("context", {"address": address, "message": "where do I live?"}).json()["history"]
+    assert [one["content"] for one in history] == ["I moved to Hangzhou", "Noted.", "And now to Suzhou", "Noted."]
+    third = Workspace.objects.create(name="Dora's")
+    busy = Api(make_key(third))
+    busy.post("turns", {**turn, "user": "I am Dora"})
+    done = told("import", tmp_path / "out", "--workspace", third.name)
+    assert [one["reason"] for one in done["left_out"]] == ["session"]
+    history = busy.post("context", {"address": address, "message": "who am I?"}).json()["history"]
+    assert [one["content"] for one in history] == ["I am Dora", "Noted."]
+    turns = Entry.objects.filter(workspace=third, content__contains="Hangzhou")
+    assert turns.count() == 1  # what was remembered of it came all the same

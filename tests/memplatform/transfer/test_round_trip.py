@@ -41,7 +41,7 @@ def slots_without_numbers(records: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 @pytest.mark.thorough
 @given(st.data())
-@examples(6)
+@examples(15)
 def test_on_another_platform_everything_is_as_it_was(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as top, transaction.atomic():
         before = transaction.savepoint()
@@ -64,7 +64,7 @@ def test_on_another_platform_everything_is_as_it_was(data: st.DataObject) -> Non
 
 @pytest.mark.thorough
 @given(st.data())
-@examples(3)
+@examples(6)
 def test_beside_the_original_everything_gets_ids_of_its_own_and_refers_to_its_own(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as top, transaction.atomic():
         there, here = platforms.new_workspace("there"), platforms.new_workspace("here")
