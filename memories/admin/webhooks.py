@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django_q.tasks import async_task
@@ -37,6 +38,10 @@ _COLORS = Colors(
         DeliveryState.FAILED.label: "danger",
     }
 )
+
+
+#: Where an event's row is shown, by the first word of the event.
+_PAGES = {"memory": "entry", "review": "entry", "batch": "batch", "job": "jobrun"}
 
 
 class WebhookForm(forms.ModelForm[Webhook]):
@@ -162,9 +167,9 @@ class WebhookDeliveryAdmin(RestrictedAdmin):
     actions_detail = ["send_again"]
     fields = [
         ("event", "colored_state"), ("webhook", "workspace"), ("uid", "actor"), ("at", "queued_at", "sent_at"),
-        ("attempts", "status", "retry_at"), "problem", "details",
+        ("attempts", "status", "retry_at"), "problem", "about", "details",
     ]  # fmt: skip
-    readonly_fields = ["colored_state", "problem"]
+    readonly_fields = ["colored_state", "problem", "about"]
 
     @display(description=_("state"), label=_COLORS)
     def colored_state(self, delivery: WebhookDelivery) -> Any:
@@ -173,6 +178,15 @@ class WebhookDeliveryAdmin(RestrictedAdmin):
     @display(description=_("problem"))
     def problem(self, delivery: WebhookDelivery) -> str:
         return str(DeliveryProblem(delivery.error).label)
+
+    @display(description=_("about"))
+    def about(self, delivery: WebhookDelivery) -> str:
+        """A link to the row, which may be gone."""
+        page = _PAGES.get(delivery.event.partition(".")[0])
+        if not (page and delivery.row_id):
+            return "—"
+        address = reverse(f"admin:memories_{page}_change", args=[delivery.row_id])
+        return format_html('<a class="mp-link" href="{}">{}</a>', address, delivery.row_id)
 
     @action(description=_("Send again"), url_path="send-again", icon="replay", permissions=["view"])
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:

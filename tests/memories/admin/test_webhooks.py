@@ -10,6 +10,7 @@ from django_q.models import OrmQ
 
 from memories import secrets
 from memories.models import Webhook, WebhookDelivery
+from tests.conftest import NOW
 from tests.memories.admin.conftest import House
 from tests.memories.webhooks.conftest import make_webhook
 
@@ -58,6 +59,11 @@ def test_a_test_is_sent_and_what_failed_is_sent_again(alice: Client, mine: House
     WebhookDelivery.objects.update(state="failed", error="timeout", attempts=9)
     page = alice.get(reverse("admin:memories_webhookdelivery_change", args=[delivery.pk])).content.decode()
     assert "did not answer in time" in page
+    told = WebhookDelivery.objects.create(
+        workspace=mine.workspace, webhook=webhook, event="memory.created", row_id=mine.entry.pk, at=NOW, queued_at=NOW
+    )
+    page = alice.get(reverse("admin:memories_webhookdelivery_change", args=[told.pk])).content.decode()
+    assert reverse("admin:memories_entry_change", args=[mine.entry.pk]) in page
     chosen = {"action": "send_chosen_again", "_selected_action": [delivery.pk], "confirmed": "yes"}
     alice.post(reverse("admin:memories_webhookdelivery_changelist"), chosen)
     delivery.refresh_from_db()

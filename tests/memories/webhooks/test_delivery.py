@@ -80,6 +80,7 @@ def test_a_receiver_that_was_down_gets_all_once_and_in_order(
     first = remember(scope, "the port is 8080")
     remember(scope, "a bicycle stands in the hall")
     edit(first, importance=0.9)
+    assert webhooks.count_due(now=timezone.now()) == {"deliveries": 2}  # of each memory the first
     assert deliver() == {"came_back": 1}
     assert deliver() == {}  # it rests
     Webhook.objects.update(url=receiver.url)
