@@ -25,10 +25,10 @@ from memories import webhooks
 from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, actor_of
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.admin.filters import DaysFilter, ReachableFilter
-from memories.conf import conf
 from memories.models import Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.webhook import DeliveryProblem, DeliveryState
+from memories.webhooks.sending import NotSent, parsed
 
 _EVENTS = [(event.value, event.label) for event in WebhookEvent if event != WebhookEvent.TEST]
 _COLORS = Colors(
@@ -55,8 +55,10 @@ class WebhookForm(forms.ModelForm[Webhook]):
         url = str(self.cleaned_data["url"])
         if urlsplit(url).username:
             raise ValidationError(_("A name or password in the address is not sent: leave it out."))
-        if not url.startswith("https://") and not conf.WEBHOOK_PRIVATE_ADDRESSES:
-            raise ValidationError(DeliveryProblem.UNENCRYPTED.label)
+        try:
+            parsed(url)
+        except NotSent as refusal:
+            raise ValidationError(refusal.problem.label) from None
         return url
 
 

@@ -43,14 +43,23 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast
 
 
+def parsed(url: str) -> httpx.URL:
+    """An address that was typed in. Raises NotSent when it names no receiver, or has no TLS and needs it."""
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise NotSent(DeliveryProblem.UNKNOWN_HOST) from None
+    if address.scheme != "https" and not conf.WEBHOOK_PRIVATE_ADDRESSES:
+        raise NotSent(DeliveryProblem.UNENCRYPTED)
+    return address
+
+
 class Receiver:
     """One address, with the connection to it that is kept open from one delivery to the next."""
 
     def __init__(self, url: str) -> None:
-        """Raises NotSent for an address without TLS, unless private ones are allowed."""
-        self._url = httpx.URL(url)
-        if self._url.scheme != "https" and not conf.WEBHOOK_PRIVATE_ADDRESSES:
-            raise NotSent(DeliveryProblem.UNENCRYPTED)
+        """Raises NotSent."""
+        self._url = parsed(url)
         self._network = _Network()
         self._connections = httpcore.ConnectionPool(
             ssl_context=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT),  # the machine's own certificates

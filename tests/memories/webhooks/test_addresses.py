@@ -95,6 +95,16 @@ def test_without_tls_nothing_is_sent() -> None:
         To("http://receiver.example/")
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["https://[::1", "https://a:b/", "https://１２７.0.0.1/", "https://..", "https:///path", ""],
+)
+def test_an_address_that_is_none_holds_up_nobody(settings: Any, url: str) -> None:
+    settings.MEMORY_WEBHOOK_PRIVATE_ADDRESSES = True
+    with pytest.raises(NotSent, match="unknown_host|connection"), To(url) as receiver:
+        receiver.post(b"{}", {})
+
+
 @pytest.fixture
 def encrypted(tmp_path: Path) -> Iterator[tuple[int, ssl.SSLContext]]:
     """A receiver with a certificate for receiver.example, and a context that trusts it."""
