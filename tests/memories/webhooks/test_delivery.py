@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from django_q.models import OrmQ
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
 from memories import entries, webhooks
 from memories.lifecycle import maintenance
-from memories.models import Entry, Scope, Webhook, WebhookDelivery, Workspace
+from memories.models import Change, Entry, Scope, Webhook, WebhookDelivery, Workspace
 from memories.models.webhook import DeliveryState
+from memories.tasks import DeliverSoon, deliver_at_once
 from tests import ROOT
 from tests.conftest import NOW, make_draft, make_scope
 from tests.memories.webhooks.conftest import Receiver, deliver, make_webhook
@@ -182,6 +184,23 @@ def test_one_slow_queue_does_not_starve_another(
     assert owners[:4] == [str(workspace.uid), str(stranger.uid)] * 2
 
 
+def test_what_was_just_made_is_delivered_within_seconds_to_who_answers(
+    scope: Scope, workspace: Workspace, receiver: Receiver
+) -> None:
+    make_webhook(workspace, receiver.url)
+    soon = DeliverSoon()
+    soon(now=timezone.now())
+    assert not OrmQ.objects.exists()
+    remember(scope, "the port is 8080")
+    for _twice in range(2):
+        soon(now=timezone.now())
+    assert [row.task["func"] for row in OrmQ.objects.all()] == ["memories.tasks.deliver_at_once"]
+    Webhook.objects.update(failures=1)
+    assert deliver_at_once() == {}
+    Webhook.objects.update(failures=0)
+    assert deliver_at_once() == {"sent": 1}
+
+
 def test_old_deliveries_are_removed(scope: Scope, workspace: Workspace) -> None:
     make_webhook(workspace, "https://example.org/")
     remember(scope, "the port is 8080")
@@ -197,8 +216,6 @@ def test_a_webhook_that_is_off_or_did_not_ask_is_told_nothing(scope: Scope, work
 
 
 def test_history_that_is_brought_in_is_not_told(scope: Scope, workspace: Workspace) -> None:
-    from memories.models import Change
-
     make_webhook(workspace, "https://example.org/")
     Change.objects.create(
         workspace_id=workspace.pk, table_name="memories_entry", row_id=1, version=1, op="I", old={}, actor="x", at=NOW
