@@ -144,9 +144,11 @@ def _day_uid(origin: str) -> UUID | None:
 
 
 def _with_entries(run: Import, page: Sequence[Line], *names: str) -> list[tuple[int, dict[str, Any], list[Entry]]]:
-    """The lines of a page with the entries they name; those of which one is not here are left out."""
+    """The lines of a page with the entries they name; those that name one that is not here are left out."""
     wanted = {uid for _n, record in page for name in names if (uid := reference(record, name))}
-    found = run.ids.here(_target(run, Entry).select_related("scope"), wanted)
+    scopes = {scope.pk for scope in run.scopes.values()}  # a file says nothing of the memory of others
+    here = run.ids.here(_target(run, Entry).select_related("scope"), wanted)
+    found = {uid: entry for uid, entry in here.items() if entry.scope_id in scopes}
     rows = [(number, record, [found.get(UUID(record[name])) for name in names]) for number, record in page]
     run.leave_out([number for number, _record, entries in rows if None in entries], LeftOutReason.NO_ENTRY)
     return [(n, record, [one for one in entries if one]) for n, record, entries in rows if None not in entries]

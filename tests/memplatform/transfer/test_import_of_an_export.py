@@ -248,3 +248,27 @@ def test_a_conversation_goes_on_elsewhere_and_one_that_goes_on_here_is_left_alon
     assert [one["content"] for one in history] == ["I am Dora", "Noted."]
     turns = Entry.objects.filter(workspace=third, content__contains="Hangzhou")
     assert turns.count() == 1  # what was remembered of it came all the same
+
+
+def test_a_file_reaches_no_memory_of_a_scope_it_does_not_hold(
+    scope: Scope, workspace: Workspace, tmp_path: Path
+) -> None:
+    other = remember(make_scope(workspace, "telegram:direct_u43"), "Bob plays chess")
+    told("export", tmp_path / "out", "--scope", scope.key)
+    file = tmp_path / "out" / "memory.jsonl"
+    *lines, end, _empty = file.read_text().split("\n")
+    uid = str(Entry.objects.in_scope(scope).live().earliest("pk").uid)
+    forged = {
+        "record": "successor",
+        "entry": str(other.uid),
+        "by": uid,
+        "version": other.version + 1,
+        "archived_at": None,
+    }
+    counts = json.loads(end)["counts"]
+    file.write_text(
+        "\n".join([*lines, json.dumps(forged), json.dumps({"record": "end", "counts": {**counts, "successor": 1}})])
+    )
+    assert [one["reason"] for one in told("import", file, "--workspace", workspace.name)["left_out"]] == ["no_entry"]
+    other.refresh_from_db()
+    assert other.is_live()
