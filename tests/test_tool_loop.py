@@ -54,6 +54,7 @@ def answers(asked: Asked) -> Reply:
     return said(content="On Saturday. I will remember that Lena brings the brushes.")
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_model_finds_reads_and_saves_in_one_loop(
     live_server: Any, workspace: Workspace, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

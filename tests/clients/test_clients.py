@@ -19,6 +19,7 @@ SCOPE = "telegram:direct_u42"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.thorough
 def test_a_turn_is_reported_and_recalled(memory: Any) -> None:
     taken = memory.take_turn(address=TELEGRAM, user="My bakery is closed on Mondays", assistant="Noted.")
     found = memory.recall(address=TELEGRAM, message="On which day is my bakery closed?", quotas=False, until=None)
@@ -28,6 +29,7 @@ def test_a_turn_is_reported_and_recalled(memory: Any) -> None:
     assert memory.read_session(context["session"]["key"])["last_position"] == 2
 
 
+@pytest.mark.thorough
 def test_a_list_is_one_run_of_rows_however_many_pages_it_has(memory: Any) -> None:
     for day in range(3):
         memory.save_entry(scope=SCOPE, content=f"Day {day} was fine", slots={"day": str(day)})
@@ -37,6 +39,7 @@ def test_a_list_is_one_run_of_rows_however_many_pages_it_has(memory: Any) -> Non
     assert list(memory.list_entries(state="expired")) == []
 
 
+@pytest.mark.thorough
 def test_messages_of_a_session_are_read_over_its_pages(memory: Any) -> None:
     key = memory.meet_session(address=TELEGRAM)["key"]
     said = [{"kind": "user", "content": f"Line {n}", "sender": "u42"} for n in range(5)]
@@ -44,6 +47,7 @@ def test_messages_of_a_session_are_read_over_its_pages(memory: Any) -> None:
     assert [one["content"] for one in memory.list_session_events(key, limit=2)] == [f"Line {n}" for n in range(5)]
 
 
+@pytest.mark.thorough
 def test_a_change_of_another_version_is_refused_and_told_by_its_class(memory: Any) -> None:
     uid = memory.save_entry(scope=SCOPE, content="The port is 8080")["id"]
     assert memory.change_entry(uid, content="The port is 9090", if_match=1)["version"] == 2
@@ -55,6 +59,7 @@ def test_a_change_of_another_version_is_refused_and_told_by_its_class(memory: An
     assert memory.restore_entry(uid, term_days=30)["state"] == "live"
 
 
+@pytest.mark.thorough
 def test_an_error_names_its_field_and_never_the_key(memory: Any, connect: Any, live_server: Any) -> None:
     with pytest.raises(errors.Invalid) as told:
         memory.recall(adress=TELEGRAM, message="hi")
@@ -114,6 +119,7 @@ class Loses(httpx.HTTPTransport, httpx.AsyncHTTPTransport):
         await self._async.aclose()
 
 
+@pytest.mark.thorough
 def test_a_turn_whose_answer_was_lost_is_told_again_and_remembered_once(
     connect: Any, live_server: Any, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +147,7 @@ def test_a_client_closes_what_it_opened(live_server: Any, workspace: Workspace) 
     assert asyncio.run(at_once()) == [f"telegram:direct_u{n}" for n in range(5)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", ["clients/python/README.md", "docs/howto/python-client.md"])
 def test_what_the_pages_show_runs_as_it_stands(
     live_server: Any, workspace: Workspace, page: str, monkeypatch: pytest.MonkeyPatch, capsys: Any

@@ -177,6 +177,7 @@ def test_a_row_of_a_table_that_cannot_be_stored_is_named_by_its_line_and_why(sco
     assert dict(entry.slots.values_list("name", "value")) == {"env": "staging"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "content"), [("a.json", MEM0), ("b.json", ZEP), ("c.json", CHATGPT), ("d.csv", TABLE)]
 )

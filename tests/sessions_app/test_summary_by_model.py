@@ -64,6 +64,7 @@ def test_its_cost_is_counted_under_a_purpose_of_its_own(flushed: Session, model:
     assert sum(one.prompt_tokens + one.completion_tokens for one in Spend.objects.all()) == model.tokens
 
 
+@pytest.mark.thorough
 def test_what_the_model_says_at_the_flush_is_the_summary_and_it_is_asked_once(talk: Talk, model: FakeModel) -> None:
     session = grown(talk)
     model.otherwise = answering(flush=drawing(goes_on_with=TOLD))
@@ -72,6 +73,7 @@ def test_what_the_model_says_at_the_flush_is_the_summary_and_it_is_asked_once(ta
     assert summary_of(session).data["model"] == "small" and model.calls == 1
 
 
+@pytest.mark.thorough
 def test_what_came_after_the_words_of_the_bot_is_told_by_the_model(talk: Talk, model: FakeModel) -> None:
     session = grown(talk, 3)
     talk.do(session, "flush", {"version": 1, "continue": "They spoke of Mochi."})
@@ -161,6 +163,7 @@ def test_a_model_that_failed_is_not_asked_again_for_the_same_conversation(talk: 
     assert Entry.objects.filter(subtype="session_flush").count() == 1
 
 
+@pytest.mark.thorough
 def test_a_later_summary_goes_on_from_the_one_before(talk: Talk, flushed: Session, model: FakeModel) -> None:
     model.otherwise = answering(flush=NOTHING, summary=writing(TOLD))
     assert compact(flushed)

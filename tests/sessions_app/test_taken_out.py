@@ -77,6 +77,7 @@ def flush_on_a_stop(secret: Secret) -> None:
     assert flush.flush_active(now=NOW)["flushed"] == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("flush", [flush_by_hand, flush_on_a_stop])
 def test_a_flush_keeps_what_else_was_said(secret: Secret, flush: Callable[[Secret], None]) -> None:
     secret.delete()
@@ -110,6 +111,7 @@ def test_a_summary_and_the_flush_before_it_tell_what_else_was_said(secret: Secre
     assert secret.talk.history(secret.session)[0][0] == "summary"
 
 
+@pytest.mark.thorough
 def test_a_summary_that_told_of_it_is_handed_out_no_more_and_made_anew(secret: Secret) -> None:
     """The words it stood for are handed out in its place, but for those."""
     secret.session.refresh_from_db()
@@ -125,6 +127,7 @@ def test_a_summary_that_told_of_it_is_handed_out_no_more_and_made_anew(secret: S
     assert role == "summary" and secret.other in told and secret.word not in told
 
 
+@pytest.mark.thorough
 def test_a_history_holds_the_neighbours_and_all_of_it_after_a_restore(secret: Secret) -> None:
     whole, given = secret.talk.history(secret.session), [message["content"] for message in secret.context()["history"]]
     assert secret.said in given
@@ -146,6 +149,7 @@ def test_restored_it_is_kept_again_when_the_conversation_closes(secret: Secret) 
     assert secret.word in secret.kept("session_expired")
 
 
+@pytest.mark.thorough
 def test_with_a_message_its_answer_goes_and_no_more(secret: Secret) -> None:
     """A fact rests on what was said alone; the answer repeats it."""
     position = secret.session.events.get(content=secret.said).position
@@ -180,6 +184,7 @@ def _by_model(session: Session) -> None:
     flush.flush_by_platform(session, now=NOW, model=ConversationModel(session.workspace, now=NOW))
 
 
+@pytest.mark.thorough
 def test_the_model_is_not_shown_it(secret: Secret, model: FakeModel) -> None:
     model.otherwise = answering(
         flush=drawing(candidate(secret.other, 3), goes_on_with=secret.other), summary={"summary": secret.other}
@@ -194,6 +199,7 @@ def test_the_model_is_not_shown_it(secret: Secret, model: FakeModel) -> None:
     assert secret.word not in summary_of(secret.session).content
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_what_is_taken_out_while_the_model_is_asked_is_not_taken(secret: Secret, model: FakeModel) -> None:
     def answer(asked: Asked) -> Any:
@@ -237,6 +243,7 @@ def test_a_client_that_believes_all_or_what_it_was_handed_out_may_go_on(secret: 
     secret.talk.do(secret.session, "events", wrong, status=409)
 
 
+@pytest.mark.thorough
 def test_in_a_group_each_may_take_out_their_own_and_the_others_stay(talk: Talk, workspace: Workspace) -> None:
     for peer, words in (("ann", "I bring the cake"), ("ben", "我的暗号是齐柏林"), ("ann", "we meet at noon")):
         talk.say(words, f"ok {peer}", address={**GROUP, "peer": peer})

@@ -133,6 +133,7 @@ def test_a_credential_of_the_groups_own_is_never_served_there(api: Api, channel:
     assert Entry.objects.live().filter(category="credential").count() == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("secret", ["swordfish", "Tr0ub4dor&3"])
 def test_neither_is_a_turn_or_a_message_with_its_words(api: Api, channel: Channel, secret: str) -> None:
     say(api, f"the vault password is {secret}", {**GROUP, "peer": "bob"}, answer="noted")

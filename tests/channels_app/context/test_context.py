@@ -96,6 +96,7 @@ def test_what_the_profile_says_is_not_said_twice(talk: Talk) -> None:
     assert given["text"].count("Lives in Lisbon") == 1 and given["memories"] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("rule", "heard"), [("none", []), ("same_chat", []), ("all", ["Is called Mei"])])
 def test_a_group_reads_a_profile_only_where_it_may_hear_all(
     talk: Talk, workspace: Workspace, rule: str, heard: list[str]
@@ -263,6 +264,7 @@ def test_the_number_of_statements_does_not_grow(talk: Talk, django_assert_max_nu
         context(talk, "what did we say yesterday about boat 3 or 4?", GROUP)
 
 
+@pytest.mark.thorough
 def test_a_note_saved_today_is_among_the_notes_of_the_first_turn(talk: Talk) -> None:
     for content, at in (("Buy stamps", NOW), ("Called the bank", YESTERDAY), ("Long gone", NOW - timedelta(days=3))):
         talk.post("entries", {"scope": USER, "type": "note", "content": content, "at": at.isoformat()})

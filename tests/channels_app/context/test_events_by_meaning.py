@@ -127,6 +127,7 @@ def test_the_question_is_embedded_once(talk: Talk) -> None:
     assert Meaning.questions == [SALARY]
 
 
+@pytest.mark.thorough
 def test_private_messages_are_never_told_in_a_group(talk: Talk, workspace: Workspace) -> None:
     talk.say("my salary is 5000", at=YESTERDAY)
     talk.say("folk music is fine", address=GROUP, at=YESTERDAY)

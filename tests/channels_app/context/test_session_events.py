@@ -97,6 +97,7 @@ def test_last_time_is_the_conversation_before_this_one(talk: Talk) -> None:
     assert events(talk, "上次我们聊到哪了？") == ["oh no", "the roof leaks"]
 
 
+@pytest.mark.thorough
 def test_no_more_than_six_are_served(talk: Talk, settings: Any) -> None:
     for n in range(9):
         talk.say(f"note {n} on the harbour", at=YESTERDAY + timedelta(minutes=n))
@@ -131,6 +132,7 @@ def test_ambient_talk_and_summaries_are_never_found(talk: Talk) -> None:
         assert not [said for said in events(talk, message, GROUP) if "coffee" in said]
 
 
+@pytest.mark.thorough
 def test_private_messages_are_never_told_in_a_group(talk: Talk, workspace: Workspace) -> None:
     talk.say("the vault opens with swordfish", at=YESTERDAY)
     talk.say("folk music is fine", address=GROUP, at=YESTERDAY)

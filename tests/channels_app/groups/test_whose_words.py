@@ -92,6 +92,7 @@ def test_the_latest_name_counts_for_what_was_said_before(talk: Talk) -> None:
     assert "Robert: my locker code is 4711" in ask(talk, "ann", "which locker code?")["context"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["User", "assistant", "System", " user : "])
 def test_nobody_can_be_called_what_only_the_platform_calls_people(talk: Talk, name: str) -> None:
     say(talk, "u77", "my locker code is 4711", sender_name=name)

@@ -43,6 +43,7 @@ def test_a_model_saves_finds_forgets_and_restores(mcp: str, key: str, mode: str)
     assert answers[1].structured_content["results"][0]["snippet"] == "Rosa teaches me the violin."
 
 
+@pytest.mark.thorough
 def test_what_a_model_got_wrong_is_an_answer_it_can_act_on(mcp: str, key: str) -> None:
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("memory_search", {"q": "violin"}, "q: Unknown field."),
@@ -76,6 +77,7 @@ def test_whose_memory_it_is_the_configuration_says(mcp: str, workspace: Workspac
     assert Entry.objects.filter(content__contains="red").count() == 0
 
 
+@pytest.mark.thorough
 def test_profile_notes_and_days_are_resources(mcp: str, workspace: Workspace, key: str) -> None:
     saved = call(mcp, key, "memory_save", at=ALICE, content="The boat is blue.", target="long-term")
     scope = Scope.objects.get()

@@ -19,6 +19,7 @@ def ask(url: str, key: str = "", method: str = "POST", **headers: str) -> httpx.
     return httpx.request(method, url, json=LIST, headers=told, trust_env=False)
 
 
+@pytest.mark.thorough
 def test_only_who_has_a_key_and_calls_by_our_name_is_let_in(mcp: str, key: str) -> None:
     assert ask(mcp, key).status_code == 200
     assert ask(mcp, key, Origin="http://localhost:6274", Host="localhost").status_code == 200
@@ -52,6 +53,7 @@ def test_a_key_that_was_revoked_calls_nothing_at_once(mcp: str, key: str, now: A
     assert answer.is_error and "no longer valid" in answer.content[0].text
 
 
+@pytest.mark.thorough
 def test_while_the_platform_is_away_clients_are_told_to_wait(key: str) -> None:
     with served(f"http://127.0.0.1:{free_port()}") as url:
         answer = ask(url, key)

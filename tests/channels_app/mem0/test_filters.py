@@ -81,6 +81,7 @@ def test_a_filter_names_what_it_says_in_lists_and_in_searches(mem0: Any, package
         assert refused.value.message, filters
 
 
+@pytest.mark.thorough
 def test_a_key_sees_nothing_beyond_its_scopes(mem0: Any, package: Any, client: Callable[[str], Any]) -> None:
     workspace = Workspace.objects.get()
     uid = add(mem0, "I like tea", user_id="alice")

@@ -85,6 +85,7 @@ def test_what_is_not_to_be_inferred_is_stored_message_by_message(mem0: Any) -> N
     assert page["previous"].endswith("/api/mem0/v3/memories/?page=1&page_size=3")
 
 
+@pytest.mark.thorough
 def test_a_search_gives_the_best_in_order_down_to_a_threshold(mem0: Any, api: Api) -> None:
     for text in ("The boat is blue", "The boat lies in the harbour", "Lena paints"):
         add(mem0, text, user_id="alice")
@@ -100,6 +101,7 @@ def test_a_search_gives_the_best_in_order_down_to_a_threshold(mem0: Any, api: Ap
     assert brief.keys() == {"id", "memory"}
 
 
+@pytest.mark.thorough
 def test_a_memory_is_changed_and_its_history_told(mem0: Any, package: Any) -> None:
     uid = add(mem0, "The boat is blue", user_id="alice", metadata={"colour": "blue", "n": 1})
     changed = mem0.update(uid, text="The boat is red", metadata={"colour": "red"}, expiration_date="2190-01-01")
@@ -122,6 +124,7 @@ def test_a_memory_is_changed_and_its_history_told(mem0: Any, package: Any) -> No
     assert mem0.get(uid)["memory"] == "The boat is green"
 
 
+@pytest.mark.thorough
 def test_what_was_deleted_is_never_returned_and_can_be_restored(mem0: Any, package: Any, api: Api) -> None:
     uid, second, third = (add(mem0, text, user_id="alice") for text in ("The boat is blue", "Lena paints", "Tea"))
     mem0.delete(uid, delete_linked=True)
@@ -158,6 +161,7 @@ def test_all_of_a_filter_is_deleted_as_a_batch_that_can_be_undone(mem0: Any, pac
             mem0.delete_all(**nobody)
 
 
+@pytest.mark.thorough
 def test_users_agents_and_runs_are_listed_and_deleted(mem0: Any) -> None:
     add(mem0, "I like tea", user_id="alice/a b", agent_id="waiter")
     add(mem0, "I rhyme", agent_id="waiter", run_id="r1")

@@ -14,6 +14,7 @@ from tests.conftest import make_key
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.thorough
 def test_a_bot_that_changed_its_base_url_has_memory(bot: OpenAI, upstream: Upstream) -> None:
     upstream.say(said("Noted."), said("In Hangzhou."))
     bot.chat.completions.create(model="m", messages=[{"role": "user", "content": "I moved to Hangzhou"}])
@@ -37,6 +38,7 @@ def test_a_stream_comes_as_it_is_and_is_remembered(bot: OpenAI, upstream: Upstre
     assert eventually(spoken) == ["hi there", "In Hangzhou."]
 
 
+@pytest.mark.thorough
 def test_of_the_history_a_bot_sends_only_the_newest_turn_is_kept_and_none_of_it_is_told_again(
     bot: OpenAI, upstream: Upstream
 ) -> None:

@@ -28,6 +28,7 @@ def degraded(bot: OpenAI, **more: Any) -> str:
     return str(answer.headers.get("X-Memplatform-Degraded"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_errors_of_the_upstream_come_as_they_are_and_are_no_turn(
     bot: OpenAI, upstream: Upstream, is_stream: bool
@@ -46,6 +47,7 @@ def test_errors_of_the_upstream_come_as_they_are_and_are_no_turn(
     assert spoken() == []
 
 
+@pytest.mark.thorough
 def test_memory_that_fails_fails_no_chat(bot: OpenAI, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     upstream.say(said("Hello."))
     wrong = {"X-Memplatform-Platform": "telegramm"}
@@ -77,6 +79,7 @@ def test_it_is_off_until_an_upstream_is_named(bot: OpenAI, settings: Any) -> Non
         assert off.value.code == "proxy_off"
 
 
+@pytest.mark.thorough
 def test_only_a_key_that_may_write_may_ask(bot: OpenAI, upstream: Upstream, workspace: Workspace) -> None:
     upstream.say(said("Hello."))
     with pytest.raises(openai.AuthenticationError, match="not known"):
@@ -89,6 +92,7 @@ def test_only_a_key_that_may_write_may_ask(bot: OpenAI, upstream: Upstream, work
     assert len(upstream.asked) == 1 and spoken() == []
 
 
+@pytest.mark.thorough
 def test_what_a_stranger_said_is_not_told(bot: OpenAI, upstream: Upstream, stranger: Workspace) -> None:
     upstream.say(said("Noted."))
     bot.chat.completions.create(model="m", messages=[{"role": "user", "content": "my locker is number 4471"}])
@@ -98,6 +102,7 @@ def test_what_a_stranger_said_is_not_told(bot: OpenAI, upstream: Upstream, stran
         assert ("4471" in str(upstream.messages)) is is_told
 
 
+@pytest.mark.thorough
 def test_models_are_those_the_owner_named_or_all(
     bot: OpenAI, upstream: Upstream, httpserver: HTTPServer, settings: Any
 ) -> None:

@@ -89,6 +89,7 @@ def test_rows_are_narrowed_and_paged(alice: Client, mine: House) -> None:
     assert len(alice.get(page_of(done), {"verb": "weather", "page": "x"}).context["rows"]) == 50
 
 
+@pytest.mark.thorough
 def test_a_page_costs_the_same_for_more_rows(alice: Client, mine: House, entries: list[Entry]) -> None:
     costs = []
     for run, some in (("few", entries[:2]), ("many", entries)):
@@ -161,6 +162,7 @@ def test_what_is_large_is_left_to_the_worker(alice: Client, held: Batch, monkeyp
 # taking back
 
 
+@pytest.mark.thorough
 def test_an_undo_asks_why_and_can_be_undone(alice: Client, mine: House, entries: list[Entry], applied: Batch) -> None:
     before = in_use(mine.scope)
     assert "Nothing of it was changed since." in alice.get(page_of(applied, "undo")).content.decode()
@@ -185,6 +187,7 @@ def test_ticked_rows_alone_are_taken_back(alice: Client, mine: House, entries: l
     assert applied.state == BatchState.APPLIED
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("choice", "comes_back"), [("leave", False), ("take", True), ("", False)])
 def test_what_was_changed_since_is_named_and_left_or_taken(
     choice: str, comes_back: bool, alice: Client, mine: House, entries: list[Entry], applied: Batch
@@ -236,6 +239,7 @@ def test_memories_of_two_scopes_are_never_merged(alice: Client, mine: House, ent
     assert "Only entries that are in use can be merged." in shown
 
 
+@pytest.mark.thorough
 def test_several_are_pinned_unpinned_and_filed(alice: Client, mine: House, entries: list[Entry]) -> None:
     chosen = [entry.pk for entry in entries]
     alice.post(reverse(LIST), ticked("pin_chosen", entries) | WHY)

@@ -87,11 +87,13 @@ def test_an_id_finds_its_entry(alice: Client, mine: House) -> None:
     assert found(alice, q=str(uuid4())) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("asked", ["\0", "'", '"', "%", "' OR 1=1 --", "𠮷" * 500, "\u202e"])
 def test_whatever_is_typed_into_the_search_the_page_stands(asked: str, alice: Client, mine: House) -> None:
     assert alice.get(reverse(LIST), {"q": asked}).status_code == 200
 
 
+@pytest.mark.thorough
 def test_entries_are_filtered_by_where_they_stand(alice: Client, mine: House) -> None:
     now = timezone.now()
     old = remember(mine.scope, "User: long ago", at=now - timedelta(days=40), **turn())

@@ -76,6 +76,7 @@ def test_facts_are_found_by_how_well_they_are_borne_out(alice: Client, scope: Sc
     assert not page(alice, "entry_changelist", verification="none").context["cl"].result_list
 
 
+@pytest.mark.thorough
 def test_refused_facts_are_listed_filtered_and_searched(alice: Client, workspace: Workspace, scope: Scope) -> None:
     refuse(workspace, "Sam plays chess", quote="I play go", scope=scope, at=timezone.now(), reason=Refusal.SUBJECT)
     refuse(workspace, "山姆住在上海", quote="我住在杭州", model="glm4", purpose="flush", at=timezone.now())

@@ -18,6 +18,7 @@ def issue(client: Client, house: House, *permissions: str) -> int:
     return BotKey.objects.filter(permissions=list(permissions), label="production").count()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("permissions", [("admin",), ("read", "write", "admin"), ("read", "admin")])
 def test_a_member_issues_no_key_that_administers(
     alice: Client, owner: Client, mine: House, permissions: tuple[str, ...]

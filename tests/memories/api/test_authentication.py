@@ -112,6 +112,7 @@ def test_a_recall_in_a_group_is_limited_to_what_the_key_reaches(workspace: Works
     assert [memory["scope"] for memory in answer["memories"]] == ["telegram:mybot:group_g1"]
 
 
+@pytest.mark.thorough
 def test_the_same_scope_key_in_two_workspaces_is_two_memories(workspace: Workspace, stranger: Workspace) -> None:
     ours, theirs = Api(make_key(workspace)), Api(make_key(stranger))
     ours.post("turns", {"address": TELEGRAM, "user": "my door code is 4711", "assistant": "ok"})

@@ -87,6 +87,7 @@ def test_resolving_a_chat_does_not_tell_whose_it_is(api: Api, narrow: Api) -> No
     assert (known.status_code, known.json()) == (never_heard_of.status_code, never_heard_of.json())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("route", ["recall", "context", "turns", "sessions", "scopes/resolve"])
 def test_no_call_tells_a_known_chat_from_an_unknown_one(api: Api, narrow: Api, route: str) -> None:
     api.post("turns", {"address": {**CHAT_ALONE, "peer": "u42"}, "user": "hello", "assistant": "hi"})

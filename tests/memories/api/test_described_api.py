@@ -114,6 +114,7 @@ def test_every_call_answers_as_described(
     ask()
 
 
+@pytest.mark.thorough
 def test_the_description_is_complete_and_valid() -> None:
     call_command("spectacular", validate=True, fail_on_warn=True, file=os.devnull)
     schema = SchemaGenerator().get_schema(request=None, public=True)

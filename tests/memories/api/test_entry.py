@@ -38,6 +38,7 @@ def test_a_change_keeps_what_it_does_not_name(api: Api, entry: Entry) -> None:
     assert answer.headers["ETag"] == '"2"'
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("change", "became"),
     [
@@ -61,6 +62,7 @@ def test_each_attribute_can_be_changed(api: Api, entry: Entry, change: dict[str,
     assert {name: api.get(f"entries/{entry.uid}").json()[name] for name in became} == became
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("change", "attr"),
     [
@@ -171,6 +173,7 @@ WRITES = {
 every_write = pytest.mark.parametrize("write", WRITES)
 
 
+@pytest.mark.thorough
 @every_write
 @pytest.mark.parametrize("told", ['"2"', "2"])
 def test_a_change_of_what_was_read_is_made(api: Api, entry: Entry, write: str, told: str) -> None:
@@ -181,6 +184,7 @@ def test_a_change_of_what_was_read_is_made(api: Api, entry: Entry, write: str, t
     assert answer.headers["ETag"] == f'"{answer.json()["version"]}"'
 
 
+@pytest.mark.thorough
 @every_write
 def test_a_change_of_what_others_changed_meanwhile_is_refused(api: Api, entry: Entry, write: str) -> None:
     path, body = WRITES[write]

@@ -36,6 +36,7 @@ WRITES = {
 }
 
 
+@pytest.mark.thorough
 @database
 @pytest.mark.parametrize("write", WRITES)
 def test_the_same_call_again_gets_the_same_answer(api: Api, entry: str, write: str) -> None:
@@ -163,6 +164,7 @@ def test_of_two_equal_calls_at_once_one_is_done() -> None:
     assert SessionEvent.objects.count() == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_call_whose_twin_failed_is_done() -> None:
     """The first holds the key and fails; the second, which waited for it, is the first then."""

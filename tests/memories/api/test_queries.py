@@ -56,6 +56,7 @@ def refused(answer: Any) -> list[str]:
     return [error["attr"] for error in answer.json()["errors"]]
 
 
+@pytest.mark.thorough
 @every_list
 @pytest.mark.parametrize("query", ["colour=red", "page=2", "format=json", "offset=3", "slot=x", "Limit=3", "%00=x"])
 def test_an_unknown_parameter_is_named(api: Api, entry: Entry, batches: list[Batch], path: str, query: str) -> None:
@@ -63,6 +64,7 @@ def test_an_unknown_parameter_is_named(api: Api, entry: Entry, batches: list[Bat
     assert refused(api.request("GET", f"{path}?{query}")) == [query.partition("=")[0].replace("%00", "\0")]
 
 
+@pytest.mark.thorough
 @every_list
 @pytest.mark.parametrize("limit", ["0", "-1", "201", "x", "", "1e3", "9" * 30, "9" * 2000, "1.5", "%00", "true"])
 def test_a_limit_is_a_number_from_1_to_200(api: Api, entry: Entry, batches: list[Batch], path: str, limit: str) -> None:
@@ -70,6 +72,7 @@ def test_a_limit_is_a_number_from_1_to_200(api: Api, entry: Entry, batches: list
     assert refused(api.request("GET", f"{path}?limit={limit}")) == ["limit"]
 
 
+@pytest.mark.thorough
 @every_list
 @pytest.mark.parametrize(
     "cursor",

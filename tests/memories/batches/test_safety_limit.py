@@ -24,6 +24,7 @@ def judged(scope: Scope, verb: BatchVerb, entries: list[Entry], **draft: object)
     return planned(scope, [step(verb, entry, **draft) for entry in entries], judged=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("verb", [BatchVerb.EXPIRE, BatchVerb.ARCHIVE])
 def test_more_than_a_fifth_of_a_scope_is_held(scope: Scope, verb: BatchVerb) -> None:
     entries = crowd(scope)
@@ -127,6 +128,7 @@ def test_many_weeks_together_are_held_though_each_takes_little(scope: Scope) -> 
         ]
 
 
+@pytest.mark.thorough
 def test_after_a_month_what_was_taken_out_counts_no_more(scope: Scope) -> None:
     entries = crowd(scope, 100)
     for week in (0, 4, 8):
@@ -146,6 +148,7 @@ def test_what_was_taken_back_or_a_person_decided_on_counts_no_more(scope: Scope)
     assert archive(scope, entries[60:70], 3 + 1).state == BatchState.APPLIED
 
 
+@pytest.mark.thorough
 def test_merged_duplicates_count_when_what_they_became_goes(scope: Scope) -> None:
     entries = crowd(scope, 100)
     steps = [create(scope, "all in one"), *(step(BatchVerb.MERGE, e, into={"position": 1}) for e in entries[:40])]
@@ -167,6 +170,7 @@ def test_what_is_merged_every_day_is_not_summed_up(scope: Scope) -> None:
     assert archive(scope, entries[80:83], 1).state == BatchState.APPLIED
 
 
+@pytest.mark.thorough
 def test_facts_are_not_counted_against_turns(scope: Scope) -> None:
     crowd(scope, 100)
     facts = remember(scope, *(f"fact number {n} of drawer {n}" for n in range(20)), type="fact", tier=2)

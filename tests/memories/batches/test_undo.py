@@ -62,6 +62,7 @@ def test_it_gives_back_the_state_before_row_for_row(scope: Scope) -> None:
     assert {state for _verb, state, _note in states(done)} == {"undone"}
 
 
+@pytest.mark.thorough
 def test_an_undo_can_be_undone_and_that_again(scope: Scope) -> None:
     steps = everything(scope)
     done = applied(scope, steps)
@@ -79,6 +80,7 @@ def test_an_undo_can_be_undone_and_that_again(scope: Scope) -> None:
     assert (done.state, undo.state) == (BatchState.UNDONE, BatchState.APPLIED)
 
 
+@pytest.mark.thorough
 def test_a_batch_that_was_undone_and_done_again_can_be_undone_again(scope: Scope) -> None:
     steps = everything(scope)
     done = applied(scope, steps)

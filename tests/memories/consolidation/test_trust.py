@@ -69,6 +69,7 @@ def test_few_rows_and_old_ones_say_nothing(scope: Scope) -> None:
     assert trust.figures(scope.workspace_id, now=NOW + timedelta(days=91)) == []
 
 
+@pytest.mark.thorough
 def test_a_model_nobody_trusts_only_quotes(scope: Scope, model: FakeModel, api: Api, settings: Any) -> None:
     settings.MEMORY_LLM_CALLS, settings.TEST_CLOCK = 1, True
     batches.apply_batch(batches.plan_undo(made(scope, 12), actor="user:ann", now=NOW), now=NOW)

@@ -145,6 +145,7 @@ def test_keywords_asked_for_are_not_degraded(api: Api, settings: Any) -> None:
     assert contents(ask(api, mode="vector")) == ["my cat is called Mochi"]
 
 
+@pytest.mark.thorough
 def test_a_dead_embedder_is_soon_left_alone_and_tried_again_after_a_rest(api: Api, settings: Any) -> None:
     Broken.behaviour = staticmethod(fail(ZeroDivisionError()))
     use(settings, Broken)

@@ -99,6 +99,7 @@ def test_one_that_answers_late_but_in_time_serves_when_the_next_does_not(
     assert len(second.log) == 1
 
 
+@pytest.mark.thorough
 def test_all_of_them_together_have_one_limit(api: Api, two: tuple[HTTPServer, HTTPServer], settings: Any) -> None:
     for server in two:
         server.clear()

@@ -101,6 +101,7 @@ def test_what_is_said_in_other_words_is_merged_at_the_door(scope: Scope, kind: E
     assert merged >= 0.85 * len(chosen) and Entry.objects.count() == 2 * len(chosen) - merged
 
 
+@pytest.mark.thorough
 def test_a_changed_fact_is_kept_at_the_door_beside_the_old_one(scope: Scope) -> None:
     for name in ("changed", "changed_unseen"):
         for n in (0, 1):

@@ -76,6 +76,7 @@ def test_a_slow_one_is_measured_and_told(folder: Path, server: HTTPServer, setti
     assert "0% within MEMORY_RERANK_SECONDS (1e-06)" in evaluate(folder, "--rerank")
 
 
+@pytest.mark.thorough
 def test_without_the_option_it_is_not_asked(folder: Path, server: HTTPServer) -> None:
     assert measured(folder)["mean"]["mrr"] == 0.5 and server.log == []
     evaluate(folder, "--ablate")

@@ -99,6 +99,7 @@ def test_questions_about_what_the_set_does_not_hold_are_told(set_of: SetOf) -> N
     assert "1 questions not asked, for there is no text of: nobody" in evaluate(set_of(queries=[*QUERIES, lost]))
 
 
+@pytest.mark.thorough
 def test_verdicts_are_judged_on_questions_asked_where_nothing_answers(set_of: SetOf) -> None:
     report = measured(set_of(), "--elsewhere")["evidence"]
     assert report["answerable"] and report["unanswerable"] and set(report["categories"]) == {"en", "zh"}
@@ -147,6 +148,7 @@ def test_each_ingredient_is_left_out_in_turn_and_all_is_as_before(set_of: SetOf,
     assert rows == before
 
 
+@pytest.mark.thorough
 def test_an_ablation_shows_what_an_ingredient_is_worth(set_of: SetOf) -> None:
     """The same words on two days: only the day tells which is asked for."""
     days = [f"2025-05-{day:02}" for day in range(1, 29)]

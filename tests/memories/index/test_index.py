@@ -30,6 +30,7 @@ def embedding(entry: Entry) -> list[float] | None:
     return EntryIndex.objects.get(entry=entry).embedding
 
 
+@pytest.mark.thorough
 def test_what_waits_is_embedded_and_then_waits_no_more(scope: Scope) -> None:
     entries = [say(scope, f"thing {n} {'x' * n}", n) for n in range(40)]
     assert worker.drain(now=later()) == 40
@@ -119,6 +120,7 @@ def test_what_changes_while_it_is_embedded_is_embedded_again(scope: Scope, monke
     assert EntryVector.objects.get().fingerprint == entry.fingerprint and embedding(entry)
 
 
+@pytest.mark.thorough
 def test_a_rebuilt_index_is_the_stored_one(scope: Scope) -> None:
     for n in range(30):
         say(scope, f"{WORDS[n:]} 我的猫叫年糕 number {n}", n, session_id=f"s{n // 9}")

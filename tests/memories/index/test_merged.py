@@ -59,6 +59,7 @@ def test_without_its_sources_it_is_not_found(scope: Scope, question: str) -> Non
     assert found(scope, question) == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_only_one_source_answers_finds_the_merge(scope: Scope, question: str) -> None:
     merge(scope, *SOURCES)

@@ -41,6 +41,7 @@ def test_every_workspace_is_asked_by_its_own_policies(workspace: Workspace, stra
     assert due(Due.OVER, NOW + timedelta(days=5_000)) == {SAID[0]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("days", [0.5, 9.5, 29.5, 40])
 def test_the_job_takes_exactly_what_is_listed_as_over(workspace: Workspace, scope: Scope, days: float) -> None:
     for number, content in enumerate(SAID):

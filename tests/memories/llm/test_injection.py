@@ -121,6 +121,7 @@ def compress(workspace: Workspace, now: datetime) -> schemas.CompressionOutput:
     return llm.ask(workspace, "compression", asked, schemas.CompressionOutput, now=now, given=GIVEN).value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "answer",
     [

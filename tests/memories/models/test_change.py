@@ -82,6 +82,7 @@ def test_rows_copied_in_are_recorded(scope: Scope) -> None:
     assert all(change.actor.startswith("sql:") for change in changes)
 
 
+@pytest.mark.thorough
 def test_a_bulk_update_raises_every_version_and_records_every_row(scope: Scope) -> None:
     entries.remember_many([make_draft(scope, f"thing {n} {'x' * n}") for n in range(200)], now=NOW, actor="bot:a")
     Entry.objects.update(topic="things")

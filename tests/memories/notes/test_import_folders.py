@@ -15,6 +15,7 @@ from tests.memories.notes.conftest import days, facts, imported, said, write
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("files", "left_out"),
     [

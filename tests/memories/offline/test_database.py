@@ -86,6 +86,7 @@ def test_it_is_back_when_it_answers() -> None:
     assert not database.is_away()
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_the_watch_notices_that_its_connection_ended_and_that_it_can_have_another(monkeypatch: Any) -> None:
     """The thread of a web process, on a server that ends connections and refuses new ones."""

@@ -77,6 +77,7 @@ CHANGES: dict[str, Callable[[Entry], Any]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", CHANGES)
 def test_whatever_changes_it_is_searched_anew(scope: Scope, cat: Entry, change: str) -> None:
     ask(scope)
@@ -101,6 +102,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_another_question_is_another_answer(scope: Scope, cat: Entry, name: str) -> None:
     ask(scope)

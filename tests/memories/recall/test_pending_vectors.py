@@ -42,6 +42,7 @@ def ask(talk: Talk, *, later: float = 1.0) -> tuple[list[str], float]:
     return answer["degraded"], told["timings"].get("pending", 0.0)
 
 
+@pytest.mark.thorough
 def test_it_waits_until_the_vector_is_there(talk: Talk, settings: Any) -> None:
     settings.MEMORY_EMBED_PENDING_SECONDS = 20.0  # of which it takes what it needs
     talk.say("I moved to Hangzhou")
@@ -89,6 +90,7 @@ def test_it_can_be_switched_off(talk: Talk, settings: Any) -> None:
     assert degraded == [] and waited < 150
 
 
+@pytest.mark.thorough
 def test_what_waits_in_another_memory_holds_nobody_up(talk: Talk) -> None:
     talk.say("I moved to Hangzhou", address={**TELEGRAM, "peer": "u7", "chat": "c8"})
     talk.say("hello")

@@ -102,11 +102,13 @@ def test_row_security_cannot_be_switched_off_by_a_setting(web: Login) -> None:
         web.execute("SELECT * FROM memories_entry")
 
 
+@pytest.mark.thorough
 def test_every_process_has_its_login_and_what_it_needs() -> None:
     assert [roles.access_mode(process) for process in PROCESSES] == [AccessMode.LOGIN] * 3
     assert list(checks.problems()) == []
 
 
+@pytest.mark.thorough
 def test_a_missing_grant_is_named_in_one_sentence_and_given_back_by_migrating() -> None:
     with connection.cursor() as cursor:
         cursor.execute("REVOKE INSERT, UPDATE ON memories_scope FROM memplatform_web")
@@ -126,6 +128,7 @@ def test_a_right_too_many_is_told_and_taken_by_migrating() -> None:
     assert rights.excess_rights("memplatform_worker") == []
 
 
+@pytest.mark.thorough
 def test_a_new_table_behind_the_wall_is_open_to_the_worker_after_migrating() -> None:
     with connection.cursor() as cursor:
         cursor.execute("DROP POLICY every_workspace ON memories_entry")

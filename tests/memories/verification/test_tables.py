@@ -73,6 +73,7 @@ def test_nearly_all_that_was_said_passes(language: str) -> None:
     assert len(of_it) >= 60 and len(refused) <= len(of_it) // 20, refused
 
 
+@pytest.mark.thorough
 def test_what_the_checks_see_of_lies() -> None:
     of_it = list(stated("bad"))
     caught = [said for messages, said in of_it if refusal(messages, said)]

@@ -128,6 +128,7 @@ def test_a_receiver_that_never_recovers_is_given_up_after_a_day_until_somebody_s
     assert deliver() == {"sent": 2}
 
 
+@pytest.mark.thorough
 def test_a_receiver_that_drips_its_answer_has_no_more_than_its_time(
     scope: Scope, workspace: Workspace, stranger: Workspace, receiver: Receiver
 ) -> None:

@@ -82,6 +82,7 @@ def test_every_message_of_ours_is_translated() -> None:
     assert spoken() - translated(CATALOG) == set()
 
 
+@pytest.mark.thorough
 def test_what_the_admin_is_built_with_is_translated() -> None:
     """Unfold comes without translations, django-q2 with some."""
     catalogs = [*Path(django.__path__[0]).glob("**/locale/zh_Hans/LC_MESSAGES/django.mo")]

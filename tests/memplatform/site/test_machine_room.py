@@ -176,6 +176,7 @@ def test_members_hear_of_processes_but_not_of_others_tasks(alice: Client, mine: 
     assert set(needs(alice)) == {"The process «embedder» is silent", "The process «worker» is silent", PARKED}
 
 
+@pytest.mark.thorough
 def test_home_warns_when_strangers_share_one_memory(alice: Client, mine: House) -> None:
     """E1: one memory for all direct chats is for a bot with a single owner."""
     Channel.objects.update(dm_scope="main")

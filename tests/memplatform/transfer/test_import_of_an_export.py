@@ -63,6 +63,7 @@ def test_what_was_brought_in_is_found_by_its_words_and_waits_for_its_embedding(
     assert (brought.entry_count, live(stranger)) == (2, live(scope.workspace))
 
 
+@pytest.mark.thorough
 def test_it_is_one_batch_that_can_be_undone_and_the_undo_too(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
     told("export", tmp_path / "out", "--scope", scope.key)
     (uid,) = told("import", tmp_path / "out", "--workspace", stranger.name)["batches"]
@@ -226,6 +227,7 @@ def test_killed_at_any_page_an_export_and_an_import_go_on(
     assert live(stranger) == live(scope.workspace)
 
 
+@pytest.mark.thorough
 def test_a_conversation_goes_on_elsewhere_and_one_that_goes_on_here_is_left_alone(
     scope: Scope, stranger: Workspace, tmp_path: Path, api: Api
 ) -> None:

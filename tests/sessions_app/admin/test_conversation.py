@@ -41,6 +41,7 @@ def do(client: Client, session: Session, what: str, *, confirmed: bool = True) -
     return client.post(address, {"confirmed": "yes"}) if confirmed else client.get(address)
 
 
+@pytest.mark.thorough
 def test_days_begin_where_the_workspace_is(talk: Talk, workspace: Workspace, alice: Client) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(time_zone="Asia/Shanghai")
     late = NOW.replace(hour=15, minute=59)
@@ -63,6 +64,7 @@ def test_each_speaker_has_a_face_and_ambient_talk_is_told_apart(talk: Talk, alic
     assert "not said to the bot" in response.content.decode()
 
 
+@pytest.mark.thorough
 def test_an_earlier_life_is_one_click_away(talk: Talk, alice: Client) -> None:
     talk.say("the first life")
     talk.say("/reset")

@@ -73,6 +73,7 @@ def test_a_long_file_is_shown_some_hundred_lines_at_a_time(alice: Client, mine: 
     assert 'id="L1101" class="mp-asked"' in answer.content.decode()
 
 
+@pytest.mark.thorough
 def test_a_page_of_lines_costs_the_same_for_more_lines(alice: Client, mine: House, write: Write) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
@@ -123,6 +124,7 @@ def edit(client: Client, row: Entry, content: str) -> object:
     )
 
 
+@pytest.mark.thorough
 def test_an_edit_over_a_line_somebody_changed_shows_both_texts_and_changes_nothing(
     alice: Client, mine: House, write: Write
 ) -> None:

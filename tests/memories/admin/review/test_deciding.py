@@ -43,6 +43,7 @@ def test_a_refusal_is_taken_back_and_asked_again(alice: Client, tea: Batch, home
     assert (state(home), shown.context["count"]) == (BatchState.PROPOSED, 2)
 
 
+@pytest.mark.thorough
 def test_an_approval_is_taken_back_and_that_too(alice: Client, mine: House, home: Batch) -> None:
     before = in_use(mine.scope)
     answer(alice, home, "approve")

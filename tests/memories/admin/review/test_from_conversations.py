@@ -27,6 +27,7 @@ def alice(workspace: Workspace) -> Client:
     return enter(make_user("alice", workspace=workspace, is_staff=True))
 
 
+@pytest.mark.thorough
 def test_the_words_of_both_conversations_stand_there_and_lead_to_them(
     alice: Client, api: Api, model: FakeModel, settings: Any
 ) -> None:

@@ -49,6 +49,7 @@ def test_what_people_cared_for_is_said_to_be_at_stake(alice: Client, mine: House
     assert "Pinned" in shown and "<del>8080</del>" in shown and "<ins>9090</ins>" in shown
 
 
+@pytest.mark.thorough
 def test_a_merge_is_one_pair_of_all_its_sources(alice: Client, mine: House) -> None:
     sources = [fact(mine.scope, text, text) for text in ("Mia has a cat.", "Mia's cat is called 年糕.")]
     resting = fact(mine.scope, "Mia feeds a cat at six.", "the cat eats at six")

@@ -116,6 +116,7 @@ def test_what_was_taken_out_is_not_told(scope: Scope) -> None:
     assert archived(scope)["notes"] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("zone", "now", "day"),
     [

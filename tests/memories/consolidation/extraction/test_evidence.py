@@ -129,6 +129,7 @@ def test_a_quote_no_database_takes_is_refused_and_told(api: Api, model: FakeMode
     assert RefusedFact.objects.get().quote == "nuts make me ill"
 
 
+@pytest.mark.thorough
 def test_a_quoted_fact_never_rewords_a_verified_one(api: Api, model: FakeModel) -> None:
     sure = "The office coffee machine needs fresh filters and clean water every single morning"
     told = "The office coffee machine needs fresh filters and clean water every single morning please"

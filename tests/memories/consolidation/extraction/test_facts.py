@@ -87,6 +87,7 @@ def test_what_the_model_is_shown(api: Api, model: FakeModel, workspace: Workspac
     assert "长期记忆" in asked.said[0]
 
 
+@pytest.mark.thorough
 def test_a_group_fact_goes_to_whom_it_rests_on(api: Api, model: FakeModel) -> None:
     say(api, "I moved to Hangzhou", "Ben moved to Berlin", address=GROUP, slots={"speaker": "Amy"})
     say(api, "I bought a red bicycle", "Noted.", address=BEN, slots={"speaker": "Ben"})
@@ -160,6 +161,7 @@ def test_where_a_group_keeps_no_memory_what_is_nobodys_own_is_dropped_and_counte
     assert facts() == {"telegram:direct_u42": ["Amy moved to Hangzhou."]}
 
 
+@pytest.mark.thorough
 def test_a_group_is_shown_nothing_of_what_its_members_said_elsewhere(api: Api, model: FakeModel) -> None:
     model.otherwise = answering(fact("Amy's secret project Nightjar is in Hangzhou.", "Nightjar", project="Nightjar"))
     say(api, "my secret project Nightjar is in Hangzhou", "Noted.", slots={"speaker": "Amy"})

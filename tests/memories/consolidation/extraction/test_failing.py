@@ -130,6 +130,7 @@ def test_a_machine_that_was_off_for_days_does_not_park_what_it_finds(batch: Extr
     assert (counts["waiting"], counts["parked"]) == (1, 0)
 
 
+@pytest.mark.thorough
 def test_a_run_does_not_go_on_with_a_model_that_is_down(api: Api, model: FakeModel) -> None:
     for n in range(6):
         say(api, "I moved to Berlin", "Noted.", address={**TELEGRAM, "peer": f"p{n}", "chat": f"c{n}"})

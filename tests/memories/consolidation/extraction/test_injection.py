@@ -155,6 +155,7 @@ def test_one_member_of_a_group_cannot_reach_the_memory_of_another(
         assert written == {"telegram:mybot:group_g1": Verification.VERIFIED}
 
 
+@pytest.mark.thorough
 def test_ten_conversations_that_lie_replace_what_can_be_taken_back(
     api: Api, model: FakeModel, workspace: Workspace
 ) -> None:

@@ -142,6 +142,7 @@ def test_an_answer_nobody_can_use_changes_nothing(hear: Any, queued: list[Any], 
     assert Entry.objects.get().content == turn_text(LONG, ANSWER)
 
 
+@pytest.mark.thorough
 def test_a_slow_model_changes_nothing(hear: Any, queued: list[Any], model: FakeModel, settings: Any) -> None:
     hear(LONG, ANSWER)
     settings.MEMORY_LLM_SECONDS, settings.MEMORY_LLM_TOTAL_SECONDS = 0.2, 0.3

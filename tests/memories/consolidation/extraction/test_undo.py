@@ -119,6 +119,7 @@ def test_a_day_that_was_made_into_facts_or_corrected_is_named_and_left_or_taken(
     assert not DailyEvent.objects.in_use().exists()
 
 
+@pytest.mark.thorough
 def test_the_day_stands_in_the_batch_word_for_word(talk: Any, api: Api) -> None:
     made = talk(fact("Mia bought a red bicycle."))
     event = DailyEvent.objects.get()
@@ -195,6 +196,7 @@ def test_what_others_became_part_of_stays_until_that_is_undone(talk: Any) -> Non
     assert live() == {"Mia owns a bicycle."}
 
 
+@pytest.mark.thorough
 def test_what_it_replaced_and_people_changed_since_is_not_lost(talk: Any) -> None:
     """The older stays replaced, for it was changed: then what replaced it stays too."""
     talk(fact("The port of staging is 8080."))

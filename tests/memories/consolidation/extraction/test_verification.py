@@ -58,6 +58,7 @@ def test_a_mended_fact_is_kept_with_the_sound_ones_the_model_did_not_repeat(said
     assert not RefusedFact.objects.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["agrees", "is unsure", "is credulous", "is off"])
 def test_a_doubt_is_dispelled_by_a_reader_that_is_believed_and_agrees(
     said: None, model: FakeModel, reader: str, settings: Any
@@ -92,6 +93,7 @@ def test_the_reader_does_not_see_what_the_first_answer_said_of_its_facts(said: N
     assert len(asked.said) == 2  # our words and the data, and no answer from before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("verdict", ["contradicted", "not_stated", "unsure"])
 def test_what_the_reader_says_decides(said: None, model: FakeModel, verdict: str) -> None:
     model.script = [answering(NUTS, DESK)]
