@@ -20,6 +20,11 @@ from memories.models.state import State, in_state
 Condition = Q | Callable[[HttpRequest], Q]
 
 
+def resolve(condition: Condition, request: HttpRequest) -> Q:
+    """The condition as it stands for a request."""
+    return condition if isinstance(condition, Q) else condition(request)
+
+
 def condition_filter(name: Any, parameter: str, options: Mapping[str, tuple[Any, Condition]]) -> type[DropdownFilter]:
     """A filter that offers conditions: by the value in the address, the label of each and the condition itself."""
 
@@ -33,31 +38,36 @@ def condition_filter(name: Any, parameter: str, options: Mapping[str, tuple[Any,
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             if self.value() not in options:
                 return queryset
-            _label, condition = options[self.value()]
-            return queryset.filter(condition if isinstance(condition, Q) else condition(request))
+            return queryset.filter(resolve(options[self.value()][1], request))
 
     return ConditionFilter
 
 
-def _in_state(state: State) -> Condition:
+def state_condition(state: State) -> Condition:
+    """That an entry is in a state now, by the policies of its workspace."""
     return lambda request: in_state(state, Policy.objects.over(timezone.now()))
 
 
-def _due(due: Due) -> Condition:
+def due_condition(due: Due) -> Condition:
+    """That an entry is due now, for this reason."""
     return lambda request: expiry.due(due, timezone.now(), Policy.objects.over)
 
 
-def _expired_last_night(request: HttpRequest) -> Q:
+def last_night_condition(request: HttpRequest) -> Q:
+    """That the nightly job expired an entry within the last day."""
     return Q(pk__in=expiry.expired_by(expired_last_night(request, timezone.now())).values("pk"))
 
 
 #: Where entries stand now.
-StateFilter = condition_filter(_("state"), "state", {state.value: (state.label, _in_state(state)) for state in State})
+StateFilter = condition_filter(
+    _("state"), "state", {state.value: (state.label, state_condition(state)) for state in State}
+)
 #: What somebody should look at, and what the job took out last.
 DueFilter = condition_filter(
     _("due"),
     "due",
-    {due.value: (due.label, _due(due)) for due in Due} | {"last_night": (_("Expired last night"), _expired_last_night)},
+    {due.value: (due.label, due_condition(due)) for due in Due}
+    | {"last_night": (_("Expired last night"), last_night_condition)},
 )
 #: Which layer of the memory; only facts have one.
 TierFilter = condition_filter(

@@ -1,28 +1,33 @@
 """The list and the form of entries."""
 
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.formats import date_format
-from django.utils.html import format_html
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import (
     BooleanRadioFilter,
     ChoicesDropdownFilter,
 )
-from unfold.decorators import display
 
-from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of, workspaces_of
+from memories.admin.access import EDIT, RestrictedAdmin, actor_of, workspaces_of
+from memories.admin.entries import columns
 from memories.admin.entries.actions import EntryActions
+from memories.admin.entries.columns import EntryColumns
 from memories.admin.entries.detail import entry_context
 from memories.admin.entries.filters import search
 from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
 from memories.admin.entries.history import EntryHistory
+from memories.admin.entries.saved_views import VIEW_PARAMETER, ViewTab, in_view, view_tabs
+from memories.admin.entries.spreadsheet import as_csv
 from memories.admin.filters import (
     DaysFilter,
     DueFilter,
@@ -36,51 +41,56 @@ from memories.admin.pagination import BoundedChangeList
 from memories.entries import update
 from memories.exceptions import LineChanged, PlatformError
 from memories.models import Entry, Policy
-from memories.models.state import State, state_of
-
-_COLORS = Colors(
-    {
-        State.LIVE.label: "success",
-        State.DUE.label: "warning",
-        State.EXPIRED.label: "danger",
-        State.ARCHIVED.label: "info",
-        State.SUPERSEDED.label: "info",
-        State.SUPPRESSED.label: "danger",
-    }
-)
-
-
-#: Of a memory in the list; two lines hold fewer, a phone's six about as many.
-SHOWN_CHARS = 240
-_PIN = '<span class="material-symbols-outlined mp-pin" title="{}">keep</span> {}'
-
-
-def beneath(first: str, second: str) -> str:
-    """A cell of two lines, the second of which is less important."""
-    return format_html('<span class="mp-first-line">{}</span><span class="mp-beneath">{}</span>', first, second)
+from memories.models.state import state_of
 
 
 class EntryList(BoundedChangeList):
     """Gives each row of the page its state, with the policies of its workspace read once."""
 
+    request: HttpRequest
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        return {name: value for name, value in super().get_filters_params(params).items() if name != VIEW_PARAMETER}
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        self.request = request
+        return in_view(super().get_queryset(request, exclude_parameters), request)
+
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        now, policies = timezone.now(), Policy.objects.of_each({row.workspace_id for row in self.result_list})
-        seen = workspaces_of(request)
-        for row in self.result_list:
+        self.describe_rows(self.result_list)
+
+    def describe_rows(self, rows: Iterable[Any]) -> None:
+        """Give rows their state and end, and what the list leaves out or marks in each of them."""
+        now, policies = timezone.now(), Policy.objects.of_each({row.workspace_id for row in rows})
+        seen, same = workspaces_of(self.request), columns.constant(self.request)
+        for row in rows:
             row.is_one_of_several = seen is None or len(seen) > 1  # then the workspace stands beside the scope
-            row.state = state_of(row, policies[row.workspace_id].end_of(row), now)
+            row.same, row.searched = same, self.query
+            row.ends_at = policies[row.workspace_id].end_of(row)
+            row.state = state_of(row, row.ends_at, now)
+
+    @property
+    def view_tabs(self) -> list[ViewTab]:
+        """The saved views above the list."""
+        return view_tabs(self)
+
+    @property
+    def column_choices(self) -> list[tuple[str, Any, bool]]:
+        """The columns to choose from, by name and label, and whether each is chosen."""
+        wanted = columns.chosen(self.request)
+        return [(name, label, name in wanted) for name, label in columns.CHOICES.items()]
 
 
 @admin.register(Entry)
-class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
+class EntryAdmin(EntryColumns, EntryActions, EntryHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     members_may = EDIT
     has_page_context = True
     form = EntryForm
     inlines = [SlotInline]
-    list_display = ["text", "place", "colored_state", "created"]
+    list_display = [columns.ALWAYS, *columns.CHOICES]
     list_display_links = ["text"]
     list_filter = [
         StateFilter,
@@ -137,7 +147,7 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
         "suppressed_at", "superseded_by", "verified_at", "verified_by", "path", "line_from", "line_to", "uid",
         "version",
     ]  # fmt: skip
-    list_before_template = "admin/memories/expired_last_night.html"
+    list_before_template = "admin/memories/entries_head.html"
     change_form_outer_before_template = "admin/memories/entry_state.html"
     change_form_outer_after_template = "admin/memories/entry_related.html"
 
@@ -149,37 +159,30 @@ class EntryAdmin(EntryActions, EntryHistory, RestrictedAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return EntryList
 
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        return columns.shown(request)
+
+    def get_urls(self) -> list[Any]:
+        pages = {"columns": require_POST(columns.choose), "csv": self.as_csv}
+        own = [
+            path(f"{name}/", self.admin_site.admin_view(page), name=f"memories_entry_{name}")
+            for name, page in pages.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def as_csv(self, request: HttpRequest) -> HttpResponse:
+        """The list as it is narrowed, as a file."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        try:
+            return as_csv(self.get_changelist_instance(request))
+        except IncorrectLookupParameters:
+            return HttpResponseRedirect(reverse("admin:memories_entry_changelist"))
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         return (search(queryset, search_term) if search_term.strip() else queryset), False
-
-    @display(description=_("content"))
-    def text(self, entry: Entry) -> str:
-        """Two lines of it; the style sheet cuts what is longer."""
-        words = entry.content if len(entry.content) <= SHOWN_CHARS else f"{entry.content[: SHOWN_CHARS - 1]}…"
-        pin = _PIN if entry.pinned else "{}{}"
-        return format_html(f'<span class="mp-clamp">{pin}</span>', gettext("Pinned") if entry.pinned else "", words)
-
-    @display(description=_("scope"))
-    def place(self, entry: Any) -> str:
-        """The scope, and below it the type and category."""
-        several = [entry.workspace.name] if entry.is_one_of_several else []
-        kind = [entry.get_type_display(), *([entry.get_category_display()] if entry.category else [])]
-        return beneath(" · ".join([*several, str(entry.scope)]), " · ".join(kind))
-
-    @display(description=_("state"), label=_COLORS)
-    def colored_state(self, entry: Any) -> Any:
-        return entry.state.label
-
-    @display(description=_("created"), ordering="created_at")
-    def created(self, entry: Entry) -> str:
-        """When it was written, and below it how often it was served."""
-        access = getattr(entry, "access", None)
-        times = access.access_count if access else 0
-        recalled = ngettext("recalled %(n)d time", "recalled %(n)d times", times) % {"n": times}
-        moment = date_format(timezone.localtime(entry.created_at), "SHORT_DATETIME_FORMAT")
-        return beneath(moment, recalled)
 
     # editing
 
