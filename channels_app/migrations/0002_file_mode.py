@@ -28,11 +28,12 @@ class Migration(migrations.Migration):
                 ('only_database', models.JSONField(default=list, verbose_name='found only by the database')),
                 ('only_files', models.JSONField(default=list, verbose_name='found only in the files')),
                 ('created_at', models.DateTimeField(verbose_name='at')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'comparison',
                 'verbose_name_plural': 'comparisons',
-            },
+            "indexes": [models.Index(fields=['workspace', '-created_at', '-id'], name='pathcomparison_by_time')], },
         ),
         migrations.CreateModel(
             name='ReplayedRecord',
@@ -47,11 +48,12 @@ class Migration(migrations.Migration):
                 ('body', models.JSONField(blank=True, help_text='Of what could not be applied.', null=True, verbose_name='body')),
                 ('accepted_at', models.DateTimeField(verbose_name='accepted')),
                 ('replayed_at', models.DateTimeField(verbose_name='replayed')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'replayed call',
                 'verbose_name_plural': 'replayed calls',
-            },
+            "indexes": [models.Index(fields=['workspace', '-accepted_at', '-id'], name='replayedrecord_by_time'), models.Index(condition=models.Q(('outcome', 'parked')), fields=['workspace', 'accepted_at'], name='replayedrecord_parked')], "constraints": [models.CheckConstraint(condition=models.Q(('outcome__in', ['applied', 'known', 'parked'])), name='replayedrecord_outcome_known')], },
         ),
         pgtrigger.migrations.RemoveTrigger(
             model_name='channel',
@@ -74,32 +76,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='channel',
             constraint=models.CheckConstraint(condition=models.Q(('path_mode__in', ['hooks_only', 'legacy_only', 'dual_write'])), name='channel_path_mode_known'),
-        ),
-        migrations.AddField(
-            model_name='pathcomparison',
-            name='workspace',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace'),
-        ),
-        migrations.AddField(
-            model_name='replayedrecord',
-            name='workspace',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace'),
-        ),
-        migrations.AddIndex(
-            model_name='pathcomparison',
-            index=models.Index(fields=['workspace', '-created_at', '-id'], name='pathcomparison_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='replayedrecord',
-            index=models.Index(fields=['workspace', '-accepted_at', '-id'], name='replayedrecord_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='replayedrecord',
-            index=models.Index(condition=models.Q(('outcome', 'parked')), fields=['workspace', 'accepted_at'], name='replayedrecord_parked'),
-        ),
-        migrations.AddConstraint(
-            model_name='replayedrecord',
-            constraint=models.CheckConstraint(condition=models.Q(('outcome__in', ['applied', 'known', 'parked'])), name='replayedrecord_outcome_known'),
         ),
         row_level_security("channels_app_replayedrecord", "replayedrecord"),
         row_level_security("channels_app_pathcomparison", "pathcomparison"),

@@ -166,6 +166,22 @@ class Migration(migrations.Migration):
     operations = [
         VectorExtension(),
         migrations.CreateModel(
+            name='Workspace',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(default=memories.models.ids.uuid7, editable=False, unique=True, verbose_name='id')),
+                ('name', models.CharField(max_length=100, unique=True, verbose_name='name')),
+                ('language', models.CharField(choices=[('en', 'English'), ('zh-hans', '简体中文')], default='en', max_length=10, verbose_name='language')),
+                ('time_zone', models.CharField(default='UTC', max_length=64, validators=[memories.models.tenancy.validate_time_zone], verbose_name='time zone')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
+            ],
+            options={
+                'verbose_name': 'workspace',
+                'verbose_name_plural': 'workspaces',
+                'constraints': [models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='workspace_has_a_name'), models.CheckConstraint(condition=models.Q(('language__in', ['en', 'zh-hans'])), name='workspace_language_known')],
+            },
+        ),
+        migrations.CreateModel(
             name='Bot',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -173,11 +189,12 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100, verbose_name='name')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('disabled_at', models.DateTimeField(blank=True, null=True, verbose_name='disabled')),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bots', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'bot',
                 'verbose_name_plural': 'bots',
-            },
+            "constraints": [models.UniqueConstraint(fields=('workspace', 'name'), name='bot_name_once_in_workspace'), models.UniqueConstraint(fields=('id', 'workspace'), name='bot_in_workspace'), models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='bot_has_a_name')], },
         ),
         migrations.CreateModel(
             name='ModelHealth',
@@ -212,11 +229,12 @@ class Migration(migrations.Migration):
                 ('nicknames', models.JSONField(blank=True, default=dict, editable=False, help_text='What people are called here, and whom each name means; nobody, when it means several.', verbose_name='nicknames')),
                 ('sender_names', models.JSONField(blank=True, default=dict, editable=False, help_text='What people are called here, by the id their messages come with; the last name counts.', verbose_name='names of senders')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scopes', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'scope',
                 'verbose_name_plural': 'scopes',
-            },
+            "constraints": [models.UniqueConstraint(fields=('workspace', 'key'), name='scope_key_once_in_workspace'), models.UniqueConstraint(fields=('id', 'workspace'), name='scope_in_workspace'), models.CheckConstraint(condition=models.Q(('kind__in', ['user', 'chat'])), name='scope_kind_known'), models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='scope_has_a_key')], },
         ),
         migrations.CreateModel(
             name='Batch',
@@ -238,11 +256,12 @@ class Migration(migrations.Migration):
                 ('closed_at', models.DateTimeField(blank=True, null=True, verbose_name='undone or refused')),
                 ('undoes', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='undone_by', to='memories.batch')),
                 ('scope', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='batches', to='memories.scope')),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='batches', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'batch',
                 'verbose_name_plural': 'batches',
-            },
+            "indexes": [models.Index(fields=['workspace', '-created_at', '-id'], name='batch_by_time')], "constraints": [models.UniqueConstraint(fields=('id', 'workspace'), name='batch_in_workspace'), models.UniqueConstraint(fields=('run', 'scope'), name='batch_once_a_run_and_scope', nulls_distinct=False), models.CheckConstraint(condition=models.Q(('state__in', ['proposed', 'applying', 'applied', 'undone', 'refused'])), name='batch_state_known')], },
         ),
         migrations.CreateModel(
             name='Change',
@@ -356,27 +375,12 @@ class Migration(migrations.Migration):
                 ('line_to', models.PositiveIntegerField(blank=True, null=True, verbose_name='to line')),
                 ('superseded_by', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='supersedes', to='memories.entry')),
                 ('scope', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='entries', to='memories.scope')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'entry',
                 'verbose_name_plural': 'entries',
-            },
-        ),
-        migrations.CreateModel(
-            name='Workspace',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uid', models.UUIDField(default=memories.models.ids.uuid7, editable=False, unique=True, verbose_name='id')),
-                ('name', models.CharField(max_length=100, unique=True, verbose_name='name')),
-                ('language', models.CharField(choices=[('en', 'English'), ('zh-hans', '简体中文')], default='en', max_length=10, verbose_name='language')),
-                ('time_zone', models.CharField(default='UTC', max_length=64, validators=[memories.models.tenancy.validate_time_zone], verbose_name='time zone')),
-                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
-            ],
-            options={
-                'verbose_name': 'workspace',
-                'verbose_name_plural': 'workspaces',
-                'constraints': [models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='workspace_has_a_name'), models.CheckConstraint(condition=models.Q(('language__in', ['en', 'zh-hans'])), name='workspace_language_known')],
-            },
+            "indexes": [models.Index(fields=['workspace', '-created_at', '-id'], name='entry_by_time'), models.Index(fields=['scope', '-created_at', '-id'], name='entry_of_scope_by_time'), models.Index(fields=['-created_at', '-id'], name='entry_by_time_everywhere'), models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True), models.Q(('session_id', ''), _negated=True)), fields=['scope', 'session_id', 'chat_id', 'created_at', 'id'], name='entry_neighbours'), models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True)), fields=['scope', 'fingerprint'], name='entry_live_fingerprint'), models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True), ('tier', 1)), fields=['scope', '-importance', '-stated_at', '-id'], name='entry_live_core'), models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True)), fields=['scope', 'id'], include=('workspace', 'type', 'created_at', 'stated_at', 'expires_at', 'pinned', 'speaker'), name='entry_live_in_scope'), models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True)), fields=['type', 'stated_at'], name='entry_live_by_age'), models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True), ('expires_at__isnull', False)), fields=['expires_at'], name='entry_live_by_expiry'), models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True), ('review_at__isnull', False)), fields=['review_at'], name='entry_live_by_review'), models.Index(condition=models.Q(('superseded_by__isnull', False)), fields=['superseded_by'], name='entry_by_successor'), models.Index(condition=models.Q(('category', 'credential')), fields=['workspace'], name='entry_credentials'), django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['terms'], name='entry_terms')], "constraints": [models.UniqueConstraint(fields=('id', 'workspace'), name='entry_in_workspace'), models.CheckConstraint(condition=models.Q(('type__in', ['chat_turn', 'auto_capture', 'workflow_trace', 'user_explicit', 'fact', 'note'])), name='entry_type_known'), models.CheckConstraint(condition=models.Q(('source__in', ['conversation_capture', 'memory_capture', 'tool', 'extraction', 'compression', 'manual', 'migration', 'file'])), name='entry_source_known'), models.CheckConstraint(condition=models.Q(('category__in', ['', 'identity', 'config', 'credential', 'decision', 'solution', 'event', 'conversation', 'temp', 'debug'])), name='entry_category_known'), models.CheckConstraint(condition=models.Q(('content', ''), _negated=True), name='entry_content_not_empty'), models.CheckConstraint(condition=models.Q(('importance__gte', 0), ('importance__lte', 1)), name='entry_importance_between_0_and_1'), models.CheckConstraint(condition=models.Q(models.Q(('tier__in', [1, 2]), ('tier__isnull', False), ('type', 'fact')), models.Q(models.Q(('type', 'fact'), _negated=True), ('tier__isnull', True)), _connector='OR'), name='entry_tier_of_facts_only'), models.CheckConstraint(condition=models.Q(('superseded_by__isnull', True), models.Q(('superseded_by', models.F('id')), _negated=True), _connector='OR'), name='entry_not_its_own_successor'), models.CheckConstraint(condition=models.Q(models.Q(('line_from__isnull', True), ('line_to__isnull', True)), models.Q(('line_from__isnull', False), ('line_from__lte', models.F('line_to')), ('line_to__isnull', False)), _connector='OR'), name='entry_lines_in_order')], },
         ),
         migrations.CreateModel(
             name='Spend',
@@ -396,7 +400,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'spend',
                 'verbose_name_plural': 'spend',
-            },
+            "constraints": [models.UniqueConstraint(fields=('workspace', 'local_date', 'purpose', 'model'), name='spend_once_a_day_and_purpose'), models.CheckConstraint(condition=models.Q(('purpose', ''), _negated=True), name='spend_has_a_purpose')], },
         ),
         migrations.CreateModel(
             name='Slot',
@@ -411,7 +415,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'slot',
                 'verbose_name_plural': 'slots',
-            },
+            "indexes": [models.Index(fields=['workspace', 'name', 'value'], name='slot_by_value')], "constraints": [models.UniqueConstraint(fields=('entry', 'name'), name='slot_name_once_on_entry'), models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='slot_has_a_name')], },
         ),
         migrations.CreateModel(
             name='Secret',
@@ -425,7 +429,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'secret',
                 'verbose_name_plural': 'secrets',
-            },
+            "constraints": [models.UniqueConstraint(fields=('workspace', 'name'), name='secret_name_once', nulls_distinct=False), models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='secret_has_a_name')], },
         ),
         migrations.CreateModel(
             name='ScopeTerm',
@@ -440,11 +444,6 @@ class Migration(migrations.Migration):
                 'verbose_name': 'scope term',
                 'verbose_name_plural': 'scope terms',
             },
-        ),
-        migrations.AddField(
-            model_name='scope',
-            name='workspace',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scopes', to='memories.workspace'),
         ),
         migrations.CreateModel(
             name='RecallTrace',
@@ -474,7 +473,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'recall trace',
                 'verbose_name_plural': 'recall traces',
-            },
+            "indexes": [models.Index(fields=['workspace', '-created_at', '-id'], name='trace_by_time'), models.Index(fields=['created_at'], name='trace_by_age')], },
         ),
         migrations.CreateModel(
             name='Policy',
@@ -492,7 +491,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'policy',
                 'verbose_name_plural': 'policies',
-            },
+            "constraints": [models.UniqueConstraint(fields=('workspace', 'kind', 'entry_type', 'scope_kind', 'name'), name='policy_once_a_subject'), models.CheckConstraint(condition=models.Q(('kind__in', ['ttl', 'quota', 'weight'])), name='policy_kind_known'), models.CheckConstraint(condition=models.Q(models.Q(('entry_type', ''), ('kind', 'weight'), ('scope_kind', ''), models.Q(('name', ''), _negated=True)), models.Q(('kind__in', ['ttl', 'quota']), ('name', ''), ('entry_type__in', ['chat_turn', 'auto_capture', 'workflow_trace', 'user_explicit', 'fact', 'note']), ('scope_kind__in', ['user', 'chat'])), _connector='OR'), name='policy_says_what_it_is_about'), models.CheckConstraint(condition=models.Q(('value__isnull', True), ('value__gte', 0), _connector='OR'), name='policy_value_not_negative')], },
         ),
         migrations.CreateModel(
             name='Member',
@@ -505,7 +504,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'member',
                 'verbose_name_plural': 'members',
-            },
+            "constraints": [models.UniqueConstraint(fields=('workspace', 'user'), name='member_once_in_workspace')], },
         ),
         migrations.CreateModel(
             name='Link',
@@ -521,7 +520,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'link',
                 'verbose_name_plural': 'links',
-            },
+            "constraints": [models.UniqueConstraint(fields=('from_entry', 'to_entry', 'kind'), name='link_once_of_a_kind'), models.CheckConstraint(condition=models.Q(('kind__in', ['source_of', 'supersedes', 'alike', 'merged_from'])), name='link_kind_known'), models.CheckConstraint(condition=models.Q(('from_entry', models.F('to_entry')), _negated=True), name='link_between_two_entries')], },
         ),
         migrations.CreateModel(
             name='JobRun',
@@ -544,7 +543,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'job run',
                 'verbose_name_plural': 'job runs',
-            },
+            "indexes": [models.Index(fields=['-started_at'], name='jobrun_by_time')], "constraints": [models.UniqueConstraint(fields=('job', 'workspace', 'local_date', 'asked'), name='jobrun_once_a_local_date', nulls_distinct=False), models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed'])), name='jobrun_state_known')], },
         ),
         migrations.CreateModel(
             name='IdempotencyKey',
@@ -561,7 +560,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'idempotency key',
                 'verbose_name_plural': 'idempotency keys',
-            },
+            "indexes": [models.Index(fields=['created_at'], name='idempotencykey_by_age')], "constraints": [models.UniqueConstraint(fields=('bot', 'key'), name='idempotencykey_once_a_bot')], },
         ),
         migrations.CreateModel(
             name='ExtractionBatch',
@@ -585,7 +584,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'extraction batch',
                 'verbose_name_plural': 'buffer',
-            },
+            "indexes": [models.Index(condition=models.Q(('state', 'parked'), _negated=True), fields=['due_at', 'id'], name='extraction_by_due'), models.Index(fields=['session_uid', 'conversation'], name='extraction_of_conversation'), models.Index(fields=['workspace', '-last_at', '-id'], name='extraction_by_time'), models.Index(fields=['state', 'began_at'], name='extraction_by_state')], "constraints": [models.UniqueConstraint(fields=('id', 'workspace'), name='extraction_in_workspace'), models.UniqueConstraint(condition=models.Q(('sealed', False), ('state', 'waiting')), fields=('session_uid', 'conversation'), name='extraction_gathers_once'), models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'claimed', 'parked'])), name='extraction_state_known'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'claimed'), _negated=True), ('claim__isnull', False), _connector='OR'), name='extraction_claimed_by_somebody'), models.CheckConstraint(condition=models.Q(('state', 'waiting'), ('sealed', True), _connector='OR'), name='extraction_sealed_when_taken')], },
         ),
         migrations.CreateModel(
             name='EntryVector',
@@ -600,12 +599,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'vector',
                 'verbose_name_plural': 'vectors',
-            },
-        ),
-        migrations.AddField(
-            model_name='entry',
-            name='workspace',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace'),
+            "constraints": [models.UniqueConstraint(fields=('entry', 'model'), name='entryvector_once_a_model')], },
         ),
         migrations.CreateModel(
             name='DailyEvent',
@@ -629,7 +623,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'daily event',
                 'verbose_name_plural': 'daily events',
-            },
+            "indexes": [models.Index(fields=['scope', '-local_date', '-id'], name='dailyevent_of_scope_by_date'), models.Index(fields=['workspace', '-local_date', '-id'], name='dailyevent_by_date'), models.Index(condition=models.Q(('compressed_at__isnull', True), ('expired_at__isnull', True)), fields=['workspace', 'local_date'], name='dailyevent_to_compress'), django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['terms'], name='dailyevent_terms')], "constraints": [models.UniqueConstraint(fields=('id', 'workspace'), name='dailyevent_in_workspace'), models.CheckConstraint(condition=models.Q(('source__in', ['conversation_capture', 'memory_capture', 'tool', 'extraction', 'compression', 'manual', 'migration', 'file'])), name='dailyevent_source_known'), models.CheckConstraint(condition=models.Q(('content', ''), _negated=True), name='dailyevent_content_not_empty')], },
         ),
         migrations.CreateModel(
             name='BufferedTurn',
@@ -650,7 +644,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'buffered turn',
                 'verbose_name_plural': 'buffered turns',
-            },
+            "indexes": [models.Index(fields=['batch', 'said_at', 'id'], name='bufferedturn_of_batch')], "constraints": [models.CheckConstraint(condition=models.Q(('user_scope__isnull', False), ('chat_scope__isnull', False), _connector='OR'), name='bufferedturn_has_a_scope')], },
         ),
         migrations.CreateModel(
             name='BotKey',
@@ -671,12 +665,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'bot key',
                 'verbose_name_plural': 'bot keys',
-            },
-        ),
-        migrations.AddField(
-            model_name='bot',
-            name='workspace',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bots', to='memories.workspace'),
+            "constraints": [models.CheckConstraint(condition=models.Q(('permissions__contained_by', ['read', 'write', 'admin']), models.Q(('permissions', []), _negated=True)), name='botkey_permissions_known')], },
         ),
         migrations.CreateModel(
             name='BatchChange',
@@ -696,12 +685,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'planned change',
                 'verbose_name_plural': 'planned changes',
-            },
-        ),
-        migrations.AddField(
-            model_name='batch',
-            name='workspace',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='batches', to='memories.workspace'),
+            "indexes": [models.Index(condition=models.Q(('state', 'planned')), fields=['batch', 'position'], name='batchchange_to_do'), models.Index(fields=['entry'], name='batchchange_of_entry'), models.Index(condition=models.Q(('event__isnull', False)), fields=['event'], name='batchchange_of_event')], "constraints": [models.UniqueConstraint(fields=('batch', 'position'), name='batchchange_position_once'), models.CheckConstraint(condition=models.Q(('verb__in', ['create', 'change', 'merge', 'expire', 'archive', 'restore', 'supersede', 'undo', 'purge', 'tell'])), name='batchchange_verb_known'), models.CheckConstraint(condition=models.Q(('state__in', ['planned', 'applied', 'left', 'undone'])), name='batchchange_state_known'), models.CheckConstraint(condition=models.Q(('verb__in', ('create', 'tell')), ('entry__isnull', False), models.Q(('event__isnull', False), ('verb', 'undo')), models.Q(('state', 'planned'), _negated=True), _connector='OR'), name='batchchange_names_its_entry')], },
         ),
         migrations.CreateModel(
             name='EntryAccess',
@@ -731,7 +715,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'search row',
                 'verbose_name_plural': 'search rows',
-            },
+            "constraints": [models.CheckConstraint(condition=models.Q(models.Q(('embedding__isnull', True), ('model__isnull', True)), models.Q(('embedding__isnull', False), ('model__isnull', False)), _connector='OR'), name='entryindex_embedding_has_a_model')], },
         ),
         migrations.CreateModel(
             name='IndexQueueItem',
@@ -745,7 +729,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'entry to index',
                 'verbose_name_plural': 'index queue',
-            },
+            "indexes": [models.Index(fields=['since', 'entry'], name='indexqueue_in_order_of_arrival')], },
         ),
         migrations.CreateModel(
             name='KeyUsage',
@@ -803,26 +787,6 @@ class Migration(migrations.Migration):
             model_name='suppression',
             trigger=pgtrigger.compiler.Trigger(name='name_conversation', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nSELECT CASE count(DISTINCT place) WHEN 0 THEN '' WHEN 1 THEN min(place) ELSE '*' END INTO NEW.conversation\nFROM (SELECT regexp_replace(origin, '/[^/]*$', '') AS place FROM unnest(NEW.origins) origin) named;\nRETURN NEW;\n", hash='aa1280c45b5b6f30298643fdfcf2937fe189e3a8', operation='INSERT', pgid='pgtrigger_name_conversation_150bb', table='memories_suppression', when='BEFORE')),
         ),
-        migrations.AddConstraint(
-            model_name='spend',
-            constraint=models.UniqueConstraint(fields=('workspace', 'local_date', 'purpose', 'model'), name='spend_once_a_day_and_purpose'),
-        ),
-        migrations.AddConstraint(
-            model_name='spend',
-            constraint=models.CheckConstraint(condition=models.Q(('purpose', ''), _negated=True), name='spend_has_a_purpose'),
-        ),
-        migrations.AddIndex(
-            model_name='slot',
-            index=models.Index(fields=['workspace', 'name', 'value'], name='slot_by_value'),
-        ),
-        migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.UniqueConstraint(fields=('entry', 'name'), name='slot_name_once_on_entry'),
-        ),
-        migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='slot_has_a_name'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='slot',
             trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."entry_id" IS DISTINCT FROM (NEW."entry_id") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."name" IS DISTINCT FROM (NEW."name") OR OLD."value" IS DISTINCT FROM (NEW."value") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='a52d71131415e8bd293b4c4b99af78ee2f8a440f', operation='UPDATE', pgid='pgtrigger_raise_version_752a1', table='memories_slot', when='BEFORE')),
@@ -838,54 +802,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='slot',
             trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='afc500d7c220f81622cb03f091966136d25d50e9', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_fbec5', referencing='REFERENCING OLD TABLE AS old_rows ', table='memories_slot', when='AFTER')),
-        ),
-        migrations.AddConstraint(
-            model_name='secret',
-            constraint=models.UniqueConstraint(fields=('workspace', 'name'), name='secret_name_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='secret',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='secret_has_a_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='scope',
-            constraint=models.UniqueConstraint(fields=('workspace', 'key'), name='scope_key_once_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='scope',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='scope_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='scope',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['user', 'chat'])), name='scope_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='scope',
-            constraint=models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='scope_has_a_key'),
-        ),
-        migrations.AddIndex(
-            model_name='recalltrace',
-            index=models.Index(fields=['workspace', '-created_at', '-id'], name='trace_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='recalltrace',
-            index=models.Index(fields=['created_at'], name='trace_by_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.UniqueConstraint(fields=('workspace', 'kind', 'entry_type', 'scope_kind', 'name'), name='policy_once_a_subject'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['ttl', 'quota', 'weight'])), name='policy_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('entry_type', ''), ('kind', 'weight'), ('scope_kind', ''), models.Q(('name', ''), _negated=True)), models.Q(('kind__in', ['ttl', 'quota']), ('name', ''), ('entry_type__in', ['chat_turn', 'auto_capture', 'workflow_trace', 'user_explicit', 'fact', 'note']), ('scope_kind__in', ['user', 'chat'])), _connector='OR'), name='policy_says_what_it_is_about'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('value__isnull', True), ('value__gte', 0), _connector='OR'), name='policy_value_not_negative'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='policy',
@@ -903,22 +819,6 @@ class Migration(migrations.Migration):
             model_name='policy',
             trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='2855d68ae532f7c49578f09d229b7d1195fb0151', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_fa9a7', referencing='REFERENCING OLD TABLE AS old_rows ', table='memories_policy', when='AFTER')),
         ),
-        migrations.AddConstraint(
-            model_name='member',
-            constraint=models.UniqueConstraint(fields=('workspace', 'user'), name='member_once_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='link',
-            constraint=models.UniqueConstraint(fields=('from_entry', 'to_entry', 'kind'), name='link_once_of_a_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='link',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['source_of', 'supersedes', 'alike', 'merged_from'])), name='link_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='link',
-            constraint=models.CheckConstraint(condition=models.Q(('from_entry', models.F('to_entry')), _negated=True), name='link_between_two_entries'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='link',
             trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."from_entry_id" IS DISTINCT FROM (NEW."from_entry_id") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."kind" IS DISTINCT FROM (NEW."kind") OR OLD."to_entry_id" IS DISTINCT FROM (NEW."to_entry_id") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='0a4cf5e29381c123c7e7b3c431fbf071a90f0743', operation='UPDATE', pgid='pgtrigger_raise_version_d7d30', table='memories_link', when='BEFORE')),
@@ -934,154 +834,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='link',
             trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='c45d0e6bdd5921deb5a6a605f8f12f8273aeaffc', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_41729', referencing='REFERENCING OLD TABLE AS old_rows ', table='memories_link', when='AFTER')),
-        ),
-        migrations.AddIndex(
-            model_name='jobrun',
-            index=models.Index(fields=['-started_at'], name='jobrun_by_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='jobrun',
-            constraint=models.UniqueConstraint(fields=('job', 'workspace', 'local_date', 'asked'), name='jobrun_once_a_local_date', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='jobrun',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed'])), name='jobrun_state_known'),
-        ),
-        migrations.AddIndex(
-            model_name='idempotencykey',
-            index=models.Index(fields=['created_at'], name='idempotencykey_by_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='idempotencykey',
-            constraint=models.UniqueConstraint(fields=('bot', 'key'), name='idempotencykey_once_a_bot'),
-        ),
-        migrations.AddIndex(
-            model_name='extractionbatch',
-            index=models.Index(condition=models.Q(('state', 'parked'), _negated=True), fields=['due_at', 'id'], name='extraction_by_due'),
-        ),
-        migrations.AddIndex(
-            model_name='extractionbatch',
-            index=models.Index(fields=['session_uid', 'conversation'], name='extraction_of_conversation'),
-        ),
-        migrations.AddIndex(
-            model_name='extractionbatch',
-            index=models.Index(fields=['workspace', '-last_at', '-id'], name='extraction_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='extractionbatch',
-            index=models.Index(fields=['state', 'began_at'], name='extraction_by_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='extractionbatch',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='extraction_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='extractionbatch',
-            constraint=models.UniqueConstraint(condition=models.Q(('sealed', False), ('state', 'waiting')), fields=('session_uid', 'conversation'), name='extraction_gathers_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='extractionbatch',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'claimed', 'parked'])), name='extraction_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='extractionbatch',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'claimed'), _negated=True), ('claim__isnull', False), _connector='OR'), name='extraction_claimed_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='extractionbatch',
-            constraint=models.CheckConstraint(condition=models.Q(('state', 'waiting'), ('sealed', True), _connector='OR'), name='extraction_sealed_when_taken'),
-        ),
-        migrations.AddConstraint(
-            model_name='entryvector',
-            constraint=models.UniqueConstraint(fields=('entry', 'model'), name='entryvector_once_a_model'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(fields=['workspace', '-created_at', '-id'], name='entry_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(fields=['scope', '-created_at', '-id'], name='entry_of_scope_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(fields=['-created_at', '-id'], name='entry_by_time_everywhere'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True), models.Q(('session_id', ''), _negated=True)), fields=['scope', 'session_id', 'chat_id', 'created_at', 'id'], name='entry_neighbours'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True)), fields=['scope', 'fingerprint'], name='entry_live_fingerprint'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True), ('tier', 1)), fields=['scope', '-importance', '-stated_at', '-id'], name='entry_live_core'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True)), fields=['scope', 'id'], include=('workspace', 'type', 'created_at', 'stated_at', 'expires_at', 'pinned', 'speaker'), name='entry_live_in_scope'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True)), fields=['type', 'stated_at'], name='entry_live_by_age'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True), ('expires_at__isnull', False)), fields=['expires_at'], name='entry_live_by_expiry'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('archived_at__isnull', True), ('expired_at__isnull', True), ('superseded_by__isnull', True), ('suppressed_at__isnull', True), ('review_at__isnull', False)), fields=['review_at'], name='entry_live_by_review'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('superseded_by__isnull', False)), fields=['superseded_by'], name='entry_by_successor'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('category', 'credential')), fields=['workspace'], name='entry_credentials'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['terms'], name='entry_terms'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='entry_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['chat_turn', 'auto_capture', 'workflow_trace', 'user_explicit', 'fact', 'note'])), name='entry_type_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['conversation_capture', 'memory_capture', 'tool', 'extraction', 'compression', 'manual', 'migration', 'file'])), name='entry_source_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('category__in', ['', 'identity', 'config', 'credential', 'decision', 'solution', 'event', 'conversation', 'temp', 'debug'])), name='entry_category_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('content', ''), _negated=True), name='entry_content_not_empty'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('importance__gte', 0), ('importance__lte', 1)), name='entry_importance_between_0_and_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('tier__in', [1, 2]), ('tier__isnull', False), ('type', 'fact')), models.Q(models.Q(('type', 'fact'), _negated=True), ('tier__isnull', True)), _connector='OR'), name='entry_tier_of_facts_only'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('superseded_by__isnull', True), models.Q(('superseded_by', models.F('id')), _negated=True), _connector='OR'), name='entry_not_its_own_successor'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('line_from__isnull', True), ('line_to__isnull', True)), models.Q(('line_from__isnull', False), ('line_from__lte', models.F('line_to')), ('line_to__isnull', False)), _connector='OR'), name='entry_lines_in_order'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='entry',
@@ -1099,34 +851,6 @@ class Migration(migrations.Migration):
             model_name='entry',
             trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='806e2eeb4a1a3a34bbee42df5c7b5061b6ac3a97', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_5b582', referencing='REFERENCING OLD TABLE AS old_rows ', table='memories_entry', when='AFTER')),
         ),
-        migrations.AddIndex(
-            model_name='dailyevent',
-            index=models.Index(fields=['scope', '-local_date', '-id'], name='dailyevent_of_scope_by_date'),
-        ),
-        migrations.AddIndex(
-            model_name='dailyevent',
-            index=models.Index(fields=['workspace', '-local_date', '-id'], name='dailyevent_by_date'),
-        ),
-        migrations.AddIndex(
-            model_name='dailyevent',
-            index=models.Index(condition=models.Q(('compressed_at__isnull', True), ('expired_at__isnull', True)), fields=['workspace', 'local_date'], name='dailyevent_to_compress'),
-        ),
-        migrations.AddIndex(
-            model_name='dailyevent',
-            index=django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['terms'], name='dailyevent_terms'),
-        ),
-        migrations.AddConstraint(
-            model_name='dailyevent',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='dailyevent_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='dailyevent',
-            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['conversation_capture', 'memory_capture', 'tool', 'extraction', 'compression', 'manual', 'migration', 'file'])), name='dailyevent_source_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='dailyevent',
-            constraint=models.CheckConstraint(condition=models.Q(('content', ''), _negated=True), name='dailyevent_content_not_empty'),
-        ),
         pgtrigger.migrations.AddTrigger(
             model_name='dailyevent',
             trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."chats" IS DISTINCT FROM (NEW."chats") OR OLD."compressed_at" IS DISTINCT FROM (NEW."compressed_at") OR OLD."content" IS DISTINCT FROM (NEW."content") OR OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."expired_at" IS DISTINCT FROM (NEW."expired_at") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."local_date" IS DISTINCT FROM (NEW."local_date") OR OLD."origins" IS DISTINCT FROM (NEW."origins") OR OLD."scope_id" IS DISTINCT FROM (NEW."scope_id") OR OLD."source" IS DISTINCT FROM (NEW."source") OR OLD."terms" IS DISTINCT FROM (NEW."terms") OR OLD."uid" IS DISTINCT FROM (NEW."uid") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='632e6645d0c410ac77989f5fd4c0720c19280885', operation='UPDATE', pgid='pgtrigger_raise_version_9b488', table='memories_dailyevent', when='BEFORE')),
@@ -1142,82 +866,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='dailyevent',
             trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='e93a861ddbd05020c985e303a4aec6e1b42dff30', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_31e58', referencing='REFERENCING OLD TABLE AS old_rows ', table='memories_dailyevent', when='AFTER')),
-        ),
-        migrations.AddIndex(
-            model_name='bufferedturn',
-            index=models.Index(fields=['batch', 'said_at', 'id'], name='bufferedturn_of_batch'),
-        ),
-        migrations.AddConstraint(
-            model_name='bufferedturn',
-            constraint=models.CheckConstraint(condition=models.Q(('user_scope__isnull', False), ('chat_scope__isnull', False), _connector='OR'), name='bufferedturn_has_a_scope'),
-        ),
-        migrations.AddConstraint(
-            model_name='botkey',
-            constraint=models.CheckConstraint(condition=models.Q(('permissions__contained_by', ['read', 'write', 'admin']), models.Q(('permissions', []), _negated=True)), name='botkey_permissions_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='bot',
-            constraint=models.UniqueConstraint(fields=('workspace', 'name'), name='bot_name_once_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='bot',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='bot_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='bot',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='bot_has_a_name'),
-        ),
-        migrations.AddIndex(
-            model_name='batchchange',
-            index=models.Index(condition=models.Q(('state', 'planned')), fields=['batch', 'position'], name='batchchange_to_do'),
-        ),
-        migrations.AddIndex(
-            model_name='batchchange',
-            index=models.Index(fields=['entry'], name='batchchange_of_entry'),
-        ),
-        migrations.AddIndex(
-            model_name='batchchange',
-            index=models.Index(condition=models.Q(('event__isnull', False)), fields=['event'], name='batchchange_of_event'),
-        ),
-        migrations.AddConstraint(
-            model_name='batchchange',
-            constraint=models.UniqueConstraint(fields=('batch', 'position'), name='batchchange_position_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='batchchange',
-            constraint=models.CheckConstraint(condition=models.Q(('verb__in', ['create', 'change', 'merge', 'expire', 'archive', 'restore', 'supersede', 'undo', 'purge', 'tell'])), name='batchchange_verb_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='batchchange',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['planned', 'applied', 'left', 'undone'])), name='batchchange_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='batchchange',
-            constraint=models.CheckConstraint(condition=models.Q(('verb__in', ('create', 'tell')), ('entry__isnull', False), models.Q(('event__isnull', False), ('verb', 'undo')), models.Q(('state', 'planned'), _negated=True), _connector='OR'), name='batchchange_names_its_entry'),
-        ),
-        migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(fields=['workspace', '-created_at', '-id'], name='batch_by_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='batch_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.UniqueConstraint(fields=('run', 'scope'), name='batch_once_a_run_and_scope', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['proposed', 'applying', 'applied', 'undone', 'refused'])), name='batch_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='entryindex',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('embedding__isnull', True), ('model__isnull', True)), models.Q(('embedding__isnull', False), ('model__isnull', False)), _connector='OR'), name='entryindex_embedding_has_a_model'),
-        ),
-        migrations.AddIndex(
-            model_name='indexqueueitem',
-            index=models.Index(fields=['since', 'entry'], name='indexqueue_in_order_of_arrival'),
         ),
         migrations.RunSQL(WORKSPACES, "DROP FUNCTION memplatform_workspaces()"),
         *security_definers(QUESTIONS),

@@ -30,12 +30,14 @@ class Migration(migrations.Migration):
                 ('quote', models.TextField(verbose_name='quote')),
                 ('speaker', models.CharField(blank=True, default='', max_length=200, verbose_name='speaker')),
                 ('at', models.DateTimeField(verbose_name='at')),
+                ('entry', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='evidence', to='memories.entry')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'evidence',
                 'verbose_name_plural': 'evidence',
                 'ordering': ('at', 'start', 'id'),
-            },
+            "indexes": [models.Index(fields=['workspace', 'origin'], name='evidence_by_message')], "constraints": [models.UniqueConstraint(fields=('entry', 'origin', 'start', 'end'), name='evidence_once_an_entry'), models.CheckConstraint(condition=models.Q(('start__lt', models.F('end'))), name='evidence_has_characters'), models.CheckConstraint(condition=models.Q(('quote', ''), _negated=True), name='evidence_has_words')], },
         ),
         migrations.CreateModel(
             name='RefusedFact',
@@ -49,12 +51,14 @@ class Migration(migrations.Migration):
                 ('reason', models.CharField(choices=[('invalid', 'It could not be read.'), ('no_quote', 'The words it quotes are not in the message.'), ('bot', 'Only the bot said it.'), ('amount', 'Nobody said a number or date of it.'), ('code', 'Nobody said an address or code of it.'), ('name', 'Nobody said a name in it.'), ('subject', 'The words speak of somebody else.'), ('no_scope', 'No memory may hold it: it rests on the words of several.'), ('contradicted', 'The second reading says that the words contradict it.'), ('not_stated', 'The second reading says that the words do not state it.')], max_length=20, verbose_name='reason')),
                 ('origins', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=300), default=list, size=None, verbose_name='sources of origin')),
                 ('created_at', models.DateTimeField(verbose_name='at')),
+                ('scope', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.scope')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'refused fact',
                 'verbose_name_plural': 'refused facts',
                 'ordering': ('-created_at', '-id'),
-            },
+            "indexes": [models.Index(fields=['workspace', '-created_at', '-id'], name='refusedfact_by_time'), models.Index(fields=['workspace', 'run'], name='refusedfact_of_run')], "constraints": [models.CheckConstraint(condition=models.Q(('reason__in', ['invalid', 'no_quote', 'bot', 'amount', 'code', 'name', 'subject', 'no_scope', 'contradicted', 'not_stated'])), name='refusedfact_reason_known')], },
         ),
         pgtrigger.migrations.RemoveTrigger(
             model_name='entry',
@@ -72,54 +76,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='entry',
             constraint=models.CheckConstraint(condition=models.Q(('verification__in', ['', 'quoted', 'verified'])), name='entry_verification_known'),
-        ),
-        migrations.AddField(
-            model_name='evidence',
-            name='entry',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='evidence', to='memories.entry'),
-        ),
-        migrations.AddField(
-            model_name='evidence',
-            name='workspace',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace'),
-        ),
-        migrations.AddField(
-            model_name='refusedfact',
-            name='scope',
-            field=models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.scope'),
-        ),
-        migrations.AddField(
-            model_name='refusedfact',
-            name='workspace',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace'),
-        ),
-        migrations.AddIndex(
-            model_name='evidence',
-            index=models.Index(fields=['workspace', 'origin'], name='evidence_by_message'),
-        ),
-        migrations.AddConstraint(
-            model_name='evidence',
-            constraint=models.UniqueConstraint(fields=('entry', 'origin', 'start', 'end'), name='evidence_once_an_entry'),
-        ),
-        migrations.AddConstraint(
-            model_name='evidence',
-            constraint=models.CheckConstraint(condition=models.Q(('start__lt', models.F('end'))), name='evidence_has_characters'),
-        ),
-        migrations.AddConstraint(
-            model_name='evidence',
-            constraint=models.CheckConstraint(condition=models.Q(('quote', ''), _negated=True), name='evidence_has_words'),
-        ),
-        migrations.AddIndex(
-            model_name='refusedfact',
-            index=models.Index(fields=['workspace', '-created_at', '-id'], name='refusedfact_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='refusedfact',
-            index=models.Index(fields=['workspace', 'run'], name='refusedfact_of_run'),
-        ),
-        migrations.AddConstraint(
-            model_name='refusedfact',
-            constraint=models.CheckConstraint(condition=models.Q(('reason__in', ['invalid', 'no_quote', 'bot', 'amount', 'code', 'name', 'subject', 'no_scope', 'contradicted', 'not_stated'])), name='refusedfact_reason_known'),
         ),
         inside_workspace("evidence_entry", "memories_evidence", "entry_id", "memories_entry", cascade=True),
         row_level_security("memories_evidence", "evidence"),

@@ -40,11 +40,13 @@ class Migration(migrations.Migration):
                 ('indexed_at', models.DateTimeField(verbose_name='indexed')),
                 ('problem', models.CharField(blank=True, choices=[('', 'In step'), ('unreadable', 'It cannot be read.'), ('suppressed', 'Lines of it were taken out of use, and are not remembered again.'), ('not_written', 'A change could not be written to it.'), ('frozen', 'Its scope is frozen.')], default='', max_length=20, verbose_name='out of step')),
                 ('detail', models.TextField(blank=True, default='', help_text='Such as the lines that are meant.', verbose_name='detail')),
+                ('scope', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='files', to='memories.scope')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'file',
                 'verbose_name_plural': 'files',
-            },
+            "indexes": [models.Index(fields=['workspace', 'path'], name='filestate_by_path')], "constraints": [models.UniqueConstraint(fields=('scope', 'path'), name='filestate_once_a_path'), models.CheckConstraint(condition=models.Q(('problem__in', ['', 'unreadable', 'suppressed', 'not_written', 'frozen'])), name='filestate_problem_known'), models.CheckConstraint(condition=models.Q(('path', ''), _negated=True), name='filestate_has_a_path')], },
         ),
         pgtrigger.migrations.RemoveTrigger(
             model_name='entry',
@@ -83,32 +85,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='workspace',
             constraint=models.CheckConstraint(condition=models.Q(('folder', ''), _negated=True), name='workspace_has_a_folder'),
-        ),
-        migrations.AddField(
-            model_name='filestate',
-            name='scope',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='files', to='memories.scope'),
-        ),
-        migrations.AddField(
-            model_name='filestate',
-            name='workspace',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace'),
-        ),
-        migrations.AddIndex(
-            model_name='filestate',
-            index=models.Index(fields=['workspace', 'path'], name='filestate_by_path'),
-        ),
-        migrations.AddConstraint(
-            model_name='filestate',
-            constraint=models.UniqueConstraint(fields=('scope', 'path'), name='filestate_once_a_path'),
-        ),
-        migrations.AddConstraint(
-            model_name='filestate',
-            constraint=models.CheckConstraint(condition=models.Q(('problem__in', ['', 'unreadable', 'suppressed', 'not_written', 'frozen'])), name='filestate_problem_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='filestate',
-            constraint=models.CheckConstraint(condition=models.Q(('path', ''), _negated=True), name='filestate_has_a_path'),
         ),
         inside_workspace("filestate_scope", "memories_filestate", "scope_id", "memories_scope", cascade=True),
         row_level_security("memories_filestate", "filestate"),

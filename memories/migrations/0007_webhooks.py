@@ -29,11 +29,12 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(verbose_name='created')),
                 ('retry_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='at rest until')),
                 ('failures', models.PositiveIntegerField(default=0, editable=False, verbose_name='failures in a row')),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'webhook',
                 'verbose_name_plural': 'webhooks',
-            },
+            "constraints": [models.UniqueConstraint(fields=('id', 'workspace'), name='webhook_in_workspace'), models.CheckConstraint(condition=models.Q(('url', ''), _negated=True), name='webhook_has_an_address'), models.CheckConstraint(condition=models.Q(('events__contained_by', ['memory.created', 'memory.updated', 'memory.expired', 'review.due', 'batch.held', 'job.failed', 'degraded', 'test']), models.Q(('events', []), _negated=True)), name='webhook_events_known')], },
         ),
         migrations.CreateModel(
             name='WebhookDelivery',
@@ -53,11 +54,13 @@ class Migration(migrations.Migration):
                 ('at', models.DateTimeField(verbose_name='at')),
                 ('queued_at', models.DateTimeField(help_text='When it was made, or sent again by a person.', verbose_name='queued')),
                 ('sent_at', models.DateTimeField(null=True, verbose_name='sent')),
+                ('webhook', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='deliveries', to='memories.webhook')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'delivery',
                 'verbose_name_plural': 'deliveries of webhooks',
-            },
+            "indexes": [models.Index(condition=models.Q(('state', 'waiting')), fields=['webhook', 'id'], name='webhookdelivery_to_do'), models.Index(condition=models.Q(('state', 'waiting')), fields=['webhook', 'row_id', 'id'], name='webhookdelivery_order'), models.Index(fields=['workspace', '-id'], name='webhookdelivery_by_time'), models.Index(condition=models.Q(('event', 'degraded')), fields=['webhook', '-id'], name='webhookdelivery_degraded'), models.Index(fields=['at'], name='webhookdelivery_by_age')], "constraints": [models.CheckConstraint(condition=models.Q(('event__in', ['memory.created', 'memory.updated', 'memory.expired', 'review.due', 'batch.held', 'job.failed', 'degraded', 'test'])), name='webhookdelivery_event_known'), models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'sent', 'failed'])), name='webhookdelivery_state_known'), models.UniqueConstraint(condition=models.Q(('event', 'review.due')), fields=('webhook', 'row_id', 'at'), name='webhookdelivery_review_once')], },
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='batch',
@@ -70,65 +73,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='jobrun',
             trigger=pgtrigger.compiler.Trigger(name='tell_webhooks', sql=pgtrigger.compiler.UpsertTriggerSql(condition="WHEN (OLD.state <> 'failed' AND NEW.state = 'failed' AND NOT NEW.is_dry)", func="\n\nINSERT INTO memories_webhookdelivery\n    (uid, workspace_id, webhook_id, event, row_id, version, actor, details, state, attempts, error, at, queued_at)\n\nSELECT gen_random_uuid(), w.workspace_id, w.id, 'job.failed', NEW.id, 0, 'job:' || NEW.job, '{}', 'waiting', 0, '', moment,\n    moment\nFROM memories_webhook w, clock_timestamp() moment\nWHERE w.workspace_id = NEW.workspace_id AND w.is_enabled AND 'job.failed' = ANY (w.events);\nRETURN NULL;\n", hash='b353030d6b947bede6de3a11aa20eaf25260a1e1', operation='UPDATE', pgid='pgtrigger_tell_webhooks_6ba85', table='memories_jobrun', when='AFTER')),
-        ),
-        migrations.AddField(
-            model_name='webhook',
-            name='workspace',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='memories.workspace'),
-        ),
-        migrations.AddField(
-            model_name='webhookdelivery',
-            name='webhook',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='deliveries', to='memories.webhook'),
-        ),
-        migrations.AddField(
-            model_name='webhookdelivery',
-            name='workspace',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhook',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='webhook_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhook',
-            constraint=models.CheckConstraint(condition=models.Q(('url', ''), _negated=True), name='webhook_has_an_address'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhook',
-            constraint=models.CheckConstraint(condition=models.Q(('events__contained_by', ['memory.created', 'memory.updated', 'memory.expired', 'review.due', 'batch.held', 'job.failed', 'degraded', 'test']), models.Q(('events', []), _negated=True)), name='webhook_events_known'),
-        ),
-        migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(condition=models.Q(('state', 'waiting')), fields=['webhook', 'id'], name='webhookdelivery_to_do'),
-        ),
-        migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(condition=models.Q(('state', 'waiting')), fields=['webhook', 'row_id', 'id'], name='webhookdelivery_order'),
-        ),
-        migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(fields=['workspace', '-id'], name='webhookdelivery_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(condition=models.Q(('event', 'degraded')), fields=['webhook', '-id'], name='webhookdelivery_degraded'),
-        ),
-        migrations.AddIndex(
-            model_name='webhookdelivery',
-            index=models.Index(fields=['at'], name='webhookdelivery_by_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhookdelivery',
-            constraint=models.CheckConstraint(condition=models.Q(('event__in', ['memory.created', 'memory.updated', 'memory.expired', 'review.due', 'batch.held', 'job.failed', 'degraded', 'test'])), name='webhookdelivery_event_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhookdelivery',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'sent', 'failed'])), name='webhookdelivery_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhookdelivery',
-            constraint=models.UniqueConstraint(condition=models.Q(('event', 'review.due')), fields=('webhook', 'row_id', 'at'), name='webhookdelivery_review_once'),
         ),
         inside_workspace("webhookdelivery_webhook", "memories_webhookdelivery", "webhook_id", "memories_webhook", cascade=True),
         row_level_security("memories_webhook", "webhook"),

@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'session',
                 'verbose_name_plural': 'sessions',
-            },
+            "indexes": [models.Index(fields=['workspace', '-last_at', '-id'], name='session_by_time'), models.Index(condition=models.Q(('next_position__gt', 1)), fields=['last_at'], name='session_to_be_closed'), models.Index(condition=models.Q(('is_group', True)), fields=['workspace', 'chat_id'], name='session_of_group'), models.Index(condition=models.Q(('is_group', False)), fields=['user_scope'], name='session_of_user'), models.Index(condition=models.Q(('is_group', True)), fields=['chat_scope'], name='session_of_chat')], "constraints": [models.UniqueConstraint(fields=('workspace', 'platform', 'account', 'key'), name='session_key_once_in_channel'), models.UniqueConstraint(fields=('id', 'workspace'), name='session_in_workspace'), models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='session_has_a_key'), models.CheckConstraint(condition=models.Q(('conversation__gte', 1)), name='session_conversations_count_from_one'), models.CheckConstraint(condition=models.Q(('compacted_to__lt', models.F('next_position')), ('flushed_to__lt', models.F('next_position'))), name='session_marks_lie_in_its_conversation')], },
         ),
         migrations.CreateModel(
             name='SessionEvent',
@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'session event',
                 'verbose_name_plural': 'session events',
-            },
+            "indexes": [models.Index(fields=['at'], name='sessionevent_by_age'), models.Index(condition=models.Q(('kind', 'ambient')), fields=['session', '-id'], name='sessionevent_ambient')], "constraints": [models.UniqueConstraint(fields=('session', 'conversation', 'position'), name='sessionevent_position_once'), models.UniqueConstraint(fields=('id', 'workspace'), name='sessionevent_in_workspace'), models.CheckConstraint(condition=models.Q(('kind__in', ['user', 'assistant', 'tool', 'summary', 'ambient'])), name='sessionevent_kind_known')], },
         ),
         migrations.CreateModel(
             name='Flush',
@@ -119,7 +119,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'flush',
                 'verbose_name_plural': 'flushes',
-            },
+            "constraints": [models.UniqueConstraint(fields=('session', 'conversation', 'cycle'), name='flush_once_a_cycle')], },
         ),
         migrations.CreateModel(
             name='EventIndex',
@@ -139,67 +139,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'search row of a message',
                 'verbose_name_plural': 'search rows of messages',
-            },
-        ),
-        migrations.AddIndex(
-            model_name='sessionevent',
-            index=models.Index(fields=['at'], name='sessionevent_by_age'),
-        ),
-        migrations.AddIndex(
-            model_name='sessionevent',
-            index=models.Index(condition=models.Q(('kind', 'ambient')), fields=['session', '-id'], name='sessionevent_ambient'),
-        ),
-        migrations.AddConstraint(
-            model_name='sessionevent',
-            constraint=models.UniqueConstraint(fields=('session', 'conversation', 'position'), name='sessionevent_position_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='sessionevent',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='sessionevent_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='sessionevent',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['user', 'assistant', 'tool', 'summary', 'ambient'])), name='sessionevent_kind_known'),
-        ),
-        migrations.AddIndex(
-            model_name='session',
-            index=models.Index(fields=['workspace', '-last_at', '-id'], name='session_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='session',
-            index=models.Index(condition=models.Q(('next_position__gt', 1)), fields=['last_at'], name='session_to_be_closed'),
-        ),
-        migrations.AddIndex(
-            model_name='session',
-            index=models.Index(condition=models.Q(('is_group', True)), fields=['workspace', 'chat_id'], name='session_of_group'),
-        ),
-        migrations.AddIndex(
-            model_name='session',
-            index=models.Index(condition=models.Q(('is_group', False)), fields=['user_scope'], name='session_of_user'),
-        ),
-        migrations.AddIndex(
-            model_name='session',
-            index=models.Index(condition=models.Q(('is_group', True)), fields=['chat_scope'], name='session_of_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='session',
-            constraint=models.UniqueConstraint(fields=('workspace', 'platform', 'account', 'key'), name='session_key_once_in_channel'),
-        ),
-        migrations.AddConstraint(
-            model_name='session',
-            constraint=models.UniqueConstraint(fields=('id', 'workspace'), name='session_in_workspace'),
-        ),
-        migrations.AddConstraint(
-            model_name='session',
-            constraint=models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='session_has_a_key'),
-        ),
-        migrations.AddConstraint(
-            model_name='session',
-            constraint=models.CheckConstraint(condition=models.Q(('conversation__gte', 1)), name='session_conversations_count_from_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='session',
-            constraint=models.CheckConstraint(condition=models.Q(('compacted_to__lt', models.F('next_position')), ('flushed_to__lt', models.F('next_position'))), name='session_marks_lie_in_its_conversation'),
+            "indexes": [models.Index(fields=['session', 'at'], name='eventindex_of_session'), models.Index(condition=models.Q(('failures__lt', 5), ('model__isnull', True)), fields=['event'], name='eventindex_waiting')], "constraints": [models.CheckConstraint(condition=models.Q(models.Q(('embedding__isnull', True), ('model__isnull', True)), models.Q(('embedding__isnull', False), ('model__isnull', False)), _connector='OR'), name='eventindex_embedding_has_a_model')], },
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='session',
@@ -216,22 +156,6 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='session',
             trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='755463ddd08e5bb0d454eee02d7c8e9dd2a21c22', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_64a13', referencing='REFERENCING OLD TABLE AS old_rows ', table='sessions_app_session', when='AFTER')),
-        ),
-        migrations.AddConstraint(
-            model_name='flush',
-            constraint=models.UniqueConstraint(fields=('session', 'conversation', 'cycle'), name='flush_once_a_cycle'),
-        ),
-        migrations.AddIndex(
-            model_name='eventindex',
-            index=models.Index(fields=['session', 'at'], name='eventindex_of_session'),
-        ),
-        migrations.AddIndex(
-            model_name='eventindex',
-            index=models.Index(condition=models.Q(('failures__lt', 5), ('model__isnull', True)), fields=['event'], name='eventindex_waiting'),
-        ),
-        migrations.AddConstraint(
-            model_name='eventindex',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('embedding__isnull', True), ('model__isnull', True)), models.Q(('embedding__isnull', False), ('model__isnull', False)), _connector='OR'), name='eventindex_embedding_has_a_model'),
         ),
         *(inside_workspace(*row, cascade=cascade) for *row, cascade in POINTERS),
         row_level_security("sessions_app_eventindex", "eventindex"),
