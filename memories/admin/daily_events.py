@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -19,18 +19,26 @@ from memories.admin.confirmation import confirm
 from memories.admin.filters import ReachableFilter, condition_filter
 from memories.admin.history import RecordedHistory
 from memories.admin.return_link import return_url
+from memories.admin.sources import source_lines
 from memories.entries import daily_events
 from memories.entries.draft import check_content
 from memories.exceptions import InvalidDraft
-from memories.models import DailyEvent
+from memories.models import DailyEvent, Suppression
 
-_IN_USE, _OUT = _("In use"), _("Out of use")
-
+_IN_USE, _OUT, _TAKEN_OUT = _("In use"), _("Out of use"), _("Taken out")
+#: That people took out a memory of the event's scope that rests on one of its messages: it is told no more.
+_IS_TAKEN_OUT = Exists(Suppression.objects.filter(scope_id=OuterRef("scope_id"), origins__overlap=OuterRef("origins")))
+#: Memories by which an event was taken out, as its page names them.
+SHOWN = 5
 
 UseFilter = condition_filter(
     _("state"),
     "use",
-    {"in": (_IN_USE, Q(expired_at__isnull=True)), "out": (_OUT, Q(expired_at__isnull=False))},
+    {
+        "in": (_IN_USE, Q(expired_at__isnull=True) & ~Q(_IS_TAKEN_OUT)),
+        "out": (_OUT, Q(expired_at__isnull=False)),
+        "taken_out": (_TAKEN_OUT, Q(expired_at__isnull=True) & Q(_IS_TAKEN_OUT)),
+    },
 )
 
 
@@ -51,6 +59,9 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
     """What machines wrote of days, for people to correct; nothing is removed from here."""
 
     members_may = EDIT
+    has_page_context = True
+    change_form_outer_before_template = "admin/memories/daily_event_state.html"
+    change_form_outer_after_template = "admin/memories/sources.html"
     form = EventForm
     list_display = ["local_date", "text", "scope", "workspace", "source", "colored_state"]
     list_display_links = ["local_date", "text"]
@@ -77,7 +88,8 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
     actions_detail = ["expire", "restore"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).select_related("scope", "workspace").defer("terms")
+        rows = super().get_queryset(request).select_related("scope", "workspace").defer("terms")
+        return rows.annotate(is_taken_out=_IS_TAKEN_OUT)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -92,9 +104,21 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
     def text(self, event: DailyEvent) -> str:
         return event.content if len(event.content) <= 110 else f"{event.content[:109]}…"
 
-    @display(description=_("state"), label=Colors({_IN_USE: "success", _OUT: "danger"}))
-    def colored_state(self, event: DailyEvent) -> Any:
-        return _OUT if event.expired_at else _IN_USE
+    @display(description=_("state"), label=Colors({_IN_USE: "success", _OUT: "danger", _TAKEN_OUT: "danger"}))
+    def colored_state(self, event: Any) -> Any:
+        if event.expired_at:
+            return _OUT
+        return _TAKEN_OUT if event.is_taken_out else _IN_USE
+
+    def page_context(self, request: HttpRequest, row: DailyEvent) -> dict[str, Any]:
+        """The messages it rests on, and the memories by which it was taken out."""
+        about = Suppression.objects.filter(workspace_id=row.workspace_id, scope_id=row.scope_id)
+        taken_out = about.filter(origins__overlap=row.origins).select_related("entry") if row.origins else about.none()
+        return {
+            "event": row,
+            "taken_out": list(taken_out.order_by("-created_at")[:SHOWN]),
+            "sources": source_lines(row.workspace_id, row.origins),
+        }
 
     # out of use and back
 

@@ -228,7 +228,9 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
     scope, now, actor = work.scope, work.now, work.batch.actor
     match step:
         case steps.ExpireStep():
-            return entries.expire_many(scope, expected, now=now, actor=actor, suppress=step.suppress)
+            return entries.expire_many(
+                scope, expected, now=now, actor=actor, suppress=step.suppress, only_live=step.only_live
+            )
         case steps.ArchiveStep():
             return entries.expire_many(scope, expected, now=now, actor=actor, column="archived_at")
         case steps.RestoreStep():

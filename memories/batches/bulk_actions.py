@@ -56,6 +56,11 @@ def expire() -> BulkAction:
     return BulkAction(step=ExpireStep(suppress=True))
 
 
+def suppress() -> BulkAction:
+    """The same, also of entries that are out of use already: what rests on their messages goes with them."""
+    return BulkAction(step=ExpireStep(suppress=True, only_live=False))
+
+
 def archive() -> BulkAction:
     """Take entries out of use; machines may write them again."""
     return BulkAction(step=ArchiveStep())

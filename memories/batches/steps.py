@@ -73,10 +73,11 @@ class EditStep(_Step):
 
 
 class ExpireStep(_Step):
-    """Take an entry out of use; suppressed, no machine writes it again."""
+    """Take an entry out of use; suppressed, no machine writes it again. `only_live`: unless it is already."""
 
     verb: Literal[BatchVerb.EXPIRE] = BatchVerb.EXPIRE
     suppress: bool = False
+    only_live: bool = True
 
 
 class ArchiveStep(_Step):

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import Outcome
 from memories.entries.versions import ServedVersion, served_versions_by_trace
 from memories.models import Entry, RecallTrace
+from sessions_app.admin.made_memories import MadeMemory, memories_of
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.models import Flush, Session, SessionEvent
@@ -82,6 +83,12 @@ class Bubble:
     tools: list[tuple[str, str]] = field(default_factory=list)
     served: list[ServedRecall] = field(default_factory=list)
     markers: list[Marker] = field(default_factory=list)
+    memories: list[MadeMemory] = field(default_factory=list)
+
+    @property
+    def may_go(self) -> bool:
+        """Whether something rests on it that people have not taken out yet."""
+        return bool(self.memories) and not self.is_redacted
 
 
 @dataclass(frozen=True)
@@ -222,6 +229,7 @@ def _days(
     redacted: Collection[int],
 ) -> list[Day]:
     days: list[Day] = []
+    made = memories_of(session, page)
     before: SessionEvent | None = None
     for event in page:
         on = event.at.astimezone(zone).date()
@@ -239,6 +247,7 @@ def _days(
                 tools=_tools(event),
                 served=served.get(event.position, []),
                 markers=markers.get(event.position, []),
+                memories=made.get(event.position, []),
             )
         )
         before = event

@@ -2,12 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from urllib.parse import urlencode
-
-from django.urls import reverse
 
 from memories.admin.recall_traces.events import FoundEvent
-from sessions_app.admin.conversation import PAGE
+from sessions_app.admin.take_out import message_url
 from sessions_app.models import SessionEvent
 
 _PATH = re.compile(r"session_events/[0-9a-f-]+/\d+/event-(\d{1,18})")
@@ -21,15 +18,10 @@ def session_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEv
     events = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=named).select_related("session")
     return {
         event.session.origin_of(event): FoundEvent(
-            who=event.sender_id or event.get_kind_display(), words=event.content, url=_place(event), at=event.at
+            who=event.sender_id or event.get_kind_display(),
+            words=event.content,
+            url=message_url(event.session, event),
+            at=event.at,
         )
         for event in events
     }
-
-
-def _place(event: SessionEvent) -> str:
-    """The page of the conversation with the message in its middle."""
-    page = {"life": event.conversation, "before": event.position + PAGE // 2}
-    return (
-        f"{reverse('admin:sessions_app_session_change', args=[event.session_id])}?{urlencode(page)}#m{event.position}"
-    )

@@ -13,11 +13,12 @@ from memories.admin.filters import DaysFilter
 from memories.admin.history import RecordedHistory
 from sessions_app.admin.actions import SessionActions
 from sessions_app.admin.conversation import conversation_of
+from sessions_app.admin.take_out import TakeOut
 from sessions_app.models import Session
 
 
 @admin.register(Session)
-class SessionAdmin(SessionActions, RecordedHistory, RestrictedAdmin):
+class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
     """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
 
     members_may = VIEW
@@ -51,4 +52,4 @@ class SessionAdmin(SessionActions, RecordedHistory, RestrictedAdmin):
         return f"{session.tokens:,} / {session.max_tokens():,}"
 
     def page_context(self, request: HttpRequest, row: Session) -> dict[str, Any]:
-        return {"talk": conversation_of(row, request.GET), "session": row}
+        return {"talk": conversation_of(row, request.GET), "session": row, "may_take_out": self.may_take_out(request)}

@@ -222,7 +222,7 @@ class EntryActions:
         if form.cleaned_data.get("plan_only"):
             planned = bulk_actions.plan_for_each_scope(entries, action(form), **who)
             return HttpResponseRedirect(_plans_url(request, planned) or back)
-        _report(request, bulk_actions.apply_action(entries, action(form), **who), done)
+        report(request, bulk_actions.apply_action(entries, action(form), **who), done)
         return HttpResponseRedirect(back)
 
 
@@ -263,7 +263,7 @@ def _plans_url(request: HttpRequest, planned: BulkResult) -> str:
     return f"{reverse('admin:memories_batch_changelist')}?state__exact=proposed" if planned.batches else ""
 
 
-def _report(request: HttpRequest, result: BulkResult, done: Any) -> None:
+def report(request: HttpRequest, result: BulkResult, done: Any) -> None:
     """The result as messages, with links to its batches: undo is two clicks away."""
     if result.changed:
         label = gettext("Look at it or undo it")

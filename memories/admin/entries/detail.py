@@ -12,6 +12,7 @@ from memories import entries
 from memories.admin.files.addresses import index_url
 from memories.admin.files.card import card_of
 from memories.admin.recall_traces.events import found_events
+from memories.admin.sources import source_lines
 from memories.choices import LinkKind, Verification
 from memories.entries.evidence import evidence_of
 from memories.models import Entry, Evidence, Link, Policy, RecallTrace
@@ -42,6 +43,7 @@ def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "verification": Verification(entry.verification).label if entry.verification else "",
         "evidence": quote_lines([entry.pk], entry.workspace_id).get(entry.pk, []),
         "contradiction": entries.contradiction_of(entry),
+        "sources": source_lines(entry.workspace_id, entry.origins),
         "relatives": _relatives(entry),
         "traces": _traces(entry),
         "file_card": card_of(entry),

@@ -1,0 +1,81 @@
+"""Taking a message out from its conversation: a page says what goes, one click does it, as batches to be undone."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from memories.admin.access import actor_of
+from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
+from memories.admin.entries.actions import report
+from memories.batches import bulk_actions
+from memories.models import Entry
+from sessions_app.admin.conversation import PAGE
+from sessions_app.admin.made_memories import taken_out_with
+from sessions_app.models import Session, SessionEvent
+
+
+class TakeOut:
+    """The page of the admin of sessions that takes a message out."""
+
+    admin_site: Any
+    opts: Any
+    reach: Any
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.take_out)
+        page = path("<path:object_id>/take-out/<int:event>/", view, name="sessions_app_session_take_out")
+        return [page, *super().get_urls()]  # type: ignore[misc]
+
+    def may_take_out(self, request: HttpRequest) -> bool:
+        """Whether this person may change memories, and so take out what they rest on."""
+        return bool(self.admin_site.get_model_admin(Entry).has_change_permission(request))
+
+    def take_out(self, request: HttpRequest, object_id: str, event: int) -> HttpResponse:
+        session = self.reach(request, object_id, "view")
+        if not self.may_take_out(request):
+            raise PermissionDenied
+        message = SessionEvent.objects.filter(workspace_id=session.workspace_id, session=session, pk=event).first()
+        if message is None:
+            raise Http404
+        goes, back = taken_out_with(session, message), message_url(session, message)
+        form = confirmation_form(request, ReasonForm, reason=gettext("Taken out from the conversation"))
+        if is_confirmed(request) and form.is_valid():
+            result = bulk_actions.apply_action(
+                goes.entries,
+                bulk_actions.suppress(),
+                now=timezone.now(),
+                actor=actor_of(request),
+                reason=form.cleaned_data["reason"],
+            )
+            report(request, result, _DONE)
+            if not goes.entries:
+                messages.info(request, gettext("Nothing in use rests on this message."))
+            return HttpResponseRedirect(back)
+        form.fields["reason"].widget.attrs.pop("autofocus", None)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Take this out"),
+            "goes": goes,
+            "back": back,
+            "form": form,
+        }
+        request.current_app = self.admin_site.name
+        return TemplateResponse(request, "admin/sessions_app/take_out.html", context)
+
+
+_DONE = ngettext_lazy("%(n)d memory was taken out.", "%(n)d memories were taken out.", "n")
+
+
+def message_url(session: Session, event: SessionEvent) -> str:
+    """The page of the conversation with the message in its middle."""
+    page = {"life": event.conversation, "before": event.position + PAGE // 2}
+    return f"{reverse('admin:sessions_app_session_change', args=[session.pk])}?{urlencode(page)}#m{event.position}"

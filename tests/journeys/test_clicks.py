@@ -1,0 +1,82 @@
+"""The jobs an operator does most, in clicks: each mouse click counts, what is typed does not."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+from playwright.sync_api import Locator, Page, expect
+
+from memories.lifecycle.expiry import expire_due
+from memories.models import Entry, Member, Workspace
+from tests.conftest import TELEGRAM, Api, make_key
+
+
+class Mouse:
+    """Counts its clicks."""
+
+    def __init__(self) -> None:
+        self.clicks = 0
+
+    def click(self, what: Locator) -> None:
+        self.clicks += 1
+        what.click()
+
+
+@pytest.fixture
+def mouse() -> Mouse:
+    return Mouse()
+
+
+@pytest.fixture
+def bakery(transactional_db: Any) -> None:
+    """Two turns, one of them of forty days ago, which the nightly job has taken out of use."""
+    workspace = Workspace.objects.create(name="Bakery")
+    alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
+    Member.objects.create(workspace=workspace, user=alice)
+    api = Api(make_key(workspace))
+    long_ago = timezone.now() - timedelta(days=40)
+    for user, at in (("The bakery is closed on Tuesdays", long_ago), ("I like rye bread", timezone.now())):
+        said = api.post("turns", {"address": TELEGRAM, "user": user, "assistant": "Noted.", "at": at.isoformat()})
+        assert said.status_code == 201, said.json()
+    expire_due(workspace.pk, now=timezone.now(), run="expire:last night")
+    assert Entry.objects.filter(expired_at__isnull=False).count() == 1
+
+
+def enter(page: Page) -> None:
+    page.goto("/admin/")
+    page.locator("#id_username").fill("alice")
+    page.locator("#id_password").fill("rye and spelt")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What needs attention")).to_be_visible()
+
+
+def test_what_last_night_took_is_back_with_three_clicks(bakery: None, page: Page, mouse: Mouse) -> None:
+    enter(page)
+    page.goto("/admin/memories/entry/")
+    mouse.click(page.get_by_role("link", name="Expired last night"))
+    mouse.click(page.get_by_role("link", name="Restore all of them with a term"))
+    page.get_by_label("Reason").fill("they were needed")
+    mouse.click(page.get_by_role("button", name="Restore"))
+    expect(page.get_by_text("1 memory is in use again.")).to_be_visible()
+    assert mouse.clicks == 3
+
+
+def test_a_message_is_out_of_memory_with_two_clicks_and_can_come_back(bakery: None, page: Page, mouse: Mouse) -> None:
+    enter(page)
+    page.goto("/admin/sessions_app/session/")
+    page.get_by_role("link", name="u42").click()  # where the operator was: reading the conversation
+    line = page.locator(".mp-line", has_text="I like rye bread")
+    expect(page.get_by_text("1 memory rests on this")).to_have_count(2)
+    mouse.click(page.get_by_role("link", name="Take this out"))
+    expect(page.get_by_role("heading", name="1 memory goes")).to_be_visible()
+    mouse.click(page.get_by_role("button", name="Take this out"))
+    expect(page.get_by_text("1 memory was taken out.")).to_be_visible()
+    expect(line).to_contain_text("left out")
+    assert mouse.clicks == 2
+    page.get_by_role("link", name="Look at it or undo it").click()
+    page.get_by_role("link", name="Undo …").click()
+    page.get_by_label("Reason").fill("it was harmless")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Undone: Put back: 1.")).to_be_visible()
