@@ -11,46 +11,20 @@ from datetime import datetime
 
 from django.db import connection
 
-from memories.choices import EntryType, LinkKind, Source, Verification
+from memories.choices import EntryType, Source, Verification
 from memories.entries.edits import Edit, update
 from memories.language.contradiction import outdates
 from memories.models import Entry, Slot
-from memories.models.state import live_sql
 
 CONTRADICTED_BY = "contradicted_by"
 _STATEMENTS = frozenset({EntryType.FACT, EntryType.USER_EXPLICIT})
 _MOST = 200  # core facts of one scope that are compared
-#: Lines of the profile of these scopes with the newer statements they are marked with.
-_MARKED = f"""
-    SELECT l.id AS line_id, n.id AS correction_id FROM memories_slot s
-    JOIN memories_entry l ON l.id = s.entry_id AND l.tier = 1 AND l.scope_id = ANY(%(scopes)s::bigint[])
-    JOIN memories_entry n ON n.workspace_id = s.workspace_id AND n.uid =
-        CASE WHEN s.value ~ '^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$' THEN s.value::uuid END
-    WHERE s.workspace_id = %(workspace)s AND s.name = '{CONTRADICTED_BY}' AND {live_sql("n")}
-        AND n.verification <> '{Verification.QUOTED}'"""  # noqa: S608 (a name of ours)
-#: Lines a machine wrote, with the facts they rest on that are out of use and live on in nothing. A line that was
-#: written again of something else since, or checked by a person, holds.
-_UNSUPPORTED = f"""
-    SELECT l.id AS line_id, f.superseded_by_id AS correction_id FROM memories_entry l
-    JOIN memories_link k ON k.to_entry_id = l.id AND k.kind = '{LinkKind.SOURCE_OF}'
-    JOIN memories_entry f ON f.id = k.from_entry_id AND f.workspace_id = l.workspace_id AND NOT ({live_sql("f")})
-    WHERE l.workspace_id = %(workspace)s AND l.scope_id = ANY(%(scopes)s::bigint[]) AND l.tier = 1
-        AND l.source = '{Source.COMPRESSION}' AND NOT l.pinned AND {live_sql("l")}
-        AND (l.verified_at IS NULL OR l.verified_at < f.updated_at)
-        AND NOT EXISTS (
-            SELECT 1 FROM memories_link o JOIN memories_entry g ON g.id = o.from_entry_id AND {live_sql("g")}
-            WHERE o.to_entry_id = l.id AND o.kind = '{LinkKind.SOURCE_OF}' AND o.created_at > f.updated_at)
-        AND NOT EXISTS (
-            WITH RECURSIVE whole (id) AS (
-                SELECT from_entry_id FROM memories_link WHERE to_entry_id = f.id AND kind = '{LinkKind.MERGED_FROM}'
-                UNION
-                SELECT m.from_entry_id FROM whole
-                JOIN memories_link m ON m.to_entry_id = whole.id AND m.kind = '{LinkKind.MERGED_FROM}'
-            ) SELECT 1 FROM whole JOIN memories_entry w ON w.id = whole.id AND {live_sql("w")})"""  # noqa: S608 (names of ours)
+#: Lines of the profile of these scopes that hold no more, each with the statement that takes its place. A function of
+#: the database, planned once a connection: in every recall's own plan it would take longer than the rest of it.
+_OUTDATED = "memplatform_outdated_lines(%(workspace)s::bigint, %(scopes)s::bigint[])"
 #: In SQL, that an entry `e` is a line that holds no more; looked up once for all entries of these scopes, so that each
 #: is read from a narrow index.
-CONTRADICTED_SQL = f"""(e.id = ANY (ARRAY(
-    SELECT line_id FROM ({_MARKED} UNION ALL {_UNSUPPORTED}) outdated)))"""  # noqa: S608 (names of ours)
+CONTRADICTED_SQL = f"(e.id = ANY (ARRAY(SELECT line_id FROM {_OUTDATED})))"  # noqa: S608 (names of ours)
 
 
 def contradiction_of(line: Entry) -> Entry | None:
@@ -59,11 +33,10 @@ def contradiction_of(line: Entry) -> Entry | None:
 
 
 def outdated_lines(scope_id: int, workspace_id: int) -> list[tuple[int, Entry | None]]:
-    """The lines of a scope that are handed out no more, each with the statement in use that takes its place."""
+    """The lines in use of a scope that are handed out no more, each with the statement in use that takes its place."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT line_id, max(correction_id) FROM ({_MARKED} UNION ALL {_UNSUPPORTED}) outdated"  # noqa: S608 (names of ours)
-            " GROUP BY line_id ORDER BY line_id",
+            f"SELECT line_id, max(correction_id) FROM {_OUTDATED} GROUP BY line_id ORDER BY line_id",  # noqa: S608 (names of ours)
             {"scopes": [scope_id], "workspace": workspace_id},
         )
         rows = cursor.fetchall()
