@@ -14,9 +14,9 @@ from memories.exceptions import ScopeNotFound
 from memories.models import Scope
 from memories.notes.freshness import sync_before_search
 from memories.recall import Query, SearchScope
+from memories.recall.opening import read_opening
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolution, ScopeRef, key_of_direct_chat, resolve
-from memories.visibility import scope_for
 from sessions_app.lifecycle import conversations, locks
 from sessions_app.models import Session
 from sessions_app.visibility import visible_sessions
@@ -116,13 +116,6 @@ def scope_to_write(caller: Caller, resolved: Resolution, scope_key: str) -> Scop
     return Scope.objects.begin(caller.workspace_id, scope_key, kind)
 
 
-def places_to_recall(caller: Caller, resolved: Resolution) -> list[SearchScope]:
-    """The scopes an address recalls from, in its order, as far as they exist and the caller reaches them."""
-    keys = keys_to_recall(caller, resolved)
-    scopes = {scope.key: scope for scope in Scope.objects.in_workspace(caller.workspace_id).filter(key__in=keys)}
-    return [SearchScope(scopes[ref.key], ref) for ref in resolved.recall if ref.key in scopes]
-
-
 def keys_to_recall(caller: Caller, resolved: Resolution) -> list[str]:
     """The keys of the scopes an address recalls from that the caller reaches, whether or not the scopes exist.
 
@@ -139,38 +132,53 @@ def recall_query(
     resolved: Resolution,
     *,
     message: str,
-    limit: int,
+    limit: int | None = None,
     now: datetime,
     need: str = NeedMode.AUTO,
     **options: Any,
 ) -> Query:
     """The query of a message from an address: of the scopes it recalls from, in its session, for its speaker.
 
-    Their files are looked at first. `options` are further fields of Query. Raises ScopeNotFound when the caller reaches
-    none of the scopes.
+    Their files are looked at first. `limit`: None, as many as the workspace's policy says. `options` are further fields
+    of Query. Raises ScopeNotFound when the caller reaches none of the scopes.
     """
-    sync_before_search(caller, keys_to_recall(caller, resolved), now=now)
+    keys = keys_to_recall(caller, resolved)
+    sync_before_search(caller, keys, now=now)
+    opening = read_opening(caller.workspace_id, keys, message=message, now=now)
+    there = [ref for ref in resolved.recall if ref.key in opening.scopes]
     return Query(
         workspace_id=caller.workspace_id,
         bot_id=caller.bot_id,
         language=caller.language,
         session_key=resolved.session_key,
-        scope_keys=keys_to_recall(caller, resolved),
+        scope_keys=keys,
         asker=resolved.address.speaker,
-        places=places_to_recall(caller, resolved),
+        places=[SearchScope(opening.scopes[ref.key], ref) for ref in there],
+        opening=opening,
         message=message,
-        limit=limit,
+        limit=limit or opening.most_recalls,
         need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need,
         **options,
     )
 
 
-def scope_query(caller: Caller, scope_key: str, *, now: datetime, **options: Any) -> Query:
-    """The query of a question about one scope; `options` are further fields of Query. Raises ScopeNotFound."""
-    if caller.may_reach(scope_key):
-        sync_before_search(caller, [scope_key], now=now)
-    scope = scope_for(caller, scope_key)
-    places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
+def scope_query(
+    caller: Caller, scope_key: str, *, message: str, limit: int | None = None, now: datetime, **options: Any
+) -> Query:
+    """The query of a question about one scope; the rest as in `recall_query`. Raises ScopeNotFound."""
+    if not caller.may_reach(scope_key):
+        raise ScopeNotFound
+    sync_before_search(caller, [scope_key], now=now)
+    opening = read_opening(caller.workspace_id, [scope_key], message=message, now=now)
+    if (scope := opening.scopes.get(scope_key)) is None:
+        raise ScopeNotFound
     return Query(
-        workspace_id=caller.workspace_id, bot_id=caller.bot_id, language=caller.language, places=places, **options
+        workspace_id=caller.workspace_id,
+        bot_id=caller.bot_id,
+        language=caller.language,
+        places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))],
+        opening=opening,
+        message=message,
+        limit=limit or opening.most_recalls,
+        **options,
     )

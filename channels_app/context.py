@@ -23,12 +23,13 @@ from memories.choices import NeedMode
 from memories.conf import conf
 from memories.language import text
 from memories.language.references import RecentMessage
-from memories.models import Policy, Scope
+from memories.models import Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall
 from memories.recall.answer import NONE, attributed, event_line, memory_line, one_line
 from memories.recall.core_context import Note, ProfileFact, notes_of, profile_of
 from memories.recall.gate.decision import GateDecision
+from memories.recall.opening import opening_of
 from memories.recall.quotations import with_words
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
@@ -97,13 +98,12 @@ def context_for(
     """
     resolved = addresses.resolve_address(caller, address)
     modes.check_database_answers(resolved)
-    policies = Policy.objects.of(caller.workspace_id)
     query = addresses.recall_query(
         caller,
         resolved,
         now=now,
         message=message,
-        limit=limit or int(policies.weight("MAX_RECALLS")),
+        limit=limit,
         need=need,
         token_budget=token_budget,
         include_session_events=include_session_events,
@@ -116,13 +116,14 @@ def context_for(
     )
     if close.is_reset_command(message):
         return _of_reset(context, caller.language)
-    return _filled(context, caller, policies, recent, now)
+    return _filled(context, caller, recent, now)
 
 
 def _filled(
-    context: Context, caller: Caller, policies: Policies, recent: tuple[RecentMessage, ...] | None, now: datetime
+    context: Context, caller: Caller, recent: tuple[RecentMessage, ...] | None, now: datetime
 ) -> Context:
     query, zone, language = context.query, caller.zone, caller.language
+    policies = opening_of(query, now=now).policies
     page = SystemText(query.token_budget, language)
     _add_directives(context, page, language, LONGEST)
     _add_profile(context, page, profile_of(query, policies, now=now), zone=zone, year=now.astimezone(zone).year)
@@ -137,7 +138,7 @@ def _filled(
         client_history=conversation.client_history,
         recent=conversation.recent if recent is None else recent,
     )
-    context.recall = recall(asked, now=now, zone=zone, policies=policies)
+    context.recall = recall(asked, now=now, zone=zone)
     _add_directives(context, page, language)
     _add_memories(context, page, share, zone)
     _add_notes(context, page, policies, now=now, zone=zone)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
@@ -21,14 +20,12 @@ from channels_app.file_mode.recall import recall_from_files
 from memories.api import fields
 from memories.api.answers import Answer, evidence_answers
 from memories.api.calls import Call, Method
-from memories.api.entries.answers import slots_of
+from memories.api.entries.answers import with_columns
 from memories.api.offline import Outage
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
-from memories.models import Policy
-from memories.models.policy import Policies
 from memories.recall import Mode, Query, Recall, explanation, recall
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
@@ -185,24 +182,21 @@ class RecallView(Call):
 
     @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest, offline=recall_of_files)
     def post(self) -> Response:
-        policies, asked = Policy.objects.of(self.caller.workspace_id), self.body
+        asked = self.body
         resolved = addresses.resolve_address(self.caller, asked["address"]) if "address" in asked else None
         if resolved:
             check_database_answers(resolved)
-        query = _query(self.caller, asked, resolved, policies, self.now)
-        result = recall(query, now=self.now, zone=self.caller.zone, policies=policies)
+        query = _query(self.caller, asked, resolved, self.now)
+        result = recall(query, now=self.now, zone=self.caller.zone)
         keep_channels(self.caller.workspace_id, now=self.now)
         if resolved:
             compare(self.caller, query, result, resolved, now=self.now)
         return Response(_answer(result, explain=query.explain))
 
 
-def _query(
-    caller: Caller, asked: dict[str, Any], resolved: Resolution | None, policies: Policies, now: datetime
-) -> Query:
+def _query(caller: Caller, asked: dict[str, Any], resolved: Resolution | None, now: datetime) -> Query:
     options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
-    options["recent"] = read_recent(asked["recent"])
-    options["limit"] = asked["limit"] or int(policies.weight("MAX_RECALLS"))
+    options |= {"recent": read_recent(asked["recent"]), "limit": asked["limit"]}
     if resolved is None:
         return addresses.scope_query(caller, asked["scope"], now=now, **options)
     return addresses.recall_query(caller, resolved, now=now, **options)
@@ -212,7 +206,6 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
     excluded = {}
     if explain:
         items = [*(item for item in result.ranked if item.reason != "served"), *result.excluded]
-        prefetch_related_objects([item.entry for item in items], "slots")
         excluded["left_out"] = [_excluded_answer(item, result.weights) for item in items]
     return RecallAnswer.of(
         result,
@@ -227,8 +220,7 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
 
 
 def memory_answers(items: Sequence[Ranked], weights: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Memories as clients see them, their slots read at once."""
-    prefetch_related_objects([item.entry for item in items], "slots")
+    """Memories as clients see them."""
     return [
         RecalledMemory.of(
             **_memory(item, weights), verification=item.entry.verification, evidence=evidence_answers(item.evidence)
@@ -252,7 +244,7 @@ def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
         "content": entry.content,
         "sender": item.sender.id or None,
         "sender_name": item.sender.name or None,
-        "slots": slots_of(entry),
+        "slots": with_columns(entry, item.candidate.slots),
         "created_at": entry.created_at,
         "score": round(item.score, 4),
         "superseded_by_newer": item.superseded_by,

@@ -12,8 +12,9 @@ from channels_app.tools.search import ENTRIES
 from memories import entries
 from memories.exceptions import EntryNotFound, PathNotAllowed
 from memories.files.layout import read_reference
-from memories.models import Entry, Policy
+from memories.models import Entry
 from memories.recall.answer import one_line
+from memories.recall.opening import opening_of
 from memories.recall.reading import readable_entry
 from memories.visibility import entry_for
 from sessions_app.messages import in_language
@@ -50,7 +51,7 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     """
     query = place.query("", limit=1)
     uid = _uid(place, path)
-    entry = readable_entry(query, uid, Policy.objects.of(query.workspace_id), now) if uid and query.places else None
+    entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if uid and query.places else None
     if entry is None:
         raise _no_memory()
     gone, copies = entries.expire_with_copies(

@@ -19,6 +19,7 @@ from memories.files.layout import read_reference, resolve_path
 from memories.models import Policy
 from memories.recall.daily_events import readable_day
 from memories.recall.filters import credential_guard
+from memories.recall.opening import opening_of
 from memories.recall.reading import readable_entry
 from memories.recall.speakers import Sender, sender_of, sender_with_id
 from sessions_app.choices import EventKind
@@ -125,7 +126,7 @@ def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
 
 def _entry(place: Place, uid: UUID, now: datetime) -> _Found:
     query = place.query("", limit=1)
-    entry = readable_entry(query, uid, Policy.objects.of(query.workspace_id), now) if query.places else None
+    entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if query.places else None
     if entry is None:
         raise PathNotAllowed
     at = entry.written_at and entry.written_at.astimezone(place.caller.zone)

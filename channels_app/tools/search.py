@@ -8,7 +8,6 @@ from uuid import UUID
 from channels_app.tools.place import Place
 from channels_app.tools.snippets import cut_around
 from memories.conf import conf
-from memories.models import Policy
 from memories.recall import Query, recall
 from memories.recall.answer import CORRECTED, FOUND, NONE, WEAK, attributed, one_line
 from memories.recall.quotations import with_words
@@ -93,8 +92,7 @@ def memory_search(
         query, limit=limit, mode=mode, quotas=False, include_session_events=include_session_events, always_events=True
     )
     zone = place.caller.zone
-    policies = Policy.objects.of(place.caller.workspace_id)
-    answer = recall(asked, now=now, zone=zone, policies=policies)
+    answer = recall(asked, now=now, zone=zone)
     found = [one for one in _merged(asked, answer.served, answer.events, zone) if one.score >= least][:limit]
     verdict = answer.answerability.verdict if found else NONE
     note = in_language(VERDICTS[verdict if found else ""], place.caller.language)

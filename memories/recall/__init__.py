@@ -19,7 +19,7 @@ from memories.conf import conf
 from memories.embeddings.base import typical_of, unrelated_of
 from memories.index import models_in_use
 from memories.language import text
-from memories.models import Policy, RecallTrace
+from memories.models import RecallTrace
 from memories.models.policy import Policies
 from memories.recall import answer_cache, explanation, retrievers, traces
 from memories.recall.answer import Answerability, assess, assess_events, context_text, events_text, is_noise
@@ -27,6 +27,7 @@ from memories.recall.corrections import prefer_corrections
 from memories.recall.dialogue import person_lines
 from memories.recall.features import feature_weights, speaks_of_one_of_several
 from memories.recall.gate.decision import GateDecision, decide
+from memories.recall.opening import Opening, opening_of
 from memories.recall.people import without_names
 from memories.recall.query import (
     BY_MATCH_ALONE,
@@ -92,12 +93,16 @@ class Recall:
 class _Circumstances:
     """What a search goes by besides its query."""
 
-    policies: Policies
+    opening: Opening
     now: datetime
     zone: tzinfo
     embed_seconds: float
     looks_back: bool  # a question about the past, which the retrievers of events are asked as well
     is_sampled: bool
+
+    @property
+    def policies(self) -> Policies:
+        return self.opening.policies
 
 
 def recall(
@@ -107,13 +112,11 @@ def recall(
     zone: tzinfo = UTC,
     embed_seconds: float | None = None,
     recorded: bool = True,
-    policies: Policies | None = None,
 ) -> Recall:
     """The memories that bear on a message, best first, with a trace of the search.
 
     `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured. What is not
-    `recorded` leaves no trace: it was asked to measure, not to answer. `policies` are those of the workspace, of
-    whoever has read them for this call already.
+    `recorded` leaves no trace: it was asked to measure, not to answer.
     """
     begun = time.perf_counter()
     message = query.message
@@ -122,13 +125,13 @@ def recall(
     result.timings["need"] = _milliseconds_since(begun)
     key = None
     if result.need.retrieve and query.places:
-        policies = policies or result.timed("policies", lambda: Policy.objects.of(query.workspace_id))
+        opening = result.timed("opening", lambda: opening_of(query, now=now))
         looks_back = retrievers.apply_to(query)
-        key = None if looks_back else answer_cache.key_of(query, policies, zone)
+        key = None if looks_back else answer_cache.key_of(query, opening.policies, zone)
         if (cached := answer_cache.find(key, now)) is None:
             seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
             is_sampled = recorded and traces.is_sampled()
-            _search(query, result, _Circumstances(policies, now, zone, seconds, looks_back, is_sampled))
+            _search(query, result, _Circumstances(opening, now, zone, seconds, looks_back, is_sampled))
         else:
             uid = cached.trace.uid if cached.trace else None
             result = replace(cached, timings=result.timings, cached_from=uid, trace=None)
@@ -221,14 +224,15 @@ def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Ci
 def _query_vector(query: Query, message: str, result: Recall, given: _Circumstances) -> CentredQuery | None:
     """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
     end = text.last_tokens(expanded(person_lines(message), query), conf.EMBED_QUERY_TOKENS)
-    model = models_in_use.searched_model(query.workspace_id)
+    model = given.opening.model
     space = models_in_use.served_space(model)
     embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=given.embed_seconds, space=space))
     if embedded is None:
         result.degraded.append("embedding")
         return None
     provider, patience = embedded.provider, conf.EMBED_PENDING_SECONDS
-    if patience > 0 and result.timed(
+    may_be_pending = patience > 0 and (given.opening.may_be_pending or space is None)
+    if may_be_pending and result.timed(
         "pending", lambda: pending_wait.wait(query.scope_ids, provider, now=given.now, seconds=patience)
     ):
         result.degraded.append(PENDING)

@@ -7,19 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from threading import Lock
+from typing import TYPE_CHECKING
 
-from cachetools import LRUCache
 from django.db.models import QuerySet
 
 from memories.choices import NeedMode
 from memories.conf import conf
-from memories.index import scope_statistics
 from memories.index.contextual import full_match
 from memories.language import stopwords, text
 from memories.language.references import Additions, RecentMessage
 from memories.language.scripts import COMMON_CJK
 from memories.models import Entry, Scope
+from memories.recall import frequencies
 from memories.recall.client_history import ClientHistory
 from memories.recall.people import people_named
 from memories.recall.similarity import CentredQuery
@@ -27,7 +26,9 @@ from memories.recall.speakers import is_about_asker
 from memories.recall.temporal import DateRange
 from memories.tenancy.resolver import ScopeRef
 
-SCOPES_CACHED = 512
+if TYPE_CHECKING:
+    from memories.recall.opening import Opening
+
 MAX_SUBSTRINGS = 32  # of one question
 ADDED_SHARE, RELATION_SHARE = 0.5, 0.3  # of the weight of a word, for one the message does not say
 SHORTLIST = 100  # entries whose full text is read, those that hold the rarest words of the question
@@ -98,6 +99,7 @@ class Query:
     recent: Sequence[RecentMessage] = ()  # the messages just before, oldest first
     resolved: Additions = ()  # by words of the message what they mean, as the messages before tell
     relations: Additions = ()  # by «my sister» or Lena who that is, as the scopes know
+    opening: "Opening | None" = None  # what was read for it already
 
     @property
     def asks_for_anything(self) -> bool:
@@ -222,7 +224,7 @@ def _words_of_run(run: str) -> list[str]:
 
 def _idf(scopes: Sequence[Scope], terms: Sequence[int], total: int) -> dict[int, float]:
     """How rare each term is among `total` entries; terms that do not occur there say nothing and are left out."""
-    known = _frequencies.read(scopes, terms)
+    known = frequencies.read(scopes, terms)
     rare = {}
     for term in terms:
         entries = min(sum(known[scope.pk, term] for scope in scopes), total)
@@ -233,31 +235,3 @@ def _idf(scopes: Sequence[Scope], terms: Sequence[int], total: int) -> dict[int,
 
 def _rarity(entries: int, total: int) -> float:
     return math.log(1 + (total - entries + 0.5) / (entries + 0.5))
-
-
-class _Frequencies:
-    """Document frequencies this process has read, kept as long as their scope has not changed."""
-
-    def __init__(self) -> None:
-        self._scopes: LRUCache[int, tuple[int, dict[int, int]]] = LRUCache(SCOPES_CACHED)
-        self._lock = Lock()
-
-    def read(self, scopes: Sequence[Scope], terms: Sequence[int]) -> dict[tuple[int, int], int]:
-        with self._lock:
-            known = {scope.pk: self._known(scope) for scope in scopes}
-        unknown = {term for term in terms for counts in known.values() if term not in counts}
-        if unknown:
-            read = scope_statistics.frequencies(known, unknown)
-            for scope_id, counts in known.items():
-                counts.update({term: read.get((scope_id, term), 0) for term in unknown})
-        return {(scope_id, term): counts.get(term, 0) for scope_id, counts in known.items() for term in terms}
-
-    def _known(self, scope: Scope) -> dict[int, int]:
-        version, counts = self._scopes.get(scope.pk, (-1, {}))
-        if version != scope.version:
-            counts = {}
-        self._scopes[scope.pk] = (scope.version, counts)
-        return counts
-
-
-_frequencies = _Frequencies()

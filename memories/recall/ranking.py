@@ -6,7 +6,7 @@ Exact within the scope: an approximate index over all scopes loses most answers 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -50,6 +50,7 @@ class Candidate:
     own_vector: float | None = None  # similarity of the text alone, without its neighbours
     vector_rank: int | None = None  # among all rows of the search
     previous: str | None = None  # the line before it in its session
+    slots: Mapping[str, str] = field(default_factory=dict)  # besides those that are columns
 
 
 Match = tuple[Candidate, Entry]
@@ -134,7 +135,8 @@ _RANKED = "SELECT *, rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_ran
 #: The best, with what there is to be known of them: in one statement, for they cannot change between two.
 _BEST = """
 SELECT {read}, keyword, vector, named, fused, date, {cosine} AS cosine, {typical} AS typical,
-    a.last_accessed, {features}
+    a.last_accessed, {features},
+    ARRAY(SELECT ARRAY[s.name, s.value] FROM memories_slot s WHERE s.entry_id = e.id ORDER BY s.id)
 FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
 JOIN memories_entryindex i ON i.entry_id = best.entry_id
 JOIN memories_entry e ON e.id = best.entry_id
@@ -201,7 +203,7 @@ def search(
 
 def _match(row: Sequence[Any]) -> Match:
     entry = Entry.from_db(connection.alias, _COLUMNS, row[: len(_COLUMNS)])
-    return Candidate(entry.pk, entry.scope_id, *row[len(_COLUMNS) :]), entry
+    return Candidate(entry.pk, entry.scope_id, *row[len(_COLUMNS) : -1], dict(row[-1])), entry
 
 
 def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> dict[str, float]:

@@ -48,7 +48,7 @@ def test_a_platform_reports_turns_recalls_and_gets_its_context(platform: Caller,
 def test_what_patterns_leave_out_does_not_exist_for_an_importer(workspace: Workspace) -> None:
     importer = workspace.caller("import:files", scope_patterns=["slack:*"])
     resolved = addresses.resolve_address(importer, HERE)
-    for verb in (addresses.scopes_to_write, addresses.keys_to_recall, addresses.places_to_recall):
+    for verb in (addresses.scopes_to_write, addresses.keys_to_recall):
         with pytest.raises(ScopeNotFound):
             verb(importer, resolved)
     with pytest.raises(ScopeNotFound):

@@ -1,6 +1,6 @@
 """Entries and their history as clients see them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -109,8 +109,12 @@ def _entry_answer(
 
 def slots_of(entry: Entry) -> dict[str, str]:
     """All slots of an entry, those that are columns as well."""
-    slots = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
-    return slots | {slot.name: slot.value for slot in entry.slots.all()}
+    return with_columns(entry, {slot.name: slot.value for slot in entry.slots.all()})
+
+
+def with_columns(entry: Entry, slots: Mapping[str, str]) -> dict[str, str]:
+    """The slots of an entry that are columns, and these others."""
+    return {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)} | dict(slots)
 
 
 class Relative(Answer):
