@@ -95,9 +95,9 @@ def judge(old: str, new: str) -> ConflictVerdict:
     if max(len(old), len(new)) > STATEMENT_CHARS:
         return ConflictVerdict.NONE
     before, after = _plain(old), _plain(new)
-    if before == after or _UNSURE.search(before) or _UNSURE.search(after):
+    if before == after or _is_unsure(before) or _is_unsure(after):
         return ConflictVerdict.NONE
-    if (_NEGATION.search(before) is None) != (_NEGATION.search(after) is None):
+    if _is_denial(before) != _is_denial(after):
         return _judge_negation(before, after)
     older, newer = _read(before), _read(after)
     if older and newer and older.relation.name == newer.relation.name and _is_same(older.who, newer.who):
@@ -105,6 +105,17 @@ def judge(old: str, new: str) -> ConflictVerdict:
     return _judge_frame(before, after)
 
 
+@lru_cache(maxsize=2_048)  # a statement is compared with many
+def _is_unsure(said: str) -> bool:
+    return _UNSURE.search(said) is not None
+
+
+@lru_cache(maxsize=2_048)
+def _is_denial(said: str) -> bool:
+    return _NEGATION.search(said) is not None
+
+
+@lru_cache(maxsize=2_048)
 def _plain(said: str) -> str:
     one_line = " ".join(said.casefold().replace("’", "'").split())
     return _AND_SO_ON.sub("", one_line)
@@ -115,7 +126,7 @@ def _bare(said: str) -> str:
     return " ".join(_BESIDE.sub(" ", _NOW.sub(" ", said)).split()).strip(" ,，、")
 
 
-@lru_cache(maxsize=2_048)  # a statement is compared with many
+@lru_cache(maxsize=2_048)
 def _read(said: str) -> _Claim | None:
     bare = _bare(said)
     for relation in _RELATIONS:

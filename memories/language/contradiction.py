@@ -46,25 +46,41 @@ def outdates(newer: str, line: str) -> bool:
     if max(len(newer), len(line)) > _MOST_CHARS:
         return False
     older, said = _plain(line), _plain(newer)
-    if older == said or _OVER.search(older) or _UNSURE.search(older):
+    if older == said or _is_over(older) or _is_unsure(older):
         return False
     subject = _subject(older)
     who = ""
-    for clause in filter(None, map(str.strip, _CLAUSE.split(said))):
+    for clause in _clauses(said):
         if own := _subject(clause):
             who = own if not _PRONOUN.fullmatch(own) else who or own
-        if _UNSURE.search(clause) or not _is_same(who, subject):
+        if _is_unsure(clause) or not _is_same(who, subject):
             continue
         if _ends(clause, who, older, subject) or (not _BESIDE.search(said) and _replaces(clause, older)):
             return True
-    return not _BESIDE.search(said) and not _UNSURE.search(said) and judge(line, newer) is ConflictVerdict.CERTAIN
+    return not _BESIDE.search(said) and not _is_unsure(said) and judge(line, newer) is ConflictVerdict.CERTAIN
 
 
+@lru_cache(maxsize=2_048)  # a statement is compared with many
+def _clauses(said: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, _CLAUSE.split(said))))
+
+
+@lru_cache(maxsize=2_048)
+def _is_unsure(said: str) -> bool:
+    return _UNSURE.search(said) is not None
+
+
+@lru_cache(maxsize=2_048)
+def _is_over(said: str) -> bool:
+    return _OVER.search(said) is not None
+
+
+@lru_cache(maxsize=2_048)
 def _plain(said: str) -> str:
     return " ".join(said.casefold().replace("’", "'").split()).strip(" .。!！")
 
 
-@lru_cache(maxsize=2_048)  # a statement is compared with many
+@lru_cache(maxsize=2_048)
 def _subject(said: str) -> str:
     """Who is spoken of; empty where nobody is named."""
     chinese = begins_with_han(said)
@@ -87,7 +103,7 @@ def _is_same(one: str, other: str) -> bool:
 def _ends(clause: str, who: str, older: str, subject: str) -> bool:
     """Whether it says that what the line tells is over."""
     denied = _DENIES_BY_END.search(clause)
-    if (_OVER.search(clause) is None and denied is None) or _AWAY.search(clause):
+    if not (_is_over(clause) or denied) or _AWAY.search(clause):
         return False
     over = _telling(_OVER.sub(" ", clause).split(" to ")[0], who)
     told = _telling(older, subject)
@@ -96,12 +112,13 @@ def _ends(clause: str, who: str, older: str, subject: str) -> bool:
     )
 
 
-def _telling(said: str, who: str) -> set[str]:
+@lru_cache(maxsize=2_048)
+def _telling(said: str, who: str) -> frozenset[str]:
     """What is told, by stems and Chinese words, without who it is of and the plainest verbs."""
     rest = said.removeprefix(who)
     bare = _CHINESE_VERBS.sub(" ", _CHINESE_TIMES.sub(" ", rest).replace("不", " ").replace("没", " "))
     words = {text.stem(word.removesuffix("'s")) for word in text.words(bare)}
-    return {word for word in words if word not in _VERBS and word not in _LIGHT}
+    return frozenset(word for word in words if word not in _VERBS and word not in _LIGHT)
 
 
 _LIGHT = word_set("contradictions", "light")
@@ -109,8 +126,11 @@ _LIGHT = word_set("contradictions", "light")
 
 def _replaces(clause: str, older: str) -> bool:
     """Whether it names a new home, work or tool in the place of the line's."""
-    if _AWAY.search(clause) or _telling(older, "") <= _telling(clause, ""):
-        return False
+    return _is_of_the_same(clause, older) and not _AWAY.search(clause) and not _tells_all(clause, older)
+
+
+def _is_of_the_same(clause: str, older: str) -> bool:
+    """Whether both tell of a home, of work, or of a tool of one kind; nearly no two statements do."""
     if _NEW_HOME.search(clause) and _AT_HOME.search(older):
         return True
     if _NEW_WORK.search(clause) and _AT_WORK.search(older):
@@ -118,3 +138,7 @@ def _replaces(clause: str, older: str) -> bool:
     if _NEW_TOOL.search(clause) and _WITH_TOOL.search(older):
         return any(kind.search(clause) and kind.search(older) for kind in _KINDS)
     return False
+
+
+def _tells_all(clause: str, older: str) -> bool:
+    return _telling(older, "") <= _telling(clause, "")

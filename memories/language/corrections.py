@@ -37,15 +37,23 @@ def corrects(newer: str, older: str) -> bool:
     """Whether a newer text says otherwise of what an older one says."""
     if max(len(newer), len(older)) > MOST_CHARS or text.normalise(newer) == text.normalise(older):
         return False
+    return _corrects(newer, older)
+
+
+@lru_cache(maxsize=8_192)  # the same memories are candidates question after question
+def _corrects(newer: str, older: str) -> bool:
     if not _CHANGED.search(newer) and topic_of(newer).isdisjoint(topic_of(older)):
         return False
-    statements = [one for one in spoken_sentences(newer) if not _UNSURE.search(one)]
     return any(
         _says_otherwise(one, other) or outdates(one, other)
-        for other in spoken_sentences(older)
-        if not _UNSURE.search(other)
-        for one in statements
+        for other in _sure_statements(older)
+        for one in _sure_statements(newer)
     )
+
+
+@lru_cache(maxsize=2_048)
+def _sure_statements(content: str) -> tuple[str, ...]:
+    return tuple(one for one in spoken_sentences(content) if not _UNSURE.search(one))
 
 
 def may_take_back(said: str) -> bool:

@@ -125,7 +125,8 @@ def recall(
     result.timings["need"] = _milliseconds_since(begun)
     key = None
     if result.need.retrieve and query.places:
-        opening = result.timed("opening", lambda: opening_of(query, now=now))
+        # as traces have called this step from the first
+        opening = result.timed("policies", lambda: opening_of(query, now=now))
         looks_back = retrievers.apply_to(query)
         key = None if looks_back else answer_cache.key_of(query, opening.policies, zone)
         if (cached := answer_cache.find(key, now)) is None:

@@ -20,9 +20,9 @@ from memories.recall import frequencies
 from memories.recall.query import Query, searched_part
 from memories.recall.similarity import RECENTLY
 
-_COLUMNS = [field.column for field in Scope._meta.concrete_fields]
-_JSON = {field.column for field in Scope._meta.concrete_fields if isinstance(field, JSONField)}
-_MODEL = [field.column for field in EmbeddingModel._meta.concrete_fields]
+_COLUMNS = [field.attname for field in Scope._meta.concrete_fields]
+_JSON = {field.attname for field in Scope._meta.concrete_fields if isinstance(field, JSONField)}
+_MODEL = [field.attname for field in EmbeddingModel._meta.concrete_fields]
 _POLICY = ("kind", "entry_type", "scope_kind", "name", "value", "version")
 #: A row a scope, and one where there is none yet. What waits is found by the index of entries by their time: a
 #: handful of rows.
@@ -68,7 +68,7 @@ def opening_of(query: Query, *, now: datetime) -> Opening:
 def read_opening(workspace_id: int, keys: Collection[str], *, message: str, now: datetime) -> Opening:
     """What a recall of these scopes goes by at this moment."""
     terms = list(text.terms(searched_part(message)))
-    parameters = {"workspace": workspace_id, "keys": list(keys), "terms": terms, "since": now - RECENTLY, "now": now}
+    parameters: dict[str, Any] = {"workspace": workspace_id, "keys": list(keys), "terms": terms, "since": now - RECENTLY, "now": now}
     with connection.cursor() as cursor:
         cursor.execute(_OPENING, parameters)
         rows = cursor.fetchall()

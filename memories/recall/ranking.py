@@ -203,7 +203,8 @@ def search(
 
 def _match(row: Sequence[Any]) -> Match:
     entry = Entry.from_db(connection.alias, _COLUMNS, row[: len(_COLUMNS)])
-    return Candidate(entry.pk, entry.scope_id, *row[len(_COLUMNS) : -1], dict(row[-1])), entry
+    *scores, slots = row[len(_COLUMNS) :]
+    return Candidate(entry.pk, entry.scope_id, *scores, dict(slots)), entry  # type: ignore[call-arg]
 
 
 def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> dict[str, float]:

@@ -24,7 +24,7 @@ _FIELDS = [field for field in RecallTrace._meta.concrete_fields if not field.pri
 #: One statement, and a transaction of its own where it is in none.
 _INSERT = f"""
 WITH quick AS (SELECT set_config('synchronous_commit', 'off', true))
-INSERT INTO memories_recalltrace ({", ".join(field.column for field in _FIELDS)})
+INSERT INTO memories_recalltrace ({", ".join(field.attname for field in _FIELDS)})
 SELECT {", ".join(["%s"] * len(_FIELDS))} FROM quick RETURNING id
 """  # noqa: S608 (names of ours)
 
