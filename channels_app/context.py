@@ -119,9 +119,7 @@ def context_for(
     return _filled(context, caller, recent, now)
 
 
-def _filled(
-    context: Context, caller: Caller, recent: tuple[RecentMessage, ...] | None, now: datetime
-) -> Context:
+def _filled(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] | None, now: datetime) -> Context:
     query, zone, language = context.query, caller.zone, caller.language
     policies = opening_of(query, now=now).policies
     page = SystemText(query.token_budget, language)

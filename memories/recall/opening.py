@@ -68,7 +68,13 @@ def opening_of(query: Query, *, now: datetime) -> Opening:
 def read_opening(workspace_id: int, keys: Collection[str], *, message: str, now: datetime) -> Opening:
     """What a recall of these scopes goes by at this moment."""
     terms = list(text.terms(searched_part(message)))
-    parameters: dict[str, Any] = {"workspace": workspace_id, "keys": list(keys), "terms": terms, "since": now - RECENTLY, "now": now}
+    parameters: dict[str, Any] = {
+        "workspace": workspace_id,
+        "keys": list(keys),
+        "terms": terms,
+        "since": now - RECENTLY,
+        "now": now,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_OPENING, parameters)
         rows = cursor.fetchall()
