@@ -16,8 +16,9 @@ from memories.models import Entry, Evidence
 from memories.models.policy import Policies
 from memories.recall import features
 from memories.recall.client_history import ClientHistory
+from memories.recall.full_text import full_text_ranks
 from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query
-from memories.recall.ranking import Candidate, Match, full_text_ranks
+from memories.recall.ranking import Candidate, Match
 from memories.recall.similarity import contrast, similarity
 from memories.recall.speakers import OTHERS_FACTOR, Authorship, Sender, sender_of
 
