@@ -8,6 +8,7 @@ from memories.admin import review
 from memories.api import errors
 from memplatform import health, metrics
 from memplatform.site import front
+from memplatform.transfer.api import ExportView
 
 handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, errors.server_error
 urlpatterns = [
@@ -15,6 +16,7 @@ urlpatterns = [
     path("api/v1/", include("channels_app.api.urls")),
     path("api/v1/", include("sessions_app.api.urls")),
     path("api/v1/", include("memories.api.urls")),
+    path("api/v1/export", ExportView.as_view(), name="export"),
     path("api/mem0/", include("channels_app.mem0.urls")),
     path("v1/", include("channels_app.proxy.urls")),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),

@@ -39,10 +39,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from memplatform_client import types
-from memplatform_client.call import Call, Listing, Method, new_key
+from memplatform_client.call import Call, Lines, Listing, Method, new_key
 
 
 class Calls:
@@ -53,6 +53,7 @@ TIMES = "datetime | str"  # as they are sent; answers have texts
 NOTHING = {"NullEnum": "None", "BlankEnum": 'Literal[""]'}
 #: A list is narrowed by `slot.<name>`: parameters that have no name of their own.
 BY_SLOTS = "list_entries"
+LINES = "application/x-ndjson"
 
 
 def main() -> None:
@@ -148,10 +149,16 @@ def body_of(call: Schema) -> str | None:
 
 
 def answer_of(call: Schema) -> str:
-    """The name of what is answered; one, whatever the success is called."""
-    answers = (answer["content"]["application/json"] for code, answer in call["responses"].items() if code[0] == "2")
-    (name,) = {kind_of(answer["schema"]) for answer in answers}
-    return name
+    """The type of what is answered; one, whatever the success is called. Of lines: of each of them."""
+    answers = [answer["content"] for code, answer in call["responses"].items() if code[0] == "2"]
+    if is_in_lines(call):
+        return "dict[str, Any]"
+    (name,) = {kind_of(answer["application/json"]["schema"]) for answer in answers}
+    return f"types.{name}"
+
+
+def is_in_lines(call: Schema) -> bool:
+    return LINES in call["responses"].get("200", {}).get("content", ())
 
 
 def described(method: str, path: str, call: Schema, pages: set[str]) -> str:
@@ -176,9 +183,10 @@ def described(method: str, path: str, call: Schema, pages: set[str]) -> str:
     arguments = ["self", *(f"{name}: {kind}" for name, kind in places.items()), *(["*"] if taken else []), *taken]
     arguments += [f"**body: Unpack[types.{body}]"] if body else []
     values = [f"{name}={value}" for name, value in sent.items() if value]
+    decorator = "Lines" if is_in_lines(call) else "Listing" if answer.removeprefix("types.") in pages else "Method"
     return textwrap.indent(
-        f"@{'Listing' if answer in pages else 'Method'}\n"
-        f"def {call['operationId']}({', '.join(arguments)}) -> Call[types.{answer}]:\n"
+        f"@{decorator}\n"
+        f"def {call['operationId']}({', '.join(arguments)}) -> Call[{answer}]:\n"
         + textwrap.indent(documented(call["description"]), "    ")
         + f"\n    return Call({', '.join([repr(method), repr(path), *values])})\n",
         "    ",

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -63,16 +63,10 @@ def export(
 
     Raises ExportRefused or OSError.
     """
-    head = {
-        "record": HEAD,
-        "format": FORMAT,
-        "workspace": str(workspace.uid),
-        "scope": str(scope.uid) if scope else None,
-        "history": history,
-    }
+    head = head_of(workspace, scope, history=history)
     position = _begin(folder, head, resume=resume)
     resumed, all_sections = bool(position.size), list(sections(workspace, scope, history=history))
-    with _one_moment(), (folder / _UNFINISHED).open("ab") as file:
+    with one_moment(), (folder / _UNFINISHED).open("ab") as file:
         file.truncate(position.size)
         if not resumed:
             _write(file, [head | {"at": now.isoformat()}])
@@ -93,6 +87,17 @@ def export(
     return ExportReport(position.counts, files, waiting, resumed)
 
 
+def head_of(workspace: Workspace, scope: Scope | None, *, history: bool) -> dict[str, Any]:
+    """What the first line says, but for the time."""
+    return {
+        "record": HEAD,
+        "format": FORMAT,
+        "workspace": str(workspace.uid),
+        "scope": str(scope.uid) if scope else None,
+        "history": history,
+    }
+
+
 def _begin(folder: Path, head: dict[str, Any], *, resume: bool) -> Position:
     """Where it begins. Raises ExportRefused where something else is in the way."""
     if (folder / RECORDS).exists():
@@ -111,7 +116,7 @@ def _begin(folder: Path, head: dict[str, Any], *, resume: bool) -> Position:
 
 
 @contextmanager
-def _one_moment() -> Iterator[None]:
+def one_moment() -> Iterator[None]:
     """A transaction that sees one moment, whatever is written meanwhile; inside another one, what that sees."""
     is_outermost = not connection.in_atomic_block
     with transaction.atomic(), connection.cursor() as cursor:
@@ -131,8 +136,13 @@ def _pages(section: Section, position: Position) -> Iterator[tuple[list[dict[str
         yield list(section.records(rows)), [rows[-1].owner_number, rows[-1].pk]
 
 
+def as_lines(records: Iterable[dict[str, Any]]) -> bytes:
+    """Records as JSON Lines, in UTF-8."""
+    return "".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) + "\n" for one in records).encode()
+
+
 def _write(file: Any, records: list[dict[str, Any]]) -> None:
-    file.write("".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) + "\n" for one in records).encode())
+    file.write(as_lines(records))
     file.flush()
     os.fsync(file.fileno())
 

@@ -9,7 +9,7 @@ from typing import Any
 import generate
 from drf_spectacular.generators import SchemaGenerator
 from memplatform_client import errors
-from memplatform_client.call import Call, Listing, Method
+from memplatform_client.call import Call, Lines, Listing, Method
 from memplatform_client.calls import Calls
 from rest_framework import status
 
@@ -29,7 +29,7 @@ def described(name: str) -> Call[Any]:
     return describe(None, *places)
 
 
-NAMES = [name for name, one in vars(Calls).items() if isinstance(one, Method | Listing)]
+NAMES = [name for name, one in vars(Calls).items() if isinstance(one, Method | Listing | Lines)]
 
 
 def test_every_call_of_the_reference_is_one_of_the_client() -> None:

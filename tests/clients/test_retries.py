@@ -44,7 +44,8 @@ def scripted(connect: Any) -> Callable[..., tuple[Any, list[httpx.Request]]]:
             if isinstance(told, Exception):
                 raise told
             code, headers, body = told
-            return httpx.Response(code, headers=headers, json=body)
+            sent = {"content": body} if isinstance(body, bytes) else {"json": body}
+            return httpx.Response(code, headers=headers, **sent)
 
         return connect("mp_key", transport=httpx.MockTransport(answer), **kwargs), asked
 
@@ -116,3 +117,17 @@ def test_an_answer_that_is_no_json_is_an_error_of_the_platform(scripted: Any, co
     page = httpx.MockTransport(lambda request: httpx.Response(200, html="<p>Please log in.</p>"))
     with pytest.raises(errors.ApiError, match="unreadable"):
         connect("mp_key", transport=page).recall(scope="main", message="hello")
+
+
+def test_an_export_is_read_to_its_last_line_or_is_an_error(scripted: Any, pauses: list[float]) -> None:
+    lines = '{"record":"entry","content":"one\u2028two"}\n{"record":"end","counts":{}}\n'.encode()
+    memory, asked = scripted((503, {}, {}), (200, {}, lines))
+    assert [one["record"] for one in memory.export(scope="main")] == ["entry", "end"]
+    assert [one.url.query for one in asked] == [b"scope=main"] * 2
+    for cut in (b"", lines[:20], lines[:-1], lines.split(b"\n")[0] + b"\n"):
+        memory, _asked = scripted((200, {}, cut))
+        with pytest.raises(NoAnswer, match="broke off"):
+            list(memory.export())
+    memory, _asked = scripted((403, {}, {"errors": [{"code": "permission_denied", "detail": "No.", "attr": None}]}))
+    with pytest.raises(errors.NotAllowed):
+        list(memory.export())

@@ -111,6 +111,22 @@ class Listing(Generic[P, T]):
         return self if client is None else _bound(self.describe, client, client.rows)
 
 
+class Lines(Generic[P, T]):
+    """A call that answers line by line, as a method that gives one record after the other while they arrive."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
+        self.describe = describe
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, client: Client, owner: type) -> Callable[P, Iterator[T]]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: type) -> Callable[P, AsyncIterator[T]]: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: type) -> Any:
+        return self if client is None else _bound(self.describe, client, client.lines)
+
+
 def _bound(describe: Callable[..., Any], client: object, ask: Callable[[Any], Any]) -> Callable[..., Any]:
     """A method with the name, arguments and words of its description."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from memplatform_client import types
-from memplatform_client.call import Call, Listing, Method, new_key
+from memplatform_client.call import Call, Lines, Listing, Method, new_key
 
 
 class Calls:
@@ -269,6 +269,12 @@ class Calls:
             "/api/v1/events",
             query={"cursor": cursor, "from": from_, "limit": limit, "q": q, "scope": scope, "to": to},
         )
+
+    @Lines
+    def export(self, *, history: bool | None = None, scope: str | None = None) -> Call[dict[str, Any]]:
+        """A scope or the workspace as JSON Lines, of one moment. An export without its last line, `end`, is
+        not whole."""
+        return Call("GET", "/api/v1/export", query={"history": history, "scope": scope})
 
     @Method
     def recall(self, **body: Unpack[types.RecallRequest]) -> Call[types.RecallAnswer]:

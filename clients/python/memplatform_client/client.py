@@ -13,6 +13,7 @@ import httpx
 from memplatform_client.call import Call
 from memplatform_client.calls import Calls
 from memplatform_client.errors import NoAnswer, error_of
+from memplatform_client.lines import Records
 from memplatform_client.retries import Outcome, pause_after
 from memplatform_client.types import Page
 
@@ -65,9 +66,37 @@ class Client(_Connection):
             yield from page["results"]
             following = call.after(page["cursor"])
 
-    def _attempt(self, call: Call[Any]) -> Outcome:
+    def lines(self, call: Call[T]) -> Iterator[T]:
+        """Record after record of an answer, while it arrives. Raises MemplatformError, also where it breaks off."""
+        outcome = self._begin(call)
+        if not isinstance(outcome, httpx.Response) or not outcome.is_success:
+            answer_to(call, outcome)
+            return
+        records = Records(call)
         try:
-            return self._http.request(**self._request(call))
+            for part in outcome.iter_bytes():
+                yield from records.whole_in(part)
+        except httpx.RequestError as error:
+            raise records.broken from error
+        finally:
+            outcome.close()
+        records.check_end()
+
+    def _begin(self, call: Call[Any]) -> Outcome:
+        """The head of an answer, or all of an error; tried again as other calls are."""
+        for attempt in count():
+            outcome = self._attempt(call, stream=True)
+            if isinstance(outcome, httpx.Response) and not outcome.is_success:
+                outcome.read()
+            pause = self._pause(outcome, attempt)
+            if pause is None:
+                break
+            time.sleep(pause)
+        return outcome
+
+    def _attempt(self, call: Call[Any], *, stream: bool = False) -> Outcome:
+        try:
+            return self._http.send(self._http.build_request(**self._request(call)), stream=stream)
         except httpx.RequestError as error:
             return error
 
@@ -113,9 +142,38 @@ class AsyncClient(_Connection):
                 yield row
             following = call.after(page["cursor"])
 
-    async def _attempt(self, call: Call[Any]) -> Outcome:
+    async def lines(self, call: Call[T]) -> AsyncIterator[T]:
+        """Record after record of an answer, while it arrives. Raises MemplatformError, also where it breaks off."""
+        outcome = await self._begin(call)
+        if not isinstance(outcome, httpx.Response) or not outcome.is_success:
+            answer_to(call, outcome)
+            return
+        records = Records(call)
         try:
-            return await self._http.request(**self._request(call))
+            async for part in outcome.aiter_bytes():
+                for record in records.whole_in(part):
+                    yield record
+        except httpx.RequestError as error:
+            raise records.broken from error
+        finally:
+            await outcome.aclose()
+        records.check_end()
+
+    async def _begin(self, call: Call[Any]) -> Outcome:
+        """The head of an answer, or all of an error; tried again as other calls are."""
+        for attempt in count():
+            outcome = await self._attempt(call, stream=True)
+            if isinstance(outcome, httpx.Response) and not outcome.is_success:
+                await outcome.aread()
+            pause = self._pause(outcome, attempt)
+            if pause is None:
+                break
+            await asyncio.sleep(pause)
+        return outcome
+
+    async def _attempt(self, call: Call[Any], *, stream: bool = False) -> Outcome:
+        try:
+            return await self._http.send(self._http.build_request(**self._request(call)), stream=stream)
         except httpx.RequestError as error:
             return error
 
