@@ -10,19 +10,12 @@ from django.test import Client
 
 from memories.models import Workspace
 from tests.conftest import make_key
+from tests.support.mem0_package import quiet_mem0
 
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The package, which tells nobody that it is used, and writes only into a folder of this run."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = str(tmp_path_factory.mktemp("mem0"))
-        for name, value in (("MEM0_TELEMETRY", "False"), ("MEM0_DIR", folder), ("HOME", folder)):
-            patch.setenv(name, value)
-        import mem0
-        from mem0.memory import telemetry
-
-        assert telemetry.client_telemetry.posthog is None
+    with quiet_mem0(tmp_path_factory.mktemp("mem0")) as mem0:
         yield mem0
 
 
