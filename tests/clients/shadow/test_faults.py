@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from memplatform_client.shadow import Added, Asked, Deleted, Fact, Hit, Shadow
 from memplatform_client.shadow.log import Log, log_files, read_lines
 from memplatform_client.shadow.state import Lead
 
-from memories.models import Entry
+from memories.models import BotKey, Entry
 from tests.clients.shadow.conftest import Line
 
 live = [pytest.mark.django_db(transaction=True), pytest.mark.thorough]
@@ -131,6 +132,20 @@ class TestLive:
         assert added[-1][1].headers["Idempotent-Replayed"] == "true"
         entry = Entry.objects.get()
         assert entry.expired_at is not None
+
+    def test_a_door_that_is_closed_or_a_key_that_ended_is_waited_for(
+        self, begin: Any, noted: Callable[..., Any], line: Line, settings: Any
+    ) -> None:
+        settings.MEMORY_MEM0_API = False
+        notes = (shadow := begin()).around(Notes(), NotesAdapter())
+        notes.remember("ann", text="The boat is called Wren")
+        assert not shadow.wait(0.2) and {answer.status_code for _request, answer in line.passed} == {404}
+        BotKey.objects.update(revoked_at=datetime.now(UTC))
+        settings.MEMORY_MEM0_API = True
+        while line.passed[-1][1].status_code != 401:
+            pass
+        BotKey.objects.update(revoked_at=None)
+        assert [write["outcome"] for write in noted(shadow)] == ["mirrored"]
 
     def test_what_the_platform_refuses_is_told_and_holds_nothing_up(
         self, begin: Any, noted: Callable[..., Any]

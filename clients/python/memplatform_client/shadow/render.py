@@ -8,7 +8,7 @@ from typing import Any
 Table = Sequence[Sequence[Any]]
 _WHY = {
     "ranked": "stands here, other memories came first",
-    "held_back": "stands here, not held to bear on the question, though there was room",
+    "held_back": "stands here, was not held to bear on it (there was room)",
     "out_of_use": "mirrored, and no longer in use here (merged, expired or taken out)",
     "of_a_user": "belongs to a user, and the question names none",
     "unknown": "never written while the shadow ran",

@@ -190,20 +190,20 @@ def _limits(report: dict[str, Any], told: Sequence[Line], *, lost: bool, unreada
     unknown, alike = reads["only_there"].get(UNKNOWN, 0), reads["how"].get("alike", 0)
     said = [
         (lost, "Older lines are gone: the log had reached its size. The figures begin where it begins now."),
-        (unreadable, f"{unreadable} lines of the log cannot be read."),
-        (untold, f"{untold} times the store did not say what it keeps: the messages were mirrored in its place."),
-        (unknown, f"{unknown} memories handed out there were not written while the shadow ran: bring in the old."),
-        (alike, f"{alike} pairs are one by nearly the same words, not by what was mirrored: look at them."),
-        (reads["cut_lists"], f"{reads['cut_lists']} lists were cut there: what stands here alone is not told of them."),
+        (unreadable, f"Lines of the log that cannot be read: {unreadable}."),
+        (untold, f"Calls that did not say what the store keeps: {untold}. Their messages were mirrored instead."),
+        (unknown, f"Handed out there, and not written while the shadow ran: {unknown}. Bring in the old history."),
+        (alike, f"Pairs that are one by nearly the same words, not by what was mirrored: {alike}. Look at them."),
+        (reads["cut_lists"], f"Lists that ended at their limit there: {reads['cut_lists']}. None has “only here”."),
         (reads["not_compared"], f"Not compared: {_told(reads['not_compared'])}."),
         (left_out, f"Options of the store that nothing here answers to: {_told(left_out)}."),
         (writes["dropped"], f"Dropped, and neither mirrored nor compared: {_told(writes['dropped'])}."),
-        (writes["kept"], f"{writes['kept']} deleted there stay here, where other memories rest on the same words."),
+        (writes["kept"], f"Deleted there, kept here where other memories rest on the same words: {writes['kept']}."),
         ("messages" in report["mirror"], "Facts drawn from the same messages in other words count as one only if "
          "memplatform says what they were made of."),
-        (True, "Scores and thresholds are of different scales and not compared; an answer here is asked for without "
-         "the threshold of the store."),
-        (True, "Times there are of the bot's call, here of the calls made for it later, one after the other."),
+        (True, "Whether a memory was of use to the bot. What was missed here may be what nobody needed there."),
+        (True, "Scores and thresholds: their scales differ. Here is asked without the threshold of the store."),
+        (True, "Times: there of the bot's own call, here of calls made afterwards, one after the other."),
     ]  # fmt: skip
     return [sentence for holds, sentence in said if holds]
 
