@@ -91,12 +91,14 @@ def confirmation_page(
     back: str,
     rows: Iterable[Any] = (),
     count: int | None = None,
+    counts: Sequence[Any] = (),
     is_grave: bool = False,
     hidden: Sequence[tuple[str, Any]] = (),
 ) -> TemplateResponse:
     """The page itself: what it asks, the first of the rows it is about, and the form beside the question.
 
-    `count` is how many rows there are, where `rows` are only the first.
+    `count` is how many rows there are, where `rows` are only the first; `counts` are lists of what they are, each a
+    label, values with their numbers, and how many values are not named.
     """
     rows = list(rows)
     context = {
@@ -107,6 +109,7 @@ def confirmation_page(
         "button": button,
         "back": back,
         "rows": rows[:ROWS_SHOWN],
+        "counts": counts,
         "more": max((len(rows) if count is None else count) - ROWS_SHOWN, 0),
         "is_grave": is_grave,
         "hidden": [*_selection_fields(request), *hidden],

@@ -102,6 +102,7 @@ _BATCH_LABELS = {
     "capacity": pgettext_lazy("batch", "capacity"),
     "capacity-rest": pgettext_lazy("batch", "capacity-rest"),
     "import": pgettext_lazy("batch", "import"),
+    "move": pgettext_lazy("batch", "move"),
 }
 
 

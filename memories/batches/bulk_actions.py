@@ -13,6 +13,7 @@ from memories import batches
 from memories.batches.descriptions import ATTRIBUTES
 from memories.batches.steps import (
     ArchiveStep,
+    CreateStep,
     EditStep,
     ExpireStep,
     MergeStep,
@@ -21,9 +22,11 @@ from memories.batches.steps import (
     RestoreStep,
     Successor,
 )
-from memories.entries import draft
+from memories.choices import BatchVerb
+from memories.entries import draft as drafts
+from memories.entries.draft import UnscopedDraft
 from memories.exceptions import InvalidDraft, PlatformError
-from memories.models import Batch, Entry, Scope
+from memories.models import Batch, BatchChange, Entry, Scope
 
 #: Entries at once: a request that changes more takes longer than people wait.
 MOST = 500
@@ -47,7 +50,7 @@ class BulkAction:
             raise InvalidDraft(_("There is nothing to merge into it."), field="entries")
         if self.content is None or self.content == into.content:
             return merged
-        draft.check_content(self.content)
+        drafts.check_content(self.content)
         return [PlanRow.of(into, EditStep(columns={"content": self.content})), *merged]
 
 
@@ -81,6 +84,19 @@ def edit(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = No
     known = {name: value for name, value in columns.items() if name in ATTRIBUTES}
     written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in known.items()}
     return BulkAction(step=EditStep(columns=written, slots=dict(slots or {})))
+
+
+def create(scope: Scope, draft: UnscopedDraft, *, now: datetime, actor: str, reason: str) -> BatchChange:
+    """Write a memory in a batch of its own; the row, with the entry or why there is none.
+
+    Raises ScopeFrozen or InvalidDraft.
+    """
+    drafts.check(draft.in_scope(scope))
+    rows = [PlanRow(step=CreateStep(draft=draft))]
+    run = f"operator:{uuid4()}"
+    batch = batches.plan(scope, rows, name=BatchVerb.CREATE, run=run, actor=actor, now=now, reason=reason)
+    batches.apply_batch(batch, now=now)
+    return batch.changes.select_related("entry", "batch").get()
 
 
 def propose(

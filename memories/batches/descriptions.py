@@ -14,7 +14,10 @@ from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot,
 
 Values = tuple[Any, Any]  # before and after
 #: Attributes described of an entry that an undo puts back, beside its content.
-ATTRIBUTES = ("category", "project", "topic", "importance", "pinned", "expires_at", "review_at")
+ATTRIBUTES = (
+    "type", "tier", "category", "project", "topic", "importance", "pinned", "expires_at", "review_at", "verified_at",
+    "verified_by",
+)  # fmt: skip
 #: Marks that take an entry out of use are described as set or not.
 MARKS = {state.value: column for state, column in state.MARKS.items()}
 _MADE = (ChangeState.APPLIED, ChangeState.UNDONE)

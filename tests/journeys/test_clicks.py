@@ -69,7 +69,7 @@ def test_a_message_is_out_of_memory_with_two_clicks_and_can_come_back(bakery: No
     page.get_by_role("link", name="u42").click()  # where the operator was: reading the conversation
     line = page.locator(".mp-line", has_text="I like rye bread")
     expect(page.get_by_text("1 memory rests on this")).to_have_count(2)
-    mouse.click(page.get_by_role("link", name="Take this out"))
+    mouse.click(page.locator(".mp-line:has-text('I like rye bread') + .mp-made .mp-take-out"))
     expect(page.get_by_role("heading", name="1 memory goes")).to_be_visible()
     mouse.click(page.get_by_role("button", name="Take this out"))
     expect(page.get_by_text("1 memory was taken out.")).to_be_visible()
@@ -80,3 +80,19 @@ def test_a_message_is_out_of_memory_with_two_clicks_and_can_come_back(bakery: No
     page.get_by_label("Reason").fill("it was harmless")
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Undone: Put back: 1.")).to_be_visible()
+
+
+def test_memories_get_another_term_with_four_clicks_and_a_preview(bakery: None, page: Page, mouse: Mouse) -> None:
+    enter(page)
+    page.goto("/admin/memories/entry/?view=live")
+    mouse.click(page.locator("#action-toggle"))
+    mouse.clicks += 1  # the list of actions, opened and chosen from
+    page.locator("select[name=action]").first.select_option("term_chosen")
+    mouse.click(page.get_by_role("button", name="Run"))
+    expect(page.get_by_role("heading", name="Set the term: 1 entry")).to_be_visible()
+    expect(page.get_by_label("New term")).to_have_value("30")
+    page.get_by_label("Reason").fill("until the holidays are over")
+    mouse.click(page.get_by_role("button", name="Set the term"))
+    expect(page.get_by_text("1 entry was changed.")).to_be_visible()
+    expect(page.get_by_role("link", name="Live", exact=True)).to_have_attribute("aria-current", "page")
+    assert mouse.clicks == 4

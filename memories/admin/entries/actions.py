@@ -28,7 +28,8 @@ from memories.admin.confirmation import (
     confirmation_page,
     is_confirmed,
 )
-from memories.admin.entries.forms import BulkActionForm, MergeForm, SetAttributesForm
+from memories.admin.entries.bulk_forms import MergeForm
+from memories.admin.entries.preview import counts_of
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction, BulkResult
@@ -43,7 +44,10 @@ LINKS_SHOWN = 5
 class EntryActions:
     """The actions of the admin of entries."""
 
-    actions = ["expire_chosen", "restore_chosen", "merge_chosen", "file_chosen", "pin_chosen", "unpin_chosen"]
+    actions = [
+        "expire_chosen", "restore_chosen", "term_chosen", "checked_chosen", "merge_chosen", "retype_chosen",
+        "file_chosen", "move_chosen", "pin_chosen", "unpin_chosen",
+    ]  # fmt: skip
     actions_detail = ["still_true", "expire", "restore"]
     reach: Any
     get_object: Any
@@ -81,7 +85,7 @@ class EntryActions:
             self,
             request,
             verify,
-            back=_back(request, [entry]),
+            back=back_to(request, [entry]),
             title=gettext("Still true"),
             text=gettext("It is handed out again, and you stand as the one who checked it."),
             button=gettext("Still true"),
@@ -94,34 +98,20 @@ class EntryActions:
 
     @admin.action(description=_("Expire the chosen entries …"), permissions=["change"])
     def expire_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        return self._of_many(request, queryset, self._expire)
+        return self.of_many(request, queryset, self._expire)
 
     @admin.action(description=_("Restore the chosen entries …"), permissions=["change"])
     def restore_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        return self._of_many(request, queryset, self._restore)
+        return self.of_many(request, queryset, self._restore)
 
     @admin.action(description=_("Merge the chosen entries into one …"), permissions=["change"])
     def merge_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        return self._of_many(request, queryset, self._merge)
+        return self.of_many(request, queryset, self._merge)
 
-    @admin.action(description=_("Pin the chosen entries …"), permissions=["change"])
-    def pin_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        text = gettext("No machine expires, merges, rewrites or archives what is pinned, and it does not run out.")
-        return self._of_many(request, queryset, self._edit, BulkActionForm, {"pinned": True}, gettext("Pin"), text)
-
-    @admin.action(description=_("Unpin the chosen entries …"), permissions=["change"])
-    def unpin_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        text = gettext("From now on they run out as their policy says, and machines may tidy them up.")
-        return self._of_many(request, queryset, self._edit, BulkActionForm, {"pinned": False}, gettext("Unpin"), text)
-
-    @admin.action(description=_("Set category or project of the chosen entries …"), permissions=["change"])
-    def file_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        text = gettext("The category says how fast a memory fades, the project when it is preferred.")
-        return self._of_many(request, queryset, self._edit, SetAttributesForm, {}, gettext("Set"), text)
-
-    def _of_many(
+    def of_many(
         self, request: HttpRequest, queryset: QuerySet[Entry], act: Callable[..., HttpResponse], *more: Any
     ) -> HttpResponse | None:
+        """Act on the entries that were ticked, if they are not too many."""
         entries = list(queryset.select_related("scope")[: bulk_actions.MOST + 1])
         if len(entries) > bulk_actions.MOST:
             text = gettext("More than %(most)d entries: narrow the list first.")
@@ -136,7 +126,7 @@ class EntryActions:
             "It will not be recalled any more, and no machine will write it again. Nothing is deleted: you can restore "
             "it at any time."
         )
-        return self._confirm(
+        return self.ask(
             request,
             entries,
             confirmation_form(request, CopiesForm if copies else ReasonForm, copies=is_own),
@@ -153,7 +143,7 @@ class EntryActions:
     def _restore(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
         copies = store.copies_to_restore(entries)
         text = gettext("It can be recalled again at once, and its time begins anew.")
-        return self._confirm(
+        return self.ask(
             request,
             entries,
             confirmation_form(request, CopiesTermForm if copies else TermForm, copies=True),
@@ -169,7 +159,7 @@ class EntryActions:
     def _merge(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
         if problem := _unmergeable(entries):
             messages.error(request, problem)
-            return HttpResponseRedirect(_back(request, entries))
+            return HttpResponseRedirect(back_to(request, entries))
         form = MergeForm(request.POST if is_confirmed(request) else None, entries=entries)
         text = gettext("The others are archived, and the one that stays names them as its sources.")
 
@@ -177,31 +167,18 @@ class EntryActions:
             into = next(entry for entry in entries if str(entry.pk) == form.cleaned_data["stays"])
             return bulk_actions.merge(into, form.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
 
-        return self._change(request, entries, form, action, gettext("Merge"), text, rows=[])  # they are its choices
+        return self.change(request, entries, form, action, gettext("Merge"), text, rows=[])  # they are its choices
 
-    def _edit(
-        self,
-        request: HttpRequest,
-        entries: list[Entry],
-        kind: type[BulkActionForm],
-        columns: dict[str, Any],
-        button: str,
-        text: str,
-    ) -> HttpResponse:
-        def action(form: Any) -> BulkAction:
-            return bulk_actions.edit(form.columns() if isinstance(form, SetAttributesForm) else columns)
-
-        return self._change(request, entries, confirmation_form(request, kind), action, button, text, rows=entries)
-
-    def _change(
+    def change(
         self, request: HttpRequest, entries: list[Entry], form: Any, act: Any, button: str, text: str, rows: list[Entry]
     ) -> HttpResponse:
+        """Ask for a change of entries, and make it."""
         count = ngettext("%(n)d entry", "%(n)d entries", len(entries)) % {"n": len(entries)}
         done = ngettext_lazy("%(n)d entry was changed.", "%(n)d entries were changed.", "n")
         title = f"{button}: {count}"
-        return self._confirm(request, entries, form, act, done, title=title, text=text, button=button, rows=rows)
+        return self.ask(request, entries, form, act, done, title=title, text=text, button=button, rows=rows)
 
-    def _confirm(
+    def ask(
         self,
         request: HttpRequest,
         entries: list[Entry],
@@ -213,9 +190,9 @@ class EntryActions:
         **question: Any,
     ) -> HttpResponse:
         """Ask; once it is confirmed, plan or apply the action a valid form makes, to the copies too if it says so."""
-        back = _back(request, entries)
+        back = back_to(request, entries)
         if not (is_confirmed(request) and form.is_valid()):
-            return confirmation_page(self, request, form, back=back, **question)
+            return confirmation_page(self, request, form, back=back, counts=counts_of(entries), **question)
         if copies and form.cleaned_data["copies"]:
             entries = [*entries, *copies]
         who = {"now": timezone.now(), "actor": actor_of(request), "reason": form.cleaned_data["reason"]}
@@ -226,7 +203,7 @@ class EntryActions:
         return HttpResponseRedirect(back)
 
 
-def _back(request: HttpRequest, entries: list[Entry]) -> str:
+def back_to(request: HttpRequest, entries: list[Entry]) -> str:
     """To the page of the entry this was chosen on, or to the list as it was narrowed."""
     listed = reverse("admin:memories_entry_changelist")
     if request.path == listed:

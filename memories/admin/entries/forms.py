@@ -6,19 +6,9 @@ from django import forms
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import (
-    UnfoldAdminRadioSelectWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
-    UnfoldAdminTextInputWidget,
-    UnfoldBooleanSwitchWidget,
-)
 
 from memories.admin.access import MANAGE, RestrictedInline
-from memories.admin.confirmation import ReasonForm
 from memories.admin.history import display_value
-from memories.choices import Category
-from memories.conf import conf
 from memories.entries import FORM_FIELDS, Edit
 from memories.exceptions import PlatformError
 from memories.models import Entry, Slot
@@ -113,65 +103,3 @@ def edit_of(form: Any, formsets: list[Any]) -> Edit:
         if not line.cleaned_data.get("DELETE"):
             slots[line.cleaned_data["name"]] = line.cleaned_data["value"]
     return Edit(columns=columns, slots=slots)
-
-
-class BulkActionForm(ReasonForm):
-    """The reason, and whether it is only planned yet."""
-
-    plan_only = forms.BooleanField(
-        label=_("Plan only"),
-        required=False,
-        help_text=_("Shows what would become of each, word by word; you approve it there."),
-        widget=UnfoldBooleanSwitchWidget,
-    )
-
-
-class SetAttributesForm(BulkActionForm):
-    """The category and the project of several entries; what is left empty stays as it is."""
-
-    category = forms.ChoiceField(
-        label=_("category"),
-        required=False,
-        choices=[("", _("as it is")), (NO_CATEGORY, _("None")), *Category.choices],
-        widget=UnfoldAdminSelectWidget,
-    )
-    project = forms.CharField(
-        label=_("project"),
-        required=False,
-        max_length=100,
-        help_text=_("Empty: stays as it is."),
-        widget=UnfoldAdminTextInputWidget,
-    )
-    field_order = ["category", "project"]
-
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or self.cleaned_data
-        if not (data.get("category") or data.get("project")):
-            raise forms.ValidationError(_("There is nothing to change."))
-        return data
-
-    def columns(self) -> dict[str, str]:
-        """The values to set."""
-        category, project = self.cleaned_data["category"], self.cleaned_data["project"]
-        columns = {"category": "" if category == NO_CATEGORY else category} if category else {}
-        return columns | ({"project": project} if project else {})
-
-
-class MergeForm(BulkActionForm):
-    """Which of several entries stays, and what it is to say."""
-
-    stays = forms.ChoiceField(label=_("Which one stays"), widget=UnfoldAdminRadioSelectWidget)
-    content = forms.CharField(
-        label=_("What it is to say then"),
-        required=False,
-        help_text=_("Empty: what it says now."),
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-    )
-    field_order = ["stays", "content"]
-
-    def __init__(self, data: Any = None, *, entries: list[Entry]) -> None:
-        super().__init__(data)
-        stays: Any = self.fields["stays"]
-        stays.choices = [(str(entry.pk), entry.content[:200]) for entry in entries]
-        stays.initial = str(entries[0].pk)
-        self.fields["content"].max_length = conf.CONTENT_MAX_CHARS  # type: ignore[attr-defined]

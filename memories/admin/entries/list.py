@@ -21,11 +21,14 @@ from unfold.contrib.filters.admin import (
 from memories.admin.access import EDIT, RestrictedAdmin, actor_of, workspaces_of
 from memories.admin.entries import columns
 from memories.admin.entries.actions import EntryActions
+from memories.admin.entries.adding import Adding
+from memories.admin.entries.attribute_actions import AttributeActions
 from memories.admin.entries.columns import EntryColumns
 from memories.admin.entries.detail import entry_context
 from memories.admin.entries.filters import search
 from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
 from memories.admin.entries.history import EntryHistory
+from memories.admin.entries.moving import Moving
 from memories.admin.entries.saved_views import VIEW_PARAMETER, ViewTab, in_view, view_tabs
 from memories.admin.entries.spreadsheet import as_csv
 from memories.admin.filters import (
@@ -83,10 +86,11 @@ class EntryList(BoundedChangeList):
 
 
 @admin.register(Entry)
-class EntryAdmin(EntryColumns, EntryActions, EntryHistory, RestrictedAdmin):
+class EntryAdmin(Adding, EntryColumns, Moving, AttributeActions, EntryActions, EntryHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
-    members_may = EDIT
+    members_may = EDIT | {"add"}
+    show_add_link = False  # its button stands above the list
     has_page_context = True
     form = EntryForm
     inlines = [SlotInline]
