@@ -4,7 +4,7 @@ import math
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from psycopg_pool import PoolTimeout
@@ -61,11 +61,10 @@ def admit(token: str, now: datetime) -> BotKey | None:
 
 
 def _admit_by_database(token: str, now: datetime) -> BotKey | None:
-    key = BotKey.objects.admit(token, now)
+    key = BotKey.objects.admit(token, now, counted=now.replace(second=0, microsecond=0))
     if key is None:
         key_cache.forget(BotKey.digest_of(token))
         return None
-    key.record_use(now)
     key_cache.remember(key, now)
     return key
 
@@ -106,7 +105,10 @@ class StaffOrKey(BasePermission):
 
 
 class KeyThrottle(BaseThrottle):
-    """At most CALLS_PER_MINUTE calls of a key in a minute of the clock; then 429 until the next one begins."""
+    """At most CALLS_PER_MINUTE calls of a key in a minute of the clock; then 429 until the next one begins.
+
+    A call is counted as its key is admitted; while the database is away, those of this process are.
+    """
 
     _wait: float
 
@@ -116,34 +118,10 @@ class KeyThrottle(BaseThrottle):
         now = timezone.now()  # calls are counted by the real clock, also in tests of time
         minute = now.replace(second=0, microsecond=0)
         self._wait = math.ceil((minute + MINUTE - now).total_seconds())
-        return _counted(request.auth, minute) <= conf.CALLS_PER_MINUTE
+        calls = request.auth.calls
+        if calls is None:
+            calls = call_counter.count(request.auth.digest, minute)
+        return calls <= conf.CALLS_PER_MINUTE
 
     def wait(self) -> float:
         return self._wait
-
-
-def _counted(key: BotKey, minute: datetime) -> int:
-    """How many calls a key has made in this minute; while the database is away, those of this process."""
-    if not key.is_from_cache:
-        try:
-            return count_call(key, minute)
-        except (OperationalError, InterfaceError, PoolTimeout) as error:
-            if not database.is_lost(error):
-                raise
-            database.let_go()
-            key.is_from_cache = True  # the wall went with the connection: this call goes on without the database
-    return call_counter.count(key.digest, minute)
-
-
-def count_call(key: BotKey, minute: datetime) -> int:
-    """Count one more call of a key, and return how many it has made in this minute, in all web processes together.
-
-    The table is unlogged: a transaction that writes nothing else does not wait for the disk.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO memories_keyusage (key_id, minute, calls) VALUES (%s, %s, 1)"
-            " ON CONFLICT (key_id, minute) DO UPDATE SET calls = memories_keyusage.calls + 1 RETURNING calls",
-            [key.pk, minute],
-        )
-        return int(cursor.fetchone()[0])

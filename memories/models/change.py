@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Operation
 from memories.models.outbox import tells_of_entries
+from memories.tenancy import row_level_security
 
 _WHO = """
     coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),
@@ -154,15 +155,15 @@ _acting: ContextVar[_Acting | None] = ContextVar("the innermost block of a known
 
 
 @contextmanager
-def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[None]:
+def acting(actor: str, *, batch: int | None = None, run: str = "", savepoint: bool = True) -> Iterator[None]:
     """A transaction whose changes are recorded as this actor's.
 
     The settings end with the transaction, or with the block inside another one. Inside a block of the same actor, batch
-    and run stay as they are there unless they are given.
+    and run stay as they are there unless they are given. Without `savepoint`, a block inside a transaction that fails
+    takes all of it along.
     """
-    around = _acting.get()
-    with transaction.atomic():
-        if around is not None and around.covers(actor, batch, run):
+    with transaction.atomic(savepoint=savepoint):
+        if _is_set(actor, batch, run):
             yield
             return
         before, here = _set_actor(actor, batch, run)
@@ -173,6 +174,13 @@ def acting(actor: str, *, batch: int | None = None, run: str = "") -> Iterator[N
             _acting.reset(token)
         if before[0] or batch is not None or run:  # an outer block goes on under its own name
             _restore(before)
+
+
+def _is_set(actor: str, batch: int | None, run: str) -> bool:
+    """Whether the innermost block, or outside of any the request, has set all this already."""
+    if around := _acting.get():
+        return around.covers(actor, batch, run)
+    return batch is None and not run and row_level_security.acts_as(actor)
 
 
 def _set_actor(actor: str, batch: int | None, run: str) -> tuple[Sequence[str | None], _Acting]:

@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -156,13 +156,14 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
         """The usable key with this token, if there is one."""
         return self.usable(now).filter(digest=BotKey.digest_of(token))
 
-    def admit(self, token: str, now: datetime) -> "BotKey | None":
-        """The usable key with this token, inside the wall of its workspace; None leaves the wall closed."""
-        row_level_security.enter_by_key(BotKey.digest_of(token))
-        key = self.matching(token, now).select_related("bot", "workspace").first()
-        if key is None:
-            row_level_security.leave()
-        return key
+    def admit(self, token: str, now: datetime, *, counted: datetime | None = None) -> "BotKey | None":
+        """The usable key with this token, inside the wall of its workspace; None leaves the wall closed.
+
+        The call counts in the minute that `counted` begins.
+        """
+        digest, every = BotKey.digest_of(token), BotKey.USE_RECORDED_EVERY
+        row = row_level_security.enter_by_key(digest, now, counted=counted, recorded_every=every)
+        return None if row is None else BotKey.of_row(row)
 
     def usable(self, now: datetime) -> Self:
         unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=now)
@@ -176,6 +177,8 @@ class BotKey(models.Model):
     USE_RECORDED_EVERY = timedelta(minutes=1)
     #: Whether it was admitted while the database was away (memories.offline.key_cache).
     is_from_cache = False
+    #: How many calls it has made in the minute of this one, in all web processes together; None: not counted.
+    calls: int | None = None
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
     bot = models.ForeignKey(Bot, models.CASCADE, related_name="keys", db_constraint=False)
@@ -234,6 +237,16 @@ class BotKey(models.Model):
         )
         return key, token
 
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> "BotKey":
+        """A key, its bot and workspace as far as a call needs them, as the database or the cache tells them."""
+        workspace = Workspace(**row["workspace"])
+        names = ("id", "digest", "prefix", "permissions", "scope_patterns")
+        key = cls(workspace=workspace, bot=Bot(workspace=workspace, **row["bot"]), **{n: row[n] for n in names})
+        key.expires_at = datetime.fromisoformat(row["expires_at"]) if row["expires_at"] else None
+        key.calls = row.get("calls")
+        return key
+
     @staticmethod
     def digest_of(token: str) -> str:
         """The hash a token is found by; tokens are random, so that no salt is needed."""
@@ -250,11 +263,6 @@ class BotKey(models.Model):
             scope_patterns=self.scope_patterns,
             bot_id=self.bot_id,
         )
-
-    def record_use(self, now: datetime) -> None:
-        """Store when the key was last used, at most every USE_RECORDED_EVERY."""
-        if self.last_used_at is None or now - self.last_used_at > self.USE_RECORDED_EVERY:
-            BotKey.objects.filter(pk=self.pk).update(last_used_at=now)
 
 
 class IdempotencyKey(models.Model):

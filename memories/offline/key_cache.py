@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from memories.models import Bot, BotKey, Workspace
+from memories.models import BotKey
 from memories.offline import signed_files
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,9 @@ def admit(token: str, now: datetime) -> BotKey | None:
     if now - seen > SEEN_WITHIN or (expires and datetime.fromisoformat(expires) <= now):
         forget(digest)
         return None
-    return _key(card)
+    key = BotKey.of_row(card)
+    key.is_from_cache = True
+    return key
 
 
 def kept() -> Iterator[str]:
@@ -104,12 +106,3 @@ def _card(key: BotKey, now: datetime) -> dict[str, Any]:
         },
         "seen_at": now.isoformat(),
     }
-
-
-def _key(card: dict[str, Any]) -> BotKey:
-    """A key as the database would have read it, so far as a call needs it."""
-    workspace = Workspace(**card["workspace"])
-    names = ("id", "digest", "prefix", "permissions", "scope_patterns")
-    key = BotKey(workspace=workspace, bot=Bot(workspace=workspace, **card["bot"]), **{n: card[n] for n in names})
-    key.is_from_cache = True
-    return key

@@ -5,8 +5,11 @@ only the rows of the workspaces set here. Functions of the database tell the wor
 operator, since no row can be read before a workspace is set.
 """
 
+import json
 from collections.abc import Iterable
 from contextvars import ContextVar
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import Error, connection
 
@@ -14,6 +17,8 @@ from django.db import Error, connection
 WEB_ROLE = "memplatform_web"
 _SETTING = "memplatform.workspaces"
 _inside: ContextVar[bool] = ContextVar("inside the wall", default=False)
+#: As whose changes are recorded outside of any block of another actor, and on which connection to the server.
+_actor: ContextVar[tuple[str, int] | None] = ContextVar("the actor of the request", default=None)
 
 
 def enter(workspace_ids: Iterable[int]) -> None:
@@ -22,10 +27,29 @@ def enter(workspace_ids: Iterable[int]) -> None:
     _set("%s", "{" + ",".join(str(int(pk)) for pk in workspace_ids) + "}")
 
 
-def enter_by_key(digest: str) -> None:
-    """Let this connection see the rows of the workspace of a key, or none where there is no such key."""
+def enter_by_key(
+    digest: str, now: datetime, *, counted: datetime | None, recorded_every: timedelta
+) -> dict[str, Any] | None:
+    """Let this connection see the rows of the workspace of a usable key, and act as its bot; the key's row, or None.
+
+    The call is counted in the minute `counted`, and the key's last use written, at most every `recorded_every`. One
+    statement: all of it or nothing.
+    """
     _inside.set(True)
-    _set("coalesce('{' || memplatform_workspace_of_key(%s) || '}', '')", digest)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT memplatform_admit(%s, %s, %s, %s)", [digest, now, counted, recorded_every])
+        found = cursor.fetchone()[0]
+    if found is None:
+        _inside.set(False)
+        return None
+    row: dict[str, Any] = json.loads(found)
+    _actor.set((f"bot:{row['bot']['name']}", id(connection.connection)))
+    return row
+
+
+def acts_as(actor: str) -> bool:
+    """Whether what this connection changes is recorded as this actor's without anything being set."""
+    return _actor.get() == (actor, id(connection.connection))
 
 
 def enter_as_operator(user_id: int) -> None:
@@ -47,15 +71,17 @@ def is_inside() -> bool:
 def forget() -> None:
     """Take the wall for closed: its connection is gone, and was never another's."""
     _inside.set(False)
+    _actor.set(None)
 
 
 def leave() -> None:
-    """Let this connection see no rows; it is closed when that fails."""
+    """Let this connection see no rows and act as nobody; it is closed when that fails."""
     if not _inside.get():
         return
-    _inside.set(False)
+    forget()
     try:
-        _set("%s", "")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config(%s, '', false), set_config('memplatform.actor', '', false)", [_SETTING])
     except Error:
         connection.close()
 

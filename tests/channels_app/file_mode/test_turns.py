@@ -35,7 +35,7 @@ def test_a_database_that_is_lost_in_the_middle_is_no_error(bot: Api, workspace: 
     assert line.record and line.record.transaction and line.record.transaction["number"].isdigit()
 
 
-@pytest.mark.parametrize("part", ["workspace_of_key", "memories_botkey", "memories_keyusage", "channels_app_channel"])
+@pytest.mark.parametrize("part", ["memplatform_admit", "channels_app_channel", "sessions_app_session"])
 def test_wherever_the_connection_is_lost_the_turn_is_accepted(bot: Api, workspace: Workspace, part: str) -> None:
     with connection_lost_at(part):
         answer = bot.post("turns", turn("said while it went"))

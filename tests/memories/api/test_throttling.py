@@ -8,7 +8,6 @@ import pytest
 import time_machine
 from django.db import connections
 
-from memories.api.access import count_call
 from memories.models import BotKey, KeyUsage, Workspace
 from tests.conftest import Api, make_key, make_scope
 
@@ -69,12 +68,12 @@ def test_a_stranger_without_a_key_counts_for_nobody(token: str) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_that_count_at_once_lose_no_call() -> None:
-    key = BotKey.objects.get(digest=BotKey.digest_of(make_key(Workspace.objects.create(name="Alice's"))))
+    token = make_key(Workspace.objects.create(name="Alice's"))
     minute = AT.replace(second=0, microsecond=0)
 
     def count() -> None:
         for _call in range(20):
-            count_call(key, minute)
+            BotKey.objects.admit(token, AT, counted=minute)
         connections.close_all()
 
     workers = [threading.Thread(target=count) for _worker in range(4)]

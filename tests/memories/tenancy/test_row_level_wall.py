@@ -69,6 +69,9 @@ def test_the_wall_closes_when_the_request_ends(
 ) -> None:
     api.get("entries")
     assert Entry.objects.count() == 0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('memplatform.actor')")
+        assert cursor.fetchone() == ("",)
 
 
 def test_bots_work_behind_the_wall(api: Api, as_the_web: None) -> None:
