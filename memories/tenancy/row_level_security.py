@@ -37,7 +37,9 @@ def enter_by_key(
     """
     _inside.set(True)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT memplatform_admit(%s, %s, %s, %s)", [digest, now, counted, recorded_every])
+        cursor.execute(
+            "SELECT memplatform_admit(%s, %s, %s, %s)", [digest, now, counted, f"{recorded_every.total_seconds()} s"]
+        )
         found = cursor.fetchone()[0]
     if found is None:
         _inside.set(False)
