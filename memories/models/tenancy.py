@@ -5,7 +5,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -152,18 +152,13 @@ class Bot(models.Model):
 
 
 class BotKeyQuerySet(models.QuerySet["BotKey"]):
-    def matching(self, token: str, now: datetime) -> Self:
-        """The usable key with this token, if there is one."""
-        return self.usable(now).filter(digest=BotKey.digest_of(token))
-
     def admit(self, token: str, now: datetime, *, counted: datetime | None = None) -> "BotKey | None":
         """The usable key with this token, inside the wall of its workspace; None leaves the wall closed.
 
         The call counts in the minute that `counted` begins.
         """
-        digest, every = BotKey.digest_of(token), BotKey.USE_RECORDED_EVERY
-        row = row_level_security.enter_by_key(digest, now, counted=counted, recorded_every=every)
-        return None if row is None else BotKey.of_row(row)
+        row = row_level_security.enter_by_key(BotKey.digest_of(token), now, counted=counted)
+        return row and BotKey.of_row(row)
 
     def usable(self, now: datetime) -> Self:
         unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=now)
@@ -173,12 +168,9 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
 class BotKey(models.Model):
     """The credential of a bot; only its hash is stored."""
 
-    #: Last use is written at most this often, so that a busy bot does not rewrite its key all day.
-    USE_RECORDED_EVERY = timedelta(minutes=1)
     #: Whether it was admitted while the database was away (memories.offline.key_cache).
     is_from_cache = False
-    #: How many calls it has made in the minute of this one, in all web processes together; None: not counted.
-    calls: int | None = None
+    calls: int | None = None  # in the minute of this one, in all web processes together; None: not counted
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
     bot = models.ForeignKey(Bot, models.CASCADE, related_name="keys", db_constraint=False)
@@ -241,9 +233,9 @@ class BotKey(models.Model):
     def of_row(cls, row: Mapping[str, Any]) -> "BotKey":
         """A key, its bot and workspace as far as a call needs them, as the database or the cache tells them."""
         workspace = Workspace(**row["workspace"])
-        names = ("id", "digest", "prefix", "permissions", "scope_patterns")
-        key = cls(workspace=workspace, bot=Bot(workspace=workspace, **row["bot"]), **{n: row[n] for n in names})
-        key.expires_at = datetime.fromisoformat(row["expires_at"]) if row["expires_at"] else None
+        told = {name: row[name] for name in ("id", "digest", "prefix", "permissions", "scope_patterns")}
+        ends = datetime.fromisoformat(row["expires_at"]) if row["expires_at"] else None
+        key = cls(workspace=workspace, bot=Bot(workspace=workspace, **row["bot"]), expires_at=ends, **told)
         key.calls = row.get("calls")
         return key
 

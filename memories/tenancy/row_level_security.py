@@ -8,7 +8,7 @@ operator, since no row can be read before a workspace is set.
 import json
 from collections.abc import Iterable
 from contextvars import ContextVar
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import Error, connection
@@ -16,6 +16,8 @@ from django.db import Error, connection
 #: The role of the web processes, where it has no other name. It owns nothing, so the policies bind it.
 WEB_ROLE = "memplatform_web"
 _SETTING = "memplatform.workspaces"
+#: A key's last use is written at most this often, so that a busy bot does not rewrite its key all day.
+USE_RECORDED_EVERY = "1 minute"
 _inside: ContextVar[bool] = ContextVar("inside the wall", default=False)
 #: As whose changes are recorded outside of any block of another actor, and on which connection to the server.
 _actor: ContextVar[tuple[str, int] | None] = ContextVar("the actor of the request", default=None)
@@ -27,19 +29,15 @@ def enter(workspace_ids: Iterable[int]) -> None:
     _set("%s", "{" + ",".join(str(int(pk)) for pk in workspace_ids) + "}")
 
 
-def enter_by_key(
-    digest: str, now: datetime, *, counted: datetime | None, recorded_every: timedelta
-) -> dict[str, Any] | None:
+def enter_by_key(digest: str, now: datetime, *, counted: datetime | None) -> dict[str, Any] | None:
     """Let this connection see the rows of the workspace of a usable key, and act as its bot; the key's row, or None.
 
-    The call is counted in the minute `counted`, and the key's last use written, at most every `recorded_every`. One
-    statement: all of it or nothing.
+    The call is counted in the minute that `counted` begins, and the key's last use kept. One statement: all of it or
+    nothing.
     """
     _inside.set(True)
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT memplatform_admit(%s, %s, %s, %s)", [digest, now, counted, f"{recorded_every.total_seconds()} s"]
-        )
+        cursor.execute("SELECT memplatform_admit(%s, %s, %s, %s)", [digest, now, counted, USE_RECORDED_EVERY])
         found = cursor.fetchone()[0]
     if found is None:
         _inside.set(False)
