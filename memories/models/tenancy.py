@@ -158,7 +158,7 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
         The call counts in the minute that `counted` begins.
         """
         row = row_level_security.enter_by_key(BotKey.digest_of(token), now, counted=counted)
-        return row and BotKey.of_row(row)
+        return None if row is None else BotKey.of_row(row)
 
     def usable(self, now: datetime) -> Self:
         unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=now)
