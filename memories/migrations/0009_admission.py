@@ -40,7 +40,7 @@ END $$
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0007_webhooks'),
+        ('memories', '0008_outdated_lines'),
     ]
 
     operations = [
