@@ -39,8 +39,9 @@ _INTRODUCTION = pattern("turns", "introduction", re.IGNORECASE)
 
 
 def turn_of(user: str, assistant: str) -> str:
-    """Both sides of a turn as one text."""
-    return f"{USER}{user}\n{ASSISTANT}{assistant}"
+    """The sides of a turn as one text; one on which nobody speaks is not among them."""
+    sides = ((USER, user), (ASSISTANT, assistant))
+    return "\n".join(f"{label}{words}" for label, words in sides if words.strip())
 
 
 def sides_of(content: str) -> tuple[str, str] | None:

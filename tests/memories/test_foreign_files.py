@@ -158,7 +158,7 @@ def test_conversations_of_chatgpt_are_told_turn_by_turn_along_the_branch_that_wa
     assert imported(written(tmp_path, "conversations.json", CHATGPT))["events"] == 2
     assert [event.content for event in DailyEvent.objects.order_by("pk")] == [
         "Tea\nUser: I drink Longjing\nAssistant: Noted.",
-        "Tea\nUser: And Biluochun\nAssistant:",
+        "Tea\nUser: And Biluochun",
     ]
     found = api.get("events", scope=scope.key, q="Longjing").json()["results"]
     assert [one["date"] for one in found] == ["2026-01-05"]

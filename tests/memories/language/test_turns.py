@@ -3,6 +3,7 @@
 import pytest
 
 from memories.choices import Echo
+from memories.language.text import fingerprint
 from memories.language.turns import new_sentences, sides_of, substance_of, tells_something, turn_of
 
 TELLING = [
@@ -97,3 +98,13 @@ def test_a_turn_is_read_as_it_is_written() -> None:
     assert sides_of("I moved to Porto.") is None
     assert substance_of(content, Echo.ANSWER) == "I moved to Porto."
     assert substance_of(content, Echo.NONE) == substance_of(content, None) == content
+
+
+def test_a_turn_of_one_side_is_that_side_alone_and_the_same_as_it_was_written_before() -> None:
+    assert turn_of("I moved to Porto.", " ") == "User: I moved to Porto."
+    assert turn_of("", "The boat leaves at six.") == "Assistant: The boat leaves at six."
+    for before in ("User: I moved to Porto.\nAssistant:", "User: I moved to Porto.\nAssistant: "):
+        assert fingerprint(before) == fingerprint(turn_of("I moved to Porto.", ""))
+    assert fingerprint("User: \nAssistant: The boat leaves at six.") == fingerprint(
+        turn_of("", "The boat leaves at six.")
+    )
