@@ -3,6 +3,7 @@
 Imported by the settings: nothing of Django in here.
 """
 
+import logging
 import re
 from typing import Any
 
@@ -48,7 +49,8 @@ def configuration(form: str, level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"event": formatter},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "event"}},
+        "filters": {"routes": {"()": RoutesForPaths}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "event", "filters": ["routes"]}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django-q": {"level": "WARNING"},  # it logs every pulse
@@ -56,6 +58,19 @@ def configuration(form: str, level: str) -> dict[str, Any]:
             "httpx": {"level": "WARNING"},
         },
     }
+
+
+class RoutesForPaths(logging.Filter):
+    """Of a request that failed Django logs the path; here it is the route: paths name people."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        request: Any = getattr(record, "request", None)
+        if hasattr(request, "path_info") and isinstance(record.args, tuple):
+            match = getattr(request, "resolver_match", None)
+            route = match.route if match else "unknown"
+            paths = (request.path, request.path_info)
+            record.args = tuple(route if one in paths else one for one in record.args)
+        return True
 
 
 def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
