@@ -34,7 +34,7 @@ def read(path: Path) -> Reader:
 def _check_columns(names: Any) -> None:
     unknown = [name for name in names if name not in _KNOWN and not name.startswith(_SLOT)]
     if "content" not in names or unknown:
-        known = ", ".join([*sorted(_KNOWN), f"{_SLOT}…"])
+        known = ", ".join([*sorted(_KNOWN - {"content"}), f"{_SLOT}NAME"])
         message = _("The first line names the columns: content, and of the others only these: %(known)s.")
         raise FileRefused(message % {"known": known})
 

@@ -1,9 +1,11 @@
 """What the commands that work off jobs by hand have in common: what they are told, and how they tell."""
 
 import json
+import logging
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from getpass import getuser
 from typing import Any
@@ -92,6 +94,18 @@ class Bar:
 
     def end(self) -> None:
         self._bar.close()
+
+
+@contextmanager
+def no_line_for_each_memory() -> Iterator[None]:
+    """Log no line for each memory that is written: of a file of thousands the bar tells how far it is."""
+    logger = logging.getLogger("memories.entries.write")
+    before = logger.level
+    logger.setLevel(max(logging.WARNING, logger.getEffectiveLevel()))
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def said(counts: dict[str, Any], *, as_json: bool) -> str:

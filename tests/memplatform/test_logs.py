@@ -14,9 +14,10 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from memories import entries, secrets
+from memories.management import told
 from memories.models import Entry, Scope
 from memplatform import logs
-from tests.conftest import TELEGRAM, Api, make_key
+from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
 
 WORDS = "swordfish under the bridge"
 
@@ -154,3 +155,30 @@ def test_what_is_remembered_outside_a_request_is_logged_too(written: io.StringIO
 
     entries.remember(make_draft(scope, "tea"), now=NOW, actor="job:test")
     assert "request_id" not in line(written, "memory_capture")
+
+
+@pytest.mark.django_db
+def test_a_call_that_fails_is_logged_by_its_route_and_never_by_whom_its_path_names(
+    written: io.StringIO, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_args: Any) -> None:
+        raise ValueError("broken")
+
+    assert api.get("sessions/ann-1985").status_code == 404
+    assert api.get("nowhere/ann-1985").status_code == 404
+    assert Api(None).get("sessions/ann-1985").status_code == 401
+    monkeypatch.setattr("memories.api.calls.database.is_away", fails)
+    assert api.get("sessions/ann-1985").status_code == 500
+    told = [line["event"] for line in lines(written) if line["logger"] == "django.request"]
+    routes = ["api/v1/sessions/<str:key>", "unknown", "api/v1/sessions/<str:key>", "api/v1/sessions/<str:key>"]
+    assert [event.rpartition(": ")[2] for event in told] == routes
+    assert "ann-1985" not in written.getvalue()
+
+
+@pytest.mark.django_db
+def test_an_import_logs_no_line_for_each_memory_and_others_still_do(written: io.StringIO, scope: Scope) -> None:
+    with told.no_line_for_each_memory():
+        entries.remember_many([make_draft(scope, WORDS)], now=NOW, actor="command:ann")
+    assert "memory_capture" not in written.getvalue()
+    entries.remember_many([make_draft(scope, "The boat leaves at six")], now=NOW, actor="bot:ann")
+    assert line(written, "memory_capture")["outcome"] == "created"

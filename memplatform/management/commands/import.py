@@ -48,7 +48,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         progress = _Progress()
         try:
-            report = _import(options, progress)
+            with told.no_line_for_each_memory():
+                report = _import(options, progress)
         except (PlatformError, OSError) as problem:
             raise CommandError(str(problem)) from problem
         except KeyboardInterrupt as stop:
