@@ -11,7 +11,10 @@ from pathlib import Path
 from memplatform import environment, postgres
 
 #: Commands that need no database; `up` leases it itself.
-WITHOUT_DATABASE = {"up", "check", "compilemessages", "diffsettings", "help", "makemessages", "mcp_stdio", "version"}
+WITHOUT_DATABASE = {
+    *("up", "check", "compilemessages", "diffsettings", "help", "makemessages", "mcp_stdio", "version"),
+    *("backup", "verify_backup", "restore_backup"),  # these start the embedded one where they need it
+}
 
 
 def main(arguments: list[str]) -> None:

@@ -2,10 +2,13 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+from django.core.management import CommandError, call_command
 
 from memplatform import postgres
 from memplatform.postgres import programs
@@ -15,7 +18,7 @@ from tests.system.conftest import remove
 
 
 @pytest.fixture
-def other(data: Path) -> Path:
+def other(data: Path) -> Iterator[Path]:
     """A second data folder, in which nothing ran yet."""
     other = data.parent / "other"
     yield other
@@ -150,3 +153,22 @@ def test_a_backup_is_tried_in_an_empty_folder_and_compared_table_by_table(
     assert main(["verify", str(folder)]) == 1
     assert "differs from what was backed up in: public.notes" in capsys.readouterr().err
     assert [one.name for one in filled.parent.iterdir() if "trial" in one.name] == []
+
+
+def test_manage_py_backs_up_tries_and_restores(
+    filled: Path, other: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    settings.DATA_DIR = filled
+    backup = str(filled.parent / "backup")
+    call_command("backup", backup)
+    call_command("verify_backup", backup)
+    with pytest.raises(CommandError, match="already"):
+        call_command("restore_backup", backup)
+    settings.DATA_DIR = other
+    call_command("restore_backup", backup)
+    assert rows(other) == rows(filled)
+    assert "1 tables with 1000 rows are as they were backed up." in capsys.readouterr().out
+    monkeypatch.setenv("DATABASE_URL", "postgres://elsewhere/mine")
+    with pytest.raises(CommandError, match="DATABASE_URL"):
+        call_command("backup", backup + "2")
