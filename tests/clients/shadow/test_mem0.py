@@ -99,6 +99,22 @@ def test_a_memory_from_before_is_found_by_its_words_when_it_is_changed(
     assert live() == {"Ann likes coffee"} and Entry.objects.count() == 1
 
 
+def test_a_memory_from_before_that_stands_here_is_not_told_as_missing(
+    mem0: Any, begin: Any, noted: Callable[..., Any]
+) -> None:
+    first = begin("earlier")
+    for text in ("Lena paints boats", "Ann sails"):
+        first.around(mem0).add(text, **ANN, infer=False)
+    first.wait(30)
+    memory = (shadow := begin()).around(mem0)
+    listed = memory.search("Who sails?", filters=ANN, top_k=2, threshold=0.0)["results"]
+    (read,) = noted(shadow, "read")
+    missed = {one["memory"]: read["why_missed"].get(one["id"]) for one in listed}
+    assert missed == {"Ann sails": None, "Lena paints boats": "held_back"} and len(read["here"]) == 1
+    memory.delete(listed[1]["id"])
+    assert outcomes(noted(shadow, "write")) == [("delete", "mirrored")] and len(live()) == 1
+
+
 def test_one_of_two_memories_that_are_one_here_can_be_deleted(mem0: Any, begin: Any, noted: Callable[..., Any]) -> None:
     memory = (shadow := begin()).around(mem0)
     one, other = (memory.add("Ann likes tea", **ANN, infer=False)["results"][0]["id"] for _ in range(2))

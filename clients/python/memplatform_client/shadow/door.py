@@ -12,7 +12,7 @@ from memplatform_client.errors import NotFound
 from memplatform_client.shadow.events import IDS, Hit
 
 _MEM0, USER = "/api/mem0", "user_id"
-_PAGE, _MOST_PAGES, _MOST_HITS = 200, 5, 100
+_PAGE, _MOST_PAGES, _MOST_HITS, _MOST_FOUND = 200, 5, 100, 50
 _CONDITIONS = {*IDS, "AND", "OR", "NOT", "metadata", "created_at", "updated_at", "timestamp", "categories", "keywords"}
 _CONDITIONS |= {"memory_ids"}
 _NOT_MIRRORED = ("actor_id", "role", "hash", "attributed_to")
@@ -80,10 +80,11 @@ class Door(Client):
         wanted = {"AND": [dict(whose), {"memory_ids": list(uids)}]}
         return {hit.id for hit in self.all(wanted)}
 
-    def find(self, whose: Mapping[str, str], text: str) -> list[Hit]:
-        """Memories that say exactly this."""
-        wanted = {"AND": [dict(whose), {"keywords": {"contains": text}}]}
-        return [hit for hit in self.all(wanted) if hit.text.strip() == text.strip()]
+    def find(self, whose: Mapping[str, str], texts: Sequence[str]) -> dict[str, str]:
+        """Of these texts, those that stand here word for word, each with the id of one memory that says it."""
+        said = [{"keywords": {"contains": text.strip()}} for text in texts[:_MOST_FOUND]]
+        here = {hit.text.strip(): hit.id for hit in self.all({"AND": [dict(whose), {"OR": said}]})} if said else {}
+        return {text: here[text.strip()] for text in texts if text.strip() in here}
 
     def made_of(self, uid: str) -> list[str]:
         """What a memory was made of, or took the place of."""

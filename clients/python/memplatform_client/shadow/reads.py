@@ -72,6 +72,7 @@ class Reads:
 
     def _why_missed(self, missed: Sequence[Hit], filters: Any, in_use: str) -> dict[str, str]:
         """By their ids there; `in_use`: why one that could have been handed out was not."""
+        self._meet(missed)
         standing = {hit.id: self._state.here(hit.id) for hit in missed}
         asked: dict[tuple[tuple[str, str], ...], set[str]] = {}
         for rows in standing.values():
@@ -80,6 +81,19 @@ class Reads:
         used = {uid for whose, uids in asked.items() for uid in self._door.in_use(sorted(uids), dict(whose))}
         names_user = USER in str(filters)
         return {hit.id: self._why(hit, standing[hit.id], used, names_user) or in_use for hit in missed}
+
+    def _meet(self, missed: Sequence[Hit]) -> None:
+        """What was brought in otherwise stands here under ids nobody has told: it is known by its words."""
+        strangers: dict[tuple[tuple[str, str], ...], list[Hit]] = {}
+        for hit in missed:
+            seen = None if self._state.here(hit.id) else self._state.seen(hit.id)
+            if seen and not seen[2] and hit.text.strip():
+                strangers.setdefault(tuple(sorted(seen[0].items())), []).append(hit)
+        for whose, hits in strangers.items():
+            found = self._door.find(dict(whose), [hit.text for hit in hits])
+            for hit in hits:
+                if hit.text in found:
+                    self._state.know(hit.id, [found[hit.text]], as_is=True, whose=dict(whose))
 
     def _why(self, hit: Hit, rows: dict[str, tuple[bool, dict[str, str]]], used: set[str], names_user: bool) -> str:
         if not rows:

@@ -112,8 +112,8 @@ class Writes:
         if here:
             return here, next(iter(here.values()))[1]
         whose, text, _lost = self._state.seen(there) or (work.body.get("whose", {}), "", "")
-        found = self._door.find(whose, text) if whose and text else []
-        return {hit.id: (True, whose) for hit in found[:1]}, whose
+        found = self._door.find(whose, [text]) if whose and text else {}
+        return dict.fromkeys(found.values(), (True, whose)), whose
 
     def _is_alone(self, here: str, there: str) -> bool:
         return set(self._state.there(here)) <= {there}
