@@ -68,7 +68,12 @@ class Memory:
         """The turn, once there is an answer; the same as sent before under its Idempotency-Key is stored once."""
         if self._asked is None or self._address is None or not answer.strip():
             return
-        turn = {"user": self._asked.question, "assistant": cut(answer), "recall_id": self.recall_id or None}
+        turn: dict[str, Any] = {
+            "user": self._asked.question,
+            "assistant": cut(answer),
+            "recall_id": self.recall_id or None,
+        }
+        turn |= {"tool_calls": self._asked.calls} if self._asked.calls else {}
         self._call("turn", TURNS, turn, **{_ONCE: self._meta[_ONCE]} if _ONCE in self._meta else {})
 
     def carry_out(self, calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

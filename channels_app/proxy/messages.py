@@ -1,16 +1,21 @@
 """The messages of a chat: what is asked, what was said before it, and where memory is put."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from channels_app.api.context import CLIENT_MESSAGES
+from channels_app.proxy.answer import calls_in
 from memories.conf import conf
+from memories.language.redaction import ToolCall
 
 #: What is said before the bot's own words begin; memory is put right behind it.
 INSTRUCTIONS = ("system", "developer")
 #: Bytes of the messages before the question of which memory is told, the newest.
 BEFORE_BYTES = 300_000
+#: Of the tools a bot used for one answer the newest so many are told, with so much of arguments and results.
+CALLS_MOST, CALL_CHARS, NAME_CHARS = 20, 2_000, 100
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class Asked:
 
     question: str
     before: list[dict[str, str]]
+    calls: list[dict[str, Any]] = field(default_factory=list)  # of the bot's own tools since then, as a turn has them
 
 
 def read(messages: Any) -> Asked | None:
@@ -29,7 +35,7 @@ def read(messages: Any) -> Asked | None:
     last = max((n for n, (role, _text) in enumerate(said) if role == "user"), default=None)
     if last is None or not said[last][1].strip():
         return None
-    return Asked(said[last][1], _newest(said[:last]))
+    return Asked(said[last][1], _newest(said[:last]), _calls(messages[last + 1 :]))
 
 
 def cut(text: str) -> str:
@@ -64,3 +70,27 @@ def _newest(said: Sequence[tuple[Any, str]]) -> list[dict[str, str]]:
         if role in ("user", "assistant") and text.strip():
             told.append({"role": role, "content": text})
     return told[::-1]
+
+
+def _calls(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools a bot used, with what they answered, without what looks secret."""
+    answers = {message.get("tool_call_id"): message for message in messages if message.get("role") == "tool"}
+    used = []
+    for call in (call for message in messages for call in calls_in(message)):
+        function: Any = call.get("function")
+        name = function.get("name") if isinstance(function, dict) else None
+        if isinstance(name, str) and cut(name).strip():
+            result = cut(_words(answers.get(call.get("id"), {}).get("content")))[:CALL_CHARS]
+            told = ToolCall(cut(name)[:NAME_CHARS], _arguments(function.get("arguments")), result or None)
+            used.append(told.cleaned())
+    return used[-CALLS_MOST:]
+
+
+def _arguments(text: Any) -> Any:
+    """The arguments of a call, which come as a text; one that is no JSON, or long, is told as it begins."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return json.loads(text, parse_constant=str) if len(text) <= CALL_CHARS else text[:CALL_CHARS]
+    except (ValueError, RecursionError):
+        return text

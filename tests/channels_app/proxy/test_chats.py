@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
-from channels_app.proxy.messages import with_memory
-from memories.models import Scope, Workspace
-from sessions_app.models import Session
+from channels_app.api.turns import NewTurn
+from channels_app.proxy.messages import read, with_memory
+from memories.models import Entry, Scope, Workspace
+from sessions_app.models import Session, SessionEvent
 from tests.channels_app.proxy.conftest import KEY, QUESTION, Upstream, call, eventually, said, spoken, streamed
 from tests.conftest import make_key
 
@@ -83,12 +84,26 @@ def test_a_turn_sent_twice_under_one_idempotency_key_is_kept_once(bot: OpenAI, u
 
 
 def test_a_turn_that_goes_on_with_tools_of_the_bot_is_kept_when_it_ends(bot: OpenAI, upstream: Upstream) -> None:
-    upstream.say(said(None, tool_calls=[call(1, "deploy", to="prod")]), said("It runs."))
+    upstream.say(said(None, tool_calls=[call(1, "deploy", to="prod", token="hunter2")]), said("It runs."))
     first = bot.chat.completions.create(model="m", messages=QUESTION).choices[0].message
     assert first.tool_calls[0].function.name == "deploy" and spoken() == []
     result = {"role": "tool", "tool_call_id": "call_1", "content": "ok"}
     bot.chat.completions.create(model="m", messages=[*QUESTION, first.model_dump(exclude_none=True), result])
-    assert spoken() == ["hi there", "It runs."]
+    assert [words for words in spoken() if words in ("hi there", "It runs.")] == ["hi there", "It runs."]
+    task = Entry.objects.get(type="auto_capture")
+    assert "deploy(to=prod, token=[not stored])" in task.content
+    assert "hunter2" not in str([list(Entry.objects.values()), list(SessionEvent.objects.values())])
+
+
+def test_calls_nobody_can_read_cost_no_turn() -> None:
+    odd = [{"function": None}, {"function": {"name": "\0"}}, {"function": {"name": "x" * 300, "arguments": "{NaN"}}, 7]
+    odd += [{"id": 1, "function": {"name": "look", "arguments": '{"at": NaN, "in": "a\\u0000b"}'}}]
+    said = [{"role": "assistant", "content": None, "tool_calls": odd}, {"role": "tool", "tool_call_id": 1}]
+    asked = read([*QUESTION, *said])
+    assert asked is not None
+    assert [one["name"] for one in asked.calls] == ["x" * 100, "look"]
+    assert asked.calls[-1] == {"name": "look", "arguments": {"at": "NaN", "in": "ab"}, "result": None}
+    assert NewTurn(data={"address": {"platform": "cli"}, "user": "hi", "tool_calls": asked.calls}).is_valid()
 
 
 @pytest.mark.thorough

@@ -1,6 +1,7 @@
 """What goes wrong: the upstream's errors come as they are, memory's fail no chat, and what is refused says why."""
 
 import json
+import threading
 from typing import Any
 
 import openai
@@ -14,7 +15,7 @@ from channels_app.proxy.views import PLACES
 from memories.choices import Permission
 from memories.models import Workspace
 from memories.offline import database
-from tests.channels_app.proxy.conftest import QUESTION, Upstream, said, spoken
+from tests.channels_app.proxy.conftest import QUESTION, Upstream, eventually, said, spoken
 from tests.conftest import make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,6 +46,21 @@ def test_errors_of_the_upstream_come_as_they_are_and_are_no_turn(
         bot.chat.completions.create(model="m", messages=QUESTION, stream=is_stream)
     assert broken.value.response.text == "<b>Ouch</b>"
     assert spoken() == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_an_upstream_that_is_too_slow_is_a_504_and_no_turn(
+    bot: OpenAI, upstream: Upstream, settings: Any, is_stream: bool
+) -> None:
+    over = threading.Event()
+    settings.MEMORY_PROXY_SECONDS = 0.2
+    upstream.say(lambda _asked: over.wait(10) and said("Late."))
+    with pytest.raises(openai.InternalServerError) as refused:
+        bot.chat.completions.create(model="m", messages=QUESTION, stream=is_stream)
+    over.set()
+    assert (refused.value.status_code, refused.value.code) == (504, "upstream_timeout")
+    assert spoken() == [] and eventually(lambda: PLACES._taken == 0)
 
 
 @pytest.mark.thorough
