@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import Error, connection
 from django.db.models import Count, Max, Min
 from django.http import HttpRequest, JsonResponse
@@ -21,6 +22,8 @@ from memplatform.http.access import may_see_details
 SILENCE = timedelta(seconds=30)
 #: Processes without which the platform does not do what it promises.
 NEEDED = ("embedder", "worker")
+#: The one that serves MCP, where it is switched on: without it the API answers all the same.
+MCP = "mcp"
 #: From this age on work counts as behind; it is done all the same, and requests are answered.
 QUEUE_BEHIND = timedelta(minutes=2)
 EMBEDDING_BEHIND = timedelta(minutes=1)
@@ -57,7 +60,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """503 with what is missing; 200 when requests are answered as promised, with what is behind its time.
 
-    `not_ready`: database, migrations, or a process. `behind`: queue, schedules, embedding, model.
+    `not_ready`: database, migrations, or a process. `behind`: queue, schedules, embedding, model, mcp.
     """
     now = timezone.now()
     condition = examine(now)
@@ -101,6 +104,7 @@ def examine(now: datetime) -> Condition:
         ("schedules", figures.schedules_late, SCHEDULES_BEHIND),
         ("embedding", figures.lag, EMBEDDING_BEHIND),
         ("model", float(figures.model_failing), timedelta(0)),
+        (MCP, figures.silence.get(MCP, float("inf")) if settings.MCP else 0.0, SILENCE),
     )
     return Condition(
         missing=[name for name, seconds in silence.items() if seconds > SILENCE.total_seconds()],

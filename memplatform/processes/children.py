@@ -25,19 +25,22 @@ _BACK_OFF_MAX = 30.0
 class Program:
     command: tuple[str, ...]
     nice: int = 0
-    beats: bool = True  # it writes heartbeats; one that knows no database is looked after only when it ends
+    address: tuple[str, int] | None = None  # of one that knows no database: the supervisor asks it, and beats for it
 
 
 def programs(host: str, port: int, mcp_port: int | None = None) -> dict[str, Program]:
     """Every child, by its name in Heartbeat. Fresh interpreters: none inherits a loaded model."""
     python = sys.executable
-    mcp = Program((python, "-m", "memplatform.processes.mcp", host, str(mcp_port)), beats=False)
     return {
         "web": Program((python, "-m", "memplatform.processes.web", host, str(port))),
         "embedder": Program((python, "manage.py", "embedder"), nice=10),
         "worker": Program((python, "manage.py", "worker"), nice=5),
-        **({"mcp": mcp} if mcp_port else {}),
+        **({"mcp": _mcp(host, mcp_port)} if mcp_port else {}),
     }
+
+
+def _mcp(host: str, port: int) -> Program:
+    return Program((sys.executable, "-m", "memplatform.processes.mcp", host, str(port)), address=(host, port))
 
 
 @dataclass

@@ -35,9 +35,10 @@ def _beat_for_ever(name: str) -> None:
         time.sleep(BEAT_SECONDS)
 
 
-def beat(name: str, started_at: datetime, *, now: datetime, using: str) -> None:
+def beat(name: str, started_at: datetime, *, now: datetime, using: str, pid: int | None = None) -> None:
+    """Note a sign of life of this process, or of the one with this id."""
     Heartbeat.objects.using(using).bulk_create(
-        [Heartbeat(name=name, pid=os.getpid(), started_at=started_at, beat_at=now)],
+        [Heartbeat(name=name, pid=pid or os.getpid(), started_at=started_at, beat_at=now)],
         update_conflicts=True,
         unique_fields=["name", "pid"],
         update_fields=["started_at", "beat_at"],

@@ -20,12 +20,15 @@ from django.utils.translation import gettext as _
 
 from memories.models import Heartbeat
 from memplatform import postgres
+from memplatform.processes import heartbeat
 from memplatform.processes.children import Child, stop
+from memplatform.processes.web import status_of
 
 SILENT_AFTER = timedelta(seconds=30)
 #: One that is silent and computes: a request keeps its interpreter busy, which will be over; for so long at most.
 BUSY_FOR = timedelta(minutes=3)
 FIRST_BEAT_WITHIN = timedelta(seconds=60)
+ASK_SECONDS = 2.0  # an answer of a child that knows no database takes so long at most
 _TICK = 0.2
 _LOOK_EVERY = 5.0
 _JUMP = timedelta(seconds=15)  # between two looks: the machine slept, or its clock was moved
@@ -132,6 +135,7 @@ class Supervisor:
     def check_heartbeats(self, *, now: datetime) -> None:
         """Handle children without heartbeats; time without database, or asleep, does not count."""
         try:
+            self._beat_for_others(now)
             beats = list(Heartbeat.objects.all())
         except Error:
             connection.close()
@@ -140,7 +144,7 @@ class Supervisor:
         if abs(now - self.looked_at) > _JUMP:
             self.trusted_since = now
         self.looked_at = now
-        for child in (child for child in self.children if child.program.beats):
+        for child in self.children:
             mine = [beat for beat in beats if beat.name == child.name and child.owns(beat.pid)]
             self.pids.setdefault(child.name, set()).update(beat.pid for beat in mine)
             started = now - timedelta(seconds=time.monotonic() - child.started_at)
@@ -149,6 +153,15 @@ class Supervisor:
                 self.handle_exit(child, _("%(name)s gives no sign of life") % {"name": child.name})
         alive = {beat.pid for beat in beats}
         self.workload.readings = {pid: seen for pid, seen in self.workload.readings.items() if pid in alive}
+
+    def _beat_for_others(self, now: datetime) -> None:
+        """Note a sign of life of each child that knows no database and answers, whatever it answers."""
+        for child in self.children:
+            if child.program.address and child.process and not child.has_exited():
+                host, port = child.program.address
+                if status_of(host, port, "/", ASK_SECONDS) is not None:
+                    since = now - timedelta(seconds=time.monotonic() - child.started_at)
+                    heartbeat.beat(child.name, since, now=now, using="default", pid=child.process.pid)
 
     def _busy(self, child: Child, beats: Iterable[Heartbeat]) -> set[int]:
         """The processes of a child that compute; one that was silent for long is reported once."""

@@ -64,12 +64,17 @@ def base_url(host: str, port: int) -> str:
 
 def answers(host: str, port: int, path: str) -> bool:
     """Whether a GET of the path is answered with 200."""
-    connection = http.client.HTTPConnection(_ANY.get(host, host), port, timeout=5)
+    return status_of(host, port, path) == 200
+
+
+def status_of(host: str, port: int, path: str, seconds: float = 5) -> int | None:
+    """The status a GET of the path is answered with; None: there is no answer in so many seconds."""
+    connection = http.client.HTTPConnection(_ANY.get(host, host), port, timeout=seconds)
     try:
         connection.request("GET", path)
-        return connection.getresponse().status == 200
+        return connection.getresponse().status
     except (OSError, http.client.HTTPException):
-        return False
+        return None
     finally:
         connection.close()
 

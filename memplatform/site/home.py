@@ -78,7 +78,7 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
 def _of_the_platform(seen: frozenset[int] | None, now: datetime) -> Iterator[Item]:
     """Processes concern everybody; what failed may tell of other workspaces, and is for superusers."""
     measures = health.measure(now)
-    for name in health.NEEDED:
+    for name in (*health.NEEDED, *([health.MCP] if settings.MCP else [])):
         silence = measures.silence.get(name)
         if silence is None or silence > health.SILENCE.total_seconds():
             since = (

@@ -49,6 +49,15 @@ def test_a_process_that_was_never_heard_of_or_fell_silent_is_named(name: str) ->
     assert ready(**AFAR)[1]["not_ready"] == [name]
 
 
+def test_mcp_that_is_switched_on_and_silent_is_behind_and_nothing_else_stops(running: None, settings: Any) -> None:
+    settings.MCP = True
+    assert ready(**AFAR) == (200, {"status": "behind", "behind": ["mcp"]})
+    beat("mcp", seconds_ago=31)
+    assert ready(**AFAR)[1]["behind"] == ["mcp"]
+    Heartbeat.objects.filter(name="mcp").update(beat_at=timezone.now())
+    assert ready(**AFAR) == (200, {"status": "ok"})
+
+
 def test_without_a_database_only_that_is_said(running: None) -> None:
     with patch("memplatform.health.measure", side_effect=OperationalError("connection refused by 10.0.0.1")):
         assert ready() == (503, {"status": "unavailable", "not_ready": ["database"]})

@@ -116,6 +116,7 @@ def test_a_killed_mcp_is_started_again_and_knows_no_database(house: House) -> No
     url = f"http://127.0.0.1:{before.cmdline()[-1]}/mcp"
     until(lambda: status() == 401, 20)
     assert before.environ()["DATABASE_URL"] == ""
+    until(lambda: house.pids("mcp") == {before.pid}, 20)  # it is heard all the same
     before.kill()
     until(lambda: found() not in ([], [before]) and status() == 401, 20)
 
@@ -158,6 +159,14 @@ def test_a_port_in_use_is_told_before_anything_starts(house: House, tmp_path: Pa
     (line,) = other.said
     assert line == f"Port {house.port} is in use by another program; set MEMPLATFORM_PORT to a free one."
     assert not (tmp_path / "data" / "postgres").exists()
+
+
+def test_mcp_and_the_web_are_not_given_one_port(tmp_path: Path) -> None:
+    port = free_port()
+    other = House(tmp_path / "data", port, MEMPLATFORM_MCP="true", MEMPLATFORM_MCP_PORT=str(port))
+    other.process.wait(timeout=20)
+    other.reader.join()
+    assert other.said == [f"MEMPLATFORM_MCP_PORT is the port of the web server, {port}; name another."]
 
 
 def test_children_of_a_killed_supervisor_end_and_the_next_start_takes_over(house: House) -> None:

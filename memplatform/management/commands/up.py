@@ -93,6 +93,11 @@ class Command(BaseCommand):
             "MEMPLATFORM_PORT": settings.PORT,
             **({"MEMPLATFORM_MCP_PORT": settings.MCP_PORT} if settings.MCP else {}),
         }
+        if settings.MCP and settings.MCP_PORT == settings.PORT:
+            sys.exit(
+                _("MEMPLATFORM_MCP_PORT is the port of the web server, %(port)d; name another.")
+                % {"port": settings.PORT}
+            )
         for name, port in ports.items():
             if problem := web.obstacle(settings.HOST, port, patience=patience, setting=name):
                 sys.exit(problem)
