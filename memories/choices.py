@@ -145,6 +145,7 @@ class SkipReason(TextChoices):
     ALREADY = "already", _("It was so already.")
     REMOVED = "removed", _("A person took it out of the plan.")
     SUPPRESSED = "suppressed", _("People had taken this out before.")
+    ERASED = "erased", _("It belongs to a person who was erased.")
     UNSTORABLE = "unstorable", _("It cannot be stored like this.")
     NO_SUCCESSOR = "no_successor", _("What it was to become part of is not in use.")
     STANDS = "stands", _("It has taken the place of others since. First undo what had it do so: %(batches)s.")

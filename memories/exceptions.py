@@ -25,6 +25,13 @@ class InvalidDraft(PlatformError):
     """This cannot be stored as a memory."""
 
 
+class ContentErased(PlatformError):
+    """These words belong to a person who was erased, and are not stored again."""
+
+    field = "content"
+    code = "erased"
+
+
 class InvalidAddress(PlatformError):
     """This address does not say whose memory it is."""
 

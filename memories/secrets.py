@@ -43,6 +43,19 @@ def forget(name: str, *, workspace: Workspace | None = None) -> bool:
     return bool(removed)
 
 
+def seal(value: str) -> str:
+    """A value encrypted for a place outside the database, such as a file."""
+    return _ciphers().encrypt(value.encode()).decode()
+
+
+def unseal(sealed: str) -> str:
+    """What `seal` was given. Raises SecretUnreadable."""
+    try:
+        return _ciphers().decrypt(sealed.encode()).decode()
+    except InvalidToken:
+        raise SecretUnreadable(_("of a file")) from None
+
+
 def rotate() -> int:
     """Encrypt all secrets anew with the first key, so that the others can be retired; the number of secrets.
 

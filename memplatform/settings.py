@@ -246,6 +246,8 @@ LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 
 #: What goes on while the database is away: known keys, sessions and channels, and the journal of accepted calls.
 MEMORY_OFFLINE_ROOT = Path(env("MEMORY_OFFLINE_ROOT", default=str(DATA_DIR / "offline"))).absolute()
+#: A file for each erasure of a person, by which they are erased again from a database of before it.
+ERASURES_ROOT = Path(env("MEMPLATFORM_ERASURES", default=str(DATA_DIR / "erasures"))).absolute()
 
 #: Embedding providers in order of trust, by short name or dotted path (see memories.embeddings). Empty: keyword recall.
 MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["bundled"])

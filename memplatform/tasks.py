@@ -8,6 +8,7 @@ from django_q.tasks import async_task
 
 from memories import webhooks
 from memplatform import health
+from memplatform.erasure import run as erasure
 from memplatform.jobs import runs
 
 
@@ -45,6 +46,16 @@ def count_parts() -> dict[str, int]:
 def _parts(now: datetime) -> list[str]:
     condition = health.examine(now)
     return sorted(condition.missing + condition.behind)
+
+
+def erase_waiting() -> dict[str, int]:
+    """Work off the erasures that were ordered; each goes on where it was interrupted."""
+    return erasure.erase_waiting(now=timezone.now())
+
+
+def count_erasures() -> dict[str, int]:
+    """How many wait."""
+    return erasure.count_waiting()
 
 
 def perform(run_id: int) -> None:

@@ -63,6 +63,7 @@ def settings_of_every_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator
         WHITENOISE_AUTOREFRESH=True,
         MEMORY_OFFLINE_ROOT=tmp_path_factory.mktemp("offline"),
         MEMORY_FILES_ROOT=tmp_path_factory.mktemp("files"),
+        ERASURES_ROOT=tmp_path_factory.mktemp("erasures"),
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],  # real ones are slow on purpose
     ):
         yield

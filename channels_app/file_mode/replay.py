@@ -26,7 +26,7 @@ from memories.choices import PathMode
 from memories.conf import conf
 from memories.exceptions import PlatformError, SessionBusy
 from memories.models import IdempotencyKey, Workspace
-from memories.offline import journal
+from memories.offline import erased_calls, journal
 from memories.offline.journal import Line, Position, Record, Stream
 from memories.tenancy.access import Caller
 
@@ -34,7 +34,6 @@ log = structlog.get_logger(__name__)
 
 #: Calls that are read at once, and those that are applied while nobody else can add to the stream.
 CHUNK, FEW = 200, 20
-_REPLAYER = "replay.lock"
 #: Advisory locks are told apart by their highest byte (sessions_app.lifecycle.locks).
 REPLAY_LOCK = 9 << 56
 Clock = Callable[[], datetime]
@@ -74,7 +73,7 @@ def replay_all(effects: Effects, clock: Clock, *, until: datetime) -> dict[str, 
 def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: datetime) -> Counter[str]:
     """Replay one stream; nothing where another process is at it."""
     counts: Counter[str] = Counter()
-    with journal.locked(stream, _REPLAYER, wait=False) as is_mine:
+    with journal.locked(stream, erased_calls.REPLAYER, wait=False) as is_mine:
         if not is_mine:
             return counts
         position, found = Position(0, 0), journal.end(stream)

@@ -145,7 +145,7 @@ def _create(work: _Work, rows: list[_PlannedRow[steps.CreateStep]]) -> None:
     for (row, _draft), answer in zip(ready, answers, strict=True):
         change = row.change
         if answer.outcome == Outcome.SUPPRESSED:
-            change.skip(SkipReason.SUPPRESSED)
+            change.skip(SkipReason.ERASED if answer.reason == entries.ERASED else SkipReason.SUPPRESSED)
             continue
         change.entry, change.state = answer.entry, ChangeState.APPLIED
         change.note = "" if answer.outcome == Outcome.CREATED else str(answer.outcome)

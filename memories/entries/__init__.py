@@ -32,4 +32,4 @@ from memories.entries.transitions import (
     supersede,
 )
 from memories.entries.versions import PriorRow, changed_since, differences, rows_before
-from memories.entries.write import TAKEN_OUT, WriteResult, remember, remember_many
+from memories.entries.write import ERASED, TAKEN_OUT, WriteResult, remember, remember_many

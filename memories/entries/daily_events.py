@@ -13,6 +13,7 @@ from memories.choices import SkipReason, Source
 from memories.entries import day_files, versions
 from memories.entries.draft import check_content
 from memories.entries.locks import lock_scopes
+from memories.entries.tombstones import Tombstones
 from memories.entries.transitions import BulkOutcome
 from memories.exceptions import ScopeFrozen
 from memories.language import text
@@ -74,12 +75,19 @@ def write_each(drafts: Sequence[EventDraft], *, now: datetime, actor: str) -> li
         check_content(draft.content)
     with acting(actor):
         suppressed = SuppressedContent(scopes.values())
+        erased = _erased(drafts)
         events = [
-            None if suppressed.covers(draft.scope, draft.content, draft.origins) else _new_event(draft, now)
-            for draft in drafts
+            None if gone or suppressed.covers(draft.scope, draft.content, draft.origins) else _new_event(draft, now)
+            for draft, gone in zip(drafts, erased, strict=True)
         ]
         DailyEvent.objects.bulk_create(event for event in events if event is not None)
         return events
+
+
+def _erased(drafts: Sequence[EventDraft]) -> list[bool]:
+    """Of events, which repeat what was erased with a person."""
+    tombstones = Tombstones.of_workspace(drafts[0].scope.workspace_id)
+    return tombstones.covering([(one.content, one.scope.key, one.origins) for one in drafts], everywhere=False)
 
 
 def _new_event(draft: EventDraft, now: datetime) -> DailyEvent:

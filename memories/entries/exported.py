@@ -16,6 +16,7 @@ from memories.entries.duplicates import PendingWrite
 from memories.entries.fields import FIELDS
 from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Suppressions
+from memories.entries.tombstones import Tombstones
 from memories.index import scope_statistics, search_rows
 from memories.models import Change, Entry, EntryAccess, Evidence, Link, Scope, Slot, Suppression
 
@@ -63,8 +64,8 @@ def bring_in(scope: Scope, exported: Sequence[ExportedEntry]) -> list[Entry | No
     suppressions = Suppressions([locked.pk], writes)
     kept = [
         (one, write)
-        for one, write in zip(exported, writes, strict=True)
-        if not (one.is_live and suppressions.against(write))
+        for one, write, erased in zip(exported, writes, Tombstones([locked]).covering_writes(writes), strict=True)
+        if not erased and not (one.is_live and suppressions.against(write))
     ]
     made = {id(one): _entry(locked, one, write) for one, write in kept}
     entries = list(made.values())

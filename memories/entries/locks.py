@@ -3,16 +3,19 @@
 from collections.abc import Iterable
 
 from django.db import connection
+from django.db.models import Exists, OuterRef
 
 from memories.exceptions import ScopeFrozen
-from memories.models import Scope
+from memories.models import Scope, Tombstone
 
 #: The highest byte of an advisory lock is its kind.
 SCOPE_LOCK = 1 << 56
 
 
-def lock_scopes(scopes: Iterable[Scope]) -> dict[int, Scope]:
+def lock_scopes(scopes: Iterable[Scope], *, frozen_too: bool = False) -> dict[int, Scope]:
     """These scopes as they are now, by id, locked until the transaction ends. Raises ScopeFrozen.
+
+    `frozen_too`: an erasure takes from a frozen scope, too.
 
     They are locked in ascending order, so that no two writers wait for each other.
     """
@@ -20,7 +23,8 @@ def lock_scopes(scopes: Iterable[Scope]) -> dict[int, Scope]:
     with connection.cursor() as cursor:
         for scope_id in wanted:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCOPE_LOCK + scope_id])
-    locked = Scope.objects.in_bulk(wanted)
-    if any(scope.frozen for scope in locked.values()):
+    erased = Exists(Tombstone.objects.filter(workspace_id=OuterRef("workspace_id")))
+    locked = Scope.objects.annotate(has_tombstones=erased).in_bulk(wanted)
+    if not frozen_too and any(scope.frozen for scope in locked.values()):
         raise ScopeFrozen
     return locked

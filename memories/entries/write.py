@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F
 
 from memories import metrics
-from memories.choices import LinkKind, Outcome, Verification
+from memories.choices import MACHINE_SOURCES, LinkKind, Outcome, Verification
 from memories.entries import evidence
 from memories.entries.contradictions import mark_contradicted
 from memories.entries.draft import Draft, check
@@ -26,6 +26,8 @@ from memories.entries.edits import reword, write_slots
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Suppressions
+from memories.entries.tombstones import Tombstones
+from memories.exceptions import ContentErased
 from memories.index import scope_statistics, search_rows
 from memories.language import text
 from memories.language.similarity import Likeness, contains
@@ -34,6 +36,7 @@ from memories.models.change import acting
 
 log = structlog.get_logger(__name__)
 TAKEN_OUT = "taken_out"  #: reason of a suppressed draft: only saving it on purpose brings it back (A15)
+ERASED = "erased"  #: reason of a draft that repeats what was erased with a person: nothing brings it back (F7)
 _MOMENT = timedelta(microseconds=1)
 #: What a rewording changes.
 _TEXT_COLUMNS = ("content", "fingerprint", "terms", "length", "echo")
@@ -56,7 +59,9 @@ class WriteResult:
     @property
     def reason(self) -> str | None:
         """Why nothing was written, as a code; None when something was."""
-        return TAKEN_OUT if self.outcome == Outcome.SUPPRESSED else None
+        if self.outcome != Outcome.SUPPRESSED:
+            return None
+        return ERASED if self.entry.pk is None else TAKEN_OUT
 
 
 def remember(draft: Draft, *, now: datetime, actor: str) -> WriteResult:
@@ -76,7 +81,8 @@ def remember_many(
     5. Queue what needs embedding; the worker is notified after the commit.
 
     Drafts of one call belong to one workspace; `locked` are their scopes, if the caller has locked them already.
-    Raises InvalidDraft or ScopeFrozen.
+    What a machine offers of an erased person is answered with an entry that is not stored; somebody who saves it on
+    purpose gets ContentErased. Raises InvalidDraft or ScopeFrozen, too.
     """
     drafts = list(drafts)
     for draft in drafts:
@@ -124,6 +130,8 @@ class _Writer:
         used = ((entry, write.draft.at) for write, one in repeats for entry in one.repeated)
         count_uses(used, workspace_id=workspace)
         self.suppressions = Suppressions(self.scopes, writes)
+        covered = Tombstones(self.scopes.values()).covering_writes(writes)
+        self.erased = {id(write) for write, is_erased in zip(writes, covered, strict=True) if is_erased}
         stored = stored_candidates(writes, Policy.objects.of(workspace), self.now)
         decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]
         self._insert_waiting()
@@ -140,6 +148,10 @@ class _Writer:
 
     def _decide(self, write: PendingWrite, stored: list[DuplicateCandidate]) -> tuple[Entry | None, Outcome]:
         """What happens to a write, and the entry it comes to; None: one of its own."""
+        if id(write) in self.erased:
+            if write.draft.source not in MACHINE_SOURCES:
+                raise ContentErased
+            return _new_entry(write, self.now), Outcome.SUPPRESSED
         if suppressed := self.suppressions.against(write):
             return suppressed, Outcome.SUPPRESSED
         write.ends_suppression = self.suppressions.lift(write)

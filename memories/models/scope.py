@@ -28,6 +28,9 @@ class Scope(models.Model):
     `version` rises with every write: what was computed from the scope at another version is outdated.
     """
 
+    #: Whether somebody was erased from its workspace; of a scope that is locked.
+    has_tombstones = False
+
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="scopes")
     key = models.CharField(_("key"), max_length=255)

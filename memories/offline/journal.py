@@ -124,13 +124,13 @@ def read(stream: Stream, after: Position | None = None) -> Iterator[Line]:
 def end(stream: Stream) -> Position:
     """The end of the last whole line of a stream."""
     numbers = _segments(stream)
-    return Position(numbers[-1], _whole_bytes(_segment(stream, numbers[-1]))) if numbers else Position(0, 0)
+    return Position(numbers[-1], _whole_bytes(segment_path(stream, numbers[-1]))) if numbers else Position(0, 0)
 
 
 def remove_up_to(stream: Stream, position: Position) -> bool:
     """Remove the files of which every line was drained; whether the stream is empty now. Needs the stream's lock."""
     for number in _segments(stream):
-        path = _segment(stream, number)
+        path = segment_path(stream, number)
         drained = position.offset if number == position.segment else 0
         if number < position.segment or _whole_bytes(path) <= drained:
             path.unlink()
@@ -173,7 +173,8 @@ def _segments(stream: Stream) -> list[int]:
     return sorted(int(name.removesuffix(_SUFFIX)) for name in names if name.endswith(_SUFFIX))
 
 
-def _segment(stream: Stream, number: int) -> Path:
+def segment_path(stream: Stream, number: int) -> Path:
+    """The file of a segment."""
     return stream.folder / f"{number:015}{_SUFFIX}"
 
 
@@ -200,14 +201,14 @@ def _write(stream: Stream, record: Record) -> None:
 def _segment_to_write(stream: Stream, record: Record) -> Path:
     """The newest file, or the next; numbers are those of the millisecond, so that none ever comes again."""
     numbers = _segments(stream)
-    if numbers and _segment(stream, numbers[-1]).stat().st_size <= SEGMENT_BYTES:
-        return _segment(stream, numbers[-1])
-    return _segment(stream, max(record.uid.int >> 80, *(number + 1 for number in numbers), 0))
+    if numbers and segment_path(stream, numbers[-1]).stat().st_size <= SEGMENT_BYTES:
+        return segment_path(stream, numbers[-1])
+    return segment_path(stream, max(record.uid.int >> 80, *(number + 1 for number in numbers), 0))
 
 
 def _lines(stream: Stream, number: int, offset: int) -> Iterator[Line]:
     try:
-        with _segment(stream, number).open("rb") as file:
+        with segment_path(stream, number).open("rb") as file:
             file.seek(offset)
             for raw in file:
                 if not raw.endswith(b"\n"):

@@ -38,8 +38,16 @@ CONDITION = Job(
     run="memplatform.tasks.tell_condition",
     preview="memplatform.tasks.count_parts",
 )
+ERASE = Job(
+    name="erase",
+    label=_("erases the people an operator ordered to be erased"),
+    behaviour="F7",
+    cron="* * * * *",
+    run="memplatform.tasks.erase_waiting",
+    preview="memplatform.tasks.count_erasures",
+)
 JOBS = {
-    job.name: job for job in (TICK, CONDITION, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)
+    job.name: job for job in (TICK, CONDITION, ERASE, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)
 }
 
 PREFIX = "mem:"

@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 
 from channels_app.mcp import PATH
 from memplatform import checks, postgres
+from memplatform.erasure import run as erasure
 from memplatform.database import checks as database_checks
 from memplatform.database import roles
 from memplatform.database.roles import Access
@@ -110,6 +111,9 @@ class Command(BaseCommand):
                 cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
                 call_command("migrate", interactive=False, verbosity=0)
                 made = first_run.ensure(data, now=timezone.now())
+                if erasure.order_missing(now=timezone.now()):  # a backup of before was restored
+                    self.say(_("Erasing again whom the restored backup still knew …"))
+                    erasure.erase_waiting(now=timezone.now())
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [_SEEDING])
         except Error as problem:
             sys.exit(_("The tables could not be brought up to date: %s") % str(problem).strip())

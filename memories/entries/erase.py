@@ -1,0 +1,137 @@
+"""Removing what an erased person said or caused: entries and days for good, with everything kept of them (F7).
+
+The one exception to «nothing is destroyed by a machine»: an operator ordered it. Inside the caller's transaction.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q, Value
+from django.db.models.functions import Coalesce
+
+from memories.choices import ChangeState, LinkKind, SkipReason
+from memories.entries import day_files
+from memories.index import search_rows
+from memories.language import text
+from memories.models import BatchChange, Change, DailyEvent, Entry, Link, Scope, Slot, Suppression
+from memories.models.change import forget_history
+
+#: Rows that hung on the entries, those there are and those that were removed before, by what named them.
+_HANGING = """
+    SELECT {table}.id FROM {table} WHERE {column} = ANY(%(entries)s)
+    UNION SELECT row_id FROM memories_change WHERE workspace_id = %(workspace)s AND table_name = '{table}' AND op = 'D'
+        AND old -> '{column}' IN (SELECT to_jsonb(entry) FROM unnest(%(entries)s::bigint[]) AS erased (entry))
+"""
+_NAMED_BY = ((Slot, "entry_id"), (Suppression, "entry_id"), (Link, "from_entry_id"), (Link, "to_entry_id"))
+
+
+def erase_entries(workspace_id: int, entries: Collection[int], *, now: datetime) -> int:
+    """Remove entries with all that hangs on them and their history; how many there were.
+
+    What they had replaced is archived for good; what had become part of them by a merge is in use again.
+    """
+    erased = sorted(entries)
+    _forget_plans(workspace_id, Q(entry__in=erased))
+    hanging = [(model, _hanging(workspace_id, model, column, erased)) for model, column in _NAMED_BY]
+    _release_sources(workspace_id, erased, now)
+    replaced = Entry.objects.filter(workspace_id=workspace_id, superseded_by__in=erased)
+    replaced.update(superseded_by=None, archived_at=Coalesce("archived_at", Value(now)), updated_at=now)
+    Suppression.objects.filter(workspace_id=workspace_id, entry__in=erased).delete()
+    with connection.cursor() as cursor:  # what hangs on them goes along: the tables say so
+        cursor.execute("DELETE FROM memories_entry WHERE workspace_id = %s AND id = ANY(%s)", [workspace_id, erased])
+        count = int(cursor.rowcount)
+    for model, rows in ((Entry, erased), *hanging):
+        forget_history(workspace_id, model._meta.db_table, rows)
+    return count
+
+
+def erase_days(workspace_id: int, events: Collection[int], *, now: datetime) -> int:
+    """Remove daily events; the others of their days are made into facts, and into the note of the day, anew."""
+    erased = DailyEvent.objects.filter(workspace_id=workspace_id, pk__in=events)
+    places = {(event.scope_id, event.local_date) for event in erased}
+    notes = day_files.places_of(erased)
+    _forget_plans(workspace_id, Q(event__in=list(events)))
+    count = erased.delete()[0]
+    forget_history(workspace_id, DailyEvent._meta.db_table, sorted(events))
+    for scope, day in places:
+        rest = DailyEvent.objects.in_use().filter(workspace_id=workspace_id, scope=scope, local_date=day)
+        rest.exclude(source=day_files.DAY_NOTE).update(compressed_at=None, updated_at=now)
+    day_files.follow(notes)
+    return count
+
+
+def _hanging(workspace_id: int, model: Any, column: str, entries: list[int]) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _HANGING.format(table=model._meta.db_table, column=column), {"entries": entries, "workspace": workspace_id}
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _forget_plans(workspace_id: int, about: Q) -> None:
+    changes = BatchChange.objects.filter(about, workspace_id=workspace_id)
+    changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=SkipReason.GONE)
+    changes.update(entry=None, event=None, draft={})
+
+
+def _release_sources(workspace_id: int, erased: Sequence[int], now: datetime) -> None:
+    """Bring back into use what others said and what had been merged into something that goes."""
+    merged = Link.objects.filter(workspace_id=workspace_id, kind=LinkKind.MERGED_FROM, from_entry__in=erased)
+    sources = set(merged.exclude(to_entry__in=erased).values_list("to_entry_id", flat=True))
+    held = Entry.objects.filter(workspace_id=workspace_id, pk__in=sources, superseded_by__in=[*erased])
+    back = list(held.filter(expired_at=None, suppressed_at=None).values_list("pk", flat=True))
+    Entry.objects.filter(pk__in=back).update(superseded_by=None, archived_at=None, updated_at=now)
+    search_rows.enqueue(back)
+
+
+def others_versions(workspace_id: int, entries: Collection[int], origins: Collection[str]) -> dict[int, dict[str, Any]]:
+    """Of entries that others wrote and the person repeated: their columns in the newest version without the person.
+
+    None of an entry that rested on the person from its beginning.
+    """
+    changes: defaultdict[int, list[Change]] = defaultdict(list)
+    rows = Change.objects.filter(workspace_id=workspace_id, table_name=Entry._meta.db_table, row_id__in=list(entries))
+    for change in rows.filter(op="U").order_by("row_id", "-version"):
+        changes[change.row_id].append(change)
+    found = {}
+    for entry in Entry.objects.filter(workspace_id=workspace_id, pk__in=list(entries)):
+        state: dict[str, Any] = {"content": entry.content, "origins": entry.origins, "chats": entry.chats}
+        for change in changes[entry.pk]:
+            state = state | {name: value for name, value in change.old.items() if name in state}
+            if state["origins"] and set(state["origins"]).isdisjoint(origins):
+                found[entry.pk] = state | {"origins": state["origins"]}
+                break
+    return found
+
+
+def put_back(workspace_id: int, states: Mapping[int, Mapping[str, Any]], *, erasure: UUID, now: datetime) -> int:
+    """Give entries the words of others back, and remove the history in which the person's stand; how many."""
+    for entry in Entry.objects.filter(workspace_id=workspace_id, pk__in=states):
+        state = states[entry.pk]
+        counts = text.terms(state["content"])
+        entry.content, entry.origins, entry.chats = state["content"], state["origins"], state["chats"]
+        entry.fingerprint, entry.terms, entry.length = (
+            text.fingerprint(entry.content),
+            sorted(counts),
+            counts.total(),
+        )
+        entry.updated_at = now
+        columns = ["content", "origins", "chats", "fingerprint", "terms", "length", "updated_at"]
+        entry.save(update_fields=columns)
+    search_rows.enqueue(list(states))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT memplatform_erase_history(%s, %s, %s, %s)",
+            [erasure, workspace_id, Entry._meta.db_table, list(states)],
+        )
+    return len(states)
+
+
+def scopes_touched(workspace_id: int, entries: Iterable[int]) -> list[Scope]:
+    """The scopes of entries, to be counted anew."""
+    pks = Entry.objects.filter(workspace_id=workspace_id, pk__in=list(entries)).values("scope_id")
+    return list(Scope.objects.filter(pk__in=pks))

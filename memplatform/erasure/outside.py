@@ -1,0 +1,115 @@
+"""What of a person lies outside the database: their folder, their lines in the files of others, and pending calls."""
+
+import shutil
+from collections.abc import Collection, Iterable
+from functools import partial
+
+from memories.exceptions import PlatformError
+from memories.files import disk, many_lines, markdown
+from memories.files.layout import ScopeFolder, scope_folder
+from memories.files.parsing import lines_of
+from memories.language.redaction import redact
+from memories.language.text import fingerprint
+from memories.models import Entry, Erasure, Scope
+from memories.offline import erased_calls, journal
+from memories.offline.journal import Line
+from memplatform.erasure.person import Identity, from_json, own_keys
+from memplatform.erasure.phrases import Matcher
+from sessions_app.models import SessionEvent
+
+
+def erase_files(erasure: Erasure) -> dict[str, int]:
+    """Remove the folders of the person's scopes, and their lines from the files of others; how many of each.
+
+    Raises OSError, PlatformError: then nothing after it is done, and it is tried again.
+    """
+    workspace, count = erasure.workspace, 0
+    own = own_keys(workspace, from_json(erasure.identities))
+    for key in own:
+        folder = scope_folder(workspace.folder, key)
+        files = [*folder.files(), *folder.transcripts()]
+        count += len(files)
+        if (folder.workspace / folder.base).is_dir():
+            shutil.rmtree(folder.workspace / folder.base)
+    return {"files": count, "lines": sum(_erase_lines(erasure, scope) for scope in _others(erasure, own))}
+
+
+def _others(erasure: Erasure, own: Collection[str]) -> Iterable[Scope]:
+    """The scopes of others in which something of the person is to go."""
+    entries = Entry.objects.filter(pk__in=_found(erasure, Entry._meta.db_table)).values("scope_id")
+    said = SessionEvent.objects.filter(pk__in=_found(erasure, SessionEvent._meta.db_table))
+    chats = said.values_list("session__chat_scope_id", "session__user_scope_id").distinct()
+    named = {pk for pair in chats for pk in pair if pk} | set(entries.values_list("scope_id", flat=True))
+    return Scope.objects.filter(pk__in=named).exclude(key__in=own)
+
+
+def _found(erasure: Erasure, table: str) -> list[int]:
+    return list(erasure.targets.filter(table_name=table).values_list("row_id", flat=True))
+
+
+def _erase_lines(erasure: Erasure, scope: Scope) -> int:
+    folder = scope_folder(erasure.workspace.folder, scope.key)
+    if not (files := [*folder.files(), *folder.transcripts()]):
+        return 0
+    entries = Entry.objects.filter(pk__in=_found(erasure, Entry._meta.db_table), scope=scope)
+    said = SessionEvent.objects.filter(pk__in=_found(erasure, SessionEvent._meta.db_table))
+    texts = [*entries.values_list("content", flat=True), *said.values_list("content", flat=True)]
+    words = {fingerprint(redact(one)) for one in texts} | {fingerprint(one) for one in texts}
+    return sum(_rewrite(folder, file.path, texts, words) for file in files)
+
+
+def _rewrite(folder: ScopeFolder, path: str, texts: Collection[str], words: Collection[str]) -> int:
+    count = 0
+
+    def change(text: str) -> str:
+        nonlocal count
+        gone = [block for block in markdown.blocks(text) if _says(block.text, words)]
+        count = len(gone)
+        return many_lines.without_struck("".join(_without(text, gone)) if gone else text, texts)
+
+    disk.rewrite(folder, path, change)
+    return count
+
+
+def _says(text: str, words: Collection[str]) -> bool:
+    """A line of a note is what was said; one of a transcript names first who said it."""
+    _who, colon, said = text.partition(": ")
+    return fingerprint(text) in words or (bool(colon) and fingerprint(said) in words)
+
+
+def _without(text: str, gone: Collection[markdown.Block]) -> Iterable[str]:
+    """The lines of a text that belong to none of these blocks."""
+    lines = {line for block in gone for line in range(block.line_from, block.line_to + 1)}
+    return (line for number, line in enumerate(lines_of(text), start=1) if number not in lines)
+
+
+def erase_calls(erasure: Erasure, matcher: Matcher, *, is_dry: bool = False) -> int:
+    """Take the person's calls out of the journal of the workspace; how many."""
+    identities = from_json(erasure.identities)
+    mine = partial(_is_of, identities, matcher)
+    return sum(erased_calls.remove(one, mine, is_dry=is_dry) for one in journal.streams(erasure.workspace_id))
+
+
+def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bool:
+    address = (line.record.body.get("address") if line.record else None) or {}
+    if isinstance(address, dict) and any(
+        address.get("peer") == one.peer and address.get("platform") == one.platform for one in identities
+    ):
+        return True
+    return matcher.matches(line.text)
+
+
+def left_in_files(erasure: Erasure, matcher: Matcher) -> list[str]:
+    """The files of the workspace in which five words of the person stand in a row, or their id."""
+    found = []
+    for scope in Scope.objects.filter(workspace_id=erasure.workspace_id):
+        folder = scope_folder(erasure.workspace.folder, scope.key)
+        for file in [*folder.files(), *folder.transcripts()]:
+            try:
+                text = disk.read(folder, file.path)
+            except PlatformError:  # it is too large, or no text: somebody has to look
+                found.append(file.path)
+                continue
+            if text and matcher.matches(text.text):
+                found.append(file.path)
+    return found

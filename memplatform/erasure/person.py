@@ -1,0 +1,124 @@
+"""Who a person is: identities, each a platform and the id it knows them by, and the scopes that are theirs alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from channels_app.models import Channel
+from memories.choices import DmScope, ScopeKind
+from memories.entries import tombstones
+from memories.exceptions import InvalidAddress, PlatformError
+from memories.models import Entry, Scope, Workspace
+from memories.tenancy.resolver import Address, ChannelRules, resolve
+from sessions_app.models import Session, SessionEvent
+
+FOUND_MOST = 50  # people a search lists
+_OWN = [rule for rule in DmScope if rule != DmScope.MAIN]
+
+
+class PersonUnclear(PlatformError):
+    """A person is named by platform and id, as telegram:u42."""
+
+    field = "person"
+
+
+@dataclass(frozen=True, order=True)
+class Identity:
+    """A person as one platform knows them."""
+
+    platform: str
+    peer: str
+
+    @classmethod
+    def parse(cls, name: str) -> "Identity":
+        """The identity in `telegram:u42`. Raises PersonUnclear."""
+        platform, _colon, peer = name.strip().partition(":")
+        if not platform or not peer.strip():
+            raise PersonUnclear
+        return cls(platform, peer.strip())
+
+    def __str__(self) -> str:
+        return f"{self.platform}:{self.peer}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Somebody a search found, with what shows who it is."""
+
+    identity: Identity
+    names: tuple[str, ...]
+    memories: int
+
+
+def as_json(identities: Iterable[Identity]) -> list[dict[str, str]]:
+    """As an erasure keeps them while it runs."""
+    return [{"platform": one.platform, "peer": one.peer} for one in identities]
+
+
+def from_json(rows: Iterable[dict[str, str]]) -> list[Identity]:
+    """What `as_json` was given."""
+    return [Identity(row["platform"], row["peer"]) for row in rows]
+
+
+def hashes(workspace_id: int, identities: Iterable[Identity]) -> list[str]:
+    """By which a name can be compared with a certificate."""
+    return sorted(tombstones.digest(workspace_id, "person", one.platform, one.peer) for one in identities)
+
+
+def own_keys(workspace: Workspace, identities: Iterable[Identity]) -> list[str]:
+    """The keys of all scopes that are a person's alone, whatever rules their channels had. Raises PersonUnclear."""
+    keys: set[str] = set()
+    for one in identities:
+        accounts = {"", *_accounts(workspace, one.platform)}
+        for account in accounts:
+            for rule in _OWN:
+                keys.add(_own_key(Address(platform=one.platform, account=account, peer=one.peer), rule))
+    return sorted(keys)
+
+
+def _own_key(address: Address, rule: str) -> str:
+    try:
+        return resolve(address, ChannelRules(dm_scope=rule)).user_scope or ""
+    except InvalidAddress as problem:
+        raise PersonUnclear(str(problem)) from problem
+
+
+def _accounts(workspace: Workspace, platform: str) -> set[str]:
+    channels = Channel.objects.filter(workspace=workspace, platform=platform).values_list("account", flat=True)
+    sessions = Session.objects.filter(workspace=workspace, platform=platform).values_list("account", flat=True)
+    return {*channels, *sessions.distinct()}
+
+
+def search(workspace: Workspace, words: str) -> list[Found]:
+    """People of a workspace by their id, the key of their memory, or the name they are called by."""
+    words = words.strip()
+    if not words:
+        return []
+    found: dict[Identity, set[str]] = {}
+    if ":" in words:
+        found.setdefault(Identity.parse(words), set())
+    spoken = SessionEvent.objects.filter(workspace=workspace, sender_id__icontains=words).order_by()
+    for platform, peer in spoken.values_list("session__platform", "sender_id").distinct()[:FOUND_MOST]:
+        if platform:
+            found.setdefault(Identity(platform, peer), set())
+    entries = Entry.objects.filter(workspace=workspace).exclude(sender_id="").exclude(channel="").order_by()
+    told = entries.filter(Q(speaker__icontains=words) | Q(sender_id__icontains=words))
+    for platform, peer, speaker in told.values_list("channel", "sender_id", "speaker").distinct()[:FOUND_MOST]:
+        found.setdefault(Identity(platform, peer), set()).update([speaker] if speaker else [])
+    return [one for one in (_shown(workspace, identity, names) for identity, names in sorted(found.items())) if one]
+
+
+def _shown(workspace: Workspace, identity: Identity, names: Iterable[str]) -> Found | None:
+    said = Entry.objects.filter(workspace=workspace, channel=identity.platform, sender_id=identity.peer)
+    own = Scope.objects.filter(workspace=workspace, key__in=own_keys(workspace, [identity]), kind=ScopeKind.USER)
+    memories = Entry.objects.filter(Q(pk__in=said) | Q(scope__in=own), workspace=workspace).count()
+    is_known = memories or own or SessionEvent.objects.filter(workspace=workspace, sender_id=identity.peer).exists()
+    return Found(identity, tuple(sorted(names)), memories) if is_known else None
+
+
+def check(identities: Sequence[Identity]) -> None:
+    """Raises PersonUnclear where nobody is named."""
+    if not identities:
+        raise PersonUnclear(_("Name a person by platform and id, as telegram:u42."))

@@ -1,0 +1,211 @@
+"""Erasing a person: ordered by an operator, worked off by a job, gone on with after a kill, and certified (F7)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import Q
+
+from memories.entries import tombstones
+from memories.entries.recount import count_scope
+from memories.exceptions import PlatformError, ScopeFrozen
+from memories.models import Entry, Erasure, ErasureState, ErasureTarget, Scope, Workspace
+from memplatform.erasure import certificate, collect, ledger, mark, outside, person, remove, search
+from memplatform.erasure.person import Identity
+
+log = structlog.get_logger(__name__)
+#: How often it is looked whether the person said something meanwhile.
+ROUNDS = 5
+_LOCK = 11 << 56  # the highest byte of an advisory lock is its kind
+_UNFINISHED = (ErasureState.WAITING, ErasureState.RUNNING)
+
+
+def order(
+    workspace: Workspace, identities: Sequence[Identity], *, reason: str, actor: str, now: datetime
+) -> Erasure:
+    """Order an erasure; the one that is under way for the same person is returned. Raises PersonUnclear, OSError."""
+    person.check(identities)
+    tombstones.begin()
+    with transaction.atomic():
+        Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+        hashes = person.hashes(workspace.pk, identities)
+        same = Erasure.objects.filter(workspace=workspace, person=hashes, state__in=_UNFINISHED).first()
+        if same:
+            return same
+        erasure = Erasure.objects.create(
+            workspace=workspace,
+            identities=person.as_json(identities),
+            person=hashes,
+            reason=reason,
+            actor=actor,
+            created_at=now,
+        )
+        ledger.write(erasure)
+    log.info("erasure.ordered", erasure=str(erasure.uid), workspace=workspace.pk, actor=actor)
+    return erasure
+
+
+def preview(workspace: Workspace, identities: Sequence[Identity], *, now: datetime) -> dict[str, int]:
+    """How many rows of each table an erasure would find now; nothing is kept of it. Raises PersonUnclear."""
+    person.check(identities)
+    with transaction.atomic():
+        erasure = Erasure.objects.create(
+            workspace=workspace, identities=person.as_json(identities), reason="-", actor="preview", created_at=now
+        )
+        collect.collect(erasure)
+        counts = collect.count_targets(erasure)
+        transaction.set_rollback(True)
+    return counts
+
+
+def erase_waiting(*, now: datetime) -> dict[str, int]:
+    """Work off every erasure that was ordered, or was interrupted; how many were finished."""
+    counts = {"erased": 0, "failed": 0}
+    for pk in Erasure.objects.filter(state__in=_UNFINISHED).order_by("pk").values_list("pk", flat=True):
+        try:
+            counts["erased"] += work_off(pk, now=now)
+        except (PlatformError, OSError) as problem:
+            Erasure.objects.filter(pk=pk).update(error=f"{type(problem).__name__}: {problem}"[:2_000])
+            log.exception("erasure.interrupted", erasure=pk)
+            counts["failed"] += 1
+    return counts
+
+
+def count_waiting() -> dict[str, int]:
+    """How many wait."""
+    return {"erased": Erasure.objects.filter(state__in=_UNFINISHED).count(), "failed": 0}
+
+
+def work_off(pk: int, *, now: datetime) -> bool:
+    """Do what is left of an erasure; whether it is done now. False: another process is at it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK | pk])
+        if not cursor.fetchone()[0]:
+            return False
+    try:
+        erasure = Erasure.objects.select_related("workspace").get(pk=pk)
+        if erasure.state not in _UNFINISHED:
+            return False
+        _erase(erasure, now)
+        return True
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK | pk])
+
+
+def _erase(erasure: Erasure, now: datetime) -> None:
+    """Rounds of finding and removing until nothing is found any more; what the last process found comes first."""
+    _enter(erasure, "find")
+    for _round in range(ROUNDS):
+        found = collect.collect(erasure)
+        if not found and not erasure.targets.exists():
+            break
+        erasure.total += found
+        erasure.save(update_fields=["total"])
+        _remove(erasure, now)
+    _enter(erasure, "verify")
+    still_tied, left_over = verify(erasure)
+    _finish(erasure, left_over, still_tied, now)
+
+
+def _enter(erasure: Erasure, step: str) -> None:
+    erasure.state, erasure.step = ErasureState.RUNNING, step
+    erasure.save(update_fields=["state", "step"])
+
+
+def _remove(erasure: Erasure, now: datetime) -> None:
+    _enter(erasure, "mark")
+    kept = mark.put_others_back(erasure, now=now)
+    if kept:
+        remove.add(erasure, "put_back", kept)
+    mark.mark(erasure)
+    scopes = _others_scopes(erasure)
+    matcher = search.matcher_of(erasure)
+    _enter(erasure, "search")
+    with transaction.atomic():
+        search.remove_loose(erasure, matcher, lambda table, count: remove.add(erasure, table, count))
+    _enter(erasure, "files")
+    for name, count in outside.erase_files(erasure).items():
+        remove.add(erasure, name, count)
+    remove.add(erasure, "journal", outside.erase_calls(erasure, matcher))
+    _enter(erasure, "remove")
+    remove.remove_all(erasure, now=now, report=lambda: None)
+    _enter(erasure, "count")
+    _count_anew(erasure, scopes)
+
+
+def _others_scopes(erasure: Erasure) -> list[int]:
+    """The scopes that stay and lose something."""
+    rows = ErasureTarget.objects.filter(erasure=erasure, table_name=Entry._meta.db_table).values("row_id")
+    own = person.own_keys(erasure.workspace, person.from_json(erasure.identities))
+    touched = Q(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
+    scopes = Scope.objects.filter(workspace_id=erasure.workspace_id).exclude(key__in=own)
+    named = [pk for pk, names in scopes.values_list("pk", "sender_names") if _peers_of(erasure) & set(names.values())]
+    return sorted({*named, *scopes.filter(touched).values_list("pk", flat=True)})
+
+
+def _peers_of(erasure: Erasure) -> set[str]:
+    return {one["peer"] for one in erasure.identities}
+
+
+def _count_anew(erasure: Erasure, scopes: Sequence[int]) -> None:
+    """Have the scopes of others know neither the person's names nor their words."""
+    for scope in Scope.objects.filter(pk__in=scopes):
+        peers = _peers_of(erasure)
+        names = {name for name, peer in scope.sender_names.items() if peer in peers}
+        scope.sender_names = {name: peer for name, peer in scope.sender_names.items() if name not in names}
+        speaking = set(Entry.objects.filter(scope=scope).values_list("speaker", flat=True).distinct())
+        scope.speakers = [name for name in scope.speakers if name in speaking]
+        scope.nicknames = {name: whom for name, whom in scope.nicknames.items() if name not in names}
+        scope.save(update_fields=["sender_names", "speakers", "nicknames"])
+        try:
+            count_scope(scope)
+        except ScopeFrozen:  # its counts are what they were; nobody writes there
+            continue
+
+
+def verify(erasure: Erasure) -> tuple[int, dict[str, list[int] | list[str]]]:
+    """What is still tied to the person by an id, and where their words or id still stand, by table, files and journal."""
+    with transaction.atomic():
+        still_tied = collect.collect(erasure) if erasure.identities else 0
+        transaction.set_rollback(True)
+    matcher = search.matcher_of(erasure)
+    found: dict[str, list[int] | list[str]] = dict(search.left_over(erasure, matcher))
+    if files := outside.left_in_files(erasure, matcher):
+        found["files"] = [f"file {n}" for n, _file in enumerate(files, start=1)]
+    if calls := outside.erase_calls(erasure, matcher, is_dry=True):
+        found["journal"] = [calls]
+    return still_tied, found
+
+
+def _finish(erasure: Erasure, left_over: dict[str, list[int] | list[str]], still_tied: int, now: datetime) -> None:
+    issued = certificate.issue(erasure, left_over, still_tied, now=now)
+    ledger.write(erasure, issued)  # before the names are forgotten here
+    erasure.state, erasure.step, erasure.error = ErasureState.DONE, "", ""
+    erasure.identities, erasure.certificate, erasure.finished_at = [], issued, now
+    erasure.save()
+    log.info("erasure.done", erasure=str(erasure.uid), rows=sum(erasure.counts.values()))
+
+
+def order_missing(*, now: datetime) -> int:
+    """Order again what is on file and not in the database, which is older: a backup was restored; how many."""
+    count = 0
+    for told in ledger.missing():
+        workspace = Workspace.objects.filter(uid=told.workspace).first()
+        if workspace is None:
+            continue
+        tombstones.begin(told.seed)
+        identities = person.from_json(told.identities)
+        Erasure.objects.create(
+            uid=told.uid,
+            workspace=workspace,
+            identities=told.identities,
+            person=person.hashes(workspace.pk, identities),
+            reason=told.reason,
+            actor=told.actor,
+            created_at=now,
+        )
+        log.warning("erasure.ordered_again", erasure=str(told.uid))
+        count += 1
+    return count

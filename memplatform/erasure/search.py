@@ -1,0 +1,139 @@
+"""Reading tables through for a person's words and ids: to remove what no id leads to, and to prove that nothing is left."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session as Login
+from django.db import connection
+from django_q.models import Task
+
+from channels_app.models import PathComparison, ReplayedRecord
+from memories.models import Batch, DailyEvent, Entry, Erasure, IdempotencyKey, JobRun, RecallTrace
+from memplatform.erasure.phrases import Matcher
+from memplatform.erasure.tables import FATES, Fate
+from sessions_app.models import Session
+
+CHUNK = 500
+#: Tables whose rows are tied to nobody, or not always, with how they are narrowed to a workspace.
+_LOOSE: tuple[type[Any], ...] = (IdempotencyKey, ReplayedRecord, PathComparison, RecallTrace)
+_TEXTS = """
+    SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = %s
+    AND (data_type IN ('text', 'character varying', 'jsonb', 'json') OR udt_name IN ('_text', '_varchar'))
+    ORDER BY ordinal_position
+"""
+_HAS = """
+    SELECT EXISTS (SELECT FROM information_schema.columns
+        WHERE table_schema = current_schema() AND table_name = %s AND column_name = %s)
+"""
+
+
+def matcher_of(erasure: Erasure) -> Matcher:
+    """What knows the person again while the rows that were found are still there."""
+    uids = [
+        uid
+        for model in (Entry, DailyEvent, Session, RecallTrace, Batch)
+        for uid in model._default_manager.filter(pk__in=_found(erasure, model)).values_list("uid", flat=True)
+    ]
+    return Matcher(erasure.phrases, uids, _peers(erasure))
+
+
+def _found(erasure: Erasure, model: type[Any]) -> list[int]:
+    rows = erasure.targets.filter(table_name=model._meta.db_table)
+    return list(rows.values_list("row_id", flat=True))
+
+
+def _peers(erasure: Erasure) -> list[str]:
+    return [one["peer"] for one in erasure.identities]
+
+
+def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], None]) -> None:
+    """Remove the rows no id leads to that say something of the person; `add` is told the table and how many."""
+    for model in _LOOSE:
+        table = model._meta.db_table
+        for rows in _matching(table, erasure.workspace_id, matcher):
+            add(table, model._default_manager.filter(workspace_id=erasure.workspace_id, pk__in=rows).delete()[0])
+    for rows in _matching(JobRun._meta.db_table, erasure.workspace_id, matcher):
+        add(JobRun._meta.db_table, JobRun.objects.filter(pk__in=rows).update(error=""))
+    for rows in _matching(Batch._meta.db_table, erasure.workspace_id, matcher):
+        add(Batch._meta.db_table, Batch.objects.filter(pk__in=rows).update(reason=""))
+    _remove_of_platform(erasure, matcher, add)
+
+
+def _remove_of_platform(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], None]) -> None:
+    """What Django and the queue keep of what people did: of no workspace, and short."""
+    shown = set(map(str, _found(erasure, Entry))) | set(map(str, _found(erasure, Session)))
+    logged = LogEntry.objects.select_related("content_type").iterator(chunk_size=CHUNK)
+    models = {Entry._meta.model_name, Session._meta.model_name}
+    gone = [
+        row.pk
+        for row in logged
+        if (row.object_id in shown and row.content_type and row.content_type.model in models)
+        or matcher.matches(f"{row.object_repr} {row.change_message}")
+    ]
+    add(LogEntry._meta.db_table, LogEntry.objects.filter(pk__in=gone).delete()[0])
+    told = [row.pk for row in Login.objects.iterator(chunk_size=CHUNK) if matcher.matches(str(row.get_decoded()))]
+    add(Login._meta.db_table, Login.objects.filter(pk__in=told).delete()[0])
+    tasks = [
+        row.pk
+        for row in Task.objects.iterator(chunk_size=CHUNK)
+        if matcher.matches(f"{row.args} {row.kwargs} {row.result}")
+    ]
+    add(Task._meta.db_table, Task.objects.filter(pk__in=tasks).delete()[0])
+
+
+def left_over(erasure: Erasure, matcher: Matcher) -> dict[str, list[int]]:
+    """By table, the rows in which five words of the person stand in a row, or their id, at most a hundred each."""
+    found = {}
+    for table, fate in FATES.items():
+        if fate in (Fate.RECORD, Fate.NOTHING) or table in ("django_session", "django_q_task"):
+            continue
+        rows = [pk for some in _matching(table, erasure.workspace_id, matcher) for pk in some]
+        if rows:
+            found[table] = rows[:100]
+    return found
+
+
+def _matching(table: str, workspace_id: int, matcher: Matcher) -> Iterator[list[int]]:
+    """The ids of rows of a table that match, in pieces."""
+    rows = _texts(table, workspace_id)
+    while some := list(islice(rows, CHUNK)):
+        if matched := [pk for pk, text in some if matcher.matches(text)]:
+            yield matched
+
+
+def _texts(table: str, workspace_id: int) -> Iterator[tuple[int, str]]:
+    """What the rows of a table say in words, a page at a time by their ids."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TEXTS, [table])
+        columns = [row[0] for row in cursor.fetchall()]
+        is_of_workspace = _has(cursor, table, "workspace_id")
+        key = "id" if _has(cursor, table, "id") else _pointer(cursor, table)
+    if not columns or not key:
+        return
+    words = ", ' ', ".join(f'"{column}"::text' for column in columns)
+    inside = "workspace_id = %(workspace)s AND" if is_of_workspace else ""
+    last = -1
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT {key}, concat({words}) FROM {table} WHERE {inside} {key} > %(last)s"  # noqa: S608
+                f" ORDER BY {key} LIMIT {CHUNK}",
+                {"workspace": workspace_id, "last": last},
+            )
+            rows = cursor.fetchall()
+        yield from rows
+        if len(rows) < CHUNK:
+            return
+        last = rows[-1][0]
+
+
+def _has(cursor: Any, table: str, column: str) -> bool:
+    cursor.execute(_HAS, [table, column])
+    return bool(cursor.fetchone()[0])
+
+
+def _pointer(cursor: Any, table: str) -> str:
+    """The key of a table whose rows hang on one other row each; empty: it has none, and no words."""
+    return next((name for name in ("entry_id", "event_id") if _has(cursor, table, name)), "")

@@ -1,0 +1,79 @@
+"""What an erasure does with every table of the database: the one place that says it, and a test that misses none.
+
+A table that is not named here is a table in which something of an erased person may stay.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+
+
+class Fate(Enum):
+    """What becomes of the rows of a table that are about an erased person."""
+
+    REMOVED = "found by what ties them to the person, and removed"
+    ALONG = "removed with the row they hang on"
+    CLEARED = "their words are taken out, the row stays"
+    SEARCHED = "read through for the person's words and ids, and removed where they are found"
+    COUNTED = "counted anew from what is left"
+    RECORD = "the record of the erasure itself"
+    NOTHING = "holds nothing that anybody said"
+
+
+_MEMORY = {
+    "memories_entry": Fate.REMOVED,
+    "memories_dailyevent": Fate.REMOVED,
+    "memories_entryaccess": Fate.ALONG,
+    "memories_slot": Fate.ALONG,
+    "memories_link": Fate.ALONG,
+    "memories_evidence": Fate.ALONG,
+    "memories_entryvector": Fate.ALONG,
+    "memories_stagedvector": Fate.ALONG,
+    "memories_entryindex": Fate.ALONG,
+    "memories_indexqueueitem": Fate.ALONG,
+    "memories_suppression": Fate.REMOVED,
+    "memories_refusedfact": Fate.REMOVED,
+    "memories_scope": Fate.REMOVED,
+    "memories_scopeterm": Fate.COUNTED,
+    "memories_filestate": Fate.REMOVED,
+    "memories_embeddingcache": Fate.REMOVED,
+}
+_CONVERSATIONS = {
+    "sessions_app_session": Fate.REMOVED,
+    "sessions_app_sessionevent": Fate.REMOVED,
+    "sessions_app_eventindex": Fate.ALONG,
+    "sessions_app_flush": Fate.CLEARED,
+    "memories_extractionbatch": Fate.REMOVED,
+    "memories_bufferedturn": Fate.REMOVED,
+}
+_RECORDS = {
+    "memories_change": Fate.REMOVED,
+    "memories_batch": Fate.REMOVED,
+    "memories_batchchange": Fate.CLEARED,
+    "memories_recalltrace": Fate.REMOVED,
+    "memories_webhookdelivery": Fate.REMOVED,
+    "memories_idempotencykey": Fate.SEARCHED,
+    "memories_jobrun": Fate.SEARCHED,
+    "channels_app_replayedrecord": Fate.SEARCHED,
+    "channels_app_pathcomparison": Fate.SEARCHED,
+    "django_admin_log": Fate.SEARCHED,
+    "django_session": Fate.SEARCHED,
+    "django_q_task": Fate.SEARCHED,
+    "django_q_ormq": Fate.NOTHING,  # ids of what is to be worked on
+    "django_q_schedule": Fate.NOTHING,
+}
+_ERASURES = dict.fromkeys(("memories_erasure", "memories_erasuretarget", "memories_tombstone"), Fate.RECORD)
+_OTHERS = dict.fromkeys(
+    (
+        *("memories_workspace", "memories_member", "memories_bot", "memories_botkey", "memories_secret"),
+        *("memories_policy", "memories_embeddingmodel", "memories_spend", "memories_keyusage"),
+        *("memories_heartbeat", "memories_modelhealth", "memories_webhook", "channels_app_channel"),
+        *("auth_user", "auth_group", "auth_permission", "auth_group_permissions", "auth_user_groups"),
+        *("auth_user_user_permissions", "axes_accessattempt", "axes_accessattemptexpiration", "axes_accessfailurelog"),
+        *("axes_accesslog", "django_content_type", "django_migrations"),
+    ),
+    Fate.NOTHING,
+)
+FATES: Mapping[str, Fate] = {**_MEMORY, **_CONVERSATIONS, **_RECORDS, **_ERASURES, **_OTHERS}
+
+#: Places outside the tables, in the order of the certificate; the last two no platform reaches.
+OUTSIDE = ("files", "journal", "caches", "backups", "exports")
