@@ -18,10 +18,11 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.confirmation import confirm
+from memplatform.erasure import admin as erasures
 from memplatform.jobs import pages
 from memplatform.jobs.registry import JOBS, PREFIX
 
-__all__ = ["pages"]
+__all__ = ["erasures", "pages"]
 
 
 @admin.register(get_user_model())

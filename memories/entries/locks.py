@@ -24,7 +24,10 @@ def lock_scopes(scopes: Iterable[Scope], *, frozen_too: bool = False) -> dict[in
         for scope_id in wanted:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCOPE_LOCK + scope_id])
     erased = Exists(Tombstone.objects.filter(workspace_id=OuterRef("workspace_id")))
-    locked = Scope.objects.annotate(has_tombstones=erased).in_bulk(wanted)
+    locked: dict[int, Scope] = {}
+    for scope in Scope.objects.annotate(somebody_erased=erased).filter(pk__in=wanted).order_by("pk"):
+        scope.has_tombstones = bool(vars(scope).pop("somebody_erased"))
+        locked[scope.pk] = scope
     if not frozen_too and any(scope.frozen for scope in locked.values()):
         raise ScopeFrozen
     return locked

@@ -63,9 +63,7 @@ class ErasureTarget(models.Model):
     """A row that an erasure found and has not removed yet: so that one that was killed goes on."""
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    erasure = models.ForeignKey(
-        Erasure, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="targets"
-    )
+    erasure = models.ForeignKey(Erasure, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="targets")
     table_name = models.CharField(max_length=63)
     row_id = models.BigIntegerField()
 

@@ -29,7 +29,7 @@ class Scope(models.Model):
     """
 
     #: Whether somebody was erased from its workspace; of a scope that is locked.
-    has_tombstones = False
+    has_tombstones: bool = False
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="scopes")

@@ -71,7 +71,9 @@ def _sign(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _private() -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"memplatform.certificates.1:" + tombstones.seed()).digest())
+    return Ed25519PrivateKey.from_private_bytes(
+        hashlib.sha256(b"memplatform.certificates.1:" + tombstones.seed()).digest()
+    )
 
 
 def _public(key: Ed25519PrivateKey) -> bytes:

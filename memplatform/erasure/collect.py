@@ -1,3 +1,4 @@
+# ruff: noqa: S608 (statements of names of this file)
 """Finding every row that is about a person, by scope, sender, message and lineage, before anything is removed.
 
 What is found is written down, so that an erasure that was killed goes on although what led to it is gone.
@@ -43,7 +44,8 @@ _SEEDS: tuple[tuple[str, str], ...] = (
     (
         _EVENT,
         "SELECT e.id FROM sessions_app_sessionevent e JOIN sessions_app_session s ON s.id = e.session_id"
-        " WHERE e.workspace_id = %(workspace)s AND EXISTS (SELECT FROM unnest(%(platforms)s::text[], %(peers)s::text[]) AS one"
+        " WHERE e.workspace_id = %(workspace)s"
+        " AND EXISTS (SELECT FROM unnest(%(platforms)s::text[], %(peers)s::text[]) AS one"
         " (platform, peer) WHERE e.sender_id = one.peer AND s.platform IN ('', one.platform))",
     ),
     (  # what the bot answered to them
@@ -83,7 +85,8 @@ _SEEDS: tuple[tuple[str, str], ...] = (
 _LINEAGE: tuple[tuple[str, str], ...] = (
     (
         _ENTRY,
-        f"SELECT e.id FROM memories_entry e WHERE e.workspace_id = %(workspace)s AND {_RESTS.format(origins='e.origins')}",
+        "SELECT e.id FROM memories_entry e WHERE e.workspace_id = %(workspace)s AND "
+        f"{_RESTS.format(origins='e.origins')}",
     ),
     (
         _DAY,

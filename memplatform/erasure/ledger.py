@@ -1,6 +1,6 @@
 """A file for each erasure, beside the database: so that one that was restored from an older backup erases them again.
 
-Each holds the certificate, which anybody may read, and whom it was about, encrypted with the installation's secrets key.
+Each holds the certificate, which anybody may read, and whom it was about, encrypted with the key of secrets.
 """
 
 import base64

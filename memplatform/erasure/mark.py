@@ -65,7 +65,11 @@ def mark(erasure: Erasure) -> None:
 
 
 def _content_marks(erasure: Erasure, keys: Iterable[str], content: str) -> list[str]:
-    return [mark for one in {content, _said(content)} for mark in tombstones.of_content(erasure.workspace_id, sorted(keys), one)]
+    return [
+        mark
+        for one in {content, _said(content)}
+        for mark in tombstones.of_content(erasure.workspace_id, sorted(keys), one)
+    ]
 
 
 def _said(content: str) -> str:

@@ -10,7 +10,7 @@ from memories.files.layout import ScopeFolder, scope_folder
 from memories.files.parsing import lines_of
 from memories.language.redaction import redact
 from memories.language.text import fingerprint
-from memories.models import Entry, Erasure, Scope
+from memories.models import Entry, Erasure, ErasureTarget, Scope, Workspace
 from memories.offline import erased_calls, journal
 from memories.offline.journal import Line
 from memplatform.erasure.person import Identity, from_json, own_keys
@@ -34,6 +34,12 @@ def erase_files(erasure: Erasure) -> dict[str, int]:
     return {"files": count, "lines": sum(_erase_lines(erasure, scope) for scope in _others(erasure, own))}
 
 
+def count_files(workspace: Workspace, identities: Collection[Identity]) -> int:
+    """How many files are the person's alone."""
+    folders = [scope_folder(workspace.folder, key) for key in own_keys(workspace, identities)]
+    return sum(len(folder.files()) + len(folder.transcripts()) for folder in folders)
+
+
 def _others(erasure: Erasure, own: Collection[str]) -> Iterable[Scope]:
     """The scopes of others in which something of the person is to go."""
     entries = Entry.objects.filter(pk__in=_found(erasure, Entry._meta.db_table)).values("scope_id")
@@ -51,11 +57,36 @@ def _erase_lines(erasure: Erasure, scope: Scope) -> int:
     folder = scope_folder(erasure.workspace.folder, scope.key)
     if not (files := [*folder.files(), *folder.transcripts()]):
         return 0
+    texts = _texts(erasure, scope)
+    words = _words(texts)
+    return sum(_rewrite(folder, file.path, texts, words) for file in files)
+
+
+def _texts(erasure: Erasure, scope: Scope) -> list[str]:
+    """What the person said, and what was made of it in a scope."""
     entries = Entry.objects.filter(pk__in=_found(erasure, Entry._meta.db_table), scope=scope)
     said = SessionEvent.objects.filter(pk__in=_found(erasure, SessionEvent._meta.db_table))
-    texts = [*entries.values_list("content", flat=True), *said.values_list("content", flat=True)]
-    words = {fingerprint(redact(one)) for one in texts} | {fingerprint(one) for one in texts}
-    return sum(_rewrite(folder, file.path, texts, words) for file in files)
+    return [*entries.values_list("content", flat=True), *said.values_list("content", flat=True)]
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {fingerprint(words) for one in texts for words in (one, redact(one))}
+
+
+def collect_lines(erasure: Erasure) -> None:
+    """Find the memories of lines that say the same in the files of others: they go with the lines."""
+    own = own_keys(erasure.workspace, from_json(erasure.identities))
+    for scope in _others(erasure, own):
+        lines = Entry.objects.filter(scope=scope, fingerprint__in=_words(_texts(erasure, scope))).exclude(path="")
+        ErasureTarget.objects.bulk_create(
+            (
+                ErasureTarget(
+                    workspace_id=erasure.workspace_id, erasure=erasure, table_name=Entry._meta.db_table, row_id=pk
+                )
+                for pk in lines.values_list("pk", flat=True)
+            ),
+            ignore_conflicts=True,
+        )
 
 
 def _rewrite(folder: ScopeFolder, path: str, texts: Collection[str], words: Collection[str]) -> int:

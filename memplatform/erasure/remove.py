@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -36,7 +37,7 @@ def add(erasure: Erasure, name: str, count: int) -> None:
     erasure.save(update_fields=["counts"])
 
 
-def _execute(statement: str, *values: object) -> int:
+def _execute(statement: str, *values: Any) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return int(cursor.rowcount)
@@ -65,7 +66,9 @@ def _days(erasure: Erasure, rows: list[int], now: datetime) -> int:
 
 def _buffered(erasure: Erasure, rows: list[int], now: datetime) -> int:
     """With what waits beside them no longer than it has to: an extraction batch that is empty goes."""
-    count = _execute("DELETE FROM memories_bufferedturn WHERE workspace_id = %s AND id = ANY(%s)", erasure.workspace_id, rows)
+    count = _execute(
+        "DELETE FROM memories_bufferedturn WHERE workspace_id = %s AND id = ANY(%s)", erasure.workspace_id, rows
+    )
     _execute(
         "DELETE FROM memories_extractionbatch b WHERE workspace_id = %s"
         " AND NOT EXISTS (SELECT FROM memories_bufferedturn t WHERE t.batch_id = b.id)",
@@ -111,7 +114,9 @@ def _events(erasure: Erasure, rows: list[int], now: datetime) -> int:
 
 
 def _sessions(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    _execute("DELETE FROM sessions_app_flush WHERE workspace_id = %s AND session_id = ANY(%s)", erasure.workspace_id, rows)
+    _execute(
+        "DELETE FROM sessions_app_flush WHERE workspace_id = %s AND session_id = ANY(%s)", erasure.workspace_id, rows
+    )
     count = _plainly("sessions_app_session")(erasure, rows, now)
     forget_history(erasure.workspace_id, "sessions_app_session", rows)
     return count

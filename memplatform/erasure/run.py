@@ -1,6 +1,7 @@
 """Erasing a person: ordered by an operator, worked off by a job, gone on with after a kill, and certified (F7)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -10,6 +11,7 @@ from django.db.models import Q
 from memories.entries import tombstones
 from memories.entries.recount import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
+from memories.language.text import smart_truncate
 from memories.models import Entry, Erasure, ErasureState, ErasureTarget, Scope, Workspace
 from memplatform.erasure import certificate, collect, ledger, mark, outside, person, remove, search
 from memplatform.erasure.person import Identity
@@ -17,13 +19,13 @@ from memplatform.erasure.person import Identity
 log = structlog.get_logger(__name__)
 #: How often it is looked whether the person said something meanwhile.
 ROUNDS = 5
+#: Memories a preview shows, and characters of each.
+SAMPLES, SAMPLE_CHARS = 5, 160
 _LOCK = 11 << 56  # the highest byte of an advisory lock is its kind
 _UNFINISHED = (ErasureState.WAITING, ErasureState.RUNNING)
 
 
-def order(
-    workspace: Workspace, identities: Sequence[Identity], *, reason: str, actor: str, now: datetime
-) -> Erasure:
+def order(workspace: Workspace, identities: Sequence[Identity], *, reason: str, actor: str, now: datetime) -> Erasure:
     """Order an erasure; the one that is under way for the same person is returned. Raises PersonUnclear, OSError."""
     person.check(identities)
     tombstones.begin()
@@ -46,7 +48,20 @@ def order(
     return erasure
 
 
-def preview(workspace: Workspace, identities: Sequence[Identity], *, now: datetime) -> dict[str, int]:
+@dataclass(frozen=True)
+class Preview:
+    """What an erasure would find."""
+
+    counts: dict[str, int]  # rows by table
+    samples: list[str]  # the first memories, shortened
+    files: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+def preview(workspace: Workspace, identities: Sequence[Identity], *, now: datetime) -> Preview:
     """How many rows of each table an erasure would find now; nothing is kept of it. Raises PersonUnclear."""
     person.check(identities)
     with transaction.atomic():
@@ -55,8 +70,11 @@ def preview(workspace: Workspace, identities: Sequence[Identity], *, now: dateti
         )
         collect.collect(erasure)
         counts = collect.count_targets(erasure)
+        found = erasure.targets.filter(table_name=Entry._meta.db_table).values("row_id")
+        first = Entry.objects.filter(pk__in=found).order_by("-created_at").values_list("content", flat=True)[:SAMPLES]
+        samples = [smart_truncate(content, SAMPLE_CHARS) for content in first]
         transaction.set_rollback(True)
-    return counts
+    return Preview(counts, samples, outside.count_files(workspace, identities))
 
 
 def erase_waiting(*, now: datetime) -> dict[str, int]:
@@ -119,6 +137,7 @@ def _remove(erasure: Erasure, now: datetime) -> None:
     kept = mark.put_others_back(erasure, now=now)
     if kept:
         remove.add(erasure, "put_back", kept)
+    outside.collect_lines(erasure)
     mark.mark(erasure)
     scopes = _others_scopes(erasure)
     matcher = search.matcher_of(erasure)
@@ -141,7 +160,7 @@ def _others_scopes(erasure: Erasure) -> list[int]:
     own = person.own_keys(erasure.workspace, person.from_json(erasure.identities))
     touched = Q(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
     scopes = Scope.objects.filter(workspace_id=erasure.workspace_id).exclude(key__in=own)
-    named = [pk for pk, names in scopes.values_list("pk", "sender_names") if _peers_of(erasure) & set(names.values())]
+    named = [pk for pk, names in scopes.values_list("pk", "sender_names") if _peers_of(erasure) & names.keys()]
     return sorted({*named, *scopes.filter(touched).values_list("pk", flat=True)})
 
 
@@ -153,11 +172,11 @@ def _count_anew(erasure: Erasure, scopes: Sequence[int]) -> None:
     """Have the scopes of others know neither the person's names nor their words."""
     for scope in Scope.objects.filter(pk__in=scopes):
         peers = _peers_of(erasure)
-        names = {name for name, peer in scope.sender_names.items() if peer in peers}
-        scope.sender_names = {name: peer for name, peer in scope.sender_names.items() if name not in names}
+        names = {name for peer, name in scope.sender_names.items() if peer in peers}
+        scope.sender_names = {peer: name for peer, name in scope.sender_names.items() if peer not in peers}
         speaking = set(Entry.objects.filter(scope=scope).values_list("speaker", flat=True).distinct())
         scope.speakers = [name for name in scope.speakers if name in speaking]
-        scope.nicknames = {name: whom for name, whom in scope.nicknames.items() if name not in names}
+        scope.nicknames = {name: whom for name, whom in scope.nicknames.items() if not {name, whom} & (names | peers)}
         scope.save(update_fields=["sender_names", "speakers", "nicknames"])
         try:
             count_scope(scope)
@@ -166,7 +185,7 @@ def _count_anew(erasure: Erasure, scopes: Sequence[int]) -> None:
 
 
 def verify(erasure: Erasure) -> tuple[int, dict[str, list[int] | list[str]]]:
-    """What is still tied to the person by an id, and where their words or id still stand, by table, files and journal."""
+    """What is still tied to the person by an id; and where their words or id still stand, by table."""
     with transaction.atomic():
         still_tied = collect.collect(erasure) if erasure.identities else 0
         transaction.set_rollback(True)

@@ -1,4 +1,4 @@
-"""Reading tables through for a person's words and ids: to remove what no id leads to, and to prove that nothing is left."""
+"""Reading tables through for a person's words and ids: to remove what no id leads to, and to find what is left."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice

@@ -46,9 +46,8 @@ ERASE = Job(
     run="memplatform.tasks.erase_waiting",
     preview="memplatform.tasks.count_erasures",
 )
-JOBS = {
-    job.name: job for job in (TICK, CONDITION, ERASE, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)
-}
+_OWN = (TICK, CONDITION, ERASE)
+JOBS = {job.name: job for job in (*_OWN, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
 
 PREFIX = "mem:"
 _LOCK = 7_305_117  # any number nobody else uses

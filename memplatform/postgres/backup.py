@@ -22,6 +22,8 @@ TABLES = "tables.json"
 CREDENTIALS = "credentials"
 #: Memory in markdown: lines that are missing there would go out of use in the database too.
 FILES = "files"
+#: A file for each person who was erased: by them a database of before erases again.
+ERASURES = "erasures"
 _COUNT = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
 
@@ -43,6 +45,8 @@ def backup(data: Path, target: Path) -> None:
         _dump(place, url, draft)
         if (data / CREDENTIALS).exists():
             shutil.copytree(data / CREDENTIALS, draft / CREDENTIALS)
+        if (data / ERASURES).is_dir():
+            shutil.copytree(data / ERASURES, draft / ERASURES)
         if (data / FILES).is_dir():  # after the database: what was written since is indexed when it is restored
             shutil.copytree(data / FILES, draft / FILES, symlinks=True, copy_function=_copy)
         draft.rename(target)
@@ -71,6 +75,8 @@ def restore(data: Path, source: Path) -> None:
             )
         if (source / CREDENTIALS).exists():
             shutil.copytree(source / CREDENTIALS, data / CREDENTIALS, dirs_exist_ok=True)
+        if (source / ERASURES).is_dir():
+            shutil.copytree(source / ERASURES, data / ERASURES, dirs_exist_ok=True)
         if (source / FILES).is_dir():
             shutil.copytree(source / FILES, data / FILES, symlinks=True, dirs_exist_ok=True)
 

@@ -44,6 +44,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
             ("channels_app.channel", "hub"),
             ("memories.webhook", "webhook"),
             ("memories.policy", "tune"),
+            ("memories.erasure", "person_remove"),
         ],
     ),
     (

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memories import batches
 from memories.batches.steps import CreateStep, EventStep, PlanRow
-from memories.entries import daily_events, exported
+from memories.entries import daily_events, exported, tombstones
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import UnscopedDraft
 from memories.entries.exported import ExportedEntry, NamedSuccessor, PastChange
@@ -49,7 +49,8 @@ def _new_by_scope(
 
 
 def _days(run: Import, page: Sequence[Line]) -> None:
-    for scope, rows in _new_by_scope(run, "day", DailyEvent, page).items():
+    for scope, found in _new_by_scope(run, "day", DailyEvent, page).items():
+        rows = _without_erased(run, scope, found)
         _rename(run, [told for _n, _record, told in rows])
         batch = run.batch(scope)
         with acting(run.actor, batch=batch.pk, run=batch.run):
@@ -57,6 +58,14 @@ def _days(run: Import, page: Sequence[Line]) -> None:
             made = [event for event in events if event is not None]
             batches.add_applied(batch, [PlanRow(step=_event_step(scope, one), event_id=one.pk) for one in made])
         _count(run, "day", rows, events)
+
+
+def _without_erased(run: Import, scope: Scope, rows: Sequence[Row]) -> list[Row]:
+    """The rows but for those that were erased with a person, here or in any scope of the workspace."""
+    texts = [(told["content"], scope.key, told["origins"]) for _n, _record, told in rows]
+    erased = tombstones.Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
+    run.leave_out([row[0] for row, gone in zip(rows, erased, strict=True) if gone], LeftOutReason.ERASED)
+    return [row for row, gone in zip(rows, erased, strict=True) if not gone]
 
 
 def _event_step(scope: Scope, event: DailyEvent) -> EventStep:
@@ -71,7 +80,8 @@ def _count(run: Import, kind: str, rows: Sequence[Row], made: Sequence[Any]) -> 
 
 
 def _entries(run: Import, page: Sequence[Line]) -> None:
-    for scope, rows in _new_by_scope(run, "entry", Entry, page).items():
+    for scope, found in _new_by_scope(run, "entry", Entry, page).items():
+        rows = _without_erased(run, scope, found)
         evidence = {row[0]: [EVIDENCE.read(words) for words in row[1].get("evidence") or ()] for row in rows}
         _rename(run, [told for _n, _record, told in rows], [words for some in evidence.values() for words in some])
         successors = _successors_then(run, rows)

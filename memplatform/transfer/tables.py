@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from channels_app.models import Channel
+from memories.entries.tombstones import Tombstones
 from memories.imports.left_out import LeftOutReason
 from memories.models import Policy, Scope
 from memplatform.transfer.messages import numbers
@@ -128,10 +129,14 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
         for session, told in _of_sessions(run, "message", page)
     ]
     there = numbers(run.workspace.pk, [place for place, _session, _told in rows])
+    texts = [(told["content"], "", ()) for _place, _session, told in rows]
+    erased = Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
+    lines = [number for number, record in page if run.sessions.get(_uid(record, "session"))]
+    run.leave_out([number for number, gone in zip(lines, erased, strict=True) if gone], LeftOutReason.ERASED)
     new = [
         SessionEvent(workspace=run.workspace, session_id=session.pk, **told)
-        for place, session, told in rows
-        if place not in there
+        for (place, session, told), gone in zip(rows, erased, strict=True)
+        if place not in there and not gone
     ]
     run.done.already["message"] += len(there)
     run.done.created["message"] += len(new)

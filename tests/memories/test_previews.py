@@ -111,6 +111,7 @@ ELSEWHERE = {
     "tick",
     "tell-condition",
     "deliver-webhooks",
+    "erase",
     "clean-events",
     "replay-journal",
     "forget-keys",

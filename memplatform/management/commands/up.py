@@ -22,10 +22,10 @@ from django.utils.translation import gettext as _
 
 from channels_app.mcp import PATH
 from memplatform import checks, postgres
-from memplatform.erasure import run as erasure
 from memplatform.database import checks as database_checks
 from memplatform.database import roles
 from memplatform.database.roles import Access
+from memplatform.erasure import run as erasure
 from memplatform.processes import web
 from memplatform.processes.children import Child, programs
 from memplatform.processes.supervisor import AlreadyRunning, Supervisor, pid_lock

@@ -1,0 +1,202 @@
+"""The pages on which an owner erases a person: search, preview, reason and confirmation, progress, certificate."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django_q.tasks import async_task
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from memories.admin.access import Colors, RestrictedAdmin, actor_of, workspace_choice
+from memories.admin.confirmation import confirmation_form, is_confirmed
+from memories.exceptions import PlatformError
+from memories.models import Erasure, ErasureState, Workspace
+from memplatform.erasure import certificate, person, run, wording
+from memplatform.erasure.permission import may_erase
+from memplatform.erasure.person import Identity
+
+LIST = "admin:memories_erasure_changelist"
+_COLORS = Colors(
+    {
+        ErasureState.WAITING.label: "info",
+        ErasureState.RUNNING.label: "warning",
+        ErasureState.DONE.label: "success",
+        ErasureState.FAILED.label: "danger",
+    }
+)
+
+
+class EraseForm(forms.Form):
+    """Why, and whom once more, by hand."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=500,
+        help_text=_("Stands in the certificate, which is kept. Name nobody in it: a number of the request will do."),
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
+    person = forms.CharField(
+        label=_("Type whom you erase, as it stands above"),
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+    )
+
+    def expect(self, name: str) -> "EraseForm":
+        """What has to be typed."""
+        self.expected = name
+        return self
+
+    def clean_person(self) -> str:
+        typed = str(self.cleaned_data["person"]).strip()
+        if typed != self.expected:
+            raise forms.ValidationError(_("This is not what stands above."))
+        return typed
+
+
+@admin.register(Erasure)
+class ErasureAdmin(RestrictedAdmin):
+    """For owners alone, who find people here; an erasure is never changed or deleted."""
+
+    workspace_field = None
+    has_history = False
+    list_display = ["created_at", "workspace", "colored_state", "removed_rows", "reason", "actor", "finished_at"]
+    list_display_links = ["created_at"]
+    list_select_related = ["workspace"]
+    ordering = ["-created_at", "-id"]
+    sortable_by: list[str] = []
+    change_form_template = "admin/memplatform/erasure.html"
+    list_before_template = "admin/memplatform/erasure_search.html"
+
+    def admits(self, request: HttpRequest, what: str, obj: Any = None) -> bool:
+        return what == "view" and may_erase(request.user)
+
+    def get_urls(self) -> list[Any]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("erase/", wrap(self.erase), name="memories_erasure_erase"),
+            path("<int:pk>/certificate/", wrap(self.certificate), name="memories_erasure_certificate"),
+            path("<int:pk>/certificate.json", wrap(self.certificate_json), name="memories_erasure_json"),
+            *super().get_urls(),
+        ]
+
+    @display(description=_("state"), label=_COLORS)
+    def colored_state(self, erasure: Erasure) -> Any:
+        return ErasureState(erasure.state).label
+
+    @display(description=_("rows removed"))
+    def removed_rows(self, erasure: Erasure) -> int:
+        return sum(erasure.counts.values())
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Who is found by the words of the search."""
+        lookups = request.GET.copy()
+        words = lookups.pop("person", [""])[-1].strip()
+        request.GET = lookups  # type: ignore[assignment]
+        workspaces, chosen = workspace_choice(request)
+        found = person.search(chosen, words) if chosen and words else []
+        return {"words": words, "workspaces": workspaces, "chosen": chosen, "people": found}
+
+    def erase(self, request: HttpRequest) -> HttpResponse:
+        """What would go, and the form that orders it."""
+        if not may_erase(request.user):
+            raise PermissionDenied
+        names = " ".join(request.GET.getlist("person")).split()
+        _mine, workspace = workspace_choice(request)
+        if workspace is None:
+            raise Http404
+        try:
+            identities = [Identity.parse(name) for name in names]
+            found = run.preview(workspace, identities, now=timezone.now())
+        except PlatformError as refusal:
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(reverse(LIST))
+        name = " ".join(map(str, identities))
+        form = confirmation_form(request, EraseForm).expect(name)
+        if is_confirmed(request) and form.is_valid():
+            return self._order(request, workspace, identities, form.cleaned_data["reason"])
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": gettext("Erase %(person)s") % {"person": name},
+            "person": name,
+            "workspace": workspace,
+            "found": found,
+            "counts": [
+                *wording.counted(found.counts),
+                *([(wording.table_name("files"), found.files)] if found.files else []),
+            ],
+            "form": form,
+            "back": reverse(LIST),
+        }
+        return TemplateResponse(request, "admin/memplatform/erasure_order.html", context)
+
+    def _order(
+        self, request: HttpRequest, workspace: Workspace, identities: list[Identity], reason: str
+    ) -> HttpResponse:
+        try:
+            erasure = run.order(workspace, identities, reason=reason, actor=actor_of(request), now=timezone.now())
+        except (PlatformError, OSError) as refusal:
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(reverse(LIST))
+        transaction.on_commit(
+            lambda: async_task("memplatform.tasks.erase_waiting", group="mem:asked", ack_failure=True)
+        )
+        return HttpResponseRedirect(reverse("admin:memories_erasure_change", args=[erasure.pk]))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """How far it is; the page loads itself again until it is done."""
+        erasure = self.reach(request, object_id, "view")
+        left = erasure.targets.count()
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": gettext("Erasure of %(at)s")
+            % {"at": timezone.localtime(erasure.created_at).strftime("%Y-%m-%d %H:%M")},
+            "erasure": erasure,
+            "progress": wording.progress(erasure),
+            "counts": wording.counted(erasure.counts),
+            "is_over": erasure.state in (ErasureState.DONE, ErasureState.FAILED),
+            "share": round(100 * (erasure.total - left) / erasure.total) if erasure.total else 0,
+            "left": left,
+            "back": reverse(LIST),
+        }
+        return TemplateResponse(request, self.change_form_template, context)
+
+    def certificate(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The certificate to read and print."""
+        issued = self._issued(request, pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": gettext("Certificate of erasure"),
+            "certificate": issued,
+            "is_genuine": certificate.verify(issued) == "own",
+            "removed": wording.counted(issued["removed"]),
+            "findings": wording.findings(issued),
+            "not_reached": [wording.table_name(name) for name in issued["not_reached"]],
+            "pk": pk,
+            "back": reverse("admin:memories_erasure_change", args=[pk]),
+        }
+        return TemplateResponse(request, "admin/memplatform/erasure_certificate.html", context)
+
+    def certificate_json(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The same for machines, signed."""
+        response = JsonResponse(self._issued(request, pk), json_dumps_params={"indent": 1, "ensure_ascii": False})
+        response["Content-Disposition"] = f'attachment; filename="erasure-{pk}.json"'
+        return response
+
+    def _issued(self, request: HttpRequest, pk: int) -> dict[str, Any]:
+        issued: dict[str, Any] | None = self.reach(request, str(pk), "view").certificate
+        if issued is None:
+            raise Http404
+        return issued

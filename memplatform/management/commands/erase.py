@@ -1,0 +1,82 @@
+"""`manage.py erase`: remove a person for good, and verify a certificate of it (F7)."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memories.exceptions import PlatformError
+from memories.management import told
+from memories.models import Erasure, ErasureState, Workspace
+from memplatform.erasure import certificate, run, wording
+from memplatform.erasure.person import Identity
+from memplatform.transfer import scopes
+
+
+class Command(BaseCommand):
+    help = _("Erases a person for good, wherever the platform keeps something of them. It cannot be undone.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("person", nargs="*", help="each identity, as telegram:u42")
+        parser.add_argument("--workspace", metavar="NAME", help="where there are several")
+        parser.add_argument("--reason", default="", help="stands in the certificate; name nobody in it")
+        parser.add_argument("--yes", action="store_true", help="erase; without it, only count")
+        parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the certificate there")
+        parser.add_argument("--verify", type=Path, metavar="FILE", help="say whether a certificate is genuine")
+        parser.add_argument("--again", action="store_true", help="erase whom a restored backup still knows")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            if options["verify"]:
+                self._verify(options["verify"])
+            elif options["again"]:
+                self._again()
+            else:
+                workspace = scopes.only_workspace(options["workspace"])
+                self._erase(workspace, [Identity.parse(name) for name in options["person"]], options)
+        except (PlatformError, OSError) as problem:
+            raise CommandError(str(problem)) from problem
+
+    def _erase(self, workspace: Workspace, identities: list[Identity], options: dict[str, Any]) -> None:
+        found = run.preview(workspace, identities, now=timezone.now())
+        for name, count in [*wording.counted(found.counts), (wording.table_name("files"), found.files)]:
+            self.stdout.write(f"{count:>8}  {name}")
+        if not options["yes"]:
+            self.stdout.write(_("Nothing was changed. With --yes and a --reason it is erased, and cannot be undone."))
+            return
+        if not options["reason"].strip():
+            raise CommandError(_("Say why, with --reason: it stands in the certificate."))
+        now = timezone.now()
+        erasure = run.order(workspace, identities, reason=options["reason"], actor=told.actor(), now=now)
+        run.work_off(erasure.pk, now=now)
+        self._show(erasure, options["certificate"])
+
+    def _show(self, erasure: Erasure, file: Path | None) -> None:
+        erasure.refresh_from_db()
+        if erasure.state != ErasureState.DONE or erasure.certificate is None:
+            raise CommandError(_("Another process is at it; the admin shows how far it is."))
+        text = json.dumps(erasure.certificate, indent=1, ensure_ascii=False)
+        if file:
+            file.write_text(text, encoding="utf-8")
+        self.stdout.write(_("Erased. The certificate is %(uid)s.") % {"uid": erasure.uid} if file else text)
+
+    def _verify(self, file: Path) -> None:
+        try:
+            told_there = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as problem:
+            raise CommandError(_("This is no certificate.")) from problem
+        signer = certificate.verify(told_there) if isinstance(told_there, dict) else ""
+        if not signer:
+            raise CommandError(_("The certificate was altered, or is none."))
+        genuine = _("Genuine: this installation signed it.")
+        self.stdout.write(genuine if signer == "own" else _("Unaltered, and signed by another installation."))
+
+    def _again(self) -> None:
+        now = timezone.now()
+        ordered = run.order_missing(now=now)
+        done = run.erase_waiting(now=now)
+        self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": ordered, **done})

@@ -1,0 +1,156 @@
+"""An erased person is nowhere any more: in no table, page, answer or file; and nobody else has lost anything (F7)."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.urls import reverse
+
+from memories.embeddings.cache import text_hash
+from memories.models import DailyEvent, EmbeddingCache, Entry, ErasureState, Tombstone
+from memplatform.erasure import certificate, run
+from memplatform.erasure.tables import FATES
+from tests.conftest import NOW, Api, make_key
+from tests.memories.admin.conftest import enter, make_user
+from tests.memplatform.erasure.conftest import ANN, BEN, CANARY, LATER, PEER, Town, direct, files_with, group, word
+
+pytestmark = pytest.mark.django_db
+
+
+def tables() -> list[str]:
+    with connection.cursor() as cursor:
+        return sorted(connection.introspection.table_names(cursor))
+
+
+def tables_with(words: str) -> list[str]:
+    """Every table in a row of which some words stand."""
+    found = []
+    with connection.cursor() as cursor:
+        for table in tables():
+            cursor.execute(f"SELECT count(*) FROM {table} row WHERE row::text ILIKE %s", [f"%{words}%"])
+            if cursor.fetchone()[0]:
+                found.append(table)
+    return found
+
+
+def erase(town: Town) -> dict[str, Any]:
+    order = run.order(town.workspace, [ANN], reason="request 17", actor="user:op", now=LATER)
+    assert run.erase_waiting(now=LATER) == {"erased": 1, "failed": 0}
+    order.refresh_from_db()
+    assert order.state == ErasureState.DONE
+    issued: dict[str, Any] = order.certificate
+    return issued
+
+
+def test_every_table_of_the_database_is_named_with_what_becomes_of_it(db: None) -> None:
+    assert sorted(FATES) == tables()
+
+
+@pytest.mark.thorough
+def test_nothing_of_an_erased_person_is_found_anywhere(town: Town) -> None:
+    assert len(tables_with(CANARY)) > 15, "the canary is not where it should be"
+    assert EmbeddingCache.objects.exists()
+    before = town.of_ben()
+    issued = erase(town)
+    assert tables_with(CANARY) == []
+    assert tables_with(PEER) == []
+    assert files_with(CANARY) == files_with(PEER) == []
+    assert issued["verified"]["rows_still_tied_to_the_person"] == 0
+    assert issued["verified"]["same_words_found_in"] == {}
+    assert certificate.verify(issued) == "own"
+    assert town.of_ben() == before
+    assert not EmbeddingCache.objects.filter(text_hash=text_hash(word("fact"))).exists()
+
+
+@pytest.mark.thorough
+def test_no_page_and_no_answer_tells_of_an_erased_person(town: Town) -> None:
+    erase(town)
+    owner = enter(make_user("owner", is_staff=True, is_superuser=True))
+    pages = [reverse("admin:index"), reverse("review"), f"{reverse('admin:search')}?s=shed&extended=1"]
+    for model in admin.site._registry:
+        name = f"admin:{model._meta.label_lower.replace('.', '_')}"
+        pages += [reverse(f"{name}_changelist"), f"{reverse(f'{name}_changelist')}?q=shed"]
+        pages += [reverse(f"{name}_change", args=[row.pk]) for row in model._default_manager.all()[:50]]
+    for page in pages:
+        shown = owner.get(page, follow=True).content.decode()
+        assert CANARY not in shown and PEER not in shown, page
+    api = Api(make_key(town.workspace, name="reader"))
+    for call in ("entries", "events", "sessions", "batches"):
+        assert CANARY not in api.get(call).content.decode(), call
+    for address in (direct(PEER), group(PEER), group(BEN), direct(BEN)):
+        for call in ("recall", "context"):
+            body = {"address": address, "message": "what did somebody keep in the shed behind the house?"}
+            assert CANARY not in api.post(call, body).content.decode()
+
+
+@pytest.mark.thorough
+def test_what_others_said_is_in_use_again_and_their_days_are_condensed_anew(town: Town) -> None:
+    erase(town)
+    bens = Entry.objects.get(content="Ben owns a green bicycle", path="")
+    assert bens.is_live()
+    day = DailyEvent.objects.get(content="Ben bought a bicycle")
+    assert day.compressed_at is None
+    assert set(DailyEvent.objects.values_list("content", flat=True)) == {day.content}
+
+
+@pytest.mark.thorough
+def test_what_was_erased_is_refused_when_it_comes_again(town: Town) -> None:
+    erase(town)
+    count = Entry.objects.count()
+    said = {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."}
+    assert town.api.post("turns", said).status_code == 201  # the bot is not kept from its work
+    saved = town.api.post("entries", {"scope": f"telegram:direct_{PEER}", "content": word("edited")})
+    assert saved.status_code == 409
+    assert saved.json()["errors"][0]["code"] == "erased"
+    assert Entry.objects.count() == count
+    other = town.api.post("entries", {"scope": f"telegram:direct_{PEER}", "content": "I am back, and like tea"})
+    assert other.status_code == 201
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("step", range(12))
+def test_killed_at_any_step_it_goes_on_to_the_same_end(town: Town, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    seen = 0
+    keep = run._enter, run.remove.add
+
+    def dying(*told: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == step * 3 + 2:
+            raise Killed
+        (keep[0] if len(told) == 2 else keep[1])(*told)
+
+    monkeypatch.setattr(run, "_enter", dying)
+    monkeypatch.setattr(run.remove, "add", dying)
+    order = run.order(town.workspace, [ANN], reason="request 17", actor="user:op", now=LATER)
+    try:
+        run.work_off(order.pk, now=LATER)
+    except Killed:
+        monkeypatch.setattr(run, "_enter", keep[0])
+        monkeypatch.setattr(run.remove, "add", keep[1])
+        run.work_off(order.pk, now=LATER)
+    order.refresh_from_db()
+    assert order.state == ErasureState.DONE
+    assert tables_with(CANARY) == files_with(CANARY) == []
+
+
+@pytest.mark.thorough
+def test_twice_is_the_same(town: Town) -> None:
+    erase(town)
+    left = Tombstone.objects.count(), town.of_ben()
+    again = erase(town)
+    assert sum(again["removed"].values()) == 0
+    assert (Tombstone.objects.count(), town.of_ben()) == left
+
+
+@pytest.mark.thorough
+def test_a_preview_counts_what_goes_and_changes_nothing(town: Town) -> None:
+    before = tables_with(CANARY)
+    found = run.preview(town.workspace, [ANN], now=NOW)
+    assert found.counts["memories_entry"] == Entry.objects.filter(content__contains=CANARY).count()
+    assert tables_with(CANARY) == before
+    assert any(CANARY in sample for sample in found.samples)
