@@ -29,6 +29,7 @@ COUNT_LABELS = {
     "decoys_passed": _("decoys it believed"),
     "dropped": _("dropped"),
     "entries": _("memories"),
+    "erased": _("people erased"),
     "events": _("events"),
     "facts": _("facts"),
     "faded": _("faded"),

@@ -45,6 +45,7 @@ NoteEnum = Literal[
     "already",
     "removed",
     "suppressed",
+    "erased",
     "unstorable",
     "no_successor",
     "stands",
@@ -56,7 +57,7 @@ OperationEnum = Literal["created", "changed"]
 OutcomeEnum = Literal["created", "merged", "skipped", "suppressed"]
 PathModeEnum = Literal["hooks_only", "legacy_only", "dual_write"]
 ReadRole = Literal["user", "assistant", "tool"]
-ReasonEnum = Literal["taken_out"]
+ReasonEnum = Literal["taken_out", "erased"]
 RecalledEventKindEnum = Literal["session_event", "daily_event"]
 RecalledEventRoleEnum = Literal["user", "assistant", "summary"]
 RecentMessageRoleEnum = Literal["user", "assistant"]

@@ -16,6 +16,8 @@ from memories.models import (
     DailyEvent,
     EmbeddingModel,
     Entry,
+    Erasure,
+    ErasureTarget,
     Evidence,
     ExtractionBatch,
     FileState,
@@ -26,6 +28,7 @@ from memories.models import (
     Slot,
     StagedVector,
     Suppression,
+    Tombstone,
     Webhook,
     WebhookDelivery,
     Workspace,
@@ -88,9 +91,16 @@ def furnished(workspace: Workspace) -> Workspace:
     )
     hook = Webhook.objects.create(workspace=workspace, url="https://a.example", events=["degraded"], created_at=NOW)
     WebhookDelivery.objects.create(workspace=workspace, webhook=hook, event="test", at=NOW, queued_at=NOW)
+    ordered = make_erasure(workspace)
+    ErasureTarget.objects.create(workspace=workspace, erasure=ordered, table_name="memories_entry", row_id=1)
+    Tombstone.objects.create(workspace=workspace, erasure=ordered, digest="d")
     told = make_event(scope)
     BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=told)
     return workspace
+
+
+def make_erasure(workspace: Workspace) -> Erasure:
+    return Erasure.objects.create(workspace=workspace, reason="asked", actor="t", created_at=NOW)
 
 
 def make_event(scope: Scope) -> DailyEvent:
@@ -116,6 +126,7 @@ def foreign(stranger: Workspace) -> dict[str, int]:
         "memories_bot": Bot.objects.create(workspace=stranger, name="theirs").pk,
         "memories_batch": batch.pk,
         "memories_dailyevent": make_event(scope).pk,
+        "memories_erasure": make_erasure(stranger).pk,
         "memories_webhook": Webhook.objects.create(
             workspace=stranger, url="https://b.example", events=["degraded"], created_at=NOW
         ).pk,

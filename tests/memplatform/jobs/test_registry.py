@@ -18,7 +18,8 @@ from memplatform.jobs.registry import JOBS, Job
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 1, 9, 5, tzinfo=UTC)
 NAMES = [
-    "mem:clean-events", "mem:clean-replays", "mem:clean-up", "mem:deliver-webhooks", "mem:erase", "mem:extract", "mem:forget-keys",
+    "mem:clean-events", "mem:clean-replays", "mem:clean-up", "mem:deliver-webhooks", "mem:erase", "mem:extract",
+    "mem:forget-keys",
     "mem:mark-echoes", "mem:rehearse", "mem:repair-index", "mem:replay-journal", "mem:resume-batches",
     "mem:sweep-sessions", "mem:tell-condition", "mem:tick",
 ]  # fmt: skip
