@@ -35,6 +35,14 @@ _COLORS = Colors(
 )
 
 
+class SearchForm(forms.Form):
+    """Whom to look for."""
+
+    person = forms.CharField(
+        required=False, widget=UnfoldAdminTextInputWidget(attrs={"placeholder": _("name, id, or telegram:u42")})
+    )
+
+
 class EraseForm(forms.Form):
     """Why, and whom once more, by hand."""
 
@@ -102,7 +110,8 @@ class ErasureAdmin(RestrictedAdmin):
         request.GET = lookups  # type: ignore[assignment]
         workspaces, chosen = workspace_choice(request)
         found = person.search(chosen, words) if chosen and words else []
-        return {"words": words, "workspaces": workspaces, "chosen": chosen, "people": found}
+        search = SearchForm(initial={"person": words})
+        return {"search": search, "words": words, "workspaces": workspaces, "chosen": chosen, "people": found}
 
     def erase(self, request: HttpRequest) -> HttpResponse:
         """What would go, and the form that orders it."""

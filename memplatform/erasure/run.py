@@ -71,8 +71,9 @@ def preview(workspace: Workspace, identities: Sequence[Identity], *, now: dateti
         collect.collect(erasure)
         counts = collect.count_targets(erasure)
         found = erasure.targets.filter(table_name=Entry._meta.db_table).values("row_id")
-        first = Entry.objects.filter(pk__in=found).order_by("-created_at").values_list("content", flat=True)[:SAMPLES]
-        samples = [smart_truncate(content, SAMPLE_CHARS) for content in first]
+        first = Entry.objects.filter(pk__in=found).order_by("-created_at").values_list("content", flat=True)
+        different = list(dict.fromkeys(first[: SAMPLES * 4]))[:SAMPLES]
+        samples = [smart_truncate(content, SAMPLE_CHARS) for content in different]
         transaction.set_rollback(True)
     return Preview(counts, samples, outside.count_files(workspace, identities))
 
