@@ -69,6 +69,7 @@ def preview(workspace: Workspace, identities: Sequence[Identity], *, now: dateti
             workspace=workspace, identities=person.as_json(identities), reason="-", actor="preview", created_at=now
         )
         collect.collect(erasure)
+        outside.collect_lines(erasure)
         counts = collect.count_targets(erasure)
         found = erasure.targets.filter(table_name=Entry._meta.db_table).values("row_id")
         first = Entry.objects.filter(pk__in=found).order_by("-created_at").values_list("content", flat=True)
