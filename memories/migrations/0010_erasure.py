@@ -32,7 +32,7 @@ FUNCTIONS = {
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0007_webhooks'),
+        ('memories', '0009_admission'),
     ]
 
     operations = [
