@@ -112,6 +112,13 @@ def noted(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
     return lines
 
 
+def until(condition: Callable[[], Any]) -> None:
+    """Wait for what another thread does."""
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in half a minute"
+
+
 class Clock:
     """Days that pass when they are told to."""
 

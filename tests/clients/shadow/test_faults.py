@@ -11,10 +11,10 @@ import httpx
 import pytest
 from memplatform_client.shadow import Added, Asked, Deleted, Fact, Hit, Shadow
 from memplatform_client.shadow.log import Log, log_files, read_lines
-from memplatform_client.shadow.state import Lead
+from memplatform_client.shadow.state import Lead, State
 
 from memories.models import BotKey, Entry
-from tests.clients.shadow.conftest import Line
+from tests.clients.shadow.conftest import Line, until
 
 live = [pytest.mark.django_db(transaction=True), pytest.mark.thorough]
 
@@ -115,14 +115,15 @@ class TestLive:
         assert "full" not in json.dumps(told)
 
     def test_a_shadow_that_was_killed_goes_on_and_does_nothing_twice(
-        self, mem0: Any, begin: Any, noted: Callable[..., Any], line: Line
+        self, mem0: Any, begin: Any, noted: Callable[..., Any], line: Line, tmp_path: Path
     ) -> None:
         memory = (killed := begin(mirror="messages")).around(mem0)
         line.loses_answers = True  # what is left of a process that dies while it waits for an answer
         one = memory.add("I moved to Hangzhou", user_id="ann")["results"][0]["id"]
         memory.delete(one)
-        assert not killed.wait(0.3)
+        until(lambda: line.passed)
         killed.close()
+        assert waiting_in(tmp_path) == 2
         line.loses_answers = False
         shadow = begin(mirror="messages")
         writes = noted(shadow, "write")
@@ -139,11 +140,11 @@ class TestLive:
         settings.MEMORY_MEM0_API = False
         notes = (shadow := begin()).around(Notes(), NotesAdapter())
         notes.remember("ann", text="The boat is called Wren")
-        assert not shadow.wait(0.2) and {answer.status_code for _request, answer in line.passed} == {404}
+        until(lambda: line.passed)
+        assert {answer.status_code for _request, answer in line.passed} == {404} and shadow.waiting() == 1
         BotKey.objects.update(revoked_at=datetime.now(UTC))
         settings.MEMORY_MEM0_API = True
-        while line.passed[-1][1].status_code != 401:
-            pass
+        until(lambda: line.passed[-1][1].status_code == 401)
         BotKey.objects.update(revoked_at=None)
         assert [write["outcome"] for write in noted(shadow)] == ["mirrored"]
 
@@ -165,10 +166,15 @@ def test_what_is_too_much_is_dropped_and_counted_and_never_raised(nowhere: Shado
     for day in range(10):
         assert notes.remember("ann", f"Day {day}") == day + 1
     assert (nowhere.waiting(), notes.size()) == (3, 10)
-    told: dict[str, int] = {}
-    while told.keys() != {"too_much_waits", "not_noted:RuntimeError"} or told["too_much_waits"] < 7:
-        told = dict(dropped(tmp_path / "shadow"))
-    assert told == {"too_much_waits": 7, "not_noted:RuntimeError": 1}
+    until(lambda: dropped(tmp_path / "shadow").total() >= 8)
+    assert dropped(tmp_path / "shadow") == {"too_much_waits": 7, "not_noted:RuntimeError": 1}
+
+
+def waiting_in(tmp_path: Path) -> int:
+    state = State(tmp_path / "shadow")
+    waiting = state.waiting()
+    state.close()
+    return waiting
 
 
 def dropped(folder: Path) -> Counter[str]:
