@@ -10,6 +10,7 @@ from memories import webhooks
 from memplatform import health
 from memplatform.erasure import run as erasure
 from memplatform.jobs import runs
+from memplatform.jobs.failing import failing_jobs
 
 
 def pulse() -> None:
@@ -33,9 +34,10 @@ def count_due() -> dict[str, int]:
 
 
 def tell_condition() -> dict[str, int]:
-    """Tell the webhooks that want to know when a part of the platform is missing or late, and when it is back."""
+    """Tell the webhooks that want to know what is missing, late or back, and which jobs of every minute fail."""
     now = timezone.now()
-    return {"told": webhooks.announce_condition(_parts(now), now=now)}
+    told = webhooks.announce_condition(_parts(now), now=now)
+    return {"told": told + webhooks.announce_failing_jobs(failing_jobs(), now=now)}
 
 
 def count_parts() -> dict[str, int]:

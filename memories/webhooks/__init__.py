@@ -3,6 +3,12 @@
 The outbox is filled by the database itself (memories.models.outbox); here it is delivered.
 """
 
-from memories.webhooks.announcements import announce_condition, announce_test, send_again
+from memories.webhooks.announcements import (
+    FailingJob,
+    announce_condition,
+    announce_failing_jobs,
+    announce_test,
+    send_again,
+)
 from memories.webhooks.delivery import count_due, deliver_due, has_due
 from memories.webhooks.signature import new_secret

@@ -1,7 +1,8 @@
 """Deliveries no change of a row makes: what time brings, the condition of the platform, tests; and once more."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 
 from django.db import connection
@@ -47,6 +48,33 @@ def announce_condition(parts: Sequence[str], *, now: datetime) -> int:
     details = {"degraded": bool(parts), "parts": list(parts)}
     WebhookDelivery.objects.bulk_create(_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in changed)
     return len(changed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailingJob:
+    """A job of the whole platform whose last run failed."""
+
+    job: str
+    date: date  # of that run, in UTC
+    attempts: int  # that failed in a row
+    error: str  # its kind
+    well_at: datetime | None  # when it last ended well; None: never, or too long ago
+
+
+def announce_failing_jobs(failing: Sequence[FailingJob], *, now: datetime) -> int:
+    """Make the deliveries of jobs that fail, once until each has ended well again; how many."""
+    webhooks = list(Webhook.objects.told_of(WebhookEvent.JOB_FAILED)) if failing else []
+    made = []
+    for one in failing:
+        told = WebhookDelivery.objects.filter(event=WebhookEvent.JOB_FAILED, details__job=one.job)
+        told = told.filter(at__gt=one.well_at) if one.well_at else told
+        knowing = set(told.values_list("webhook_id", flat=True))
+        details = {"job": one.job, "local_date": one.date.isoformat(), "attempts": one.attempts, "error": one.error}
+        made += [
+            _new(webhook, WebhookEvent.JOB_FAILED, now, details) for webhook in webhooks if webhook.pk not in knowing
+        ]
+    WebhookDelivery.objects.bulk_create(made)
+    return len(made)
 
 
 def announce_test(webhook: Webhook, *, actor: str, now: datetime) -> WebhookDelivery:

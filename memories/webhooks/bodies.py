@@ -66,7 +66,9 @@ def _batch(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data |
 
 
 def _run(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data | None:
-    """Of an error its kind alone: its words may be a person's."""
+    """Of an error its kind alone: its words may be a person's. A job of the whole platform has no run."""
+    if not delivery.row_id:
+        return _details(delivery, webhook, now)
     run = JobRun.objects.filter(workspace=webhook.workspace, pk=delivery.row_id).first()
     if run is None:
         return None
