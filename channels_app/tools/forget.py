@@ -1,4 +1,4 @@
-"""memory_forget and memory_restore: what is read here is taken out of use, and brought back (A15)."""
+"""memory_forget and memory_restore: what is read here, days too, is taken out of use, and brought back (A15)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,13 +6,14 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from channels_app.tools.get import reveals, uid_in
+from channels_app.tools.forget_days import forget_day, restore_day
+from channels_app.tools.get import DAYS, reveals, uid_in
 from channels_app.tools.place import Place
 from channels_app.tools.search import ENTRIES
 from memories import entries
 from memories.exceptions import EntryNotFound, PathNotAllowed
 from memories.files.layout import read_reference
-from memories.models import Entry
+from memories.models import DailyEvent, Entry
 from memories.recall.answer import one_line
 from memories.recall.opening import opening_of
 from memories.recall.reading import readable_entry
@@ -34,7 +35,7 @@ TOLD = {
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedMemory:
-    """A memory that was taken out of use or brought back, with its copies in other scopes."""
+    """A memory, or the event of a day, that was taken out of use or brought back, with its copies in other scopes."""
 
     path: str
     content: str
@@ -50,6 +51,8 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     Raises PathNotAllowed for what is no memory of this place, InvalidAddress, ScopeNotFound, ScopeFrozen.
     """
     query = place.query("", limit=1)
+    if day := forget_day(place, path, now):
+        return _day(place, day, FORGOTTEN)
     uid = _uid(place, path)
     entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if uid and query.places else None
     if entry is None:
@@ -69,6 +72,8 @@ def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
 
     In a group a person's own are left to where the person talks alone, unless the group may hear everything.
     """
+    if day := restore_day(place, path, now):
+        return _day(place, day, RESTORED)
     uid = uid_in(path)
     try:
         entry = entry_for(place.caller, uid) if uid else None
@@ -103,6 +108,17 @@ def _changed(place: Place, entry: Entry, outcome: str, copies: int) -> ChangedMe
         scope=entry.scope.key,
         outcome=outcome,
         copies=copies,
+        language=place.caller.language,
+    )
+
+
+def _day(place: Place, day: DailyEvent, outcome: str) -> ChangedMemory:
+    return ChangedMemory(
+        path=f"{DAYS}/{day.uid}",
+        content=day.content,
+        scope=day.scope.key,
+        outcome=outcome,
+        copies=0,
         language=place.caller.language,
     )
 

@@ -107,6 +107,12 @@ def uid_in(path: str) -> UUID | None:
     return UUID(row[2]) if row and row[1] == ENTRIES else None
 
 
+def day_in(path: str) -> UUID | None:
+    """The event of a day a path names; None: it names none."""
+    row = _ROW.fullmatch(read_reference(path)[0])
+    return UUID(row[2]) if row and row[1] == DAYS else None
+
+
 def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
     """Lines of a file of the place. Raises PathNotAllowed."""
     folder, _place = resolve_path(place.folders, path)

@@ -169,6 +169,9 @@ RESTORE: Words = {
 }
 
 MEMORY_PATH: Words = {
-    "en": "The path of the memory as it was given: entries/…, or a line of a note such as memory/2026-11-23.md:12.",
-    "zh-hans": "记忆的路径，以给出的为准：entries/…，或笔记中的一行，如 memory/2026-11-23.md:12。",
+    "en": (
+        "The path of the memory as it was given: entries/…, daily_events/…, or a line of a note such as"
+        " memory/2026-11-23.md:12."
+    ),
+    "zh-hans": "记忆的路径，以给出的为准：entries/…、daily_events/…，或笔记中的一行，如 memory/2026-11-23.md:12。",
 }

@@ -69,6 +69,16 @@ def readable_day(uid: UUID, places: Sequence[SearchScope], policies: Policies, n
     return None if suppressed_paths(list(own.values()), row.origins) else row
 
 
+def forgotten_day(uid: UUID, places: Sequence[SearchScope]) -> DailyEvent | None:
+    """The event of a day with this id that is out of use, if it could be told here once it is back."""
+    own = _own_days(places)
+    row = DailyEvent.objects.filter(uid=uid, scope__in=list(own), expired_at__isnull=False).first()
+    if row is None or suppressed_paths(list(own.values()), row.origins):
+        return None
+    row.scope = own[row.scope_id].scope
+    return row
+
+
 def _own_days(places: Sequence[SearchScope]) -> dict[int, SearchScope]:
     """The places whose days may be told, by scope."""
     return {place.scope.pk: place for place in places if not place.ref.in_group or place.scope.kind != ScopeKind.USER}

@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from channels_app.api.tools import SHAPES
+from memories.choices import Source
+from memories.entries import daily_events
+from memories.entries.daily_events import EventDraft
 from memories.files.layout import ScopeFolder
-from memories.models import Entry, Workspace
+from memories.models import Batch, DailyEvent, Entry, Workspace
 from tests.channels_app.tools.asking import by_model, text_of, tool
-from tests.channels_app.tools.reading import DAILY, NOBODY
-from tests.conftest import GROUP, TELEGRAM, Api, make_key
+from tests.channels_app.tools.reading import DAILY, NOBODY, OWN
+from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_key, make_scope
 from tests.sessions_app.conftest import Talk
 from tests.support.outage import database_away
 
@@ -51,6 +54,28 @@ def test_what_another_place_remembers_is_neither_forgotten_nor_restored(talk: Ta
         assert by_model(talk, "memory_restore", path, at=at)["is_error"]
     entry.refresh_from_db()
     assert entry.expired_at
+
+
+def test_the_event_of_a_day_is_forgotten_and_restored_each_as_a_batch_that_can_be_undone(
+    talk: Talk, workspace: Workspace
+) -> None:
+    scope = make_scope(workspace, OWN)
+    drafts = [EventDraft(scope=scope, local_date=NOW.date(), content="Rosa tuned the violin", source=Source.TOOL)]
+    (day,) = daily_events.write(drafts, now=NOW, actor="bot:ann")
+    path = {"path": f"daily_events/{day.uid}"}
+    for at in (GROUP, {**TELEGRAM, "peer": "u43", "chat": "c8"}):
+        assert by_model(talk, "memory_forget", path, at=at)["is_error"]
+    said = by_model(talk, "memory_forget", path)
+    assert "«Rosa tuned the violin»" in text_of(said["message"]) and "can be restored" in text_of(said["message"])
+    assert DailyEvent.objects.in_use().count() == 0 and by_model(talk, "memory_forget", path)["is_error"]
+    assert by_model(talk, "memory_restore", path, at=GROUP)["is_error"]
+    assert by_model(talk, "memory_restore", path)["result"]["outcome"] == "restored"
+    assert DailyEvent.objects.in_use().count() == 1
+    restored, forgotten = Batch.objects.order_by("-pk")
+    for batch, count in ((restored, 0), (forgotten, 1)):
+        assert talk.post(f"batches/{batch.uid}/undo").status_code == 201
+        assert DailyEvent.objects.in_use().count() == count
+        assert talk.get(f"batches/{batch.uid}").status_code == 200
 
 
 def test_a_key_that_may_only_read_forgets_nothing(workspace: Workspace) -> None:
