@@ -118,7 +118,7 @@ def people() -> dict[str, Any]:
     """Logged in, and from then on asking as the web's role."""
     users = get_user_model().objects
     member = users.create_user("member", is_staff=True)
-    Member.objects.create(workspace=Workspace.objects.get(name="bench"), user=member)
+    Member.objects.create(workspace=Workspace.objects.get(name="bench"), user=member, role="owner")
     clients = {}
     for name, user in (("member", member), ("owner", users.create_superuser("owner"))):
         clients[name] = Client(SERVER_NAME="localhost")

@@ -19,9 +19,10 @@ from channels_app.channels import normalized
 from channels_app.comparison_page import comparison_context, days_of
 from channels_app.file_mode import cards
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
-from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, workspaces_of
+from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RevertibleHistory
+from memories.rights import CONFIGURE
 
 _HELP = {
     "label": _("What people call it."),
@@ -59,7 +60,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     """A channel appears by itself when a bot first speaks from it; people set its rules."""
 
     form = ChannelForm
-    members_may = EDIT | {"add"}
+    members_may = CONFIGURE
     revertible = (
         "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",
         "group_user_recall", "group_prefix", "need", "path_mode", "transcripts",

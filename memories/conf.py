@@ -176,6 +176,7 @@ class MemorySettings:
     # jobs (each has a switch, MEMORY_JOB_<NAME>: memories.jobs.Job), and how long records are kept
     PURGE_AFTER: timedelta = timedelta(days=90)  # since it expired
     TRACE_TTL: timedelta = timedelta(days=30)
+    AUDIT_TTL: timedelta = timedelta(days=365)  # of the audit log; never less than thirty days
     JOB_RUN_TTL: timedelta = timedelta(days=90)  # of what jobs did, as the admin lists it
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
     KEY_USAGE_TTL: timedelta = timedelta(hours=24)

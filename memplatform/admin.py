@@ -18,6 +18,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.confirmation import confirm
+from memories.models import AuditEvent
 from memplatform.erasure import admin as erasures
 from memplatform.jobs import pages
 from memplatform.jobs.registry import JOBS, PREFIX
@@ -31,6 +32,7 @@ class OperatorAdmin(RestrictedAdmin, UserAdmin):  # type: ignore[misc, type-arg]
 
     workspace_field = None
     superusers_may = frozenset({"view", "change", "add"})
+    audit_event = AuditEvent.ACCOUNT
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm

@@ -7,7 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 from memories.admin import review
 from memories.api import errors
 from memplatform import health, metrics
-from memplatform.site import front
+from memplatform.site import front, joining
 from memplatform.transfer.api import ExportView
 
 handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, errors.server_error
@@ -21,6 +21,7 @@ urlpatterns = [
     path("v1/", include("channels_app.proxy.urls")),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", front.ApiPages.as_view(url_name="schema"), name="docs"),
+    path("join/", joining.page, name="join"),
     path("livez", health.livez),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", metrics.metrics),

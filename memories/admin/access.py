@@ -1,11 +1,12 @@
 """Access in the admin: staff see the workspaces they are members of, superusers all.
 
-Membership is the permission: a member of a workspace operates it, and Django's own permission tables are not read. The
-site takes no ModelAdmin that is not restricted so.
+The role of a membership says what they may do there (memories.rights); Django's own permission tables are not
+read. The site takes no ModelAdmin that is not restricted so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.contrib import admin as django_admin
@@ -16,31 +17,18 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.admin import ModelAdmin, TabularInline
 
+from memories.admin.auditing import Audited
 from memories.admin.pagination import BoundedChangeList, BoundedPaginator
 from memories.admin.return_link import RETURN_PARAMETER, actions_with_return_url, return_url
-from memories.models import Member, Workspace
+from memories.models import Workspace
 from memories.models.change import acting
+from memories.rights import EDIT, MANAGE, NOTHING, VIEW, Needs, holds, workspaces_of
+from memories.tenancy.roles import Right
 
-#: What may be done to a row; «delete» is for settings only, memories are never destroyed from here.
-VIEW = frozenset({"view"})
-EDIT = frozenset({"view", "change"})
-MANAGE = frozenset({"view", "change", "add", "delete"})
+__all__ = ["EDIT", "MANAGE", "VIEW", "workspaces_of"]
+
 #: Rows an action on a list takes at a time.
 CHOSEN_MOST = 500
-
-
-def workspaces_of(request: HttpRequest) -> frozenset[int] | None:
-    """The workspaces whose rows this request may see; None: all of them. Read once a request."""
-    user = request.user
-    if not (user.is_active and user.is_staff):
-        return frozenset()
-    if user.is_superuser:
-        return None
-    workspaces: frozenset[int] | None = request.__dict__.get("_workspaces")
-    if workspaces is None:
-        workspaces = frozenset(Member.objects.filter(user_id=user.pk).values_list("workspace_id", flat=True))
-        request.__dict__["_workspaces"] = workspaces
-    return workspaces
 
 
 def in_workspaces(rows: Any, workspaces: frozenset[int] | None) -> Any:
@@ -60,8 +48,9 @@ def workspace_choice(request: HttpRequest) -> tuple[list[Workspace], Workspace |
     return mine, next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
 
 
-def visible_workspaces(request: HttpRequest) -> QuerySet[Workspace]:
-    workspaces, rows = workspaces_of(request), Workspace.objects.order_by("name")
+def visible_workspaces(request: HttpRequest, right: Right = Right.READ) -> QuerySet[Workspace]:
+    """The workspaces where this person holds a right, by name."""
+    workspaces, rows = workspaces_of(request, right), Workspace.objects.order_by("name")
     return rows if workspaces is None else rows.filter(pk__in=workspaces)
 
 
@@ -70,15 +59,23 @@ def actor_of(request: HttpRequest) -> str:
     return f"user:{request.user.get_username()}"
 
 
+def _asks(right: Right) -> Callable[..., bool]:
+    def has(self: Any, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(self.admits(request, right.value, obj))
+
+    return has
+
+
 class WorkspaceRestriction:
     """Restricts a ModelAdmin or an inline to the workspaces of the request."""
 
     #: The field of the row that holds its workspace's id; None: only superusers come here.
     workspace_field: str | None = "workspace_id"
-    #: What members may do, and what superusers may do besides.
-    members_may: frozenset[str] = VIEW
-    superusers_may: frozenset[str] = frozenset()
+    #: The right members need for what may be done here, and what superusers may do besides. Not named: refused.
+    members_may: Needs = NOTHING
+    superusers_may: Collection[str] = frozenset()
     admin_site: Any
+    model: Any
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]
@@ -90,15 +87,15 @@ class WorkspaceRestriction:
         return rows.filter(**{f"{self.workspace_field}__in": workspaces})
 
     def formfield_for_foreignkey(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs.setdefault("queryset", self.reachable(db_field, request))
+        kwargs.setdefault("queryset", self.settable(db_field, request))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
 
     def formfield_for_manytomany(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs.setdefault("queryset", self.reachable(db_field, request))
+        kwargs.setdefault("queryset", self.settable(db_field, request))
         return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
 
     def reachable(self, db_field: Field[Any, Any], request: HttpRequest) -> QuerySet[Any]:
-        """What a related field may be set to: the rows its own admin shows, and nothing where it has none."""
+        """The related rows somebody may name: those its own admin shows, and nothing where it has none."""
         model = db_field.remote_field.model  # type: ignore[union-attr]
         if self.admin_site.is_registered(model):
             rows: QuerySet[Any] = self.admin_site.get_model_admin(model).get_queryset(request)
@@ -106,17 +103,43 @@ class WorkspaceRestriction:
         every: QuerySet[Any] = model._default_manager.all()
         return every if workspaces_of(request) is None else every.none()
 
+    def settable(self, db_field: Field[Any, Any], request: HttpRequest) -> QuerySet[Any]:
+        """What a related field may be set to: of the workspaces where this person may add or change such rows."""
+        rows = self.reachable(db_field, request)
+        right = self.members_may.get("add") or self.members_may.get("change")
+        workspaces = workspaces_of(request, right) if right else frozenset()
+        related = db_field.remote_field.model  # type: ignore[union-attr]
+        site_admin = self.admin_site._registry.get(related)
+        field = getattr(site_admin, "workspace_field", None)
+        return rows.filter(**{f"{field}__in": workspaces}) if field and workspaces is not None else rows
+
+    def right_for(self, what: str) -> Right | None:
+        """The right that one of Django's words takes here, or the right of that name."""
+        if what in self.members_may:
+            return self.members_may[what]
+        return Right(what) if what in list(Right) and self.members_may else None
+
     def admits(self, request: HttpRequest, what: str, obj: Any = None) -> bool:
-        """Whether the request may do this, to this row if one is given."""
-        workspaces = workspaces_of(request)
-        if workspaces is None:
-            return what in self.members_may | self.superusers_may
-        if self.workspace_field is None or what not in self.members_may:
+        """Whether the request may do this, to this row, or to the row of this id, if one is given."""
+        right = self.right_for(what)
+        if workspaces_of(request) is None:
+            return right is not None or what in self.superusers_may
+        if self.workspace_field is None or right is None or not holds(request, right):
             return False
+        if isinstance(obj, str | int):
+            return self._holds_at(request, right, obj)
         if not isinstance(obj, Model):
-            return bool(workspaces)
+            return True
         parent: Any = obj  # of an inline, which may be the workspace itself
-        return (parent.pk if isinstance(parent, Workspace) else parent.workspace_id) in workspaces
+        return holds(request, right, parent.pk if isinstance(parent, Workspace) else parent.workspace_id)
+
+    def _holds_at(self, request: HttpRequest, right: Right, object_id: str | int) -> bool:
+        """Whether somebody holds a right where this row is; asked only of those with several roles."""
+        where = workspaces_of(request, right)
+        if where == workspaces_of(request):
+            return True
+        row = self.get_object(request, unquote(str(object_id)))  # type: ignore[attr-defined]
+        return row is None or getattr(row, str(self.workspace_field)) in (where or ())
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.admits(request, "view")
@@ -133,6 +156,16 @@ class WorkspaceRestriction:
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.admits(request, "delete", obj)
 
+    # By these actions name the right they take.
+    has_curate_permission = _asks(Right.CURATE)
+    has_reveal_permission = _asks(Right.REVEAL)
+    has_operate_permission = _asks(Right.OPERATE)
+    has_keys_permission = _asks(Right.KEYS)
+    has_members_permission = _asks(Right.MEMBERS)
+    has_webhooks_permission = _asks(Right.WEBHOOKS)
+    has_erase_permission = _asks(Right.ERASE)
+    has_export_permission = _asks(Right.EXPORT)
+
 
 class Colors(dict[Any, str | None]):
     """The colours of labels by their text, in whichever language it is shown."""
@@ -144,7 +177,7 @@ class Colors(dict[Any, str | None]):
         return next(color for label, color in self.items() if str(label) == str(text))
 
 
-class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
+class RestrictedAdmin(WorkspaceRestriction, Audited, ModelAdmin):
     """The base of every ModelAdmin here; the site knows it by `is_restricted`."""
 
     is_restricted = True
@@ -226,6 +259,16 @@ class RestrictedAdmin(WorkspaceRestriction, ModelAdmin):
         if not getattr(self, f"has_{what}_permission")(request, row):
             raise PermissionDenied
         return row
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        """An action on ticked rows is done to those of the workspaces where this person may do it."""
+        name = request.POST.get("action", "")
+        function = (self.get_actions(request).get(name) or (None,))[0]
+        rights = [self.right_for(what) for what in getattr(function, "allowed_permissions", ())]
+        for workspaces in (workspaces_of(request, right) for right in rights if right):
+            if workspaces is not None and self.workspace_field:
+                queryset = queryset.filter(**{f"{self.workspace_field}__in": workspaces})
+        return super().response_action(request, queryset)
 
     def chosen(self, request: HttpRequest, chosen: Any, what: str = "change") -> QuerySet[Any]:
         """The row of an id, or the first of those that were ticked, as a query that can be locked and updated."""

@@ -25,19 +25,24 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, RestrictedInline, workspaces_of
+from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.choices import Permission
-from memories.models import Bot, BotKey
+from memories.models import AuditEvent, Bot, BotKey
 from memories.offline import key_cache
+from memories.rights import CONFIGURE, VIEW, rights_in, workspaces_of
+from memories.tenancy.roles import KEY_NEEDS
 
 _COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): "warning"})
 _TERMS = [("", _("never")), ("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year"))]
 
 
-def grantable_permissions(request: HttpRequest) -> list[Permission]:
-    """The permissions a user may give to a key: members read and write, only superusers administer."""
-    return [one for one in Permission if one != Permission.ADMIN or workspaces_of(request) is None]
+def grantable_permissions(request: HttpRequest, bot: Bot) -> list[Permission]:
+    """The permissions somebody may give to a key of a bot: none that they do not hold; superusers, all."""
+    if workspaces_of(request) is None:
+        return list(Permission)
+    held = rights_in(request, bot.workspace_id)
+    return [one for one, right in KEY_NEEDS.items() if right in held]
 
 
 class KeyForm(forms.Form):
@@ -92,6 +97,11 @@ class KeyInline(RestrictedInline):
     ordering = ["-id"]
     verbose_name_plural = _("keys")
     hide_title = True
+    _may_revoke = False
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        self._may_revoke = self.admits(request, "keys", obj)  # an inline is made anew for every request
+        return super().get_formset(request, obj, **kwargs)
 
     @display(description=_("state"), label=_COLORS)
     def state(self, key: BotKey) -> str:
@@ -99,7 +109,7 @@ class KeyInline(RestrictedInline):
 
     @display(description="")
     def revoke(self, key: BotKey) -> str:
-        if key.revoked_at:
+        if key.revoked_at or not self._may_revoke:
             return ""
         return format_html(
             '<a class="mp-link mp-danger" href="{}">{}</a>',
@@ -118,7 +128,7 @@ def _state(key: BotKey) -> Any:
 class BotAdmin(RestrictedAdmin):
     """Clients of the API."""
 
-    members_may = EDIT | {"add"}
+    members_may = CONFIGURE
     list_display = ["name", "workspace", "usable_keys", "is_enabled", "created_at"]
     list_select_related = ["workspace"]
     search_fields = ["name"]
@@ -144,15 +154,15 @@ class BotAdmin(RestrictedAdmin):
     def is_enabled(self, bot: Bot) -> bool:
         return bot.disabled_at is None
 
-    @action(description=_("Issue a key"), url_path="issue-key", icon="key", permissions=["change"])
+    @action(description=_("Issue a key"), url_path="issue-key", icon="key", permissions=["keys"])
     def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
-        bot = self.reach(request, object_id)
-        form = KeyForm(request.POST if is_confirmed(request) else None, grantable=grantable_permissions(request))
+        bot = self.reach(request, object_id, "keys")
+        form = KeyForm(request.POST if is_confirmed(request) else None, grantable=grantable_permissions(request, bot))
         back = reverse("admin:memories_bot_change", args=[bot.pk])
         if is_confirmed(request) and form.is_valid():
             key, token = form.issue(bot)
-            self.log_change(request, bot, gettext("Issued the key %(key)s.") % {"key": key})
+            self.log_as(request, AuditEvent.KEY_ISSUED, bot, gettext("Issued the key %(key)s.") % {"key": key})
             title = gettext("The new key of %(bot)s") % {"bot": bot}
             context = {"opts": self.opts, "title": title, "key": key, "token": token, "back": back}
             context = self.admin_site.each_context(request) | context
@@ -216,18 +226,17 @@ class BotKeyAdmin(RestrictedAdmin):
         return _state(key)
 
     @action(
-        description=_("Revoke"), url_path="revoke", icon="key_off", variant=ActionVariant.DANGER, permissions=["view"]
+        description=_("Revoke"), url_path="revoke", icon="key_off", variant=ActionVariant.DANGER, permissions=["keys"]
     )
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """For good: a revoked key is never accepted again."""
-        key = self.reach(request, object_id, "view")
+        key = self.reach(request, object_id, "keys")
 
         def revoke() -> str:
             BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
             transaction.on_commit(partial(key_cache.forget, key.digest))
             done = gettext("The key %(key)s is revoked.") % {"key": key}
-            self.log_change(request, key, done)
-            self.log_change(request, key.bot, done)  # where its issuing stands, too
+            self.log_as(request, AuditEvent.KEY_REVOKED, key.bot, done)  # where its issuing stands, too
             return done
 
         return confirm(

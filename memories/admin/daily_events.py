@@ -59,6 +59,7 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
     """What machines wrote of days, for people to correct; nothing is removed from here."""
 
     members_may = EDIT
+    audit_event = None
     has_page_context = True
     change_form_outer_before_template = "admin/memories/daily_event_state.html"
     change_form_outer_after_template = "admin/memories/sources.html"
@@ -129,11 +130,23 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
         wanted = "restore" if event.expired_at else "expire"
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name == wanted]
 
-    @action(description=_("Expire"), url_path="expire", icon="timer_off", variant=ActionVariant.DANGER)
+    @action(
+        description=_("Expire"),
+        url_path="expire",
+        icon="timer_off",
+        variant=ActionVariant.DANGER,
+        permissions=["change"],
+    )
     def expire(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._expire(request, object_id)
 
-    @action(description=_("Restore"), url_path="restore", icon="restore", variant=ActionVariant.SUCCESS)
+    @action(
+        description=_("Restore"),
+        url_path="restore",
+        icon="restore",
+        variant=ActionVariant.SUCCESS,
+        permissions=["change"],
+    )
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._restore(request, object_id)
 

@@ -22,7 +22,7 @@ from memories.admin.confirmation import confirm
 from memories.admin.filters import DaysFilter
 from memories.choices import BufferState
 from memories.consolidation import buffer
-from memories.models import BufferedTurn, ExtractionBatch
+from memories.models import AuditEvent, BufferedTurn, ExtractionBatch
 
 _COLORS = Colors(
     {BufferState.WAITING.label: "info", BufferState.CLAIMED.label: "success", BufferState.PARKED.label: "danger"}
@@ -73,6 +73,7 @@ class ExtractionBatchAdmin(RestrictedAdmin):
     """Nothing is edited here: turns are extracted, tried again, or taken out unextracted."""
 
     members_may = VIEW
+    audit_event = AuditEvent.ERASED
     has_history = False
     inlines = [TurnInline]
     list_display = ["last_at", "whose", "workspace", "colored_state", "turn_count", "tokens", "waits", "why"]
@@ -129,11 +130,11 @@ class ExtractionBatchAdmin(RestrictedAdmin):
         wanted = sensible.get(BufferState(batch.state), ["drop"])
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
 
-    @action(description=_("Extract now"), url_path="extract", icon="bolt", permissions=["view"])
+    @action(description=_("Extract now"), url_path="extract", icon="bolt", permissions=["operate"])
     def extract_now(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._extract(request, object_id)
 
-    @action(description=_("Try again"), url_path="retry", icon="replay", permissions=["view"])
+    @action(description=_("Try again"), url_path="retry", icon="replay", permissions=["operate"])
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._retry(request, object_id)
 
@@ -141,21 +142,21 @@ class ExtractionBatchAdmin(RestrictedAdmin):
         description=_("Take out"),
         url_path="drop",
         icon="delete_sweep",
-        permissions=["view"],
+        permissions=["operate"],
         variant=ActionVariant.DANGER,
     )
     def drop(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._drop(request, object_id)
 
-    @admin.action(description=_("Extract the chosen turns now …"), permissions=["view"])
+    @admin.action(description=_("Extract the chosen turns now …"), permissions=["operate"])
     def extract_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
         return self._extract(request, queryset)
 
-    @admin.action(description=_("Try the chosen turns again …"), permissions=["view"])
+    @admin.action(description=_("Try the chosen turns again …"), permissions=["operate"])
     def retry_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
         return self._retry(request, queryset)
 
-    @admin.action(description=_("Take the chosen turns out …"), permissions=["view"])
+    @admin.action(description=_("Take the chosen turns out …"), permissions=["operate"])
     def drop_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
         return self._drop(request, queryset)
 
@@ -187,7 +188,7 @@ class ExtractionBatchAdmin(RestrictedAdmin):
     def _confirm(
         self, request: HttpRequest, chosen: Any, act: Act, text: str, button: str, *, title: str = "", **look: Any
     ) -> HttpResponse:
-        batches = self.chosen(request, chosen, "view")
+        batches = self.chosen(request, chosen, "operate")
 
         def done() -> str:
             count = act(batches)

@@ -24,6 +24,7 @@ from memories.choices import Operation
 from memories.entries.versions import as_of_version, changes_of, stored_columns
 from memories.exceptions import PlatformError
 from memories.models import Batch
+from memories.rights import needs
 
 UNSHOWN = frozenset({"id", "uid", "workspace_id", "version", "updated_at"})
 
@@ -181,6 +182,7 @@ class RevertibleHistory(RecordedHistory):
             ]
         return history_page(self, request, row, steps)
 
+    @needs("change")
     def bring_version_back(self, request: HttpRequest, object_id: str, version: int) -> HttpResponse:
         row = self.reach(request, object_id, "change")
         if not 1 <= version <= row.version:

@@ -13,6 +13,7 @@ from memories.models import Batch
 _MARKS = {"upto"}
 COUNT_LABELS = {
     "above_aim": _("scopes above their aim"),
+    "audit": _("lines of the audit log"),
     "batches": _("batches"),
     "came_back": _("came back"),
     "by_model": _("by the model"),

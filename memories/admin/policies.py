@@ -16,7 +16,6 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
 from memories.admin.access import (
-    MANAGE,
     RestrictedAdmin,
     in_workspaces,
     visible_workspaces,
@@ -30,6 +29,8 @@ from memories.kinds import type_rule
 from memories.lifecycle import expiry
 from memories.models import Change, Policy, Workspace
 from memories.models.policy import WEIGHTS, Policies
+from memories.rights import CONFIGURE, Needs
+from memories.tenancy.roles import Right
 
 #: Removed policies on the page; the histories of older ones are still there.
 REMOVED_SHOWN = 20
@@ -98,7 +99,7 @@ def expiry_warning(policy: Policy, *, days: float | None, is_set: bool = True) -
 class PolicyAdmin(RevertibleHistory, RestrictedAdmin):
     """Everything that holds, the defaults included; removing a row brings its default back, and history keeps it."""
 
-    members_may = MANAGE
+    members_may: Needs = {**CONFIGURE, "delete": Right.OPERATE}
     revertible = ("value",)
     form = PolicyForm
     list_display = ["subject", "workspace", "value_label", "default_label", "updated_at"]
@@ -116,7 +117,7 @@ class PolicyAdmin(RevertibleHistory, RestrictedAdmin):
         return ["workspace", "kind", "entry_type", "scope_kind", "name"] if obj else []
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        mine = visible_workspaces(request)
+        mine = visible_workspaces(request, Right.OPERATE)
         given = {name: request.GET[name] for name in self.fields if name in request.GET}
         return {"workspace": mine[0].pk if len(mine) == 1 else None, **given}
 

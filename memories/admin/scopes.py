@@ -11,16 +11,18 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
 from unfold.decorators import display
 
-from memories.admin.access import EDIT, Colors, RestrictedAdmin
+from memories.admin.access import Colors, RestrictedAdmin
 from memories.choices import ScopeKind
 from memories.models import Scope
+from memories.rights import VIEW, Needs
+from memories.tenancy.roles import Right
 
 
 @admin.register(Scope)
 class ScopeAdmin(RestrictedAdmin):
     """Scopes come into being when a bot first writes to them; people name and freeze them."""
 
-    members_may = EDIT
+    members_may: Needs = {**VIEW, "change": Right.OPERATE}
     list_display = ["name", "key", "colored_kind", "workspace", "memories", "frozen", "created_at"]
     list_filter = [("kind", ChoicesDropdownFilter), ("frozen", BooleanRadioFilter)]
     list_select_related = ["workspace"]

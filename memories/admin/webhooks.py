@@ -22,12 +22,14 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories import webhooks
-from memories.admin.access import EDIT, VIEW, Colors, RestrictedAdmin, actor_of
+from memories.admin.access import Colors, RestrictedAdmin, actor_of
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.admin.filters import DaysFilter, ReachableFilter
-from memories.models import Webhook, WebhookDelivery
+from memories.models import AuditEvent, Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.webhook import DeliveryProblem, DeliveryState
+from memories.rights import VIEW, Needs
+from memories.tenancy.roles import Right
 from memories.webhooks.sending import NotSent, parsed
 
 _EVENTS = [(event.value, event.label) for event in WebhookEvent if event != WebhookEvent.TEST]
@@ -66,7 +68,7 @@ class WebhookForm(forms.ModelForm[Webhook]):
 class WebhookAdmin(RestrictedAdmin):
     """Addresses that are told what happens; switched off rather than removed, so that what was sent stays listed."""
 
-    members_may = EDIT | {"add"}
+    members_may: Needs = {**VIEW, "change": Right.WEBHOOKS, "add": Right.WEBHOOKS}
     form = WebhookForm
     list_display = ["host", "workspace", "told_of", "with_content", "is_enabled", "failures", "retry_at"]
     list_select_related = ["workspace"]
@@ -74,7 +76,9 @@ class WebhookAdmin(RestrictedAdmin):
     actions_detail = ["send_test", "renew_secret"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        fields = ["workspace", "url", "events", "with_content", "is_enabled"]
+        """An address may hold a password of the receiver's: it is for those who may set it."""
+        where = "url" if self.has_change_permission(request, obj) else "host"
+        fields = ["workspace", where, "events", "with_content", "is_enabled"]
         return [*fields, *(["created_at", "failures", "retry_at"] if obj else [])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -115,7 +119,7 @@ class WebhookAdmin(RestrictedAdmin):
         webhook = self.reach(request, object_id)
         if is_confirmed(request):
             secret = webhooks.new_secret(webhook)
-            self.log_change(request, webhook, gettext("Made a new secret."))
+            self.log_as(request, AuditEvent.SECRET_MADE, webhook, gettext("Made a new secret."))
             return self._show_secret(request, webhook, secret)
         return confirmation_page(
             self,
@@ -190,16 +194,16 @@ class WebhookDeliveryAdmin(RestrictedAdmin):
         address = reverse(f"admin:memories_{page}_change", args=[delivery.row_id])
         return format_html('<a class="mp-link" href="{}">{}</a>', address, delivery.row_id)
 
-    @action(description=_("Send again"), url_path="send-again", icon="replay", permissions=["view"])
+    @action(description=_("Send again"), url_path="send-again", icon="replay", permissions=["webhooks"])
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._send_again(request, object_id)
 
-    @admin.action(description=_("Send the chosen ones again …"), permissions=["view"])
+    @admin.action(description=_("Send the chosen ones again …"), permissions=["webhooks"])
     def send_chosen_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
         return self._send_again(request, queryset)
 
     def _send_again(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        deliveries: Any = self.chosen(request, chosen, "view")
+        deliveries: Any = self.chosen(request, chosen, "webhooks")
 
         def send() -> str:
             count = webhooks.send_again(deliveries, now=timezone.now())

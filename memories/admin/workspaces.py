@@ -1,4 +1,4 @@
-"""Workspaces and the people who operate them."""
+"""Workspaces: their language, their time zone, and who works there."""
 
 from typing import Any
 from zoneinfo import available_timezones
@@ -9,9 +9,12 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from memories.admin.access import EDIT, MANAGE, VIEW, RestrictedAdmin, RestrictedInline, workspaces_of
-from memories.models import Member, Workspace
+from memories.admin.access import RestrictedAdmin
+from memories.admin.members import MemberInline
+from memories.models import Workspace
+from memories.rights import VIEW, Needs, workspaces_of
 from memories.tenancy import row_level_security
+from memories.tenancy.roles import Right
 
 
 class WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -24,23 +27,15 @@ class WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]
         return name
 
 
-class MemberInline(RestrictedInline):
-    """Who operates this workspace; superusers say so."""
-
-    model = Member
-    superusers_may = MANAGE
-    autocomplete_fields = ["user"]
-
-
 @admin.register(Workspace)
 class WorkspaceAdmin(RestrictedAdmin):
-    """Members set language and time zone; superusers make one and name it; nobody removes one.
+    """Operators set language and time zone; superusers make one and name it; nobody removes one.
 
     A name is taken once on the whole platform: whoever could set it would learn the names of the others.
     """
 
     workspace_field = "id"
-    members_may = EDIT
+    members_may: Needs = {**VIEW, "change": Right.OPERATE}
     superusers_may = frozenset({"add"})
     form = WorkspaceForm
     list_display = ["name", "language", "time_zone", "created_at"]
@@ -56,22 +51,3 @@ class WorkspaceAdmin(RestrictedAdmin):
         super().save_model(request, obj, form, change)
         if not change:
             row_level_security.widen(obj.pk)  # its members are saved next
-
-
-@admin.register(Member)
-class MemberAdmin(RestrictedAdmin):
-    """Who operates what. Members see their colleagues; superusers admit and dismiss them."""
-
-    members_may = VIEW
-    superusers_may = frozenset({"add", "delete"})
-    list_display = ["user", "workspace", "created_at"]
-    list_select_related = ["user", "workspace"]
-    search_fields = ["user__username", "workspace__name"]
-    ordering = ["workspace__name", "user__username"]
-    autocomplete_fields = ["user", "workspace"]
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return ["workspace", "user", *(["created_at"] if obj else [])]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return ["workspace", "user", "created_at"] if obj else []

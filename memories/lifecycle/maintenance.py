@@ -10,7 +10,7 @@ from memories.entries.recount import count_scope
 from memories.exceptions import ScopeFrozen
 from memories.index import models_in_use
 from memories.index.search_rows import CHANNEL
-from memories.models import Scope
+from memories.models import AuditRecord, Scope
 from memories.models.entry import LIVE_SQL
 
 CHUNK = 5_000
@@ -76,7 +76,8 @@ def count_terms_anew(workspace_id: int, *, is_dry: bool = False) -> dict[str, in
 
 def clean_up(*, now: datetime) -> dict[str, int]:
     """Remove outdated records; the number of each kind."""
-    return {name: _remove(table, column, before) for name, (table, column, before) in _outdated(now).items()}
+    removed = {name: _remove(table, column, before) for name, (table, column, before) in _outdated(now).items()}
+    return removed | {"audit": AuditRecord.forget(before=now - conf.AUDIT_TTL)}
 
 
 def count_outdated(*, now: datetime) -> dict[str, int]:
@@ -86,7 +87,7 @@ def count_outdated(*, now: datetime) -> dict[str, int]:
         for name, (table, column, before) in _outdated(now).items():
             cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} < %s", [before])  # noqa: S608 (constants)
             counts[name] = int(cursor.fetchone()[0])
-    return counts
+    return counts | {"audit": AuditRecord.objects.filter(at__lt=now - conf.AUDIT_TTL).count()}
 
 
 def _outdated(now: datetime) -> dict[str, tuple[str, str, datetime]]:

@@ -1,5 +1,6 @@
 """The tables, by subject."""
 
+from memories.models.audit import AuditEvent, AuditRecord
 from memories.models.batch import Batch, BatchChange
 from memories.models.buffer import BufferedTurn, DailyEvent, ExtractionBatch
 from memories.models.change import Change, Recorded, record_changes
@@ -21,5 +22,6 @@ from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace
 from memories.models.relations import Link, Slot
 from memories.models.scope import Scope
-from memories.models.tenancy import Bot, BotKey, IdempotencyKey, Member, Secret, Workspace
+from memories.models.staff import Invitation, Member
+from memories.models.tenancy import Bot, BotKey, IdempotencyKey, Secret, Workspace
 from memories.models.webhook import Webhook, WebhookDelivery

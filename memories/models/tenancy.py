@@ -1,4 +1,4 @@
-"""Workspaces, the people who operate them, and the bots that call."""
+"""Workspaces, and the bots that call."""
 
 import hashlib
 import re
@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -111,22 +110,6 @@ class Workspace(models.Model):
             folder=self.folder,
             uses_database=self.is_enabled,
         )
-
-
-class Member(models.Model):
-    """A person of the staff who may operate a workspace."""
-
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="members")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("member")
-        verbose_name_plural = _("members")
-        constraints = [models.UniqueConstraint(fields=["workspace", "user"], name="member_once_in_workspace")]
-
-    def __str__(self) -> str:
-        return f"{self.user} · {self.workspace}"
 
 
 class Bot(models.Model):

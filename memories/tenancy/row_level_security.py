@@ -58,6 +58,12 @@ def enter_as_operator(user_id: int) -> None:
     _set("coalesce(memplatform_workspaces_of_user(%s)::text, '')", user_id)
 
 
+def enter_by_invitation(digest: str) -> None:
+    """Let this connection see the rows of the workspace of an invitation, or none where there is no such one."""
+    _inside.set(True)
+    _set("coalesce('{' || memplatform_workspace_of_invitation(%s) || '}', '')", digest)
+
+
 def widen(workspace_id: int) -> None:
     """Let this connection see a new workspace, too."""
     _set("(memplatform_workspaces() || %s::bigint)::text", workspace_id)

@@ -13,7 +13,11 @@ from psycopg import sql
 
 _ALL = ("SELECT", "INSERT", "UPDATE", "DELETE")
 #: Tables of which a process may do less.
-_LESS = {"memories_change": ("SELECT", "INSERT"), "django_migrations": ("SELECT",)}
+_LESS = {
+    "memories_change": ("SELECT", "INSERT"),
+    "memories_auditrecord": ("SELECT", "INSERT"),
+    "django_migrations": ("SELECT",),
+}
 _POLICY = "every_workspace"
 #: Beside tables: right, kind and name of what a role needs, and whether it has it.
 _OBJECTS = """

@@ -17,9 +17,11 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from memories.admin.access import Colors, RestrictedAdmin, actor_of, workspace_choice
+from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_form, is_confirmed
 from memories.exceptions import PlatformError
-from memories.models import Erasure, ErasureState, Workspace
+from memories.models import AuditEvent, Erasure, ErasureState, Workspace
+from memories.rights import needs
 from memplatform.erasure import certificate, person, run, wording
 from memplatform.erasure.permission import may_erase
 from memplatform.erasure.person import Identity
@@ -73,7 +75,7 @@ class EraseForm(forms.Form):
 class ErasureAdmin(RestrictedAdmin):
     """For owners alone, who find people here; an erasure is never changed or deleted."""
 
-    workspace_field = None
+    superusers_may = frozenset({"view"})
     has_history = False
     list_display = ["created_at", "workspace", "colored_state", "removed_rows", "reason", "actor", "finished_at"]
     list_display_links = ["created_at"]
@@ -113,6 +115,7 @@ class ErasureAdmin(RestrictedAdmin):
         search = SearchForm(initial={"person": words})
         return {"search": search, "words": words, "workspaces": workspaces, "chosen": chosen, "people": found}
 
+    @needs("view")
     def erase(self, request: HttpRequest) -> HttpResponse:
         """What would go, and the form that orders it."""
         if not may_erase(request.user):
@@ -155,6 +158,7 @@ class ErasureAdmin(RestrictedAdmin):
         except (PlatformError, OSError) as refusal:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(reverse(LIST))
+        note(request, AuditEvent.ERASED, erasure, about=str(erasure.uid))
         transaction.on_commit(
             lambda: async_task("memplatform.tasks.erase_waiting", group="mem:asked", ack_failure=True)
         )
@@ -181,6 +185,7 @@ class ErasureAdmin(RestrictedAdmin):
         }
         return TemplateResponse(request, self.change_form_template, context)
 
+    @needs("view")
     def certificate(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The certificate to read and print."""
         issued = self._issued(request, pk)
@@ -198,6 +203,7 @@ class ErasureAdmin(RestrictedAdmin):
         }
         return TemplateResponse(request, "admin/memplatform/erasure_certificate.html", context)
 
+    @needs("view")
     def certificate_json(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The same for machines, signed."""
         response = JsonResponse(self._issued(request, pk), json_dumps_params={"indent": 1, "ensure_ascii": False})

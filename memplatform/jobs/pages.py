@@ -15,11 +15,14 @@ from django_q.models import Schedule, Task
 
 from memories.admin import labels
 from memories.admin.access import actor_of, visible_workspaces, workspace_choice, workspaces_of
+from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_page, is_confirmed
 from memories.admin.job_runs import JobRunAdmin
 from memories.choices import JobState
 from memories.jobs import Job
-from memories.models import JobRun, Workspace
+from memories.models import AuditEvent, JobRun, Workspace
+from memories.rights import needs
+from memories.tenancy.roles import Right
 from memplatform.jobs import runs
 from memplatform.jobs.registry import JOBS, PREFIX
 
@@ -74,12 +77,14 @@ class JobRunPage(JobRunAdmin):
             "steady": list(steady()) if workspaces_of(request) is None else [],
         }
 
+    @needs(Right.OPERATE)
     def run(self, request: HttpRequest, job: str) -> HttpResponse:
         """The page that asks, and queues a run when it is confirmed. 404 where the workspace is another's."""
         workspace, is_dry = self._workspace(request, job), "dry" in request.GET
         back = reverse(LIST) + (f"?of={workspace.pk}" if workspace else "")
         if is_confirmed(request):
             run = runs.enqueue(job, workspace, actor=actor_of(request), now=timezone.now(), is_dry=is_dry)
+            note(request, AuditEvent.JOB, run)
             address = reverse("admin:memories_jobrun_change", args=[run.pk])
             messages.success(request, gettext("It is queued. This page tells how far it is; load it again to see."))
             return HttpResponseRedirect(address)
@@ -94,7 +99,7 @@ class JobRunPage(JobRunAdmin):
                 raise PermissionDenied
             return None
         asked = request.GET.get("of", "")
-        mine = (row for row in visible_workspaces(request) if str(row.pk) == asked)
+        mine = (row for row in visible_workspaces(request, Right.OPERATE) if str(row.pk) == asked)
         if (found := next(mine, None)) is None:
             raise Http404
         return found

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from memories.choices import Permission
 from memories.models import Bot, BotKey, Member, Workspace
+from memories.tenancy.roles import Role
 from memplatform.setup import demo
 
 OPERATOR = "operator"
@@ -75,7 +76,7 @@ def _demo_bot() -> Bot | None:
 def _new_bot() -> Bot:
     workspace = Workspace.objects.create(name=WORKSPACE)
     operator = get_user_model().objects.filter(is_superuser=True).earliest("pk")
-    Member.objects.create(workspace=workspace, user=operator)
+    Member.objects.create(workspace=workspace, user=operator, role=Role.OWNER)
     return Bot.objects.create(workspace=workspace, name=BOT)
 
 

@@ -28,7 +28,9 @@ from memories.choices import BatchState, BufferState, DmScope, HoldReason, JobSt
 from memories.index import model_change, models_in_use
 from memories.index.models_in_use import ModelChange
 from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun
+from memories.rights import holds
 from memories.tenancy.platforms import LOCAL_PLATFORMS
+from memories.tenancy.roles import Right
 from memplatform import health
 from memplatform.site import figures
 from memplatform.site.figures import Recalls, share
@@ -64,7 +66,7 @@ def what_needs_attention(request: HttpRequest) -> dict[str, Any]:
         return {"is_stranger": True, "items": [], "figures": []}
     asked = figures.recalls(seen, now)
     items = [*_of_the_platform(seen, now), *_of_model_changes(seen), *_of_readers(seen, now)]
-    items += _of_workspaces(seen, asked, now)
+    items += _of_workspaces(seen, asked, now, may_review=holds(request, Right.CURATE))
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), seen)
     return {
         "items": sorted(items, key=lambda item: not item.is_grave),
@@ -148,7 +150,7 @@ def _models(change: ModelChange) -> dict[str, str]:
     return {"old": str(change.old), "new": str(change.new)}
 
 
-def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Iterator[Item]:
+def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime, *, may_review: bool) -> Iterator[Item]:
     waiting = in_workspaces(IndexQueueItem.objects.all(), seen).aggregate(rows=Count("*"), since=Min("since"))
     if waiting["since"] and now - waiting["since"] > health.EMBEDDING_BEHIND:
         text = ngettext(
@@ -181,7 +183,7 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         hint = ngettext(
             "The safety limit holds %(held)d of them.", "The safety limit holds %(held)d of them.", waiting["held"]
         )
-        yield Item(text, hint % waiting if waiting["held"] else "", reverse("review"))
+        yield Item(text, hint % waiting if waiting["held"] else "", _waiting_batches(may_review))
     if due := in_workspaces(Entry.objects.live().filter(review_at__lte=now), seen)[:SAMPLE].count():
         text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
         address = reverse("admin:memories_entry_changelist") + "?due=review"
@@ -197,6 +199,10 @@ def _of_workspaces(seen: frozenset[int] | None, asked: Recalls, now: datetime) -
         yield Item(text, hint % {"n": sum(day.refused for day in spent)}, address)
     yield from _of_the_journal(seen)
     yield from _shared_by_strangers(seen, now)
+
+
+def _waiting_batches(may_review: bool) -> str:
+    return reverse("review") if may_review else reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
 
 
 def _of_the_journal(seen: frozenset[int] | None) -> Iterator[Item]:

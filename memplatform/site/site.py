@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib.admin import ModelAdmin
@@ -15,7 +16,10 @@ from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import SearchResult
 from unfold.sites import UnfoldAdminSite
 
-from memories.models import Batch, Entry, Scope
+from memories.models import AuditEvent, Entry, Scope
+from memories.rights import guarded, held_anywhere, holds
+from memories.tenancy.roles import Right
+from memplatform.site.logins import note_account, note_login
 from sessions_app.models import Session
 
 #: Packages whose own admin pages are replaced by ours.
@@ -40,11 +44,13 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
         [
             ("memories.workspace", "apartment"),
             ("memories.member", "group"),
+            ("memories.invitation", "person_add"),
             ("memories.bot", "smart_toy"),
             ("channels_app.channel", "hub"),
             ("memories.webhook", "webhook"),
             ("memories.policy", "tune"),
             ("memories.erasure", "person_remove"),
+            ("memories.auditrecord", "policy"),
         ],
     ),
     (
@@ -87,8 +93,27 @@ class Site(UnfoldAdminSite):
         """Without «view on site»: nothing has a page elsewhere, and it would tell which ids exist."""
         return [pattern for pattern in super().get_urls() if getattr(pattern, "name", None) != "view_on_site"]
 
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """A page of the staff; refuses to be built of a view that names no right."""
+        return super().admin_view(guarded(self, view), cacheable)
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        return {**super().each_context(request), "may": held_anywhere(request)}
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        response: HttpResponse = super().login(request, extra_context)
+        if request.method == "POST":
+            note_login(request, response)
+        return response
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        response: HttpResponse = super().password_change(request, extra_context)
+        if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
+            note_account(request, AuditEvent.PASSWORD, request.user)
+        return response
+
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
-        may_review = self.get_model_admin(Batch).has_view_permission(request)
+        may_review = holds(request, Right.CURATE)
         first = [
             {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "has_permission": True},
             {"title": _("Review"), "icon": "fact_check", "link": reverse("review"), "has_permission": may_review},

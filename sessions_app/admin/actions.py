@@ -32,7 +32,7 @@ class SessionActions:
         session = self.get_object(request, str(object_id))
         return self._get_base_actions_detail() if session and session.next_position > 1 else []
 
-    @action(description=_("Flush"), url_path="flush", icon="output", permissions=["view"])
+    @action(description=_("Flush"), url_path="flush", icon="output", permissions=["operate"])
     def flush(self, request: HttpRequest, object_id: str) -> HttpResponse:
         text = gettext(
             "What must not be lost of what was said since the last flush is kept as memories. The conversation goes on "
@@ -42,7 +42,7 @@ class SessionActions:
         title = gettext("Flush this conversation")
         return self._confirm(request, object_id, act, title=title, text=text, button=gettext("Flush"))
 
-    @action(description=_("Close conversation"), url_path="close", icon="door_front", permissions=["view"])
+    @action(description=_("Close conversation"), url_path="close", icon="door_front", permissions=["operate"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
         text = gettext(
             "Its last turns are kept as a memory, and the next message begins a new conversation. What was said can "
@@ -56,7 +56,7 @@ class SessionActions:
         url_path="reset",
         icon="restart_alt",
         variant=ActionVariant.DANGER,
-        permissions=["view"],
+        permissions=["operate"],
     )
     def reset(self, request: HttpRequest, object_id: str) -> HttpResponse:
         text = gettext(
@@ -69,7 +69,7 @@ class SessionActions:
     def _confirm(
         self, request: HttpRequest, object_id: str, act: Callable[[Session], str], **question: Any
     ) -> HttpResponse:
-        session = self.reach(request, object_id, "view")
+        session = self.reach(request, object_id, "operate")
 
         def attributed() -> str:
             with acting(actor_of(request)):

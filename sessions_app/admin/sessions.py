@@ -52,4 +52,8 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
         return f"{session.tokens:,} / {session.max_tokens():,}"
 
     def page_context(self, request: HttpRequest, row: Session) -> dict[str, Any]:
-        return {"talk": conversation_of(row, request.GET), "session": row, "may_take_out": self.may_take_out(request)}
+        return {
+            "talk": conversation_of(row, request.GET),
+            "session": row,
+            "may_take_out": self.may_take_out(request, row),
+        }

@@ -4,7 +4,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -14,9 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.access import actor_of
 from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
-from memories.admin.entries.actions import report
+from memories.admin.entries.reports import report
 from memories.batches import bulk_actions
-from memories.models import Entry
+from memories.rights import holds, needs
+from memories.tenancy.roles import Right
 from sessions_app.admin.conversation import PAGE
 from sessions_app.admin.made_memories import taken_out_with
 from sessions_app.models import Session, SessionEvent
@@ -34,14 +34,13 @@ class TakeOut:
         page = path("<path:object_id>/take-out/<int:event>/", view, name="sessions_app_session_take_out")
         return [page, *super().get_urls()]  # type: ignore[misc]
 
-    def may_take_out(self, request: HttpRequest) -> bool:
+    def may_take_out(self, request: HttpRequest, session: Session) -> bool:
         """Whether this person may change memories, and so take out what they rest on."""
-        return bool(self.admin_site.get_model_admin(Entry).has_change_permission(request))
+        return holds(request, Right.CURATE, session.workspace_id)
 
+    @needs(Right.CURATE)
     def take_out(self, request: HttpRequest, object_id: str, event: int) -> HttpResponse:
-        session = self.reach(request, object_id, "view")
-        if not self.may_take_out(request):
-            raise PermissionDenied
+        session = self.reach(request, object_id, "curate")
         message = SessionEvent.objects.filter(workspace_id=session.workspace_id, session=session, pk=event).first()
         if message is None:
             raise Http404

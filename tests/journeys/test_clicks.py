@@ -34,7 +34,7 @@ def bakery(transactional_db: Any) -> None:
     """Two turns, one of them of forty days ago, which the nightly job has taken out of use."""
     workspace = Workspace.objects.create(name="Bakery")
     alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice)
+    Member.objects.create(workspace=workspace, user=alice, role="owner")
     api = Api(make_key(workspace))
     long_ago = timezone.now() - timedelta(days=40)
     for user, at in (("The bakery is closed on Tuesdays", long_ago), ("I like rye bread", timezone.now())):

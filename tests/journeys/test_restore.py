@@ -28,7 +28,7 @@ def forgotten(transactional_db: Any) -> str:
     """The key of a bot that was told something forty days ago; the nightly job has taken it out of use since."""
     workspace = Workspace.objects.create(name="Bakery")
     alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice)
+    Member.objects.create(workspace=workspace, user=alice, role="owner")
     token = make_key(workspace)
     api = Api(token)
     long_ago = (timezone.now() - timedelta(days=40)).isoformat()

@@ -25,7 +25,7 @@ def doubts(transactional_db: Any) -> None:
     """A job would replace a pinned memory and one that matters, and let two go that matter little."""
     workspace = Workspace.objects.create(name="Bakery")
     alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice)
+    Member.objects.create(workspace=workspace, user=alice, role="owner")
     scope, now = make_scope(workspace), timezone.now()
     little = [known(scope, text, importance=0.1) for text in ("The radio is red", "The window faces north")]
     closed = known(scope, "面包房每周二休息", importance=0.9)

@@ -19,7 +19,7 @@ def tidied(transactional_db: Any) -> None:
     """Last night a job made one memory of two, and changed another."""
     workspace = Workspace.objects.create(name="Bakery")
     alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice)
+    Member.objects.create(workspace=workspace, user=alice, role="owner")
     scope, now = make_scope(workspace), timezone.now()
     texts = ("The oven is set to 220 degrees", "The dough rests for 90 minutes", "面包房每周二休息")
     oven, dough, closed = (entries.remember(make_draft(scope, t), now=now, actor="bot:b").entry for t in texts)

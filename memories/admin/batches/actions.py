@@ -14,12 +14,15 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memories import batches, tasks
 from memories.admin.access import actor_of
+from memories.admin.auditing import note
 from memories.admin.batches.detail import batch_url, counts_by_verb, is_irreversible
 from memories.admin.confirmation import ReasonForm, confirm, confirmation_form, confirmation_page, is_confirmed
 from memories.admin.labels import batch_name
 from memories.choices import BatchState, ChangeState
 from memories.exceptions import PlatformError
-from memories.models import Batch, DailyEvent, Entry
+from memories.models import AuditEvent, Batch, DailyEvent, Entry
+from memories.rights import needs
+from memories.tenancy.roles import Right
 
 #: Entries that were changed since, as the page that asks names them.
 NAMED = 100
@@ -48,8 +51,11 @@ class BatchDecisions:
 
     reach: Any
 
+    @needs(Right.CURATE)
     def approve(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        batch = self.reach(request, object_id, "view")
+        batch = self.reach(request, object_id, "curate")
+        if is_irreversible(batch):
+            self.reach(request, object_id, "erase")
         if is_confirmed(request):
             return _attempt(request, batch, lambda: _approve(request, batch))
         last = (
@@ -68,11 +74,13 @@ class BatchDecisions:
             is_grave=is_irreversible(batch),
         )
 
+    @needs(Right.CURATE)
     def refuse(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        batch = self.reach(request, object_id, "view")
+        batch = self.reach(request, object_id, "curate")
 
         def refuse() -> str:
             batches.refuse(batch, actor=actor_of(request), now=timezone.now())
+            note(request, AuditEvent.REFUSED, batch)
             return gettext("Refused: nothing was changed.")
 
         return confirm(
@@ -86,15 +94,17 @@ class BatchDecisions:
             is_grave=True,
         )
 
+    @needs(Right.CURATE)
     def plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Take rows out of the plan, or give one other words."""
-        batch = self.reach(request, object_id, "view")
+        batch = self.reach(request, object_id, "curate")
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         return _attempt(request, batch, lambda: _edit_plan(request, batch))
 
+    @needs(Right.OPERATE)
     def undo(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        batch = self.reach(request, object_id, "view")
+        batch = self.reach(request, object_id, "operate")
         positions = _positions(request)
         form = confirmation_form(request, UndoForm)
         if is_confirmed(request) and form.is_valid():
@@ -132,6 +142,7 @@ def _attempt(request: HttpRequest, batch: Batch, act: Any) -> HttpResponse:
 
 def _approve(request: HttpRequest, batch: Batch) -> str:
     batches.approve(batch, actor=actor_of(request), now=timezone.now())
+    note(request, AuditEvent.APPROVED, batch)
     _apply(request, batch, gettext("Applied: %(what)s."))
     return batch_url(batch)
 
@@ -157,6 +168,7 @@ def _undo(request: HttpRequest, batch: Batch, positions: Collection[int], answer
         positions=positions or None,
         force=answer["changed"] == TAKE,
     )
+    note(request, AuditEvent.UNDONE, batch, details={"text": answer["reason"]})
     _apply(request, undo, gettext("Undone: %(what)s."))
     return batch_url(undo)
 

@@ -21,6 +21,7 @@ from memories.entries.history import word_diff
 from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry, RefusedFact
 from memories.models.state import State
+from memories.rights import held_in
 
 PER_PAGE = 50
 SOURCES_SHOWN = 12
@@ -101,8 +102,10 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     changes = BatchChange.objects.filter(workspace_id=batch.workspace_id, batch=batch)
     pages = Paginator(changes.filter(**filters).order_by("position").select_related("entry", "event"), PER_PAGE)
     rows = pages.get_page(request.GET.get("page"))
+    may = held_in(request, batch.workspace_id)
     context = {
         **model_admin.admin_site.each_context(request),
+        "may": may,
         "opts": model_admin.opts,
         "title": batch_name(batch),
         "subtitle": str(batch.scope or ""),
@@ -119,9 +122,10 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "filters": filters,
         "rows": [change_row(batch, description) for description in batches.describe(batch, list(rows.object_list))],
         "page": rows,
-        "may_decide": batch.state == BatchState.PROPOSED,
-        "may_restore": is_expiry(batch),
-        "may_undo": batch.state == BatchState.APPLIED and batch.scope_id is not None and not is_irreversible(batch),
+        "may_decide": may["curate"] and batch.state == BatchState.PROPOSED,
+        "may_approve": may["erase"] or not is_irreversible(batch),
+        "may_restore": may["curate"] and is_expiry(batch),
+        "may_undo": may["operate"] and _has_undo(batch),
     }
     request.current_app = model_admin.admin_site.name
     return TemplateResponse(request, "admin/memories/batch.html", context)
@@ -141,6 +145,10 @@ def _cost(value: Any) -> str:
 def is_expiry(batch: Batch) -> bool:
     """Whether the expiry job applied it, so that people may restore its entries with a term."""
     return expiry.is_job_batch(batch) and batch.state == BatchState.APPLIED
+
+
+def _has_undo(batch: Batch) -> bool:
+    return batch.state == BatchState.APPLIED and batch.scope_id is not None and not is_irreversible(batch)
 
 
 def is_irreversible(batch: Batch) -> bool:

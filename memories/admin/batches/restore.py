@@ -11,17 +11,20 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django_q.tasks import async_task
 
-from memories.admin.access import actor_of, in_workspaces, workspaces_of
+from memories.admin.access import actor_of, in_workspaces
 from memories.admin.batches.detail import batch_url, is_expiry
 from memories.admin.confirmation import ROWS_SHOWN, TermForm, confirmation_form, confirmation_page, is_confirmed
 from memories.lifecycle import expiry
 from memories.models import Batch
+from memories.rights import needs, workspaces_of
 from memories.tasks import INLINE_ROWS
+from memories.tenancy.roles import Right
 
 
-def expired_last_night(request: HttpRequest, now: datetime) -> QuerySet[Batch]:
-    """The batches of the expiry job of the last day, in the workspaces of the request."""
-    batches: QuerySet[Batch] = in_workspaces(expiry.expiry_batches(since=now - expiry.NIGHT), workspaces_of(request))
+def expired_last_night(request: HttpRequest, now: datetime, right: Right = Right.READ) -> QuerySet[Batch]:
+    """The batches of the expiry job of the last day, in the workspaces where this person holds the right."""
+    where = workspaces_of(request, right)
+    batches: QuerySet[Batch] = in_workspaces(expiry.expiry_batches(since=now - expiry.NIGHT), where)
     return batches
 
 
@@ -30,14 +33,16 @@ class ExpiredRestoration:
 
     reach: Any
 
+    @needs(Right.CURATE)
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        batch = self.reach(request, object_id, "view")
+        batch = self.reach(request, object_id, "curate")
         if not is_expiry(batch):
             raise Http404
         return self._restore(request, [batch], batch_url(batch))
 
+    @needs(Right.CURATE)
     def restore_last_night(self, request: HttpRequest) -> HttpResponse:
-        batches = list(expired_last_night(request, timezone.now()))
+        batches = list(expired_last_night(request, timezone.now(), Right.CURATE))
         return self._restore(request, batches, reverse("admin:memories_batch_changelist"))
 
     def _restore(self, request: HttpRequest, batches: list[Batch], back: str) -> HttpResponse:

@@ -9,7 +9,6 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
@@ -30,6 +29,7 @@ from memories.admin.confirmation import (
 )
 from memories.admin.entries.bulk_forms import MergeForm
 from memories.admin.entries.preview import counts_of
+from memories.admin.entries.reports import report, report_refused
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction, BulkResult
@@ -38,7 +38,6 @@ from memories.models.state import State, state_of
 
 #: Entries merged at a time: more than people can read.
 MERGED_MOST = 50
-LINKS_SHOWN = 5
 
 
 class EntryActions:
@@ -65,11 +64,23 @@ class EntryActions:
             wanted = [*wanted, "still_true"]
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
 
-    @action(description=_("Expire"), url_path="expire", icon="timer_off", variant=ActionVariant.DANGER)
+    @action(
+        description=_("Expire"),
+        url_path="expire",
+        icon="timer_off",
+        variant=ActionVariant.DANGER,
+        permissions=["change"],
+    )
     def expire(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._expire(request, [self.reach(request, object_id)])
 
-    @action(description=_("Still true"), url_path="still-true", icon="verified", variant=ActionVariant.PRIMARY)
+    @action(
+        description=_("Still true"),
+        url_path="still-true",
+        icon="verified",
+        variant=ActionVariant.PRIMARY,
+        permissions=["change"],
+    )
     def still_true(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The line is handed out again beside what contradicts it, until something newer does."""
         entry = self.reach(request, object_id)
@@ -92,7 +103,13 @@ class EntryActions:
             rows=[entry],
         )
 
-    @action(description=_("Restore"), url_path="restore", icon="restore", variant=ActionVariant.SUCCESS)
+    @action(
+        description=_("Restore"),
+        url_path="restore",
+        icon="restore",
+        variant=ActionVariant.SUCCESS,
+        permissions=["change"],
+    )
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._restore(request, [self.reach(request, object_id)])
 
@@ -234,30 +251,7 @@ def _unmergeable(entries: list[Entry]) -> str:
 
 def _plans_url(request: HttpRequest, planned: BulkResult) -> str:
     """The page of the only plan, or the list of those that wait; empty: there is none."""
-    _report_refused(request, planned)
+    report_refused(request, planned)
     if len(planned.batches) == 1:
         return batch_url(planned.batches[0])
     return f"{reverse('admin:memories_batch_changelist')}?state__exact=proposed" if planned.batches else ""
-
-
-def report(request: HttpRequest, result: BulkResult, done: Any) -> None:
-    """The result as messages, with links to its batches: undo is two clicks away."""
-    if result.changed:
-        label = gettext("Look at it or undo it")
-        shown = result.batches[:LINKS_SHOWN]
-        rows = [(batch_url(row), label if len(result.batches) == 1 else f"{label}: {row.scope}") for row in shown]
-        links = format_html_join(" · ", '<a class="mp-link underline" href="{}">{}</a>', rows)
-        messages.success(request, format_html("{} {}", done % {"n": result.changed}, links))
-    if result.skipped:
-        skipped = ngettext(
-            "%(n)d was so already, or was changed meanwhile.",
-            "%(n)d were so already, or were changed meanwhile.",
-            result.skipped,
-        )
-        messages.info(request, skipped % {"n": result.skipped})
-    _report_refused(request, result)
-
-
-def _report_refused(request: HttpRequest, result: BulkResult) -> None:
-    for scope, why in result.refused:
-        messages.error(request, f"{scope}: {why}")

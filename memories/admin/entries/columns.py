@@ -18,6 +18,8 @@ from memories.admin.entries.saved_views import saved_view
 from memories.admin.return_link import return_url
 from memories.models import Entry
 from memories.models.state import State
+from memories.rights import needs
+from memories.tenancy.roles import Right
 
 #: Keeps the choice in the browser, for a year.
 COOKIE, COOKIE_SECONDS = "memory_columns", 365 * 24 * 3600
@@ -80,6 +82,7 @@ def shown(request: HttpRequest) -> list[str]:
     return [ALWAYS, *(name for name in chosen(request) if name not in same)]
 
 
+@needs(Right.READ)
 def choose(request: HttpRequest) -> HttpResponse:
     """Keep the columns that were ticked, and go back to the list as it was narrowed."""
     back = return_url(request, reverse("admin:memories_entry_changelist"))

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
@@ -19,6 +18,7 @@ from unfold.contrib.filters.admin import (
 )
 
 from memories.admin.access import EDIT, RestrictedAdmin, actor_of, workspaces_of
+from memories.admin.auditing import note
 from memories.admin.entries import columns
 from memories.admin.entries.actions import EntryActions
 from memories.admin.entries.adding import Adding
@@ -43,8 +43,10 @@ from memories.admin.filters import (
 from memories.admin.pagination import BoundedChangeList
 from memories.entries import update
 from memories.exceptions import LineChanged, PlatformError
-from memories.models import Entry, Policy
+from memories.models import AuditEvent, Entry, Policy
 from memories.models.state import state_of
+from memories.rights import Needs, needs
+from memories.tenancy.roles import Right
 
 
 class EntryList(BoundedChangeList):
@@ -89,7 +91,7 @@ class EntryList(BoundedChangeList):
 class EntryAdmin(Adding, EntryColumns, Moving, AttributeActions, EntryActions, EntryHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
-    members_may = EDIT | {"add"}
+    members_may: Needs = {**EDIT, "add": Right.CURATE}
     show_add_link = False  # its button stands above the list
     has_page_context = True
     form = EntryForm
@@ -174,14 +176,20 @@ class EntryAdmin(Adding, EntryColumns, Moving, AttributeActions, EntryActions, E
         ]
         return [*own, *super().get_urls()]
 
+    @needs(Right.EXPORT)
     def as_csv(self, request: HttpRequest) -> HttpResponse:
         """The list as it is narrowed, as a file."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         try:
-            return as_csv(self.get_changelist_instance(request))
+            answer = as_csv(self.get_changelist_instance(request), workspaces_of(request, Right.EXPORT))
         except IncorrectLookupParameters:
             return HttpResponseRedirect(reverse("admin:memories_entry_changelist"))
+        note(
+            request,
+            AuditEvent.EXPORTED,
+            about="memories.csv",
+            details={"text": request.META.get("QUERY_STRING", "")[:200]},
+        )
+        return answer
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

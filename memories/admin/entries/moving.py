@@ -11,8 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.access import actor_of
 from memories.admin.confirmation import ReasonForm, confirmation_page, is_confirmed
-from memories.admin.entries.actions import back_to, report
+from memories.admin.entries.actions import back_to
 from memories.admin.entries.preview import counts_of
+from memories.admin.entries.reports import report
 from memories.admin.entries.scope_field import scope_field
 from memories.batches.moving import move
 from memories.models import Entry

@@ -1,4 +1,4 @@
-"""The field that chooses a scope by its name, among those a person may see."""
+"""The field that chooses a scope by its name, among those a person may write to."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from memories.models import Entry
 
 
 def scope_field(model_admin: Any, request: HttpRequest) -> forms.ModelChoiceField:  # type: ignore[type-arg]
-    """A required choice among the reachable scopes, found as one types."""
+    """A required choice among the scopes of workspaces where this person may write, found as one types."""
     column = Entry._meta.get_field("scope")
     return forms.ModelChoiceField(
         label=_("scope"),
-        queryset=model_admin.reachable(column, request),
+        queryset=model_admin.settable(column, request),
         widget=AutocompleteSelect(column, model_admin.admin_site, attrs={"class": "unfold-filter-autocomplete"}),
     )

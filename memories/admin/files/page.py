@@ -23,6 +23,8 @@ from memories.exceptions import PlatformError
 from memories.models import FileState, Scope
 from memories.notes.condition import FileCondition, condition_of
 from memories.notes.passed_over import passed_over
+from memories.rights import needs
+from memories.tenancy.roles import Right
 
 _DIGITS = 9
 #: Of what lies in a folder and is not remembered; looking for it walks through all of it, so it is asked for.
@@ -66,11 +68,13 @@ class FileStateAdmin(RestrictedAdmin):
         state = self.reach(request, object_id, "view")
         return HttpResponseRedirect(file_url(state.scope_id, state.path))
 
+    @needs(Right.READ)
     def scope_page(self, request: HttpRequest, scope_id: int) -> HttpResponse:
         """The files of a scope as a tree."""
         scope = self._scope(request, scope_id)
         return self._page(request, "scope", str(scope), {"scope": scope, "tree": tree_of(scope)})
 
+    @needs(Right.READ)
     def file_page(self, request: HttpRequest, scope_id: int) -> HttpResponse:
         """A file with its lines, some hundred at a time."""
         scope = self._scope(request, scope_id)
@@ -90,25 +94,28 @@ class FileStateAdmin(RestrictedAdmin):
         }
         return self._page(request, "file", file.path, context)
 
+    @needs(Right.OPERATE)
     def index_now(self, request: HttpRequest) -> HttpResponse:
         """Index a file, a scope or a workspace, and go back."""
         scope_id, workspace_id = request.POST.get("scope", ""), request.POST.get("of", "")
         if scope_id.isdecimal() and len(scope_id) <= _DIGITS:
-            scope = self._scope(request, int(scope_id))
+            scope = self._scope(request, int(scope_id), "operate")
             if wanted := request.POST.get("path"):
                 index_file(request, scope, self._file(scope, wanted))
             else:
                 index_scope(request, scope)
             return HttpResponseRedirect(return_url(request, scope_url(scope.pk)))
-        workspace = next((one for one in visible_workspaces(request) if str(one.pk) == workspace_id), None)
+        workspace = next(
+            (one for one in visible_workspaces(request, Right.OPERATE) if str(one.pk) == workspace_id), None
+        )
         if workspace is None:
             raise Http404
         index_workspace(request, workspace)
         return HttpResponseRedirect(f"{reverse('admin:memories_filestate_changelist')}?of={workspace.pk}")
 
-    def _scope(self, request: HttpRequest, scope_id: int) -> Scope:
+    def _scope(self, request: HttpRequest, scope_id: int, what: str = "view") -> Scope:
         """The scope of a page; 404 for those of other workspaces and for none alike."""
-        scope: Scope = self.admin_site.get_model_admin(Scope).reach(request, str(scope_id), "view")
+        scope: Scope = self.admin_site.get_model_admin(Scope).reach(request, str(scope_id), what)
         return scope
 
     def _file(self, scope: Scope, wanted: str) -> FileCondition:

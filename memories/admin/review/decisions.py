@@ -13,9 +13,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memories import batches, tasks
-from memories.admin.access import actor_of, in_workspaces, workspaces_of
+from memories.admin.access import actor_of, in_workspaces
+from memories.admin.auditing import note
 from memories.choices import BatchState, ChangeState
-from memories.models import Batch
+from memories.models import AuditEvent, Batch
+from memories.rights import workspaces_of
+from memories.tenancy.roles import Right
 
 _KEY = "review"
 
@@ -60,11 +63,11 @@ def last_decision(request: HttpRequest) -> LastDecision | None:
 
 
 def visible_batch(request: HttpRequest, number: Any) -> Batch | None:
-    """A batch of the workspaces of this person; None of foreign and missing ones alike."""
+    """A batch of the workspaces where this person answers the review; None of foreign and missing ones alike."""
     text = str(number)
     if not (text.isascii() and text.isdecimal() and len(text) < 19):  # what is longer is no id
         return None
-    rows: Any = in_workspaces(Batch.objects.select_related("scope", "workspace"), workspaces_of(request))
+    rows: Any = in_workspaces(Batch.objects.select_related("scope", "workspace"), workspaces_of(request, Right.CURATE))
     found: Batch | None = rows.filter(pk=int(text)).first()
     return found
 
@@ -72,6 +75,7 @@ def visible_batch(request: HttpRequest, number: Any) -> Batch | None:
 def approve(request: HttpRequest, batch: Batch) -> None:
     """Approve a proposal and apply it. Raises BatchSettled or ScopeFrozen."""
     batches.approve(batch, actor=actor_of(request), now=timezone.now())
+    note(request, AuditEvent.APPROVED, batch)
     LastDecision(batch.pk, Decided.APPROVED).keep(request)
     _apply(request, batch)
 
@@ -79,6 +83,7 @@ def approve(request: HttpRequest, batch: Batch) -> None:
 def refuse(request: HttpRequest, batch: Batch) -> None:
     """Refuse a proposal. Raises BatchSettled."""
     batches.refuse(batch, actor=actor_of(request), now=timezone.now())
+    note(request, AuditEvent.REFUSED, batch)
     LastDecision(batch.pk, Decided.REFUSED).keep(request)
 
 
@@ -106,6 +111,7 @@ def undo(request: HttpRequest) -> Batch | None:
         return batch
     reason = gettext("Taken back in the review.")
     planned = batches.plan_undo(batch, actor=actor_of(request), now=timezone.now(), reason=reason)
+    note(request, AuditEvent.UNDONE, batch)
     LastDecision(planned.pk, Decided.REDONE if last.what == Decided.UNDONE else Decided.UNDONE).keep(request)
     _apply(request, planned)
     return batch

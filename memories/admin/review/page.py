@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -14,7 +13,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from memories import batches
-from memories.admin.access import workspaces_of
 from memories.admin.batches.detail import batch_url, is_irreversible
 from memories.admin.labels import batch_name
 from memories.admin.review import decisions
@@ -25,21 +23,16 @@ from memories.batches.questions import MOST
 from memories.choices import BatchState, BatchVerb
 from memories.exceptions import PlatformError
 from memories.models import Batch
+from memories.rights import needs, workspaces_of
+from memories.tenancy.roles import Right
 
 
-def may_review(request: HttpRequest) -> bool:
-    """Whether this person is asked anything at all: members and superusers are."""
-    seen = workspaces_of(request)
-    return seen is None or bool(seen)
-
-
+@needs(Right.CURATE)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
     """GET shows the question named by `at`, or the first; only POST decides, and leads on to the next."""
-    if not may_review(request):
-        raise PermissionDenied
-    questions = batches.open_questions(workspaces_of(request))
+    questions = batches.open_questions(workspaces_of(request, Right.CURATE))
     if request.method == "POST":
         return HttpResponseRedirect(_answer(request, questions))
     index = next((n for n, one in enumerate(questions) if str(one.batch) == request.GET.get("at")), 0)

@@ -10,8 +10,10 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memories.models import AuditEvent, AuditRecord
 from memplatform.setup.first_run import OPERATOR, keep
 
 
@@ -31,6 +33,7 @@ class Command(BaseCommand):
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with transaction.atomic():
             is_new = _reset(name, password)
+            AuditRecord.note(AuditEvent.PASSWORD, actor="command:operator", at=timezone.now(), about=name)
             reset(username=name)  # what was locked by wrong passwords is open again
             keep(file, password)  # before the commit: a password nobody knows is never left behind
         done = _("The account %s was made.") if is_new else _("%s has a new password, and is logged out everywhere.")

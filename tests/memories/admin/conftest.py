@@ -20,9 +20,12 @@ from memories.choices import JobState, PolicyKind
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.models import (
+    AuditEvent,
+    AuditRecord,
     Bot,
     Entry,
     Evidence,
+    Invitation,
     JobRun,
     Link,
     Member,
@@ -33,6 +36,7 @@ from memories.models import (
     Spend,
     Workspace,
 )
+from memories.tenancy.roles import Role
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 from tests.memories.quoting import refuse
@@ -87,6 +91,11 @@ def furnish(workspace: Workspace, word: str) -> House:
     replayed(workspace, f"parked-{word}", at=NOW)
     webhook, _secret = make_webhook(workspace, f"https://{word}.example/")
     webhooks.announce_test(webhook, actor=f"user:{word}", now=NOW)
+    AuditRecord.note(
+        AuditEvent.SETTING, actor=f"user:{word}", at=NOW, workspace_id=workspace.pk, about=f"setting of {word}"
+    )
+    inviting = make_user(f"inviting-{word}", is_staff=True, is_superuser=True)
+    Invitation.make(workspace, Role.VIEWER, invited_by=inviting, label=f"friend of {word}", days=7, now=NOW)
     return House(
         workspace=workspace,
         bot=Bot.objects.get(workspace=workspace),
@@ -106,11 +115,19 @@ def replayed(workspace: Workspace, word: str, *, at: datetime) -> ReplayedRecord
     )  # fmt: skip
 
 
-def make_user(name: str, *, workspace: Workspace | None = None, **kwargs: Any) -> AbstractBaseUser:
+def make_user(
+    name: str, *, workspace: Workspace | None = None, role: Role = Role.OWNER, **kwargs: Any
+) -> AbstractBaseUser:
     user = get_user_model().objects.create_user(name, **kwargs)  # no password: logged in by force
     if workspace:
-        Member.objects.create(workspace=workspace, user=user)
+        Member.objects.create(workspace=workspace, user=user, role=role)
     return user
+
+
+def dismiss_all(workspace: Workspace) -> None:
+    """End the memberships of a workspace; a stranger to the test owns it, since somebody has to."""
+    make_user(f"caretaker of {workspace.pk}", workspace=workspace)
+    workspace.members.exclude(user__username__startswith="caretaker").delete()
 
 
 def enter(user: AbstractBaseUser | None) -> Client:

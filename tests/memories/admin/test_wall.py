@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from memories.admin.access import RestrictedAdmin, WorkspaceRestriction
 from memories.models import Entry, Scope, Workspace
-from tests.memories.admin.conftest import SECRET, House, enter, make_user
+from tests.memories.admin.conftest import SECRET, House, dismiss_all, enter, make_user
 
 ANSWER = {
     "confirmed": "yes",
@@ -145,7 +145,7 @@ def test_everybody_else_is_sent_to_the_login(kind: str, theirs: House) -> None:
 def test_a_membership_that_ended_is_felt_at_once(alice: Client, mine: House) -> None:
     address = reverse("admin:memories_entry_change", args=[mine.entry.pk])
     assert alice.get(address).status_code == 200
-    mine.workspace.members.all().delete()
+    dismiss_all(mine.workspace)
     assert alice.get(address).status_code in (302, 403, 404)
 
 
@@ -203,7 +203,7 @@ def test_nothing_but_settings_can_be_deleted() -> None:
     deletable = {
         model.__name__
         for model, page in admin.site._registry.items()
-        if "delete" in page.members_may | page.superusers_may
+        if "delete" in {*page.members_may, *page.superusers_may}
     }
     assert deletable == {"Policy", "Member"}
     assert Scope.__name__ not in deletable

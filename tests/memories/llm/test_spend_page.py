@@ -12,9 +12,9 @@ from memories.admin.spend import PURPOSES
 from memories.consolidation import day_notes, turn_summaries
 from memories.consolidation.compression import daily, weekly
 from memories.consolidation.extraction import model as extraction
-from memories.models import Member, Spend, Workspace
+from memories.models import Spend, Workspace
 from sessions_app.compaction.model import FLUSH, SUMMARY
-from tests.memories.admin.conftest import enter, make_user
+from tests.memories.admin.conftest import dismiss_all, enter, make_user
 
 pytestmark = pytest.mark.django_db
 SPEND = "admin:memories_spend_changelist"
@@ -89,7 +89,7 @@ def test_the_home_page_tells_of_a_spent_budget_and_only_of_ones_own(
     shown = alice.get(reverse("admin:index")).content.decode()
     assert told in shown
     assert "3 questions were refused" in shown
-    Member.objects.all().delete()
+    dismiss_all(workspace)
     assert told not in alice.get(reverse("admin:index")).content.decode()
 
 

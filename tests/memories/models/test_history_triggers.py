@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.db import connection
 from django.db.models import Model
 
 from channels_app.models import Channel
 from memories import entries
 from memories.choices import Source
-from memories.models import Change, DailyEvent, Entry, Link, Policy, Scope, Slot, Suppression
+from memories.models import Change, DailyEvent, Entry, Link, Member, Policy, Scope, Slot, Suppression
 from memories.models.change import Recorded, acting
 from sessions_app.models import Session
 from tests.conftest import NOW, make_draft
@@ -82,6 +83,14 @@ CASES: dict[type[Model], Case] = {
         "label",
         "商店",
         lambda a, b: {"uid": "019a0000-0000-7000-8000-000000000003", "account": "second"},
+    ),
+    Member: Case(
+        lambda a, b: Member.objects.create(
+            workspace_id=a.workspace_id, user=get_user_model().objects.create(username="ann")
+        ),
+        "role",
+        "curator",
+        lambda a, b: {"user_id": get_user_model().objects.create(username="bo").pk},
     ),
     Session: Case(
         lambda a, b: Session.objects.create(workspace_id=a.workspace_id, key="k", started_at=NOW, last_at=NOW),

@@ -10,7 +10,7 @@ from memories.batches import PlanRow
 from memories.batches.steps import PurgeStep
 from memories.choices import BatchState
 from memories.models import Batch, Scope
-from tests.memories.admin.conftest import SECRET, House
+from tests.memories.admin.conftest import SECRET, House, dismiss_all
 from tests.memories.admin.review.conftest import REVIEW, answer, ask, expiring, fact, in_use, replacing, state, undo
 
 pytestmark = pytest.mark.django_db
@@ -135,7 +135,7 @@ def test_strangers_see_and_decide_nothing(alice: Client, charlie: Client, tea: B
 
 def test_who_lost_the_workspace_takes_nothing_back(alice: Client, mine: House, tea: Batch) -> None:
     answer(alice, tea, "approve")
-    mine.workspace.members.all().delete()
+    dismiss_all(mine.workspace)
     assert alice.post(REVIEW, {"do": "undo"}).status_code == 403
     assert state(tea) == BatchState.APPLIED
 

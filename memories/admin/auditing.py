@@ -1,0 +1,84 @@
+"""What people do in the admin, noted in the audit log in the transaction that does it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from memories.models import AuditEvent, AuditRecord, Workspace
+
+
+def note(
+    request: HttpRequest,
+    event: AuditEvent,
+    row: Model | None = None,
+    *,
+    about: str = "",
+    workspace_id: int | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Note what the person of a request did: to this row, or to what `about` names. Never with a secret."""
+    AuditRecord.note(
+        event,
+        actor=f"user:{request.user.get_username()}",
+        at=timezone.now(),
+        workspace_id=workspace_id or workspace_of(row),
+        user_id=request.user.pk,
+        about=about or (str(row) if row is not None else ""),
+        address=_history_of(row),
+        details={**({"kind": row._meta.label_lower} if row is not None else {}), **(details or {})},
+        ip=request.META.get("REMOTE_ADDR") or None,
+    )
+
+
+def workspace_of(row: Any) -> int | None:
+    """The workspace of a row, if it is in one."""
+    if isinstance(row, Workspace):
+        return int(row.pk)
+    found = getattr(row, "workspace_id", None)
+    return int(found) if found is not None else None
+
+
+def _history_of(row: Model | None) -> str:
+    """The page of the row: its own history says the values, which stand here no second time."""
+    if row is None or row.pk is None:
+        return ""
+    label = row._meta.label_lower.replace(".", "_")
+    try:
+        return reverse(f"admin:{label}_change", args=[row.pk])
+    except NoReverseMatch:
+        return ""
+
+
+class Audited:
+    """For every page of the admin: what is added, changed and removed by its forms is noted."""
+
+    #: As what; None: the rows have a history of their own, where it stands already.
+    audit_event: AuditEvent | None = AuditEvent.SETTING
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        self._note(request, obj, "added", message)
+        return super().log_addition(request, obj, message)  # type: ignore[misc]
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        self._note(request, obj, "changed", message)
+        return super().log_change(request, obj, message)  # type: ignore[misc]
+
+    def log_deletions(self, request: HttpRequest, queryset: Iterable[Any]) -> Any:
+        for row in queryset:
+            self._note(request, row, "removed", "")
+        return super().log_deletions(request, queryset)  # type: ignore[misc]
+
+    def log_as(self, request: HttpRequest, event: AuditEvent, obj: Any, message: str) -> None:
+        """Note an event of its own beside the line in the history of a row."""
+        note(request, event, obj, details={"text": message})
+        super().log_change(request, obj, message)  # type: ignore[misc]
+
+    def _note(self, request: HttpRequest, row: Any, what: str, message: Any) -> None:
+        if self.audit_event is None:
+            return
+        details = {"text": message} if isinstance(message, str) else {"changes": message}
+        note(request, self.audit_event, row, details={"what": what, **(details if message else {})})

@@ -1,0 +1,149 @@
+"""Invitations: a link by which one person joins a workspace once; it works without e-mail, and is shown once."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from memories.admin.access import Colors, RestrictedAdmin, visible_workspaces
+from memories.admin.auditing import note
+from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
+from memories.models import AuditEvent, Invitation
+from memories.rights import Needs, rights_in
+from memories.tenancy.roles import Right, Role, rights_of, roles_within
+
+_OPEN, _JOINED, _WITHDRAWN, _OVER = _("not used yet"), _("joined"), _("withdrawn"), _("expired")
+_TERMS = [("7", _("7 days")), ("1", _("a day")), ("30", _("30 days"))]
+
+
+class InviteForm(forms.Form):
+    """Where to, as what, for whom and for how long."""
+
+    workspace: Any = forms.ModelChoiceField(label=_("workspace"), queryset=None, widget=UnfoldAdminSelectWidget)
+    role = forms.ChoiceField(label=_("role"), widget=UnfoldAdminSelectWidget)
+    label = forms.CharField(
+        label=_("for whom"),
+        max_length=100,
+        required=False,
+        help_text=_("So that you know whose link it is."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+    days = forms.ChoiceField(label=_("valid for"), choices=_TERMS, widget=UnfoldAdminSelectWidget)
+
+    def __init__(self, data: Any = None, *, request: HttpRequest) -> None:
+        super().__init__(data)
+        self._request = request
+        where: Any = self.fields["workspace"]
+        where.queryset = visible_workspaces(request, Right.MEMBERS)
+        where.initial = where.queryset.first()
+        where.empty_label = None
+        held = frozenset[Right]().union(*(rights_in(request, row.pk) for row in where.queryset))
+        role: Any = self.fields["role"]
+        role.choices = [(one.value, one.label) for one in roles_within(held)]
+
+    def clean(self) -> dict[str, Any]:
+        """Nobody invites to more than they hold there."""
+        data = super().clean() or self.cleaned_data
+        workspace, role = data.get("workspace"), data.get("role")
+        if workspace and role and not rights_of(role) <= rights_in(self._request, workspace.pk):
+            self.add_error("role", _("You cannot give or take a role that may do more than you."))
+        return data
+
+
+class Inviting:
+    """The page of members that makes a link."""
+
+    admin_site: Any
+    opts: Any
+
+    @action(description=_("Invite somebody"), url_path="invite", icon="person_add", permissions=["members"])
+    def invite(self, request: HttpRequest) -> HttpResponse:
+        """The link is in the answer to the POST and nowhere else; its code stands behind #, which no log sees."""
+        form = InviteForm(request.POST if is_confirmed(request) else None, request=request)
+        back = reverse("admin:memories_member_changelist")
+        if not (is_confirmed(request) and form.is_valid()):
+            return confirmation_page(
+                self,
+                request,
+                form,
+                title=gettext("Invite somebody"),
+                text=gettext("You get a link to hand on. It works once, for one person; only its hash is kept."),
+                button=gettext("Make the link"),
+                back=back,
+            )
+        data = form.cleaned_data
+        invitation, code = Invitation.make(
+            data["workspace"], data["role"], invited_by=request.user, label=data["label"], days=int(data["days"]),
+            now=timezone.now(),
+        )  # fmt: skip
+        note(request, AuditEvent.INVITED, invitation, details={"text": str(Role(data["role"]).label)})
+        link = f"{request.build_absolute_uri(reverse('join'))}#{code}"
+        title = gettext("The link for %(whom)s") % {"whom": invitation}
+        context = {"opts": self.opts, "title": title, "token": link, "back": back, "is_link": True}
+        return TemplateResponse(request, "admin/memories/key.html", self.admin_site.each_context(request) | context)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(RestrictedAdmin):
+    """Links that were made, by whom and what became of them."""
+
+    members_may: Needs = {"view": Right.MEMBERS}
+    audit_event = None
+    has_history = False
+    list_display = ["created_at", "whom", "role", "workspace", "invited_by", "colored_state", "expires_at"]
+    list_display_links = ["created_at", "whom"]
+    list_select_related = ["workspace", "invited_by"]
+    ordering = ["-id"]
+    fields = [("label", "role", "workspace"), ("invited_by", "colored_state"), ("created_at", "expires_at")]
+    readonly_fields = ["colored_state"]
+    actions_detail = ["withdraw"]
+
+    @display(description=_("for whom"))
+    def whom(self, invitation: Invitation) -> str:
+        return invitation.label or "—"
+
+    @display(
+        description=_("state"), label=Colors({_OPEN: "info", _JOINED: "success", _WITHDRAWN: "danger", _OVER: None})
+    )
+    def colored_state(self, invitation: Invitation) -> Any:
+        if invitation.accepted_at:
+            return _JOINED
+        if invitation.withdrawn_at:
+            return _WITHDRAWN
+        return _OVER if invitation.expires_at <= timezone.now() else _OPEN
+
+    @action(
+        description=_("Withdraw"),
+        url_path="withdraw",
+        icon="link_off",
+        variant=ActionVariant.DANGER,
+        permissions=["members"],
+    )
+    def withdraw(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        invitation = self.reach(request, object_id, "members")
+
+        def withdraw() -> str:
+            open_ones = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, withdrawn_at=None)
+            if open_ones.update(withdrawn_at=timezone.now()):
+                note(request, AuditEvent.WITHDRAWN, invitation)
+            return gettext("The link opens nothing any more.")
+
+        return confirm(
+            self,
+            request,
+            withdraw,
+            back=reverse("admin:memories_invitation_changelist"),
+            title=gettext("Withdraw the invitation for %(whom)s") % {"whom": invitation},
+            text=gettext("Whoever has the link cannot join with it any more."),
+            button=gettext("Withdraw"),
+            is_grave=True,
+        )

@@ -1,0 +1,178 @@
+"""The audit log: searched, filtered, and taken out as a file."""
+
+import csv
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from io import StringIO
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import display
+
+from memories.admin.access import Colors, RestrictedAdmin
+from memories.admin.auditing import note
+from memories.admin.filters import DaysFilter, ExactTextFilter, ReachableFilter
+from memories.models import AuditEvent, AuditRecord, Member
+from memories.rights import Needs, needs, workspaces_of
+from memories.tenancy.roles import Right
+
+#: Rows of one file: it is made while a person waits.
+ROWS_MOST = 50_000
+#: What a spreadsheet would take for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_GRAVE = (AuditEvent.LOGIN_FAILED, AuditEvent.LOGIN_LOCKED, AuditEvent.CODE_FAILED, AuditEvent.ERASED)
+_SECRET = (AuditEvent.REVEALED, AuditEvent.KEY_ISSUED, AuditEvent.SECRET_MADE, AuditEvent.EXPORTED)
+_COLORS = Colors({event.label: "danger" for event in _GRAVE} | {event.label: "warning" for event in _SECRET})
+_COLUMNS = ("at", "by", "event", "about", "workspace", "from", "details", "page")
+
+
+class PersonFilter(ExactTextFilter):
+    """By who did it, as history names them: user:ann."""
+
+    title = _("by")
+    parameter_name = "actor"
+
+
+@admin.register(AuditRecord)
+class AuditLog(RestrictedAdmin):
+    """Read only, for auditors and owners: of their workspaces, and of the logins of whoever works there."""
+
+    members_may: Needs = {"view": Right.AUDIT}
+    audit_event = None
+    has_history = False
+    list_display = ["at", "who", "what", "thing", "workspace", "ip", "more"]
+    list_display_links = ["at"]
+    list_filter = [
+        ("event", ChoicesDropdownFilter),
+        PersonFilter,
+        ("workspace", ReachableFilter),
+        ("at", DaysFilter),
+    ]
+    list_select_related = ["workspace"]
+    list_before_template = "admin/memories/audit_log.html"
+    search_fields = ["about", "actor", "details__text"]
+    search_help_text = _("Part of a name, of what it is about, or of what was written down")
+    ordering = ["-at", "-id"]
+    sortable_by: list[str] = []
+    fields = [("at", "who", "ip"), ("what", "workspace"), "thing", "more"]
+    readonly_fields = ["who", "what", "thing", "more"]
+
+    def get_urls(self) -> list[Any]:
+        page = self.admin_site.admin_view(self.export)
+        return [path("export/<slug:kind>/", page, name="memories_auditrecord_export"), *super().get_urls()]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Logins are in no workspace: they are shown where the person works."""
+        every = AuditRecord.objects.all()
+        where = workspaces_of(request, Right.AUDIT)
+        if where is None:
+            return every
+        colleagues = Member.objects.filter(workspace_id__in=where).values("user_id")
+        return every.filter(Q(workspace_id__in=where) | Q(workspace_id=None, user_id__in=colleagues))
+
+    @needs(Right.AUDIT)
+    def export(self, request: HttpRequest, kind: str) -> HttpResponse:
+        """The list as it is narrowed, the newest ROWS_MOST rows; noted like anything else that leaves."""
+        if kind not in _FORMATS:
+            raise Http404
+        try:
+            rows = self.get_changelist_instance(request).queryset[:ROWS_MOST]
+        except IncorrectLookupParameters:
+            return HttpResponseRedirect(reverse("admin:memories_auditrecord_changelist"))
+        content_type, write = _FORMATS[kind]
+        text = write([_record(row) for row in rows])
+        for workspace in self._exported_from(request):
+            note(request, AuditEvent.EXPORTED, about=gettext("audit log"), workspace_id=workspace, details={"as": kind})
+        disposition = {"Content-Disposition": f'attachment; filename="audit-log.{kind}"', "Cache-Control": "no-store"}
+        return HttpResponse(text, content_type=f"{content_type}; charset=utf-8", headers=disposition)
+
+    def _exported_from(self, request: HttpRequest) -> list[int | None]:
+        where = workspaces_of(request, Right.AUDIT)
+        return [None] if where is None else [*sorted(where)]
+
+    @display(description=_("by"))
+    def who(self, record: AuditRecord) -> str:
+        return record.actor.removeprefix("user:")
+
+    @display(description=_("event"), label=_COLORS)
+    def what(self, record: AuditRecord) -> Any:
+        return AuditEvent(record.event).label
+
+    @display(description=_("about"))
+    def thing(self, record: AuditRecord) -> str:
+        """What it is about, as a link to the page where its own history stands."""
+        kind = _kind_of(record)
+        name = " ".join(part for part in (kind, record.about) if part) or "—"
+        if not record.address:
+            return name
+        return format_html('<a class="mp-link" href="{}">{}</a>', record.address, name)
+
+    @display(description=_("details"))
+    def more(self, record: AuditRecord) -> str:
+        return _details_of(record) or "—"
+
+
+def _kind_of(record: AuditRecord) -> str:
+    try:
+        return str(apps.get_model(record.details["kind"])._meta.verbose_name)
+    except (KeyError, LookupError, ValueError):
+        return ""
+
+
+def _details_of(record: AuditRecord) -> str:
+    """What was written down, in words."""
+    if changes := record.details.get("changes"):
+        return LogEntry(change_message=json.dumps(changes)).get_change_message()
+    if text := record.details.get("text"):
+        return str(text)
+    rest = {name: value for name, value in record.details.items() if name not in ("kind", "what")}
+    return ", ".join(f"{name}: {value}" for name, value in rest.items())
+
+
+def _record(row: AuditRecord) -> dict[str, Any]:
+    """A row as it leaves: the event by its code, times in UTC."""
+    return {
+        "at": row.at.isoformat(timespec="seconds") if isinstance(row.at, datetime) else "",
+        "by": row.actor,
+        "event": row.event,
+        "about": row.about,
+        "workspace": row.workspace.name if row.workspace_id and row.workspace else "",
+        "from": row.ip or "",
+        "details": row.details,
+        "page": row.address,
+    }
+
+
+def _as_csv(records: list[dict[str, Any]]) -> str:
+    page = StringIO()
+    page.write("\ufeff")  # so that spreadsheets read it as UTF-8
+    lines = csv.writer(page)
+    lines.writerow(_COLUMNS)
+    lines.writerows(list(_cells(record)) for record in records)
+    return page.getvalue()
+
+
+def _cells(record: dict[str, Any]) -> Iterator[str]:
+    for name in _COLUMNS:
+        value = record[name]
+        shown = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+        yield f"'{shown}" if shown.startswith(_FORMULA) else shown
+
+
+def _as_lines(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+#: By the ending of the file: its type, and what writes it.
+_FORMATS = {"csv": ("text/csv", _as_csv), "jsonl": ("application/jsonl", _as_lines)}

@@ -1,0 +1,133 @@
+"""The people who work here: their roles, how they are invited, and their second factor."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from typing import Any
+
+import pgtrigger
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memories.models.change import Recorded, record_changes
+from memories.models.tenancy import Workspace
+from memories.tenancy import row_level_security
+from memories.tenancy.roles import Right, Role, rights_of
+
+#: Checked at the end of the transaction: a workspace that goes takes its members with it.
+_OWNER_STAYS = """
+    IF OLD.role <> 'owner' OR (TG_OP = 'UPDATE' AND NEW.role = 'owner' AND NEW.workspace_id = OLD.workspace_id) THEN
+        RETURN NULL;
+    END IF;
+    PERFORM 1 FROM memories_workspace WHERE id = OLD.workspace_id FOR UPDATE;  -- two owners at once wait here
+    IF FOUND AND NOT EXISTS (
+        SELECT 1 FROM memories_member WHERE workspace_id = OLD.workspace_id AND role = 'owner'
+    ) THEN
+        RAISE EXCEPTION USING ERRCODE = 'check_violation', CONSTRAINT = 'member_owner_stays',
+            MESSAGE = 'the last owner of a workspace stays';
+    END IF;
+    RETURN NULL;
+"""
+
+
+class Member(Recorded):
+    """A person of the staff in a workspace, with what they may do there."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="members", verbose_name=_("workspace"))
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships", verbose_name=_("person")
+    )
+    role = models.CharField(_("role"), max_length=10, choices=Role, default=Role.VIEWER)
+    created_at = models.DateTimeField(_("since"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("member")
+        verbose_name_plural = _("members")
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "user"], name="member_once_in_workspace"),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="member_role_known"),
+        ]
+        triggers = [
+            *record_changes(),
+            pgtrigger.Trigger(
+                name="owner_stays",
+                when=pgtrigger.After,
+                operation=pgtrigger.Update | pgtrigger.Delete,
+                timing=pgtrigger.Deferred,
+                func=_OWNER_STAYS,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.workspace}"
+
+
+class Invitation(models.Model):
+    """A link by which one person joins a workspace, once. Only the hash of its code is stored."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations", verbose_name=_("workspace"))
+    role = models.CharField(_("role"), max_length=10, choices=Role)
+    label = models.CharField(_("for whom"), max_length=100, blank=True, default="")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", verbose_name=_("invited by")
+    )
+    created_at = models.DateTimeField(_("created"))
+    expires_at = models.DateTimeField(_("expires"))
+    accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
+    withdrawn_at = models.DateTimeField(_("withdrawn"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+        constraints = [
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="invitation_role_known"),
+            models.CheckConstraint(
+                condition=Q(accepted_at=None) | Q(withdrawn_at=None), name="invitation_accepted_or_withdrawn"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label or str(Role(self.role).label)
+
+    @classmethod
+    def make(
+        cls, workspace: Workspace, role: str, *, invited_by: Any, label: str, days: int, now: datetime
+    ) -> tuple["Invitation", str]:
+        """A new invitation and its code, which is not kept and cannot be shown again."""
+        code = secrets.token_urlsafe(32)
+        row = cls.objects.create(
+            workspace=workspace,
+            role=role,
+            label=label,
+            digest=digest_of(code),
+            invited_by=invited_by,
+            created_at=now,
+            expires_at=now + timedelta(days=days),
+        )
+        return row, code
+
+    @classmethod
+    def of_code(cls, code: str, *, now: datetime) -> "Invitation | None":
+        """The invitation with this code that can still be accepted, locked, inside the wall of its workspace."""
+        row_level_security.enter_by_invitation(digest_of(code))
+        rows = cls.objects.select_for_update().filter(digest=digest_of(code), expires_at__gt=now)
+        return rows.filter(accepted_at=None, withdrawn_at=None).first()
+
+    def is_backed(self) -> bool:
+        """Whether whoever invited may still give this role: one who was dismissed admits nobody any more."""
+        person = self.invited_by
+        if not (person.is_active and person.is_staff):
+            return False
+        if person.is_superuser:
+            return True
+        member = Member.objects.filter(workspace_id=self.workspace_id, user=person).first()
+        rights = rights_of(member.role) if member else frozenset()
+        return Right.MEMBERS in rights and rights_of(self.role) <= rights
+
+
+def digest_of(code: str) -> str:
+    """The hash a code is found by; codes are random, so that no salt is needed."""
+    return hashlib.sha256(code.encode()).hexdigest()

@@ -1,0 +1,247 @@
+"""Every address of the admin for every role, compared with one table (role_table)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured
+from django.db import IntegrityError, connection, transaction
+from django.template.response import SimpleTemplateResponse
+from django.test import Client, RequestFactory
+from django.urls import reverse
+from django_q.models import Failure, Schedule, Success
+
+from channels_app.models import PathComparison
+from memories.models import Batch, BotKey, Erasure, FileState, Heartbeat, Member, Scope, Workspace
+from memories.rights import needs
+from memories.tenancy.roles import ROLES, Right, Role
+from sessions_app.models import SessionEvent
+from tests.conftest import NOW
+from tests.memories.admin import role_table
+from tests.memories.admin.conftest import House, enter, make_user
+from tests.memories.admin.test_wall import patterns, rows_of
+
+pytestmark = pytest.mark.django_db
+LETTERS = {"V": "viewer", "A": "auditor", "C": "curator", "O": "operator", "W": "owner", "S": "superuser"}
+AUTOCOMPLETE = "?app_label=memories&model_name=entry&field_name=scope&term="
+
+
+def person(letter: str, workspace: Workspace) -> Client:
+    if letter == "S":
+        return enter(make_user("S", is_staff=True, is_superuser=True))
+    return enter(make_user(letter, workspace=workspace, role=Role(LETTERS[letter]), is_staff=True))
+
+
+def is_refusal(response: Any) -> bool:
+    """Whether somebody may not do this; Django answers for a row that is not theirs to see with the home page."""
+    return response.status_code in (403, 405) or response.headers.get("Location") == "/admin/"
+
+
+@pytest.fixture
+def furnished(mine: House) -> House:
+    """With a row of every table of the platform, and another owner, so that one can be dismissed."""
+    Heartbeat.objects.create(name="web", pid=1, started_at=NOW, beat_at=NOW)
+    for model in (Success, Failure):
+        model.objects.create(
+            id=model.__name__, name=model.__name__, func="f", started=NOW, stopped=NOW, success=model is Success
+        )
+    Schedule.objects.create(name="s", func="f")
+    make_user("other owner", workspace=mine.workspace)
+    FileState.objects.create(
+        workspace=mine.workspace, scope=mine.scope, path="a.md", modified_ns=1, size=1, digest="d", indexed_at=NOW
+    )
+    Erasure.objects.create(workspace=mine.workspace, reason="r", actor="user:S", created_at=NOW)
+    PathComparison.objects.create(
+        workspace=mine.workspace, platform="telegram", account="a", message="m", created_at=NOW
+    )
+    return mine
+
+
+def addresses(house: House) -> Iterator[tuple[str, str]]:
+    """The name of every page, with one of its addresses in this house."""
+    rows = {label: found[0].pk for label, found in rows_of(house).items() if found}
+    rows |= {
+        model._meta.label_lower.replace(".", "_"): model._default_manager.first().pk
+        for model, page in admin.site._registry.items()
+        if page.workspace_field is None
+    }
+    rows["memories_workspace"] = house.workspace.pk
+    for path, pattern in patterns():
+        name = pattern.name
+        if name is None or name == "app_list":
+            continue
+        label = next((label for label in rows if name.startswith(f"{label}_")), "")
+        row = str(rows.get(label, 1))
+        for part, value in (
+            ("<path:object_id>", row), ("<id>", row), ("<int:pk>", row),
+            ("<int:version>", "1"), ("<slug:job>", "expire"),
+            ("<int:scope_id>", str(house.scope.pk)), ("<int:event>", str(SessionEvent.objects.first().pk)),
+            ("<slug:kind>", "csv"),
+        ):  # fmt: skip
+            path = path.replace(part, value)
+        yield name, path
+
+
+def test_the_table_names_every_address_of_the_admin(furnished: House) -> None:
+    named = {name for name, _get, _post in role_table.lines()} - {"app_list"}
+    assert {name for name, _path in addresses(furnished)} == named
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("letter", LETTERS)
+def test_each_role_opens_and_sends_what_the_table_says(letter: str, furnished: House, monkeypatch: Any) -> None:
+    monkeypatch.setattr(SimpleTemplateResponse, "rendered_content", "")  # what pages say costs most, and is not asked
+    client, may = person(letter, furnished.workspace), {name: (get, post) for name, get, post in role_table.lines()}
+    wrong = []
+    for name, address in addresses(furnished):
+        if name in ("login", "logout"):
+            continue
+        address += {"memories_jobrun_run": f"?of={furnished.workspace.pk}", "autocomplete": AUTOCOMPLETE}.get(name, "")
+        for method, who in zip(("get", "post"), may[name], strict=True):
+            with transaction.atomic():  # what was done is taken back: each address is asked of the same house
+                response = getattr(client, method)(address)
+                transaction.set_rollback(True)
+            if is_refusal(response) == (letter in who) and not (letter in who and response.status_code == 405):
+                wrong.append(f"{method} {name}: {LETTERS[letter]} got {response.status_code}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_each_role_is_offered_the_actions_the_table_says(letter: str, furnished: House) -> None:
+    request = RequestFactory().get("/admin/")
+    name = "S" if letter == "S" else letter
+    person(letter, furnished.workspace)
+    request.user = get_user_model().objects.get(username=name)
+    for model, page in admin.site._registry.items():
+        label = model._meta.label_lower.replace(".", "_")
+        wanted = {action for action, who in role_table.ACTIONS.get(label, {}).items() if letter in who}
+        assert set(page.get_actions(request)) == wanted, label
+
+
+def test_a_role_holds_where_it_was_given_and_nowhere_else(mine: House, theirs: House) -> None:
+    """An owner of one workspace who reads another: no page, form or ticked row lets them do more there."""
+    alice = make_user("alice", workspace=mine.workspace, is_staff=True)
+    Member.objects.create(workspace=theirs.workspace, user=alice, role=Role.VIEWER)
+    client = enter(alice)
+    for name, row in (("bot_issue_key", theirs.bot.pk), ("entry_expire", theirs.entry.pk)):
+        assert client.get(reverse(f"admin:memories_{name}", args=[row])).status_code == 403
+    assert client.get(reverse("admin:memories_entry_change", args=[theirs.entry.pk])).status_code == 200
+    ticked = {"action": "expire_chosen", "_selected_action": [theirs.entry.pk], "confirmed": "yes", "reason": "r"}
+    client.post(reverse("admin:memories_entry_changelist"), ticked)
+    theirs.entry.refresh_from_db()
+    assert theirs.entry.expired_at is None
+    new = {"workspace": theirs.workspace.pk, "name": "spy", "keys-TOTAL_FORMS": 0, "keys-INITIAL_FORMS": 0}
+    client.post(reverse("admin:memories_bot_add"), new)
+    assert not theirs.workspace.bots.filter(name="spy").exists()
+    assert (
+        client.get(f"{reverse('admin:memories_jobrun_run', args=['expire'])}?of={theirs.workspace.pk}").status_code
+        == 404
+    )
+
+
+def test_an_irreversible_batch_is_approved_by_those_who_may_erase(mine: House) -> None:
+    batch = Batch.objects.create(
+        workspace=mine.workspace, name="purge", actor="job:purge", state="proposed", counts={"purge": 1}, created_at=NOW
+    )
+    approve = reverse("admin:memories_batch_approve", args=[batch.pk])
+    assert person("O", mine.workspace).get(approve).status_code == 403
+    assert person("W", mine.workspace).get(approve).status_code == 200
+
+
+# no escalation
+
+
+def change_role(client: Client, member: Member, role: str) -> Any:
+    return client.post(reverse("admin:memories_member_change", args=[member.pk]), {"role": role})
+
+
+def test_an_owner_gives_roles_and_nobody_else_does(mine: House) -> None:
+    owner, operator = person("W", mine.workspace), person("O", mine.workspace)
+    ben = Member.objects.create(workspace=mine.workspace, user=make_user("ben", is_staff=True))
+    change_role(owner, ben, "curator")
+    change_role(operator, ben, "owner")
+    change_role(operator, Member.objects.get(user__username="O"), "owner")
+    ben.refresh_from_db()
+    assert (ben.role, Member.objects.get(user__username="O").role) == ("curator", "operator")
+    history = owner.get(reverse("admin:memories_member_history", args=[ben.pk])).content.decode()
+    assert "user:W" in history and "Curator" in history
+
+
+def test_who_does_not_hold_a_role_can_neither_give_nor_take_it(mine: House, monkeypatch: Any) -> None:
+    """Should a role lesser than owner once give roles, it would give none above itself."""
+    roles = {**ROLES, Role.OPERATOR: ROLES[Role.OPERATOR] | {Right.MEMBERS}}
+    monkeypatch.setattr("memories.tenancy.roles.ROLES", roles)
+    client = person("O", mine.workspace)
+    own = Member.objects.get(user__username="O")
+    theirs = Member.objects.create(workspace=mine.workspace, user=make_user("ben", is_staff=True), role=Role.OWNER)
+    change_role(client, own, "owner")
+    change_role(client, theirs, "viewer")
+    client.post(reverse("admin:memories_member_delete", args=[theirs.pk]), {"post": "yes"})
+    assert {row.role for row in Member.objects.filter(pk__in=[own.pk, theirs.pk])} == {"operator", "owner"}
+
+
+def test_the_last_owner_stays(mine: House) -> None:
+    client = person("W", mine.workspace)
+    member = Member.objects.get(workspace=mine.workspace)
+    change_role(client, member, "viewer")
+    client.post(reverse("admin:memories_member_delete", args=[member.pk]), {"post": "yes"})
+    member.refresh_from_db()
+    assert member.role == Role.OWNER
+
+
+def test_the_database_keeps_the_last_owner_too(mine: House) -> None:
+    make_user("alice", workspace=mine.workspace)
+    for attempt in (
+        lambda: Member.objects.filter(workspace=mine.workspace).delete(),
+        lambda: Member.objects.filter(workspace=mine.workspace).update(role="viewer"),
+    ):
+        with pytest.raises(IntegrityError, match="last owner"), transaction.atomic():
+            attempt()
+            with connection.cursor() as cursor:
+                cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def test_a_key_holds_no_more_than_whoever_issues_it(mine: House, monkeypatch: Any) -> None:
+    """A role with keys, but no hand on memories, gives keys that read."""
+    monkeypatch.setattr("memories.tenancy.roles.ROLES", {**ROLES, Role.AUDITOR: ROLES[Role.AUDITOR] | {Right.KEYS}})
+    client = person("A", mine.workspace)
+    form = {
+        "confirmed": "yes",
+        "label": "mine",
+        "scope_patterns": "",
+        "expires": "30",
+        "permissions": ["read", "write"],
+    }
+    issue = reverse("admin:memories_bot_issue_key", args=[mine.bot.pk])
+    client.post(issue, form)
+    client.post(issue, form | {"permissions": ["read"]})
+    assert [key.permissions for key in BotKey.objects.filter(label="mine")] == [["read"]]
+
+
+def test_the_address_of_a_webhook_is_for_those_who_set_it(mine: House) -> None:
+    mine.workspace.webhooks.update(url="https://receiver.example/hooks/quiet-word")
+    page = reverse("admin:memories_webhook_change", args=[mine.workspace.webhooks.get().pk])
+    assert "quiet-word" in person("W", mine.workspace).get(page).content.decode()
+    assert "quiet-word" not in person("A", mine.workspace).get(page).content.decode()
+
+
+# fail closed
+
+
+def test_a_view_that_names_no_right_is_not_built() -> None:
+    def careless(request: Any) -> None: ...
+
+    with pytest.raises(ImproperlyConfigured, match="names no right"):
+        admin.site.admin_view(careless)
+    assert admin.site.admin_view(needs(Right.READ)(careless))
+
+
+def test_what_a_page_does_not_name_it_refuses(mine: House, rf: RequestFactory) -> None:
+    page = admin.site.get_model_admin(Scope)
+    request = rf.get("/admin/")
+    person("W", mine.workspace)
+    request.user = get_user_model().objects.get(username="W")
+    assert page.admits(request, "view") and page.admits(request, "change", mine.scope)
+    assert not page.admits(request, "add") and not page.admits(request, "shred")
