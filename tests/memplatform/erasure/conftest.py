@@ -206,5 +206,10 @@ def files_with(words: str) -> list[str]:
     return [str(path) for path in files if words.encode() in path.read_bytes() or words in path.name]
 
 
+def drain_journal() -> None:
+    """Without pending calls, turns are stored at once."""
+    shutil.rmtree(Path(settings.MEMORY_OFFLINE_ROOT) / "journal", ignore_errors=True)
+
+
 LATER = NOW + timedelta(hours=1)
 __all__ = ["ANN", "BEN", "CANARY", "LATER", "PEER", "Town", "make_key"]

@@ -13,7 +13,19 @@ from memplatform.erasure import certificate, run
 from memplatform.erasure.tables import FATES
 from tests.conftest import NOW, Api, make_key
 from tests.memories.admin.conftest import enter, make_user
-from tests.memplatform.erasure.conftest import ANN, BEN, CANARY, LATER, PEER, Town, direct, files_with, group, word
+from tests.memplatform.erasure.conftest import (
+    ANN,
+    BEN,
+    CANARY,
+    LATER,
+    PEER,
+    Town,
+    direct,
+    drain_journal,
+    files_with,
+    group,
+    word,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -97,6 +109,7 @@ def test_what_others_said_is_in_use_again_and_their_days_are_condensed_anew(town
 @pytest.mark.thorough
 def test_what_was_erased_is_refused_when_it_comes_again(town: Town) -> None:
     erase(town)
+    drain_journal()
     count = Entry.objects.count()
     said = {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."}
     assert town.api.post("turns", said).status_code == 201  # the bot is not kept from its work
