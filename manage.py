@@ -1,6 +1,7 @@
 #!/usr/bin/env python
 """Every command; without DATABASE_URL, the embedded PostgreSQL runs as long as the command does."""
 
+import gc
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ WITHOUT_DATABASE = {
 
 def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+    if arguments[1:2] == ["up"]:
+        gc.disable()  # while everything is imported; the command enables it
     data = Path(os.environ.get("MEMPLATFORM_DATA") or Path(__file__).resolve().parent / ".data").absolute()
     try:
         environment.require()

@@ -32,6 +32,7 @@ MEASUREMENTS = {
     "files": (DATABASE, HASHED),
     "conversations": (PLATFORM, BUNDLED),
     "proxy": (PLATFORM, BUNDLED),
+    "starting": (APART, BUNDLED),
 }
 #: Called by name alone: they need a model, a set of conversations, or a reason.
 BY_HAND = {

@@ -11,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from memories.metrics import SECONDS
+from memories.metrics import SECONDS, counters
 from memplatform import health
 from memplatform.http.access import may_see_details
 
@@ -21,6 +21,7 @@ REQUESTS = Histogram(
     ["route", "method", "status"],
     buckets=SECONDS,
 )
+counters()  # shown from the start, with nothing counted
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

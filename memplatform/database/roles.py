@@ -8,6 +8,7 @@ the processes work as the owner, and `check --database default` explains what th
 import hashlib
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -119,6 +120,7 @@ def role_of_owner(process: str, owner: str) -> str:
     return f"memplatform_{process}_{hashlib.sha256(owner.encode()).hexdigest()[:12]}"
 
 
+@cache  # it takes a tenth of a second, and is asked for several times at every start
 def password_of(role: str, secret: str) -> str:
     """The role's password, derived from a secret of the owner: the same on every machine, and stored nowhere.
 

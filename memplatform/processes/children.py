@@ -6,11 +6,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from memplatform.postgres.programs import open_log
+from memplatform.processes import forked
 
 #: The id of whoever starts a process: looked up later, the parent may be another already.
 STARTED_BY = "MEMPLATFORM_STARTED_BY"
@@ -24,17 +26,18 @@ _BACK_OFF_MAX = 30.0
 @dataclass(frozen=True)
 class Program:
     command: tuple[str, ...]
+    work: Callable[[], object] | None = None  # the same, for a process forked from this one; None: it is never forked
     nice: int = 0
     address: tuple[str, int] | None = None  # of one that knows no database: the supervisor asks it, and beats for it
 
 
 def programs(host: str, port: int, mcp_port: int | None = None) -> dict[str, Program]:
-    """Every child, by its name in Heartbeat. Fresh interpreters: none inherits a loaded model."""
+    """Every child, by its name in Heartbeat."""
     python = sys.executable
     return {
-        "web": Program((python, "-m", "memplatform.processes.web", host, str(port))),
-        "embedder": Program((python, "manage.py", "embedder"), nice=10),
-        "worker": Program((python, "manage.py", "worker"), nice=5),
+        "web": Program((python, "-m", "memplatform.processes.web", host, str(port)), partial(_serve, host, port)),
+        "embedder": Program((python, "manage.py", "embedder"), partial(_command, "embedder"), nice=10),
+        "worker": Program((python, "manage.py", "worker"), partial(_command, "worker"), nice=5),
         **({"mcp": _mcp(host, mcp_port)} if mcp_port else {}),
     }
 
@@ -43,30 +46,47 @@ def _mcp(host: str, port: int) -> Program:
     return Program((sys.executable, "-m", "memplatform.processes.mcp", host, str(port)), address=(host, port))
 
 
+def _serve(host: str, port: int) -> None:
+    from memplatform.processes import web  # which needs its own settings
+
+    web.main(host, port)
+
+
+def _command(name: str) -> None:
+    import manage
+
+    manage.main(["manage.py", name])
+
+
 @dataclass
 class Child:
     name: str
     program: Program
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    process: subprocess.Popen[bytes] | None = None
+    process: forked.Process | None = None
     started_at: float = 0.0
     failures: int = 0
     due_at: float = field(default=0.0)
 
     def start(self) -> None:
         """In a session of its own: Ctrl-C in the terminal reaches the supervisor alone."""
-        with open_log(self.log) as output:
-            self.process = subprocess.Popen(
-                self.program.command,
-                cwd=BASE_DIR,
-                env={**os.environ, **self.environment, "OMP_NUM_THREADS": "1"}
-                | {"MEMPLATFORM_PROCESS": self.name, STARTED_BY: str(os.getpid())},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        environment = {**os.environ, **self.environment, "OMP_NUM_THREADS": "1"}
+        environment |= {"MEMPLATFORM_PROCESS": self.name, STARTED_BY: str(os.getpid())}
+        with open_log(self.log) as output, Path(os.devnull).open() as nothing:
+            if self.program.work and forked.IS_POSSIBLE:
+                streams = forked.Streams(nothing.fileno(), output.fileno())
+                self.process = forked.start(f"mem {self.name}", self.program.work, environment, streams)
+            else:
+                self.process = subprocess.Popen(
+                    self.program.command,
+                    cwd=BASE_DIR,
+                    env=environment,
+                    stdin=nothing,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
         if self.program.nice:
             os.setpriority(os.PRIO_PROCESS, self.process.pid, self.program.nice)
         self.started_at = time.monotonic()
@@ -101,7 +121,7 @@ class Child:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def send_to_group(leader: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+def send_to_group(leader: forked.Process, number: signal.Signals) -> None:
     """Signal a whole process group, which outlives its leader when that was killed."""
     try:
         os.killpg(leader.pid, number)

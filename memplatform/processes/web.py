@@ -1,7 +1,9 @@
 """`python -m memplatform.processes.web HOST PORT` leads the web workers; whether its address is free, and answers."""
 
 import errno
+import gc
 import http.client
+import importlib
 import os
 import shutil
 import socket
@@ -12,12 +14,23 @@ from django.conf import settings
 from granian import Granian
 from granian.constants import Interfaces
 
+from memories import metrics
 from memories.conf import conf
 from memplatform.processes.children import STARTED_BY, end_with_parent
 
 WORKERS = 2
 THREADS = 4
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - looked up, not bound
+_PRELOADED = (
+    "channels_app.api.urls",
+    "sessions_app.api.urls",
+    "memories.api.urls",
+    "channels_app.mem0.urls",
+    "channels_app.proxy.urls",
+    "channels_app.file_mode.queue",
+    "drf_spectacular.views",
+    "django.core.handlers.wsgi",
+)
 _REQUEST_MAX_SECONDS = 15  # how long a stopping worker may finish what it has begun
 
 
@@ -27,6 +40,7 @@ def main(host: str, port: int) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
     shutil.rmtree(settings.DATA_DIR / "metrics", ignore_errors=True)  # counters of processes that are no more
     (settings.DATA_DIR / "metrics").mkdir(parents=True)
+    preload()
     Granian(
         "memplatform.wsgi:application",
         address=host,
@@ -37,6 +51,20 @@ def main(host: str, port: int) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=_REQUEST_MAX_SECONDS,
     ).serve()
+
+
+def preload() -> None:
+    """Import what the workers need before they are forked: it is done once, and its memory is shared.
+
+    Not what counts requests: each worker has files of its own for that (memplatform.wsgi).
+    """
+    import django
+
+    django.setup()
+    metrics.begin_anew()
+    for module in _PRELOADED:
+        importlib.import_module(module)
+    gc.freeze()
 
 
 def threads() -> int:

@@ -86,12 +86,11 @@ def test_the_curl_line_works_as_pasted(house: House) -> None:
     assert '"memories":[]' not in answer.stdout.replace(" ", "")
 
 
-def test_every_child_beats_computes_with_one_thread_and_the_embedder_steps_back(house: House) -> None:
+def test_every_child_beats_and_the_embedder_steps_back(house: House) -> None:
     for name, program in programs("", 0).items():
         until(lambda name=name: house.pids(name), 20)
         for pid in house.pids(name):
             process = psutil.Process(pid)
-            assert process.environ()["OMP_NUM_THREADS"] == "1"
             assert process.nice() == (program.nice or os.nice(0))  # ours, where it has none of its own
 
 

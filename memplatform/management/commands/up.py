@@ -1,5 +1,6 @@
 """`manage.py up`: everything that `make run` promises."""
 
+import gc
 import logging
 import os
 import shlex
@@ -23,7 +24,7 @@ from django.utils.translation import gettext as _
 from channels_app.mcp import PATH
 from memplatform import checks, postgres
 from memplatform.database import checks as database_checks
-from memplatform.database import roles
+from memplatform.database import roles, state
 from memplatform.database.roles import Access
 from memplatform.erasure import run as erasure
 from memplatform.processes import web
@@ -49,6 +50,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Each step first makes sure that the next can work; leaving undoes them in reverse."""
+        gc.enable()
         data = Path(settings.DATA_DIR)
         os.umask(0o077)  # of children, too: what they write is about people
         self._require_settings()
@@ -109,7 +111,7 @@ class Command(BaseCommand):
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
-                call_command("migrate", interactive=False, verbosity=0)
+                _bring_up_to_date()
                 made = first_run.ensure(data, now=timezone.now())
                 if erasure.order_missing(now=timezone.now()):  # a backup of before was restored
                     self.say(_("Erasing again whom the restored backup still knew …"))
@@ -213,6 +215,12 @@ def _database(data: Path) -> Iterator[str | None]:
             yield url
         finally:
             connection.close()
+
+
+def _bring_up_to_date() -> None:
+    """Migrate where something is pending, or the roles lack a right; a second start finds nothing to do."""
+    if state.has_pending_migrations() or any(database_checks.problems()):
+        call_command("migrate", interactive=False, verbosity=0)
 
 
 def _await_database() -> None:
