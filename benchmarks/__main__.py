@@ -32,12 +32,14 @@ MEASUREMENTS = {
     "files": (DATABASE, HASHED),
     "conversations": (PLATFORM, BUNDLED),
     "proxy": (PLATFORM, BUNDLED),
+    "load": (PLATFORM, BUNDLED),
     "starting": (APART, BUNDLED),
 }
 #: Called by name alone: they need a model, a set of conversations, or a reason.
 BY_HAND = {
     "transfer": (DATABASE, HASHED),
     "soak": (PLATFORM, BUNDLED),
+    "against_mem0": (PLATFORM, BUNDLED),
     "answerable": (HERE, ""),
     "database_away": (APART, HASHED),
     "kept_recall": (DATABASE, BUNDLED),

@@ -6,6 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from memplatform.http.fair_share import FairShare
 from memplatform.http.unread_bodies import UnreadBodies
 
 _METRICS_BYTES = 1 << 18  # a hundred combinations of route, method and status
@@ -30,7 +31,7 @@ def reserve_metrics_files() -> None:
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
 if settings.PROCESS == "web":
     reserve_metrics_files()
-application = UnreadBodies(get_wsgi_application())
+application = FairShare(UnreadBodies(get_wsgi_application()))
 
 if settings.PROCESS == "web":
     from channels_app.file_mode import queue

@@ -21,6 +21,8 @@ from memories.offline import call_counter, database, key_cache
 from memories.tenancy.access import Caller
 
 MINUTE = timedelta(minutes=1)
+#: Where a request says whose key it came with, once that is known.
+WORKSPACE = "memplatform.workspace"
 
 
 class BotKeyAuthentication(BaseAuthentication):
@@ -37,6 +39,7 @@ class BotKeyAuthentication(BaseAuthentication):
         key = admit(text.decode(), now) if text.isascii() else None
         if key is None:
             raise AuthenticationFailed(_("This key is not known, or no longer valid."))
+        request.META[WORKSPACE] = key.workspace_id
         return key.caller(), key
 
     def authenticate_header(self, request: Request) -> str:

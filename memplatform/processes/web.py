@@ -19,7 +19,8 @@ from memories.conf import conf
 from memplatform.processes.children import STARTED_BY, end_with_parent
 
 WORKERS = 2
-THREADS = 4
+#: Of one worker: most wait for their turn (memplatform.http.fair_share).
+THREADS = 64
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - looked up, not bound
 _PRELOADED = (
     "channels_app.api.urls",
