@@ -167,8 +167,9 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
     result.weights = weights = ranking_weights(query, parsed, policies)
     history = query.client_history
     repeated = result.timed("history", lambda: history.entries(query.workspace_id, query.scope_ids)) if history else ()
+    newest = conf.TRACE_EXCLUDED if given.is_sampled else 0
     matches = result.timed(
-        "search", lambda: eligible_candidates(query, parsed, weights, policies, now, more=len(repeated))
+        "search", lambda: eligible_candidates(query, parsed, weights, policies, now, more=len(repeated), newest=newest)
     )
     result.ranked = result.timed("rank", lambda: score(matches, query, parsed, weights, now))
     rerank(query, result)
@@ -267,7 +268,8 @@ def _add_events(
 
 def _explain(query: Query, result: Recall, parsed: ParsedQuery, policies: Policies, now: datetime) -> None:
     """What else there would have been, and all of it as a trace keeps it."""
-    if query.explain or conf.TRACE_EXCLUDED:
+    may_be = conf.TRACE_EXCLUDED and (not result.ranked or result.ranked[0].candidate.passed_over)
+    if query.explain or may_be:
         result.excluded = result.timed(
             "passed_over",  # as traces and metrics have called this step from the first
             lambda: explanation.excluded_candidates(query, parsed, result.weights, policies, result.served, now),

@@ -13,15 +13,7 @@ from memories.conf import conf
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
-from memories.recall.filters import (
-    Condition,
-    all_of,
-    audience_filter,
-    echo_filter,
-    eligible_filter,
-    request_filter,
-    scope_filter,
-)
+from memories.recall.filters import all_of, audience_filter, ineligible_entries, request_filter
 from memories.recall.query import ParsedQuery, Query
 from memories.recall.ranking import search
 from memories.recall.scoring import Ranked, Reranked, score
@@ -179,13 +171,6 @@ def _cell(value: Any) -> Any:
 
 MAX_EXCLUDED = 5
 _CLOSE = 20  # candidates of which the best are told
-#: Reads entries alone, by the index of their scope; mostly it finds none, and nothing is searched.
-_INELIGIBLE = """
-SELECT e.id FROM unnest(%(scopes)s::bigint[]) AS i (scope_id) CROSS JOIN LATERAL (
-    SELECT * FROM memories_entry n WHERE n.scope_id = i.scope_id AND n.workspace_id = %(workspace)s
-    ORDER BY n.created_at DESC, n.id DESC LIMIT %(newest)s
-) e WHERE NOT ({eligible})
-"""
 
 
 def excluded_candidates(
@@ -197,10 +182,9 @@ def excluded_candidates(
     now: datetime,
 ) -> list[Ranked]:
     """At most five entries that would have been among the served, each with the reason why it may not be."""
-    ineligible = _ineligible(query, policies, now)
-    if not ineligible:
-        return []
-    where: Condition = (["i.entry_id = ANY(%(ineligible)s::bigint[])"], {"ineligible": ineligible})
+    newest = None if query.explain else conf.TRACE_EXCLUDED
+    ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
+    where = [f"i.entry_id = ANY(ARRAY({ineligible}))"], parameters
     matches = search(query, parsed, weights, all_of(where, request_filter(query)), limit=_CLOSE)
     least = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
     ranked = score(matches, query, parsed, weights, now)
@@ -210,17 +194,6 @@ def excluded_candidates(
         item.ranks = {}  # among others than what was looked at
         item.reason = "other_scope" if item.entry.pk in unheard else _reason(item.entry, policies, now)
     return excluded
-
-
-def _ineligible(query: Query, policies: Policies, now: datetime) -> list[int]:
-    """The entries that may not be served now: all, when an explanation is asked for; else of the newest."""
-    conditions, parameters = eligible_filter(query, policies, now)
-    if query.explain and echo_filter(query)[0]:
-        conditions = [*conditions, f"e.echo IS DISTINCT FROM '{Echo.TURN}'"]
-    parameters |= scope_filter(query)[1] | {"newest": None if query.explain else conf.TRACE_EXCLUDED}
-    with connection.cursor() as cursor:
-        cursor.execute(_INELIGIBLE.replace("{eligible}", " AND ".join(conditions)), parameters)
-        return [entry for (entry,) in cursor.fetchall()]
 
 
 def _reason(entry: Entry, policies: Policies, now: datetime) -> str:

@@ -15,7 +15,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db.models import Q, QuerySet
 
 from memories import entries
-from memories.choices import EntryType, ScopeKind
+from memories.choices import Echo, EntryType, ScopeKind
 from memories.entries.fields import COLUMN_SLOTS
 from memories.kinds import SECRET
 from memories.language import text
@@ -52,6 +52,14 @@ _NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
         AND c.scope_id = ANY(%(scopes)s::bigint[])
 )))"""  # noqa: S608 (a name of ours)
 
+#: Reads entries alone, by the index of their scope; mostly it finds none.
+_INELIGIBLE = """
+SELECT e.id FROM unnest(%(scopes)s::bigint[]) AS i (scope_id) CROSS JOIN LATERAL (
+    SELECT * FROM memories_entry n WHERE n.scope_id = i.scope_id AND n.workspace_id = %(workspace)s
+    ORDER BY n.created_at DESC, n.id DESC LIMIT %(newest)s
+) e WHERE NOT ({eligible})
+"""
+
 
 def all_of(*parts: Condition) -> Condition:
     """Conditions that all have to hold, with their parameters."""
@@ -76,6 +84,20 @@ def eligible_filter(query: Query, policies: Policies, now: datetime) -> Conditio
     """What may be served, and of facts those of the project that is named (D1)."""
     servable = servable_filter(query, policies, now)
     return all_of(servable, _project_filter(query, all_of(scope_filter(query), servable, request_filter(query))))
+
+
+def ineligible_entries(
+    query: Query, policies: Policies, now: datetime, *, newest: int | None
+) -> tuple[str, dict[str, Any]]:
+    """A statement of the entries that may not be served now, with its parameters: all of them, or of the newest.
+
+    Where an explanation is asked for, echoes are among them.
+    """
+    conditions, parameters = eligible_filter(query, policies, now)
+    if query.explain and echo_filter(query)[0]:
+        conditions = [*conditions, f"e.echo IS DISTINCT FROM '{Echo.TURN}'"]
+    statement = _INELIGIBLE.replace("{eligible}", " AND ".join(conditions))
+    return statement, parameters | scope_filter(query)[1] | {"newest": newest}
 
 
 def _project_filter(query: Query, where: Condition) -> Condition:

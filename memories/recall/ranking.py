@@ -23,6 +23,7 @@ from memories.recall.filters import (
     credential_guard,
     echo_filter,
     eligible_filter,
+    ineligible_entries,
     request_filter,
     scope_filter,
 )
@@ -49,6 +50,7 @@ class Candidate:
     vector_rank: int | None = None  # among all rows of the search
     previous: str | None = None  # the line before it in its session
     slots: Mapping[str, str] = field(default_factory=dict)  # besides those that are columns
+    passed_over: bool = False  # whether entries that may not be served were there too; of any, it is the same of all
 
 
 Match = tuple[Candidate, Entry]
@@ -134,7 +136,8 @@ _RANKED = "SELECT *, rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_ran
 _BEST = """
 SELECT {read}, keyword, vector, named, fused, date, {cosine} AS cosine, {typical} AS typical,
     a.last_accessed, {features},
-    ARRAY(SELECT ARRAY[s.name, s.value] FROM memories_slot s WHERE s.entry_id = e.id ORDER BY s.id)
+    ARRAY(SELECT ARRAY[s.name, s.value] FROM memories_slot s WHERE s.entry_id = e.id ORDER BY s.id),
+    {passed_over}
 FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
 JOIN memories_entryindex i ON i.entry_id = best.entry_id
 JOIN memories_entry e ON e.id = best.entry_id
@@ -151,20 +154,32 @@ def eligible_candidates(
     now: datetime,
     *,
     more: int = 0,
+    newest: int = 0,
 ) -> list[Match]:
     """The best entries of the query's scopes that may be served at this moment, best first.
 
-    `more` of them than usual, where so many will be left out.
+    `more` of them than usual, where so many will be left out. They tell whether there are any that may not, among so
+    many of the `newest`.
     """
     where = all_of(eligible_filter(query, policies, now), request_filter(query), echo_filter(query))
     limit = parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)
-    best = search(query, parsed, weights, where, limit=limit + more)
+    passed_over = "false"
+    if newest:
+        ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
+        passed_over, where = f"EXISTS ({ineligible})", all_of(where, ([], parameters))
+    best = search(query, parsed, weights, where, limit=limit + more, passed_over=passed_over)
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
     return [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
 
 
 def search(
-    query: Query, parsed: ParsedQuery, weights: Mapping[str, float], where: Condition, *, limit: int
+    query: Query,
+    parsed: ParsedQuery,
+    weights: Mapping[str, float],
+    where: Condition,
+    *,
+    limit: int,
+    passed_over: str = "false",
 ) -> list[Match]:
     """The best entries of the query's scopes under a condition, with every part of their scores, best first."""
     conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
@@ -184,6 +199,7 @@ def search(
         "ranked": _RANKED if parsed.features and parsed.vector else "{scored}",
         "scored": _SCORED,
         "boosts": _BOOSTS,
+        "passed_over": passed_over,
         "read": ", ".join(f"e.{column}" for column in _COLUMNS),
         "named": _NAMED if parsed.words.named else "false",
         "date": date,
@@ -201,8 +217,8 @@ def search(
 
 def _match(row: Sequence[Any]) -> Match:
     entry = Entry.from_db(connection.alias, _COLUMNS, row[: len(_COLUMNS)])
-    *scores, slots = row[len(_COLUMNS) :]
-    return Candidate(entry.pk, entry.scope_id, *scores, dict(slots)), entry  # type: ignore[call-arg]
+    *scores, slots, passed_over = row[len(_COLUMNS) :]
+    return Candidate(entry.pk, entry.scope_id, *scores, dict(slots), passed_over), entry  # type: ignore[call-arg]
 
 
 def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> dict[str, float]:
