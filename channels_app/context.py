@@ -25,7 +25,7 @@ from memories.language import text
 from memories.language.references import RecentMessage
 from memories.models import Scope
 from memories.models.policy import Policies
-from memories.recall import Query, Recall, recall
+from memories.recall import Query, Recall, question_vector, recall
 from memories.recall.answer import NONE, attributed, event_line, memory_line, one_line
 from memories.recall.core_context import Note, ProfileFact, notes_of, profile_of
 from memories.recall.gate.decision import GateDecision
@@ -96,6 +96,7 @@ def context_for(
     the messages just before; None: those of the history. `tools`: the model has those of memory. `client_history`: what
     the bot keeps and gives its model itself. Raises InvalidAddress, ScopeNotFound, LeaveToFiles.
     """
+    question_vector.begin(message)
     resolved = addresses.resolve_address(caller, address)
     modes.check_database_answers(resolved)
     query = addresses.recall_query(

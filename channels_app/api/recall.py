@@ -26,7 +26,7 @@ from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
-from memories.recall import Mode, Query, Recall, explanation, recall
+from memories.recall import Mode, Query, Recall, explanation, question_vector, recall
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.tenancy.access import Caller
@@ -183,6 +183,8 @@ class RecallView(Call):
     @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest, offline=recall_of_files)
     def post(self) -> Response:
         asked = self.body
+        if asked["mode"] in (Mode.HYBRID, Mode.VECTOR):
+            question_vector.begin(asked["message"])
         resolved = addresses.resolve_address(self.caller, asked["address"]) if "address" in asked else None
         if resolved:
             check_database_answers(resolved)

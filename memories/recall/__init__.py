@@ -13,18 +13,15 @@ from uuid import UUID
 
 import structlog
 
-from memories import embeddings, metrics
+from memories import metrics
 from memories.choices import NeedMode
 from memories.conf import conf
-from memories.embeddings.base import typical_of, unrelated_of
-from memories.index import models_in_use
 from memories.language import text
 from memories.models import RecallTrace
 from memories.models.policy import Policies
 from memories.recall import answer_cache, explanation, retrievers, traces
 from memories.recall.answer import Answerability, assess, assess_events, context_text, events_text, is_noise
 from memories.recall.corrections import prefer_corrections
-from memories.recall.dialogue import person_lines
 from memories.recall.features import feature_weights, speaks_of_one_of_several
 from memories.recall.gate.decision import GateDecision, decide
 from memories.recall.opening import Opening, opening_of
@@ -39,12 +36,12 @@ from memories.recall.query import (
     searched_part,
     words_of,
 )
+from memories.recall.question_vector import vector_of
 from memories.recall.quotations import add_evidence
 from memories.recall.ranking import eligible_candidates, ranking_weights
-from memories.recall.references import expanded, resolve
+from memories.recall.references import resolve
 from memories.recall.rerank import rerank
 from memories.recall.scoring import Ranked, best_first, mark_repeated, score, serve
-from memories.recall.similarity import CentredQuery, centre_query, centroid_of, is_cjk, pending_wait
 from memories.recall.speakers import is_about_asker
 from memories.recall.temporal import DateRange, date_ranges_of, has_question_mark_or_word
 
@@ -52,10 +49,6 @@ __all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
-#: In `degraded`: what was said seconds ago has no vector yet, and is found by its words alone.
-PENDING = "embedding_pending"
-#: In `degraded`: the model was changed and nobody embeds by the old one; what is not embedded anew is found by words.
-REEMBEDDING = "reembedding"
 
 
 @dataclass
@@ -216,37 +209,11 @@ def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Ci
         return parse_for_match(query, words)
     return ParsedQuery(
         words,
-        _query_vector(query, message, result, given),
+        vector_of(query, message, result, given.opening, now=given.now, seconds=given.embed_seconds),
         ranges if given.policies.weight("DATE_BOOST") else [],
         about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
         features=weights,
     )
-
-
-def _query_vector(query: Query, message: str, result: Recall, given: _Circumstances) -> CentredQuery | None:
-    """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
-    end = text.last_tokens(expanded(person_lines(message), query), conf.EMBED_QUERY_TOKENS)
-    model = given.opening.model
-    space = models_in_use.served_space(model)
-    embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=given.embed_seconds, space=space))
-    if embedded is None:
-        result.degraded.append("embedding")
-        return None
-    provider, patience = embedded.provider, conf.EMBED_PENDING_SECONDS
-    may_be_pending = patience > 0 and (given.opening.may_be_pending or space is None)
-    if may_be_pending and result.timed(
-        "pending", lambda: pending_wait.wait(query.scope_ids, provider, now=given.now, seconds=patience)
-    ):
-        result.degraded.append(PENDING)
-    if space is None:
-        if model is not None:
-            result.degraded.append(REEMBEDDING)
-        model = models_in_use.stored_model(embeddings.space_of(provider))
-    if model is None:  # nothing is indexed yet
-        return None
-    centroid = result.timed("average", lambda: centroid_of(query.scopes, model))
-    known = unrelated_of(provider), typical_of(provider)
-    return centre_query(embedded.vectors[0], centroid, model, *known, cjk=is_cjk(query.message))
 
 
 def _add_events(
