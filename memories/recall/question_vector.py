@@ -7,7 +7,7 @@ from memories import embeddings
 from memories.conf import conf
 from memories.embeddings.base import typical_of, unrelated_of
 from memories.index import models_in_use
-from memories.language import text
+from memories.language import relations, text
 from memories.recall.dialogue import person_lines
 from memories.recall.gate.decision import decide
 from memories.recall.opening import Opening
@@ -27,9 +27,10 @@ REEMBEDDING = "reembedding"
 def begin(message: str) -> None:
     """Begin to embed a message before anything is known of its scopes: most are embedded as they stand.
 
-    What needs no memory is not embedded. Where a name or what «she» means changes the text, `vector_of` embeds that.
+    What needs no memory is not embedded, and «my sister» waits for the scopes, which may know her name. Where something
+    else changes the text, as what «she» means, `vector_of` embeds that.
     """
-    if decide(message).retrieve:
+    if decide(message).retrieve and not any(relations.mentioned(message)):
         plain = text.last_tokens(person_lines(searched_part(message)), conf.EMBED_QUERY_TOKENS)
         embeddings.begin_query(plain, seconds=conf.EMBED_RECALL_SECONDS)
 

@@ -11,7 +11,7 @@ from tests.conftest import NOW, TELEGRAM, Api
 
 pytestmark = pytest.mark.django_db
 #: Of a chat that goes on, asked for the second time by this process.
-STATEMENTS = {"recall": 9, "context": 14}
+STATEMENTS = {"recall": 6, "context": 11}
 
 
 @pytest.mark.parametrize("call", STATEMENTS)

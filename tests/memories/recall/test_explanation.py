@@ -136,7 +136,8 @@ def test_traces_of_the_first_version_can_still_be_read() -> None:
 
 
 def test_every_step_is_timed(scope: Scope) -> None:
-    remember(scope, "my cat is called Mochi")
+    _kept, gone = remember(scope, "my cat is called Mochi", "my first cat was called Rice")
+    entries.expire(gone, now=NOW, actor="test")
     steps = {
         "need",
         "policies",

@@ -24,7 +24,7 @@ def plan_of(scope: Scope, message: str, **asked: Any) -> str:
     plan: list[str] = []
 
     def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if "ORDER BY fused" in sql:
+        if "ORDER BY fused" in sql and not plan:  # the second, where nothing is found, asks what was passed over
             with connection.connection.cursor() as cursor:
                 cursor.execute(f"DROP INDEX {OTHERS}; {OFF}")
                 plan.extend(row[0] for row in cursor.execute("EXPLAIN " + sql, params).fetchall())
