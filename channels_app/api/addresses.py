@@ -65,7 +65,13 @@ class ResolveView(Call):
 class SessionsView(SessionListView):
     """The conversations a key may see; and the one an address means, begun if need be."""
 
-    @Method("meet_session", Permission.WRITE, SessionAnswer, body=AddressRequest)
+    @Method(
+        "meet_session",
+        Permission.WRITE,
+        SessionAnswer,
+        body=AddressRequest,
+        description="The session an address means, begun if need be.",
+    )
     def post(self) -> Response:
         with acting(self.caller.actor):
             session, _resolved, _scopes = addresses.open_session(self.caller, self.body["address"], now=self.now)

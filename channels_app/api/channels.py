@@ -148,4 +148,5 @@ class PlatformView(ChannelCall):
         body=NewRules,
         parameters=(PLATFORM,),
         versioned=True,
+        description="Set the rules of a platform's messages that name no account.",
     )(ChannelCall.write)

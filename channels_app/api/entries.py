@@ -52,7 +52,14 @@ class NewEntry(NewAttributes):
 class EntriesView(EntryListView):
     """Save a memory on purpose; list what is remembered."""
 
-    @Method("save_entry", Permission.WRITE, {201: SavedEntry}, body=NewEntry, tagged=True)
+    @Method(
+        "save_entry",
+        Permission.WRITE,
+        {201: SavedEntry},
+        body=NewEntry,
+        tagged=True,
+        description="Save a memory on purpose.",
+    )
     def post(self) -> Response:
         data, now = dict(self.body), self.now
         fields.check_past("at", data["at"], now)

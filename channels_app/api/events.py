@@ -33,6 +33,7 @@ class EventsView(SessionEventsView):
         query=SessionPlace,
         body=NewEvents,
         offline=keep_events_in_files,
+        description="Append messages to a session.",
     )
     def post(self, key: str) -> Response:
         session = self.session(key)

@@ -43,7 +43,13 @@ class SessionCall(Call):
 class SessionListView(SessionCall):
     """The conversations a key may see."""
 
-    @Method("list_sessions", Permission.READ, answers.SessionPage, query=SessionQuery)
+    @Method(
+        "list_sessions",
+        Permission.READ,
+        answers.SessionPage,
+        query=SessionQuery,
+        description="The conversations a key may see.",
+    )
     def get(self) -> Response:
         sessions = visible_sessions(self.caller).filter(**self.place())
         if "scope" in self.query:
@@ -65,7 +71,13 @@ class SessionView(SessionCall):
 class SessionEventsView(SessionCall):
     """The messages of a session; to append some is a call of channels_app, which knows their channel."""
 
-    @Method("list_session_events", Permission.READ, answers.SessionEventPage, query=SessionEventQuery)
+    @Method(
+        "list_session_events",
+        Permission.READ,
+        answers.SessionEventPage,
+        query=SessionEventQuery,
+        description="The messages of a session.",
+    )
     def get(self, key: str) -> Response:
         messages = self.session(key).messages(self.query.get("conversation"))
         page, has_more = first_rows(messages.filter(position__gt=self.query.get("cursor", 0)), self.query["limit"])

@@ -52,3 +52,8 @@ def test_every_refusal_of_the_platform_has_its_class() -> None:
     assert set(STATUSES.values()) - set(errors.KINDS) == set()
     conflicts = {error.code for error, code in STATUSES.items() if code == status.HTTP_409_CONFLICT}
     assert conflicts - set(errors.KINDS) == {"model_off"}  # which no call of the API answers
+
+
+def test_no_two_calls_are_described_in_the_same_words() -> None:
+    words = [operation["description"] for _method, _path, operation in generate.operations(schema())]
+    assert len(words) == len(set(words))

@@ -22,14 +22,14 @@ class Calls:
         scope: str | None = None,
         state: Literal["proposed", "applying", "applied", "undone", "refused"] | None = None,
     ) -> Call[types.BatchPage]:
-        """Batches, newest first; change many entries at once."""
+        """Batches, newest first."""
         return Call("GET", "/api/v1/batches", query={"cursor": cursor, "limit": limit, "scope": scope, "state": state})
 
     @Method
     def make_batch(
         self, *, idempotency_key: str | None = None, **body: Unpack[types.NewBatch]
     ) -> Call[types.BatchWithChanges]:
-        """Batches, newest first; change many entries at once."""
+        """Change many entries of one scope at once, as a batch that can be undone."""
         return Call("POST", "/api/v1/batches", body=body, once=idempotency_key or new_key())
 
     @Method
@@ -98,7 +98,7 @@ class Calls:
         idempotency_key: str | None = None,
         **body: Unpack[types.NewRules],
     ) -> Call[types.ChannelAnswer]:
-        """The rules of a platform's messages that name no account."""
+        """Set the rules of a platform's messages that name no account."""
         return Call(
             "PUT",
             "/api/v1/channels/{platform}",
@@ -163,12 +163,12 @@ class Calls:
     def save_entry(
         self, *, idempotency_key: str | None = None, **body: Unpack[types.NewEntry]
     ) -> Call[types.SavedEntry]:
-        """Save a memory on purpose; list what is remembered."""
+        """Save a memory on purpose."""
         return Call("POST", "/api/v1/entries", body=body, once=idempotency_key or new_key())
 
     @Method
     def read_entry(self, uid: str) -> Call[types.EntryWithLineage]:
-        """Read an entry, change it, or take it out of use."""
+        """One entry, with what it was made from and what it became."""
         return Call("GET", "/api/v1/entries/{uid}", places={"uid": uid})
 
     @Method
@@ -180,7 +180,7 @@ class Calls:
         idempotency_key: str | None = None,
         **body: Unpack[types.PatchedEntryChange],
     ) -> Call[types.EntryAnswer]:
-        """Read an entry, change it, or take it out of use."""
+        """Change an entry; what is not sent stays as it is."""
         return Call(
             "PATCH",
             "/api/v1/entries/{uid}",
@@ -336,7 +336,7 @@ class Calls:
         platform: str | None = None,
         scope: str | None = None,
     ) -> Call[types.SessionPage]:
-        """The conversations a key may see; and the one an address means, begun if need be."""
+        """The conversations a key may see."""
         return Call(
             "GET",
             "/api/v1/sessions",
@@ -354,7 +354,7 @@ class Calls:
     def meet_session(
         self, *, idempotency_key: str | None = None, **body: Unpack[types.AddressRequest]
     ) -> Call[types.SessionAnswer]:
-        """The conversations a key may see; and the one an address means, begun if need be."""
+        """The session an address means, begun if need be."""
         return Call("POST", "/api/v1/sessions", body=body, once=idempotency_key or new_key())
 
     @Method
@@ -390,7 +390,7 @@ class Calls:
         limit: int | None = None,
         platform: str | None = None,
     ) -> Call[types.SessionEventPage]:
-        """Read the messages of a session, or append to them."""
+        """The messages of a session."""
         return Call(
             "GET",
             "/api/v1/sessions/{key}/events",
@@ -414,7 +414,7 @@ class Calls:
         idempotency_key: str | None = None,
         **body: Unpack[types.NewEvents],
     ) -> Call[types.AppendedAnswer]:
-        """Read the messages of a session, or append to them."""
+        """Append messages to a session."""
         return Call(
             "POST",
             "/api/v1/sessions/{key}/events",

@@ -80,14 +80,20 @@ class NewBatch(fields.StrictSerializer):
 class BatchesView(Call):
     """Batches, newest first; change many entries at once."""
 
-    @Method("list_batches", Permission.READ, BatchPage, query=BatchQuery)
+    @Method("list_batches", Permission.READ, BatchPage, query=BatchQuery, description="Batches, newest first.")
     def get(self) -> Response:
         rows = visible_batches(self.caller, self.query.get("scope"))
         if "state" in self.query:
             rows = rows.filter(state=self.query["state"])
         return paginated(self, rows, partial(map, batch_answer))
 
-    @Method("make_batch", Permission.WRITE, {201: BatchWithChanges}, body=NewBatch)
+    @Method(
+        "make_batch",
+        Permission.WRITE,
+        {201: BatchWithChanges},
+        body=NewBatch,
+        description="Change many entries of one scope at once, as a batch that can be undone.",
+    )
     def post(self) -> Response:
         data = self.body
         fields.check_ahead("columns.expires_at", data.get("columns", {}).get("expires_at"), self.now)

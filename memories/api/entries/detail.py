@@ -111,12 +111,25 @@ class EntryCall(Call):
 class EntryView(EntryCall):
     """Read an entry, change it, or take it out of use."""
 
-    @Method("read_entry", Permission.READ, EntryWithLineage, tagged=True)
+    @Method(
+        "read_entry",
+        Permission.READ,
+        EntryWithLineage,
+        tagged=True,
+        description="One entry, with what it was made from and what it became.",
+    )
     def get(self, uid: UUID) -> Response:
         entry = entry_for(self.caller, uid)
         return self.answer(entry, EntryWithLineage, **_lineage(entry))
 
-    @Method("change_entry", Permission.WRITE, EntryAnswer, body=EntryChange, versioned=True)
+    @Method(
+        "change_entry",
+        Permission.WRITE,
+        EntryAnswer,
+        body=EntryChange,
+        versioned=True,
+        description="Change an entry; what is not sent stays as it is.",
+    )
     def patch(self, uid: UUID) -> Response:
         fields.check_ahead("expires_at", self.body.get("expires_at"), self.now)
         entry = entry_for(self.caller, uid)
