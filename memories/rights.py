@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from django.contrib.admin import AdminSite, ModelAdmin
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import HttpRequest
+from django.views.generic import RedirectView
 
 from memories.models import Member
 from memories.tenancy.roles import Right, rights_of
@@ -110,6 +111,8 @@ def guarded(site: AdminSite, view: V) -> V:
 
 def _require_a_right(site: AdminSite, view: Any) -> None:
     if getattr(view, "allowed_permissions", None):  # an action: unfold asks the ModelAdmin for each
+        return
+    if getattr(view, "view_class", None) is RedirectView:  # an address of old, which leads to a page that asks
         return
     owner = getattr(view, "__self__", None)
     if view.__name__ in _ASK_THEMSELVES and (owner is site or isinstance(owner, ModelAdmin)):

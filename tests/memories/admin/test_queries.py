@@ -18,12 +18,16 @@ from memories.choices import EntryType, PolicyKind
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.models import (
+    AuditEvent,
+    AuditRecord,
     Batch,
     Bot,
     BotKey,
+    Erasure,
     ExtractionBatch,
     FileState,
     Heartbeat,
+    Invitation,
     JobRun,
     Link,
     Member,
@@ -50,6 +54,7 @@ MORE = {
     "memories.spend": 2,  # the present day of each workspace, and the sums of a month
     "memories.filestate": 1,  # the workspaces to choose from
     "channels_app.pathcomparison": 1,  # the sums of days
+    "memories.erasure": 1,  # the workspaces to choose from
     "memories.policy": 3,  # the workspaces to choose from, the numbers of one, and what was removed
 }
 #: What a list costs more once it has rows, and more of them than a page; others count them again.
@@ -72,6 +77,7 @@ def count(client: Client, label: str, **asked: str) -> int:
 def multiply(house: House) -> None:
     """Many rows of every kind that has a list."""
     now, workspace = timezone.now(), house.workspace
+    person = make_user("inviting", is_staff=True)
     for n in range(MANY):
         scope = Scope.objects.create(workspace=workspace, key=f"telegram:direct_{n}", kind="user")
         entries.remember(make_draft(scope, f"thing number {n}"), now=now, actor="test")
@@ -97,6 +103,9 @@ def multiply(house: House) -> None:
         webhook, _secret = make_webhook(workspace, f"https://{n}.example/", events=["degraded"])
         announce_test(webhook, actor="test", now=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)
+        AuditRecord.note(AuditEvent.LOGIN, actor=f"user:{n}", at=now)
+        Invitation.make(workspace, "viewer", invited_by=person, label=str(n), days=7, now=now)
+        Erasure.objects.create(workspace=workspace, reason=str(n), actor="a", created_at=now)
         Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)
         daily_events.write([EventDraft(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")
         ExtractionBatch.objects.create(workspace=workspace, session_uid=uuid4(), began_at=now, last_at=now, due_at=now)

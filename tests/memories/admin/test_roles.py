@@ -230,6 +230,11 @@ def test_the_address_of_a_webhook_is_for_those_who_set_it(mine: House) -> None:
 # fail closed
 
 
+def test_an_address_of_old_leads_to_the_page_that_asks(mine: House) -> None:
+    old = person("V", mine.workspace).get(f"/admin/memories/entry/{mine.entry.pk}/")
+    assert (old.status_code, old.headers["Location"]) == (302, f"/admin/memories/entry/{mine.entry.pk}/change/")
+
+
 def test_a_view_that_names_no_right_is_not_built() -> None:
     def careless(request: Any) -> None: ...
 

@@ -144,6 +144,7 @@ def test_records_go_when_their_time_is_over(workspace: Workspace, monkeypatch: p
         "refused_facts": 0,
         "deliveries": 0,
         "job_runs": 0,
+        "audit": 0,
     }
     assert RecallTrace.objects.count() == 2
 
