@@ -223,7 +223,9 @@ class RestrictedAdmin(WorkspaceRestriction, Audited, ModelAdmin):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         actions = actions_with_return_url(request, context.get("actions_detail") or [])
-        more = {"show_history": self.has_history, "actions_detail": actions}
+        more: dict[str, Any] = {"show_history": self.has_history, "actions_detail": actions}
+        if RETURN_PARAMETER in request.GET:  # the arrow leads where saving does
+            more["back_url"] = return_url(request, "")
         return super().render_change_form(request, context | more, *args, **kwargs)
 
     def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:

@@ -20,6 +20,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories.admin.confirmation import confirmation_page, is_confirmed
 from memories.admin.labels import batch_name
+from memories.admin.return_link import with_return_url
 from memories.choices import Operation
 from memories.entries.versions import as_of_version, changes_of, stored_columns
 from memories.exceptions import PlatformError
@@ -66,7 +67,7 @@ def history_page(
         "opts": model_admin.opts,
         "title": gettext("History"),
         "subtitle": str(row)[:60],
-        "back": back or reverse(f"admin:{label}_change", args=[row.pk]),
+        "back": back or with_return_url(request, reverse(f"admin:{label}_change", args=[row.pk])),
         "steps": steps,
     }
     request.current_app = model_admin.admin_site.name
@@ -177,7 +178,7 @@ class RevertibleHistory(RecordedHistory):
         if self.has_change_permission(request, row):
             page = f"admin:{self._name('version')}"
             steps = [
-                step if step.is_present else replace(step, bring_back=reverse(page, args=[row.pk, step.version]))
+                step if step.is_present else replace(step, bring_back=self._version_url(request, page, row, step))
                 for step in steps
             ]
         return history_page(self, request, row, steps)
@@ -188,7 +189,7 @@ class RevertibleHistory(RecordedHistory):
         if not 1 <= version <= row.version:
             raise Http404
         pairs = self.differences(row, version)
-        back = reverse(f"admin:{self._name('history')}", args=[row.pk])
+        back = with_return_url(request, reverse(f"admin:{self._name('history')}", args=[row.pk]))
         if not pairs:
             messages.info(request, gettext("Nothing differs from that version."))
             return HttpResponseRedirect(back)
@@ -207,6 +208,9 @@ class RevertibleHistory(RecordedHistory):
         else:
             messages.success(request, gettext("Version %(version)d is back.") % {"version": version})
         return HttpResponseRedirect(back)
+
+    def _version_url(self, request: HttpRequest, page: str, row: Any, step: HistoryStep) -> str:
+        return with_return_url(request, reverse(page, args=[row.pk, step.version]))
 
     def differences(self, row: Any, version: int) -> dict[str, tuple[Any, Any]]:
         """The revertible fields that differ from a version: as they were then, and as they are."""

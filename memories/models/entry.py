@@ -212,6 +212,17 @@ class Entry(Sourced):
             # what a group may not hear is looked up whenever a group asks
             models.Index(fields=["workspace"], condition=Q(category="credential"), name="entry_credentials"),
             models.Index(fields=["scope", "path"], condition=~Q(path=""), name="entry_of_file"),
+            # what operators look through: few among many, which without these are found by reading all
+            models.Index(fields=["-created_at", "-id"], condition=Q(pinned=True), name="entry_pinned_by_time"),
+            models.Index(
+                fields=["-created_at", "-id"], condition=Q(verified_at__isnull=False), name="entry_checked_by_time"
+            ),
+            models.Index(
+                fields=["-created_at", "-id"], condition=Q(expired_at__isnull=False), name="entry_expired_by_time"
+            ),
+            models.Index(
+                fields=["-created_at", "-id"], condition=Q(archived_at__isnull=False), name="entry_archived_by_time"
+            ),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
         ]
 

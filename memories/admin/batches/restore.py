@@ -14,6 +14,7 @@ from django_q.tasks import async_task
 from memories.admin.access import actor_of, in_workspaces
 from memories.admin.batches.detail import batch_url, is_expiry
 from memories.admin.confirmation import ROWS_SHOWN, TermForm, confirmation_form, confirmation_page, is_confirmed
+from memories.admin.return_link import return_url
 from memories.lifecycle import expiry
 from memories.models import Batch
 from memories.rights import needs, workspaces_of
@@ -43,7 +44,7 @@ class ExpiredRestoration:
     @needs(Right.CURATE)
     def restore_last_night(self, request: HttpRequest) -> HttpResponse:
         batches = list(expired_last_night(request, timezone.now(), Right.CURATE))
-        return self._restore(request, batches, reverse("admin:memories_batch_changelist"))
+        return self._restore(request, batches, return_url(request, reverse("admin:memories_batch_changelist")))
 
     def _restore(self, request: HttpRequest, batches: list[Batch], back: str) -> HttpResponse:
         found = expiry.expired_by(batches)

@@ -268,8 +268,7 @@ def test_an_entry_shows_its_relatives_and_the_answers_it_was_served_in(alice: Cl
     assert reverse("admin:memories_recalltrace_change", args=[mine.trace.pk]) in shown
 
 
-def test_entries_are_not_added_or_deleted_here(owner: Client, mine: House) -> None:
-    assert owner.get(reverse("admin:memories_entry_add")).status_code == 403
+def test_entries_are_not_deleted_here(owner: Client, mine: House) -> None:
     assert owner.get(page_of(mine.entry, "delete")).status_code == 403
     assert (
         owner.post(reverse(LIST), {"action": "delete_selected", "_selected_action": [mine.entry.pk]}).status_code < 500

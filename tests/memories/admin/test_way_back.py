@@ -1,10 +1,15 @@
 """Search, filters and the page that led here survive what is done on the way."""
 
+from datetime import timedelta
+from urllib.parse import urlencode
+
 import pytest
 from django.test import Client, RequestFactory
 from django.urls import reverse
+from django.utils import timezone
 
 from memories.admin.return_link import return_url
+from memories.lifecycle.expiry import expire_due
 from memories.models import Entry
 from tests.memories.admin.conftest import OPEN, House
 from tests.memories.admin.test_entries import form_of
@@ -45,6 +50,26 @@ def test_a_memory_opened_from_a_trace_leads_back_to_it_when_it_is_saved(alice: C
     wanted = form_of(entry, content=f"I like {OPEN} with coffee")
     answer = alice.post(f"{page}?_back={trace}", wanted)
     assert (answer.status_code, answer.headers.get("Location")) == (302, trace)
+
+
+def test_the_history_and_the_arrow_lead_back_to_where_one_came_from(alice: Client, mine: House) -> None:
+    entry = mine.entry
+    kept = urlencode({"_changelist_filters": f"q={OPEN}&view=live&p=2"})
+    page = reverse("admin:memories_entry_change", args=[entry.pk])
+    history = alice.get(f"{reverse('admin:memories_entry_history', args=[entry.pk])}?{kept}")
+    assert history.context["back"] == f"{page}?{kept}"
+    arrow = alice.get(f"{page}?{urlencode({'_back': '/admin/sessions_app/session/1/change/#m3'})}")
+    assert 'href="/admin/sessions_app/session/1/change/#m3"' in arrow.content.decode()
+    assert f'href="{LIST}?q={OPEN}&amp;view=live&amp;p=2"' in alice.get(f"{page}?{kept}").content.decode()
+
+
+def test_what_last_night_took_is_restored_from_the_list_and_back_there(alice: Client, mine: House) -> None:
+    expire_due(mine.workspace.pk, now=timezone.now() + timedelta(days=400), run="expire:night")
+    restored = alice.post(
+        f"{reverse('admin:memories_batch_last_night')}?{urlencode({'_back': NARROWED})}",
+        {"confirmed": "yes", "reason": "needed", "term": "30"},
+    )
+    assert (restored.status_code, restored.headers["Location"]) == (302, NARROWED)
 
 
 @pytest.mark.parametrize(
