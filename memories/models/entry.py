@@ -218,9 +218,6 @@ class Entry(Sourced):
                 fields=["-created_at", "-id"], condition=Q(verified_at__isnull=False), name="entry_checked_by_time"
             ),
             models.Index(
-                fields=["-created_at", "-id"], condition=Q(expired_at__isnull=False), name="entry_expired_by_time"
-            ),
-            models.Index(
                 fields=["-created_at", "-id"], condition=Q(archived_at__isnull=False), name="entry_archived_by_time"
             ),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),

@@ -11,7 +11,7 @@ from memories.language import text
 from memories.tenancy import row_level_security
 
 #: So many entries are looked up by their ids; of more the newest are read until a page is full.
-FEW = 20_000
+FEW = 10_000
 _QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
 
 

@@ -20,7 +20,7 @@ $$
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0009_admission'),
+        ('memories', '0010_erasure'),
     ]
 
     operations = [
@@ -31,10 +31,6 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='entry',
             index=models.Index(condition=models.Q(('verified_at__isnull', False)), fields=['-created_at', '-id'], name='entry_checked_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('expired_at__isnull', False)), fields=['-created_at', '-id'], name='entry_expired_by_time'),
         ),
         migrations.AddIndex(
             model_name='entry',
