@@ -55,7 +55,7 @@ def due_condition(due: Due) -> Condition:
 
 def last_night_condition(request: HttpRequest) -> Q:
     """That the nightly job expired an entry within the last day."""
-    return Q(pk__in=expiry.expired_by(expired_last_night(request, timezone.now())).values("pk"))
+    return expiry.is_expired_by(expired_last_night(request, timezone.now()))
 
 
 #: Where entries stand now.

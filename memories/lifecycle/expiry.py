@@ -100,11 +100,16 @@ def expiry_batches(*, since: datetime, until: datetime | None = None) -> QuerySe
     return (batches if until is None else batches.filter(created_at__lt=until)).order_by("-created_at", "-pk")
 
 
-def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
-    """Entries these batches expired that are still expired, except suppressed ones."""
+def is_expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> Q:
+    """The condition that one of these batches expired an entry, which is still expired and not suppressed."""
     changes = BatchChange.objects.filter(batch__in=batches, verb=BatchVerb.EXPIRE, state=ChangeState.APPLIED)
     by_people = Suppression.objects.filter(entry=OuterRef("pk"), workspace_id=OuterRef("workspace_id"))
-    return Entry.objects.expired().filter(~Exists(by_people), pk__in=changes.values("entry"))
+    return Q(~Exists(by_people), expired_at__isnull=False, pk__in=changes.values("entry"))
+
+
+def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
+    """Entries these batches expired that are still expired, except suppressed ones."""
+    return Entry.objects.filter(is_expired_by(batches))
 
 
 def plan_restore(

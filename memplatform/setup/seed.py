@@ -20,10 +20,12 @@ from memories.index.contextual import blend_keywords, sparse_literal
 from memories.language import text
 from memories.models import Batch, BatchChange, Entry, EntryAccess, EntryIndex, Scope, Slot, Workspace
 from memories.models.ids import uuid7
+from memories.tenancy.resolver import Address, ChannelRules, key_of_speaker, resolve
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent, conversation_path
 
 ACTOR = "command:seed"
+_PLATFORM = "telegram"
 #: Of a thousand entries so many are as their names say.
 EXPIRED, ARCHIVED, PINNED, CHECKED, ENDING, DUE_FOR_REVIEW, DISPUTED, RECALLED = 80, 40, 10, 20, 100, 20, 2, 400
 ENTRIES_A_SCOPE, ENTRIES_A_SESSION, ENTRIES_A_BATCH = 500, 10, 100
@@ -86,11 +88,7 @@ class _Sentence:
 def seed(workspace: Workspace, entries: int, *, now: datetime, report: Report) -> dict[str, int]:
     """Fill a workspace with so many entries and what belongs to them; the number of rows by kind."""
     sizes = Sizes(entries)
-    scopes = [
-        Scope(workspace=workspace, key=f"telegram:group_{n}" if n % 8 == 0 else f"telegram:direct_user{n}",
-              kind=ScopeKind.CHAT if n % 8 == 0 else ScopeKind.USER)
-        for n in range(sizes.scopes)
-    ]  # fmt: skip
+    scopes = [_scope(workspace, n) for n in range(sizes.scopes)]
     places = [scope.pk for scope in Scope.objects.bulk_create(scopes, batch_size=2_000)]
     first = reserve_ids(Entry, entries), reserve_ids(Session, sizes.sessions), reserve_ids(Batch, sizes.batches)
     messages = reserve_ids(SessionEvent, sizes.sessions * MESSAGES)
@@ -151,7 +149,7 @@ class _Making:
                 "fingerprint": f"{n:032x}", "source": Source.EXTRACTION if kind == EntryType.FACT else Source.TOOL,
                 "type": kind, "tier": 1 + (n % 10 > 0) if kind == EntryType.FACT else None,
                 "category": _CATEGORIES[n * 5 % len(_CATEGORIES)], "project": _PROJECTS[n % 8] if n % 3 == 0 else "",
-                "importance": round(chance.random(), 2), "channel": "telegram", "sender_id": f"user{session}",
+                "importance": round(chance.random(), 2), "channel": _PLATFORM, "sender_id": f"user{session}",
                 "session_id": f"session-{session}", "origins": [self._origin(session, n)],
                 "pinned": chance.randrange(1_000) < PINNED, "created_at": at, "stated_at": at, "updated_at": at,
             }  # fmt: skip
@@ -188,7 +186,7 @@ class _Making:
             at = self._at(n, self.sizes.sessions)
             yield {
                 "id": self.first_session + n, "uid": self._session_uid(n), "workspace_id": self.workspace,
-                "key": f"session-{n}", "platform": "telegram", "account": "seed", "chat_id": f"chat{n}",
+                "key": f"session-{n}", "platform": _PLATFORM, "account": "seed", "chat_id": f"chat{n}",
                 "peer": f"user{n}", "rules": Jsonb({}), "metadata": Jsonb({}), "user_scope_id": self._scope(n),
                 "next_position": MESSAGES + 1, "tokens": 120, "started_at": at, "last_at": at,
             }  # fmt: skip
@@ -240,6 +238,14 @@ class _Making:
     def _origin(self, session: int, n: int) -> str:
         message = self.first_message + session * MESSAGES + n // self.sizes.sessions % 2 * 2
         return f"{conversation_path(self._session_uid(session), 1)}/event-{message}"
+
+
+def _scope(workspace: Workspace, n: int) -> Scope:
+    """The memory of a person, or every eighth of a group."""
+    if n % 8:
+        return Scope(workspace=workspace, key=key_of_speaker(_PLATFORM, f"user{n}"), kind=ScopeKind.USER)
+    place = resolve(Address(platform=_PLATFORM, account="seed", chat=f"chat{n}", is_group=True), ChannelRules())
+    return Scope(workspace=workspace, key=place.chat_scope or "", kind=ScopeKind.CHAT)
 
 
 @cache
