@@ -20,7 +20,7 @@ $$
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0010_erasure'),
+        ('memories', '0013_invitations'),
     ]
 
     operations = [
