@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: help run test quick search check install browser bench soak messages clean
+.PHONY: help run test quick search check install browser bench bench-large soak messages clean
 
 help:
 	@echo "make run       start everything; Ctrl-C stops it"
@@ -12,6 +12,7 @@ help:
 	@echo "make install   only install; tries again what could not be installed before"
 	@echo "make search    look at random for examples that break a property"
 	@echo "make bench     the measurements, or one: make bench ARGS=latency"
+	@echo "make bench-large  a million memories: up to half an hour, 20 GB free"
 	@echo "make soak      kill parts of a platform under load and count what it kept"
 	@echo "make browser   install Chromium for the tests of the admin"
 	@echo "make messages  compile the translations"
@@ -25,6 +26,7 @@ check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install
 browser:   ; @.ci/browser
 bench:     ; @$(PYTHON) bootstrap.py python -m benchmarks $(ARGS)
+bench-large: ; @$(PYTHON) bootstrap.py python -m benchmarks large $(ARGS)
 soak:      ; @$(PYTHON) bootstrap.py python -m benchmarks soak $(ARGS)
 messages:  ; @$(PYTHON) bootstrap.py manage compilemessages
 clean:     ; rm -rf .venv

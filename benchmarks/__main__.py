@@ -43,6 +43,7 @@ BY_HAND = {
     "transfer": (DATABASE, HASHED),
     "soak": (PLATFORM, BUNDLED),
     "against_mem0": (PLATFORM, BUNDLED),
+    "large": (DATABASE, HASHED),
     "answerable": (HERE, ""),
     "database_away": (APART, HASHED),
     "kept_recall": (DATABASE, BUNDLED),

@@ -92,12 +92,13 @@ def write(workspace: int, scopes: list[int], count: int, days: int) -> None:
     sql(
         "INSERT INTO memories_entry (uid, workspace_id, scope_id, type, subtype, category, project, topic, content,"
         " terms, length, fingerprint, importance, source, channel, chat_id, session_id, sender_id, speaker, thread_id,"
-        " chats, origins, created_at, stated_at, updated_at, pinned, verified_by, path, version)"
+        " chats, origins, created_at, stated_at, updated_at, pinned, verified_by, verification, heading,"
+        " path, version)"
         " SELECT gen_random_uuid(), %s, (%s::bigint[])[1 + n %% %s], 'chat_turn', '', '', '', '',"
         f" 'the ' || ({words})[1 + n %% 15] || ' and the ' || ({words})[1 + n / 15 %% 15] || ' of day ' || n,"
         " ARRAY[7, 11, n], 8, md5(n::text || %s), 0.5, 'conversation_capture', 'telegram', 'c', 's' || n / 400, 'u',"
         " '', '', '{c}', '{}', %s::timestamptz - %s * interval '1 day', %s::timestamptz - %s * interval '1 day', %s,"
-        " false, '', '', 1 FROM generate_series(1, %s) n",
+        " false, '', '', '', '', 1 FROM generate_series(1, %s) n",
         workspace, scopes, len(scopes), str(days), NOW, days, NOW, days, NOW, count,
     )  # fmt: skip
 
