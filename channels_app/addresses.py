@@ -43,7 +43,7 @@ def resolve_in_channel(
     resolved = resolve_with_peer(caller, address, rules, direct_chat)
     if channel is None:
         return replace(resolved, transcripts=conf.TRANSCRIPTS)
-    return replace(resolved, path_mode=channel.path_mode, transcripts=channel.wants_transcripts())
+    return replace(resolved, path_mode=channel.path_mode, transcripts=channel.wants_transcripts(), has_channel=True)
 
 
 def resolve_with_peer(caller: Caller, address: Address, rules: ChannelRules, direct_chat: DirectChat) -> Resolution:
@@ -81,7 +81,8 @@ def open_session(
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
     locks.acquire_lock(caller.workspace_id, *place)
     scopes = scopes_to_write(caller, resolved)
-    ensure_channel(caller.workspace_id, resolved.address)
+    if not resolved.has_channel:
+        ensure_channel(caller.workspace_id, resolved.address)
     return conversations.get_or_create(caller.workspace_id, resolved, scopes, now=now), resolved, scopes
 
 
@@ -99,7 +100,8 @@ def scopes_to_write(caller: Caller, resolved: Resolution) -> dict[str, Scope]:
     """
     check_reach(caller, resolved)
     keys = [key for key in (resolved.user_scope, resolved.chat_scope) if key]
-    return {key: scope_to_write(caller, resolved, key) for key in keys}
+    scopes = {scope.key: scope for scope in Scope.objects.in_workspace(caller.workspace_id).filter(key__in=keys)}
+    return {key: scopes.get(key) or scope_to_write(caller, resolved, key) for key in keys}
 
 
 def check_reach(caller: Caller, resolved: Resolution) -> None:

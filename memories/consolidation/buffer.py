@@ -66,9 +66,6 @@ def add(
     if scope is None or not messages or not conf.AUTO_EXTRACT:
         return False
     tokens = sum(count_tokens(message.content) for message in messages)
-    gathering = ExtractionBatch.objects.filter(state=BufferState.WAITING, sealed=False)
-    of_conversation = gathering.filter(session_uid=session_uid, conversation=conversation)
-    of_conversation.filter(tokens__gt=conf.TOKEN_CAP - tokens).update(sealed=True, due_at=now)
     is_full = tokens >= conf.TOKEN_CAP
     rows = [{**asdict(message), "at": message.at.isoformat()} for message in messages]
     values: dict[str, Any] = {
@@ -88,9 +85,14 @@ def add(
         "place": json.dumps(dict(slots), ensure_ascii=False),
         "messages": json.dumps(rows, ensure_ascii=False),
         "said": messages[0].at,
+        "most": conf.TOKEN_CAP - tokens,
     }
     with connection.cursor() as cursor:
         cursor.execute(_ADD, values)
+        if not cursor.rowcount:  # what is gathered would become too large
+            gathering = ExtractionBatch.objects.filter(state=BufferState.WAITING, sealed=False)
+            gathering.filter(session_uid=session_uid, conversation=conversation).update(sealed=True, due_at=now)
+            cursor.execute(_ADD, values)
     return True
 
 
@@ -105,6 +107,7 @@ _ADD = """
         ) ON CONFLICT (session_uid, conversation) WHERE state = 'waiting' AND NOT sealed DO UPDATE SET
             turn_count = p.turn_count + 1, tokens = p.tokens + excluded.tokens, last_at = excluded.last_at,
             due_at = excluded.due_at
+        WHERE p.tokens <= %(most)s
         RETURNING id
     )
     INSERT INTO memories_bufferedturn (

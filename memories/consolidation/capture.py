@@ -84,7 +84,7 @@ def capture(
         slots={**turn.named_slots(), **source_slots(resolved)},
         origins=tuple(origins),
     )
-    with acting(actor):
+    with acting(actor, savepoint=False):
         locked = entries.lock_scopes(kept)  # before the order of tools is looked up: two tasks at once would miss it
         drafts = [] if turn.is_empty else [_in_scope(base, scope, resolved) for scope in kept]
         if turn.tool_calls:

@@ -61,7 +61,7 @@ def bring_in(scope: Scope, exported: Sequence[ExportedEntry]) -> list[Entry | No
     """
     locked = lock_scopes([scope])[scope.pk]
     writes = [PendingWrite.of(_draft(locked, one)) for one in exported]
-    suppressions = Suppressions([locked.pk], writes)
+    suppressions = Suppressions([locked.pk], writes, are_any=True)
     kept = [
         (one, write)
         for one, write, erased in zip(exported, writes, Tombstones([locked]).covering_writes(writes), strict=True)

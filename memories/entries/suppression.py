@@ -26,9 +26,12 @@ SEVERAL = "*"
 
 
 class Suppressions:
-    """The suppressions that may concern some drafts, read in one query."""
+    """The suppressions that may concern some drafts, read in one query; in none where there `are_any` not."""
 
-    def __init__(self, scope_ids: Iterable[int], writes: Sequence[PendingWrite]) -> None:
+    def __init__(self, scope_ids: Iterable[int], writes: Sequence[PendingWrite], *, are_any: bool) -> None:
+        self._rows: list[Suppression] = []
+        if not are_any:
+            return
         origins = sorted({origin for write in writes for origin in write.draft.origins})
         words = sorted({write.fingerprint for write in writes})
         about = Q(fingerprint__in=words) | Q(wordings__overlap=words)

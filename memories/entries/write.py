@@ -24,6 +24,7 @@ from memories.entries.duplicates import (
 from memories.entries.echoes import EchoCandidate, count_uses, find_echoes
 from memories.entries.edits import reword, write_slots
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
+from memories.entries.known import read as read_known
 from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Suppressions
 from memories.entries.tombstones import Tombstones
@@ -31,7 +32,7 @@ from memories.exceptions import ContentErased
 from memories.index import scope_statistics, search_rows
 from memories.language import text
 from memories.language.similarity import Likeness, contains
-from memories.models import Entry, Link, Policy, Scope, Slot
+from memories.models import Entry, Link, Scope, Slot
 from memories.models.change import acting
 
 log = structlog.get_logger(__name__)
@@ -89,7 +90,7 @@ def remember_many(
         check(draft)
     if not drafts:
         return []
-    with acting(actor):
+    with acting(actor, savepoint=locked is None):  # whoever has locked them has a transaction to lose
         writer = _Writer(locked or lock_scopes(draft.scope for draft in drafts), now)
         results = writer.write([PendingWrite.of(draft) for draft in drafts])
         changed = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
@@ -116,29 +117,30 @@ class _Writer:
     now: datetime
     pending: PendingIndex = field(default_factory=PendingIndex)
     waiting: list[PendingWrite] = field(default_factory=list)  # to be inserted
-    to_index: list[int] = field(default_factory=list)
-    reworded: dict[int, search_rows.KeywordRow] = field(default_factory=dict)  # by entry; written at the end
+    new: list[int] = field(default_factory=list)  # entries inserted by this call
+    rows: dict[int, search_rows.KeywordRow] = field(default_factory=dict)  # of new and reworded; written at the end
 
     def write(self, writes: Sequence[PendingWrite]) -> list[WriteResult]:
         workspace = writes[0].draft.scope.workspace_id
-        frequency = scope_statistics.frequencies(self.scopes, set().union(*(w.counts for w in writes)))
-        choose_probes(writes, frequency)
+        known = read_known(self.scopes, writes)
+        choose_probes(writes, known.frequency)
         texts = [EchoCandidate(write.draft.scope.pk, write.content, write.terms) for write in writes]
-        for write, echo in zip(writes, find_echoes(texts, frequency), strict=True):
+        for write, echo in zip(writes, find_echoes(texts, known.frequency), strict=True):
             write.echo = echo
         repeats = zip(writes, texts, strict=True)
         used = ((entry, write.draft.at) for write, one in repeats for entry in one.repeated)
         count_uses(used, workspace_id=workspace)
-        self.suppressions = Suppressions(self.scopes, writes)
+        self.suppressions = Suppressions(self.scopes, writes, are_any=known.has_suppressions)
         covered = Tombstones(self.scopes.values()).covering_writes(writes)
         self.erased = {id(write) for write, is_erased in zip(writes, covered, strict=True) if is_erased}
-        stored = stored_candidates(writes, Policy.objects.of(workspace), self.now)
+        stored = stored_candidates(writes, known.policies, self.now)
         decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]
         self._insert_waiting()
         linked = [self._link_resembling(write) for write in writes]
-        Link.objects.bulk_create((link for links in linked for link in links), ignore_conflicts=True)
-        self._write_keywords(list(self.reworded.values()))
-        search_rows.enqueue(list(self.reworded), new=self.to_index)
+        if links := [link for several in linked for link in several]:
+            Link.objects.bulk_create(links, ignore_conflicts=True)
+        lengths = {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
+        search_rows.write_and_enqueue(list(self.rows.values()), lengths, new=self.new)
         return [
             WriteResult(
                 entry or write.written, outcome, tuple(link.to_entry_id for link in links), write.ends_suppression
@@ -167,7 +169,7 @@ class _Writer:
         if likeness is Likeness.SAME:
             _count_repeat(entry, write.draft.at)
         elif _is_weaker(entry, write) or not contains(entry.content, write.draft.content):
-            self.reworded[entry.pk] = reword(entry, write.draft.content, write.counts, write.echo)
+            self.rows[entry.pk] = reword(entry, write.draft.content, write.counts, write.echo)
             candidate.content, candidate.fingerprint = write.draft.content, write.fingerprint
         self._strengthen(entry, write.draft)
         candidate.verification = entry.verification
@@ -221,17 +223,16 @@ class _Writer:
         entries = Entry.objects.bulk_create([_new_entry(write, self.now) for write in writes])
         for write, entry in zip(writes, entries, strict=True):
             write.entry, write.entry_id = entry, entry.pk
-        Slot.objects.bulk_create(
+        slots = [
             Slot(workspace_id=entry.workspace_id, entry=entry, name=name, value=value)
             for write, entry in zip(writes, entries, strict=True)
             for name, value in write.draft.free_slots().items()
-        )
-        self._index(entries)
-
-    def _index(self, entries: list[Entry]) -> None:
+        ]
+        if slots:
+            Slot.objects.bulk_create(slots)
         scope_statistics.count_new(self.scopes, entries)
-        self._write_keywords([search_rows.keyword_row(entry) for entry in entries])
-        self.to_index.extend(entry.pk for entry in entries)
+        self.rows |= {entry.pk: search_rows.keyword_row(entry) for entry in entries}
+        self.new.extend(entry.pk for entry in entries)
 
     def _link_resembling(self, write: PendingWrite) -> list[Link]:
         """Links from a new entry to those it resembles, so that an operator can see both."""
@@ -247,9 +248,6 @@ class _Writer:
             for other in others
             if other != write.written.pk
         ]
-
-    def _write_keywords(self, rows: Sequence[search_rows.KeywordRow]) -> None:
-        search_rows.write_keywords(rows, {scope_id: scope.index_length for scope_id, scope in self.scopes.items()})
 
 
 def _new_entry(write: PendingWrite, now: datetime) -> Entry:

@@ -24,6 +24,7 @@ from memories.index import merged, models_in_use, search_rows
 from memories.index.contextual import blend_embedding, dense_literal
 from memories.index.indexed_text import indexed_text
 from memories.index.models_in_use import ModelChange, space_of
+from memories.index.vectors import raw_vectors, write_vectors
 from memories.models import EmbeddingModel, Workspace
 from memories.models.entry import LIVE_SQL
 
@@ -229,7 +230,7 @@ def _embedded(texts: Sequence[_Text], change: ModelChange) -> bool:
     if answer is None:
         return False
     entries = [entry for entry, *_ in texts]
-    search_rows.write_vectors([text[:2] for text in texts], answer.vectors, model_id=change.new.pk)
+    write_vectors([text[:2] for text in texts], answer.vectors, model_id=change.new.pk)
     near = search_rows.neighbours(entries)
     touched = {*entries, *(neighbour for found in near.values() for neighbour in found), *merged.keepers_of(entries)}
     if change.goes_on:
@@ -256,7 +257,7 @@ def _stage(entries: Collection[int], model: EmbeddingModel) -> None:
     near = search_rows.neighbours(entries)
     for entry, parts in merged.sources_of(near).items():
         near[entry] += parts
-    vectors = search_rows.raw_vectors({*near, *(n for around in near.values() for n in around)}, model.pk)
+    vectors = raw_vectors({*near, *(n for around in near.values() for n in around)}, model.pk)
     mixed = {
         entry: blend_embedding(vectors[entry], [vectors[n] for n in around if n in vectors])
         for entry, around in near.items()

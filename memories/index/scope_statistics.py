@@ -1,8 +1,10 @@
 """What a scope knows of its own words: how many entries hold a term, how long entries are, who speaks."""
 
+import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db import connection
 from django.db.models import F
@@ -43,22 +45,46 @@ def counted_terms(entry: Entry) -> Sequence[int]:
     return () if entry.echo == Echo.TURN else entry.terms
 
 
+_COUNT_TERMS = """
+    INSERT INTO memories_scopeterm (workspace_id, scope_id, term, entries)
+    SELECT %(workspace)s, scope, term, by FROM unnest(%(of)s::bigint[], %(terms)s::int[], %(by)s::int[])
+        AS change (scope, term, by)
+    ON CONFLICT (scope_id, term) DO UPDATE SET entries = memories_scopeterm.entries + excluded.entries
+"""
+#: What a scope knows of its entries, and raises its version.
+_COUNTED = {
+    "entry_count": "int",
+    "average_length": "float8",
+    "index_length": "float8",
+    "speakers": "varchar[]",
+    "projects": "varchar[]",
+    "nicknames": "jsonb",
+    "sender_names": "jsonb",
+}
+_COUNT_NEW = f"""
+    WITH counted AS ({_COUNT_TERMS})
+    UPDATE memories_scope s SET version = s.version + 1, {", ".join(f"{name} = new.{name}" for name in _COUNTED)}
+    FROM jsonb_to_recordset(%(scopes)s::jsonb)
+        AS new (id bigint, {", ".join(f"{name} {kind}" for name, kind in _COUNTED.items())}) WHERE s.id = new.id
+"""  # noqa: S608 (names of ours)
+
+
 def count_terms(workspace_id: int, changes: dict[int, Counter[int]]) -> None:
     """Add to the term counts of scopes; a negative count takes away."""
+    columns = _term_columns(workspace_id, changes)
+    if columns["terms"]:
+        with connection.cursor() as cursor:
+            cursor.execute(_COUNT_TERMS, columns)
+
+
+def _term_columns(workspace_id: int, changes: dict[int, Counter[int]]) -> dict[str, Any]:
     rows = [(scope, term, by) for scope, terms in changes.items() for term, by in sorted(terms.items()) if by]
-    if not rows:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO memories_scopeterm (workspace_id, scope_id, term, entries)"
-            " SELECT %s, scope, term, by FROM unnest(%s::bigint[], %s::int[], %s::int[]) AS change (scope, term, by)"
-            " ON CONFLICT (scope_id, term) DO UPDATE SET entries = memories_scopeterm.entries + excluded.entries",
-            [workspace_id, [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]],
-        )
+    columns: dict[str, Any] = {name: [row[n] for row in rows] for n, name in enumerate(("of", "terms", "by"))}
+    return columns | {"workspace": workspace_id}
 
 
-def count_entries(scope: Scope, entries: Sequence[Entry]) -> None:
-    """Count new entries into their scope: how many, how long, by whom; and raise its version."""
+def _take_in(scope: Scope, entries: Sequence[Entry]) -> dict[str, Any]:
+    """Let a scope know of new entries: how many, how long, by whom; what is to be stored of it."""
     telling = [entry.length for entry in entries if entry.echo != Echo.TURN]
     total = scope.average_length * scope.entry_count + sum(telling)
     scope.entry_count += len(telling)
@@ -68,20 +94,21 @@ def count_entries(scope: Scope, entries: Sequence[Entry]) -> None:
     scope.projects = _kept_names(scope.projects, [entry.project for entry in entries])
     scope.nicknames = nicknames_of(entries, known=scope.nicknames)
     scope.sender_names = sender_names_of(entries, known=scope.sender_names)
-    columns = ("entry_count", "average_length", "index_length", "speakers", "projects", "nicknames", "sender_names")
-    raise_version(scope, **{column: getattr(scope, column) for column in columns})
+    return {"id": scope.pk, **{name: getattr(scope, name) for name in _COUNTED}}
 
 
 def count_new(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> None:
-    """Count new entries of one workspace, and their terms, into their scopes."""
+    """Count new entries of one workspace, and their terms, into their scopes, and raise the versions of these."""
     by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_scope[entry.scope_id].append(entry)
-    for scope_id, added in by_scope.items():
-        count_entries(scopes[scope_id], added)
+    if not entries:
+        return
+    rows = [_take_in(scopes[scope_id], added) for scope_id, added in by_scope.items()]
     counted = {pk: Counter(term for entry in added for term in counted_terms(entry)) for pk, added in by_scope.items()}
-    if entries:
-        count_terms(entries[0].workspace_id, counted)
+    columns = _term_columns(entries[0].workspace_id, counted)
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_NEW, columns | {"scopes": json.dumps(rows)})
 
 
 def adopt_average_length(scope: Scope) -> bool:

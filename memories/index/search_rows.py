@@ -1,19 +1,20 @@
 """The search rows of entries: written with the entry, blended with its neighbours soon after, rebuilt at any time."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F
 
 from memories.choices import Echo
 from memories.conf import conf
 from memories.index import merged
 from memories.index.contextual import blend_embedding, blend_keywords, dense_literal, sparse_literal
 from memories.index.indexed_text import indexed_text
+from memories.index.vectors import raw_vectors
 from memories.language import text
-from memories.models import Entry, EntryVector
+from memories.models import Entry
 from memories.models.entry import LIVE_SQL
 from memories.models.state import live_sql
 
@@ -61,23 +62,26 @@ def write_keywords(rows: Sequence[KeywordRow], average: dict[int, float]) -> Non
     """
     if not rows:
         return
-    literals = [sparse_literal(blend_keywords(counts, [], average[scope])) for _, _, scope, counts, _ in rows]
     with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords, is_echo)"
-            " SELECT entry, workspace, scope, keywords::sparsevec, is_echo FROM unnest(%s::bigint[], %s::bigint[],"
-            " %s::bigint[], %s::text[], %s::bool[]) AS new (entry, workspace, scope, keywords, is_echo) ORDER BY entry"
-            " ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords, is_echo = excluded.is_echo,"
-            " model_id = NULL, embedding = NULL",
-            [
-                [row[0] for row in rows],
-                [row[1] for row in rows],
-                [row[2] for row in rows],
-                literals,
-                [row[4] for row in rows],
-            ],
-        )
+        cursor.execute(_WRITE, _columns(rows, average))
 
+
+def _columns(rows: Sequence[KeywordRow], average: dict[int, float]) -> dict[str, list[Any]]:
+    literals = [sparse_literal(blend_keywords(counts, [], average[scope])) for _, _, scope, counts, _ in rows]
+    columns: dict[str, list[Any]] = {"keywords": literals}
+    for n, name in ((0, "rows"), (1, "workspaces"), (2, "scopes"), (4, "echoes")):
+        columns[name] = [row[n] for row in rows]
+    return columns
+
+
+_WRITE = """
+    INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, keywords, is_echo)
+    SELECT entry, workspace, scope, keywords::sparsevec, is_echo FROM unnest(%(rows)s::bigint[],
+        %(workspaces)s::bigint[], %(scopes)s::bigint[], %(keywords)s::text[], %(echoes)s::bool[])
+        AS new (entry, workspace, scope, keywords, is_echo) ORDER BY entry
+    ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords, is_echo = excluded.is_echo,
+        model_id = NULL, embedding = NULL
+"""
 
 _NEIGHBOURS = f"""
     SELECT e.id AS entry_id, near.id AS neighbour_id
@@ -114,23 +118,41 @@ def enqueue(entries: Sequence[int], *, new: Sequence[int] = ()) -> None:
 
     The embedder hears of it when the transaction commits.
     """
-    marked = [*new, *entries]
-    if not marked:
+    if not entries and not new:
         return
-    keepers = merged.keepers_of(entries) if entries else []
     with connection.cursor() as cursor:
-        cursor.execute(
-            # joined, not «id = … OR id IN …»: that reads every entry of everybody
-            "WITH near AS (" + _NEIGHBOURS + "), marked AS ("  # noqa: S608 (constants)
-            " SELECT unnest(%(entries)s::bigint[]) AS id UNION SELECT neighbour_id FROM near"
-            " UNION SELECT unnest(%(keepers)s::bigint[]))"
-            " INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)"
-            " SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked"
-            " JOIN memories_entry e ON e.id = marked.id ORDER BY e.id"
-            " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
-            {"entries": marked, "reach": conf.BLEND_REACH, "keepers": keepers},
-        )
-        cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+        cursor.execute(f"WITH {_ENQUEUE}", _marks(entries, new))
+
+
+def write_and_enqueue(rows: Sequence[KeywordRow], average: dict[int, float], *, new: Collection[int]) -> None:
+    """Write search rows and have their entries blended, in one statement; `new` entries are part of nothing yet."""
+    if not rows:
+        return
+    marks = _marks([row[0] for row in rows if row[0] not in new], new)
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH written AS ({_WRITE}), {_ENQUEUE}", _columns(rows, average) | marks)
+
+
+def _marks(entries: Sequence[int], new: Collection[int]) -> dict[str, Any]:
+    keepers = merged.keepers_of(entries) if entries else []
+    return {"entries": [*new, *entries], "reach": conf.BLEND_REACH, "keepers": keepers}
+
+
+#: Marked ids are joined, not «id = … OR id IN …»: that reads every entry of everybody.
+_ENQUEUE = f"""
+    near AS ({_NEIGHBOURS}),
+    marked AS (
+        SELECT unnest(%(entries)s::bigint[]) AS id UNION SELECT neighbour_id FROM near
+        UNION SELECT unnest(%(keepers)s::bigint[])
+    ),
+    queued AS (
+        INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)
+        SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked JOIN memories_entry e ON e.id = marked.id
+        ORDER BY e.id
+        ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL
+    )
+    SELECT pg_notify('{CHANNEL}', '')
+"""  # noqa: S608 (constants)
 
 
 def enqueue_neighbours(entries: Sequence[int]) -> None:
@@ -215,12 +237,6 @@ def _read(near: dict[int, list[int]], parts: dict[int, list[int]]) -> dict[int, 
     return rows
 
 
-def raw_vectors(entries: Iterable[int], model_id: int) -> dict[int, list[float]]:
-    """Raw embeddings of the entries' present texts; those of an older wording are not used."""
-    found = EntryVector.objects.filter(entry__in=list(entries), model_id=model_id, fingerprint=F("entry__fingerprint"))
-    return dict(found.values_list("entry_id", "embedding"))
-
-
 def _write(
     known: dict[int, _Row], rows: dict[int, _Row], vectors: dict[int, list[float]], model_id: int | None
 ) -> None:
@@ -252,25 +268,6 @@ def _write(
                 keywords,
                 embeddings,
                 [row.is_echo for row in rows.values()],
-            ],
-        )
-
-
-def write_vectors(texts: Sequence[tuple[int, str]], vectors: Sequence[Sequence[float]], *, model_id: int) -> None:
-    """Store the raw embeddings of entries, each given with the fingerprint of the text that was embedded."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO memories_entryvector (workspace_id, entry_id, model_id, fingerprint, embedding)"
-            " SELECT e.workspace_id, e.id, %s, new.fingerprint, new.embedding::halfvec"
-            " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new (entry, fingerprint, embedding)"
-            " JOIN memories_entry e ON e.id = new.entry"
-            " ON CONFLICT (entry_id, model_id) DO UPDATE"
-            " SET fingerprint = excluded.fingerprint, embedding = excluded.embedding",
-            [
-                model_id,
-                [entry for entry, _ in texts],
-                [fingerprint for _, fingerprint in texts],
-                [dense_literal(vector) for vector in vectors],
             ],
         )
 

@@ -13,6 +13,7 @@ from memories import embeddings
 from memories.conf import conf
 from memories.index import merged, models_in_use, search_rows
 from memories.index.indexed_text import indexed_text
+from memories.index.vectors import write_vectors
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 
 log = logging.getLogger(__name__)
@@ -124,7 +125,7 @@ def _embed(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool)
     )
     if answer is not None:
         texts = [(claim.entry_id, claim.fingerprint) for claim in claims]
-        search_rows.write_vectors(texts, answer.vectors, model_id=model.pk)
+        write_vectors(texts, answer.vectors, model_id=model.pk)
     return answer is not None
 
 

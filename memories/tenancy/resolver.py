@@ -84,6 +84,7 @@ class Resolution:
     rules: ChannelRules = field(default_factory=ChannelRules)
     path_mode: str = PathMode.HOOKS_ONLY  # of the channel, for whoever looked it up
     transcripts: bool = False  # whether the channel wants them, likewise
+    has_channel: bool = False  # likewise
 
     @property
     def chat(self) -> str:

@@ -1,10 +1,12 @@
 """The running conversation of a chat: its session, by key, and the messages appended to it in order (B1)."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from memories.choices import GroupSessions
@@ -123,16 +125,60 @@ def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime)
         message.workspace_id, message.session = session.workspace_id, session
         message.conversation, message.position = session.conversation, position
         message.tokens = count_tokens(message.content)
-    events = SessionEvent.objects.bulk_create(messages)
-    rows.write(events)
-    spoken = [event for event in events if event.kind != EventKind.AMBIENT]
-    session.tokens += sum(event.tokens for event in spoken)
-    session.next_position += len(events)
+    spoken = [message for message in messages if message.kind != EventKind.AMBIENT]
+    session.tokens += sum(message.tokens for message in spoken)
+    session.next_position += len(messages)
     session.last_at = max(session.last_at, now) if spoken else session.last_at
-    session.save(update_fields=["tokens", "next_position", "last_at"])
-    if len(spoken) < len(events):
+    _insert(session, messages)
+    if len(spoken) < len(messages):
         _delete_old_ambient(session)
-    return events
+    return list(messages)
+
+
+#: The messages, their search rows, and the counters of their session.
+_APPEND = """
+    WITH new AS (
+        SELECT * FROM unnest(%(position)s::int[], %(kind)s::text[], %(sender_id)s::text[], %(content)s::text[],
+            %(data)s::text[], %(tokens)s::int[], %(at)s::timestamptz[], %(keywords)s::text[])
+            AS row (position, kind, sender_id, content, data, tokens, at, keywords)
+    ), said AS (
+        INSERT INTO sessions_app_sessionevent
+            (workspace_id, session_id, conversation, position, kind, sender_id, content, data, tokens, at)
+        SELECT %(workspace)s, %(session)s, %(conversation)s, position, kind, sender_id, content, data::jsonb, tokens, at
+        FROM new ORDER BY position RETURNING id, position
+    ), indexed AS (
+        INSERT INTO sessions_app_eventindex
+            (event_id, workspace_id, session_id, conversation, kind, at, keywords, failures)
+        SELECT id, %(workspace)s, %(session)s, %(conversation)s, kind, at, keywords::sparsevec, 0
+        FROM said JOIN new USING (position) WHERE keywords IS NOT NULL ORDER BY id
+    ), counted AS (
+        UPDATE sessions_app_session SET tokens = %(sum)s, next_position = %(next)s, last_at = %(last_at)s
+        WHERE id = %(session)s
+    )
+    SELECT id FROM said ORDER BY position
+"""
+
+
+def _insert(session: Session, messages: Sequence[SessionEvent]) -> None:
+    """Store messages, found by their words at once, with the counters of their session; one statement."""
+    columns: dict[str, Any] = {
+        name: [getattr(message, name) for message in messages]
+        for name in ("position", "kind", "sender_id", "content", "tokens", "at")
+    }
+    columns |= {
+        "data": [json.dumps(message.data) for message in messages],
+        "keywords": [rows.keywords_of(message) for message in messages],
+        "workspace": session.workspace_id,
+        "session": session.pk,
+        "conversation": session.conversation,
+        "sum": session.tokens,
+        "next": session.next_position,
+        "last_at": session.last_at,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_APPEND, columns)
+        for message, (pk,) in zip(messages, cursor.fetchall(), strict=True):
+            message.pk, message._state.adding = pk, False
 
 
 def ambient_events(session: Session) -> QuerySet[SessionEvent]:

@@ -47,8 +47,17 @@ def write(events: Sequence[SessionEvent]) -> None:
     _write([(event.pk, event.content) for event in events if event.kind in SEARCHED])
 
 
+def keywords_of(event: SessionEvent) -> str | None:
+    """The words a new message is found by; ambient talk and /reset have none (B5, B6)."""
+    return _keywords(event.content) if event.kind in SEARCHED and _is_found(event.content) else None
+
+
+def _is_found(content: str) -> bool:
+    return bool(content.strip()) and not is_reset_command(content)
+
+
 def _write(messages: Iterable[tuple[int, str]]) -> None:
-    keywords = {pk: _keywords(words) for pk, words in messages if words.strip() and not is_reset_command(words)}
+    keywords = {pk: _keywords(words) for pk, words in messages if _is_found(words)}
     if keywords:
         with connection.cursor() as cursor:
             cursor.execute(_WRITE, [list(keywords), list(keywords.values())])
