@@ -23,6 +23,7 @@ MEASUREMENTS = {
     "latency": (PLATFORM, BUNDLED),
     "recall": (PLATFORM, WIDE),
     "embedding": (DATABASE, BUNDLED),
+    "turns": (APART, BUNDLED),
     "walls": (DATABASE, HASHED),
     "admin": (DATABASE, HASHED),
     "batches": (DATABASE, HASHED),

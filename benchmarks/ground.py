@@ -45,9 +45,12 @@ def database(data: Path) -> Iterator[None]:
 
 
 @contextmanager
-def platform(data: Path, **environment: str) -> Iterator[House]:
-    """A running platform on a free port, with the bundled embedder; its log as `make run` writes it."""
-    house = House(data, free_port(), LOG_LEVEL="INFO", **environment)
+def platform(data: Path, root: Path = ROOT, **environment: str) -> Iterator[House]:
+    """A running platform on a free port, with the bundled embedder; its log as `make run` writes it.
+
+    `root` holds its files: these, or those of another commit.
+    """
+    house = House(data, free_port(), root, LOG_LEVEL="INFO", **environment)
     try:
         yield house.greets()
     finally:

@@ -80,10 +80,12 @@ def open_session(
         check(resolved)
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
     locks.acquire_lock(caller.workspace_id, *place)
-    scopes = scopes_to_write(caller, resolved)
+    found = conversations.find(caller.workspace_id, resolved)
+    scopes = scopes_to_write(caller, resolved, known=found)
     if not resolved.has_channel:
         ensure_channel(caller.workspace_id, resolved.address)
-    return conversations.get_or_create(caller.workspace_id, resolved, scopes, now=now), resolved, scopes
+    session = conversations.get_or_create(caller.workspace_id, resolved, scopes, found=found, now=now)
+    return session, resolved, scopes
 
 
 def visible_session(caller: Caller, resolved: Resolution) -> Session | None:
@@ -93,14 +95,17 @@ def visible_session(caller: Caller, resolved: Resolution) -> Session | None:
     return session if session and conversations.matches(session, resolved) else None
 
 
-def scopes_to_write(caller: Caller, resolved: Resolution) -> dict[str, Scope]:
+def scopes_to_write(caller: Caller, resolved: Resolution, *, known: Session | None = None) -> dict[str, Scope]:
     """The scopes a message of this address is written to, by key, created where needed.
 
-    Raises ScopeNotFound when the caller does not reach one of them.
+    What came with its session is not looked up again. Raises ScopeNotFound when the caller does not reach one of them.
     """
     check_reach(caller, resolved)
     keys = [key for key in (resolved.user_scope, resolved.chat_scope) if key]
-    scopes = {scope.key: scope for scope in Scope.objects.in_workspace(caller.workspace_id).filter(key__in=keys)}
+    scopes = {scope.key: scope for scope in (known.user_scope, known.chat_scope) if scope} if known else {}
+    if missing := [key for key in keys if key not in scopes]:
+        found = Scope.objects.in_workspace(caller.workspace_id).filter(key__in=missing)
+        scopes |= {scope.key: scope for scope in found}
     return {key: scopes.get(key) or scope_to_write(caller, resolved, key) for key in keys}
 
 

@@ -65,7 +65,8 @@ def default_rules() -> ChannelRules:
 
 def ensure_channel(workspace_id: int, address: Address) -> None:
     """Let the channel appear in the admin the first time a bot speaks from there."""
-    Channel.objects.get_or_create(workspace_id=workspace_id, platform=address.platform, account=address.account)
+    channel = Channel(workspace_id=workspace_id, platform=address.platform, account=address.account)
+    Channel.objects.bulk_create([channel], ignore_conflicts=True)
 
 
 def set_rules(

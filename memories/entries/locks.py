@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 
-from django.db import connection
-from django.db.models import Exists, OuterRef
-
 from memories.exceptions import ScopeFrozen
-from memories.models import Scope, Tombstone
+from memories.models import Scope
 
 #: The highest byte of an advisory lock is its kind.
 SCOPE_LOCK = 1 << 56
+#: The function locks first and reads then: one statement sees what was committed before it waited, and no more.
+_LOCK = """
+    SELECT (locked.scope).*, locked.somebody_erased
+    FROM memplatform_lock_scopes(%s, %s::bigint[]) locked ORDER BY (locked.scope).id
+"""
 
 
 def lock_scopes(scopes: Iterable[Scope], *, frozen_too: bool = False) -> dict[int, Scope]:
@@ -17,15 +19,11 @@ def lock_scopes(scopes: Iterable[Scope], *, frozen_too: bool = False) -> dict[in
 
     `frozen_too`: an erasure takes from a frozen scope, too.
 
-    They are locked in ascending order, so that no two writers wait for each other.
+    They are locked in ascending order, so that no two writers wait for each other, and read after that.
     """
     wanted = sorted({scope.pk for scope in scopes})
-    with connection.cursor() as cursor:
-        for scope_id in wanted:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCOPE_LOCK + scope_id])
-    erased = Exists(Tombstone.objects.filter(workspace_id=OuterRef("workspace_id")))
     locked: dict[int, Scope] = {}
-    for scope in Scope.objects.annotate(somebody_erased=erased).filter(pk__in=wanted).order_by("pk"):
+    for scope in Scope.objects.raw(_LOCK, [SCOPE_LOCK, wanted]):
         scope.has_tombstones = bool(vars(scope).pop("somebody_erased"))
         locked[scope.pk] = scope
     if not frozen_too and any(scope.frozen for scope in locked.values()):

@@ -178,7 +178,9 @@ class _Writer:
     def _entry_of(self, candidate: DuplicateCandidate, scope: Scope) -> Entry:
         """The entry of a candidate as it is stored now: what is merged must be in the history."""
         if not isinstance(candidate, PendingWrite):
-            return Entry.objects.get(pk=candidate.entry_id, workspace_id=scope.workspace_id)
+            entry = Entry.objects.get(pk=candidate.entry_id, workspace_id=scope.workspace_id)
+            entry.scope = scope
+            return entry
         if candidate.entry is None:
             self._insert_waiting()
         return candidate.written
@@ -203,8 +205,9 @@ class _Writer:
             "importance",
             "stated_at",
         ]
-        had = dict(entry.slots.values_list("name", "value"))
-        differing = {name: value for name, value in draft.free_slots().items() if had.get(name) != value}
+        slots = draft.free_slots()
+        had = dict(entry.slots.values_list("name", "value")) if slots else {}
+        differing = {name: value for name, value in slots.items() if had.get(name) != value}
         if differing:  # a client with the version before this one can tell that the slots are new
             entry.version = F("version") + 1
             entry.updated_at = max(self.now, before + _MOMENT)  # a change within one call is recorded as one, too

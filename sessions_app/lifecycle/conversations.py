@@ -23,32 +23,38 @@ from sessions_app.search import rows
 _OTHER_PEER = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
 
 
-def get_or_create(workspace_id: int, resolved: Resolution, scopes: dict[str, Scope], *, now: datetime) -> Session:
+def find(workspace_id: int, resolved: Resolution) -> Session | None:
+    """The session of an address, with its scopes, where there is one."""
+    place = _place(workspace_id, resolved)
+    return Session.objects.filter(**place).select_related("user_scope", "chat_scope").first()
+
+
+def get_or_create(
+    workspace_id: int, resolved: Resolution, scopes: dict[str, Scope], *, found: Session | None, now: datetime
+) -> Session:
     """The session of an address, with a new conversation if it was idle for too long. Needs the session's lock.
 
-    Raises InvalidAddress for another peer in a direct chat, and for a chat that was a group and now is not, or the
-    other way round.
+    `found` is what `find` found under the lock. Raises InvalidAddress for another peer in a direct chat, and for a chat
+    that was a group and now is not, or the other way round.
     """
     address, columns = resolved.address, _columns(resolved, scopes)
-    session, is_created = Session.objects.get_or_create(
-        workspace_id=workspace_id,
-        platform=resolved.session_platform,
-        account=resolved.session_account,
-        key=resolved.session_key,
-        defaults={
-            "chat_id": address.chat,
-            "is_group": address.is_group,
-            **columns,
-            "started_at": now,
-            "last_at": now,
-        },
-    )
-    if not is_created:
-        if problem := _mismatch(session, resolved):
-            raise InvalidAddress(problem)
-        close.close_if_stale(session, now=now)
-        _update(session, columns, now)
-    return session
+    if found is None:
+        begun = {"chat_id": address.chat, "is_group": address.is_group, "started_at": now, "last_at": now}
+        return Session.objects.create(**_place(workspace_id, resolved), **begun, **columns)
+    if problem := _mismatch(found, resolved):
+        raise InvalidAddress(problem)
+    close.close_if_stale(found, now=now)
+    _update(found, columns, now)
+    return found
+
+
+def _place(workspace_id: int, resolved: Resolution) -> dict[str, Any]:
+    return {
+        "workspace_id": workspace_id,
+        "platform": resolved.session_platform,
+        "account": resolved.session_account,
+        "key": resolved.session_key,
+    }
 
 
 def direct_chat(workspace_id: int, platform: str, account: str, *keys: str) -> tuple[str, str]:

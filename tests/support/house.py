@@ -37,13 +37,13 @@ class Answer:
 class House:
     """Further environment variables may be given by name."""
 
-    def __init__(self, data: Path, port: int, **more: str) -> None:
+    def __init__(self, data: Path, port: int, root: Path = ROOT, /, **more: str) -> None:
         self.data, self.port = data, port
         self.said: list[str] = []
         environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "up"],
-            cwd=ROOT,
+            cwd=root,
             env={**environment, "MEMPLATFORM_DATA": str(data), "MEMPLATFORM_PORT": str(port), **more},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -55,7 +55,7 @@ def test_a_failure_half_way_leaves_nothing_behind(scope: Scope, monkeypatch: pyt
     def stumble(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("the last step fails")
 
-    monkeypatch.setattr("memories.index.search_rows.enqueue", stumble)
+    monkeypatch.setattr("memories.index.search_rows.write_and_enqueue", stumble)
     with pytest.raises(RuntimeError):
         entries.remember(make_draft(scope, "a good memory"), now=NOW, actor="bot:test")
     scope.refresh_from_db()
