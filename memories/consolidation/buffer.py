@@ -88,8 +88,9 @@ def add(
         "most": conf.TOKEN_CAP - tokens,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_ADD, values)
-        if not cursor.rowcount:  # what is gathered would become too large
+        if not is_full:
+            cursor.execute(_ADD, values)
+        if is_full or not cursor.rowcount:  # with what is gathered it would be too large
             gathering = ExtractionBatch.objects.filter(state=BufferState.WAITING, sealed=False)
             gathering.filter(session_uid=session_uid, conversation=conversation).update(sealed=True, due_at=now)
             cursor.execute(_ADD, values)
