@@ -23,11 +23,8 @@ from benchmarks.ground import ROOT, Milliseconds, percentile
 from benchmarks.latency import Caller, turn
 from tests.support.house import House
 
-#: Entries and messages that have no vector yet.
-WAITING = (
-    "SELECT (SELECT count(*) FROM memories_indexqueueitem)"
-    " + (SELECT count(*) FROM sessions_app_eventindex WHERE model_id IS NULL)"
-)
+#: The queue of entries, by its name and by that of earlier commits.
+QUEUES = "SELECT relname FROM pg_class WHERE relname IN ('memories_indexqueueitem', 'memories_staleentry')"
 
 
 @dataclass
@@ -44,6 +41,12 @@ class Side:
 
     def caller(self) -> Caller:
         return Caller(self.house.port, (self.house.data / "credentials" / "bot-key").read_text())
+
+    def count_waiting(self) -> int:
+        """Entries and messages that have no vector yet."""
+        (queue,) = self.house.ask(QUEUES)
+        messages = "SELECT count(*) FROM sessions_app_eventindex WHERE model_id IS NULL"
+        return int(self.house.ask(f"SELECT count(*) FROM {queue}")[0]) + int(self.house.ask(messages)[0])  # noqa: S608
 
     def say(self, caller: Caller, chat: str) -> float:
         """The milliseconds of one more turn."""
@@ -100,7 +103,7 @@ def measure(side: Side, options: argparse.Namespace) -> None:
     with ThreadPoolExecutor(options.clients) as pool:
         said = sum(pool.map(lambda n: talk(side, f"chat{n}", began + options.seconds), range(options.clients)))
     side.rates.append(said / (time.perf_counter() - began))
-    side.waiting.append(side.house.ask(WAITING)[0])
+    side.waiting.append(side.count_waiting())
     side.drained.append(wait_until_embedded(side, options.drain))
 
 
@@ -117,7 +120,7 @@ def talk(side: Side, chat: str, end: float) -> int:
 def wait_until_embedded(side: Side, most: float) -> float:
     """How many seconds it took; `most` where something still waits."""
     began = time.perf_counter()
-    while side.house.ask(WAITING)[0] and time.perf_counter() - began < most:
+    while side.count_waiting() and time.perf_counter() - began < most:
         time.sleep(0.2)
     return min(time.perf_counter() - began, most)
 
