@@ -87,14 +87,18 @@ def add(
         "said": messages[0].at,
         "most": conf.TOKEN_CAP - tokens,
     }
-    with connection.cursor() as cursor:
-        if not is_full:
-            cursor.execute(_ADD, values)
-        if is_full or not cursor.rowcount:  # with what is gathered it would be too large
-            gathering = ExtractionBatch.objects.filter(state=BufferState.WAITING, sealed=False)
-            gathering.filter(session_uid=session_uid, conversation=conversation).update(sealed=True, due_at=now)
-            cursor.execute(_ADD, values)
+    if is_full or not _insert(values):  # with what is gathered it would be too large
+        gathering = ExtractionBatch.objects.filter(state=BufferState.WAITING, sealed=False)
+        gathering.filter(session_uid=session_uid, conversation=conversation).update(sealed=True, due_at=now)
+        _insert(values)
     return True
+
+
+def _insert(values: Mapping[str, Any]) -> bool:
+    """Buffer a turn; False where the batch of its conversation has no room for it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, values)
+        return bool(cursor.rowcount)
 
 
 _ADD = """

@@ -26,7 +26,7 @@ _KNOWN = """
 class Known:
     """How many entries of a scope hold a term, the policies of the workspace, and whether people took words out."""
 
-    frequency: Mapping[tuple[int, int], int]
+    frequency: dict[tuple[int, int], int]
     policies: Policies
     has_suppressions: bool
 
@@ -34,7 +34,7 @@ class Known:
 def read(scopes: Mapping[int, Scope], writes: Sequence[PendingWrite]) -> Known:
     """What is known of drafts of one workspace in their scopes, by id."""
     workspace = writes[0].draft.scope.workspace_id
-    parameters = {
+    parameters: dict[str, Any] = {
         "scopes": list(scopes),
         "workspace": workspace,
         "terms": _distinct(write.counts for write in writes),
