@@ -23,7 +23,7 @@ END $$
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0013_invitations'),
+        ('memories', '0014_entries_looked_through'),
     ]
 
     operations = [
