@@ -167,7 +167,9 @@ class ErasureAdmin(RestrictedAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """How far it is; the page loads itself again until it is done."""
+        """How far it is; the page loads itself again until it is done. Nothing is changed on it."""
+        if request.method == "POST":
+            raise PermissionDenied
         erasure = self.reach(request, object_id, "view")
         left = erasure.targets.count()
         context = {

@@ -200,18 +200,18 @@ def test_a_batch_shows_its_changes_in_pages(api: Api, batches: list[Batch], entr
 def test_lists_cost_the_same_for_one_row_and_for_many(
     api: Api, batches: list[Batch], django_assert_num_queries: Any
 ) -> None:
-    # the key, its wall, its use, its count, the rows, the wall again
+    # the key with its wall, its use and its count; the rows; the wall again
     api.get("batches")
     for limit in (1, 4):
-        with django_assert_num_queries(5):
+        with django_assert_num_queries(3):
             assert len(api.get("batches", limit=limit).json()["results"]) == limit
     for limit in (1, 5):  # besides: the history of these rows, and what they became
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(6):
             assert len(api.get(f"batches/{batches[-1].uid}", limit=limit).json()["changes"]["results"]) == limit
 
 
 def test_reading_one_entry_costs_few_statements(api: Api, entry: Entry, django_assert_num_queries: Any) -> None:
     api.get("entries")
-    # the key, its wall, its count, the entry with its scope, the policies, the slots, the wall again
-    with django_assert_num_queries(9):
+    # the key with its wall and its count, the entry with its scope, the policies, the slots, the wall again
+    with django_assert_num_queries(7):
         api.get(f"entries/{entry.uid}")
