@@ -10,6 +10,15 @@ from django.utils import timezone
 
 from memories.models import AuditEvent, AuditRecord, Workspace
 
+#: Kinds of rows whose names staff gave. All others are named by their ids: the log outlives what is erased.
+_NAMED_BY_STAFF = frozenset(
+    {
+        *("auth.user", "auth.group", "channels_app.channel", "django_q.schedule", "memories.batch", "memories.bot"),
+        *("memories.botkey", "memories.invitation", "memories.jobrun", "memories.member", "memories.policy"),
+        *("memories.webhook", "memories.workspace"),
+    }
+)
+
 
 def note(
     request: HttpRequest,
@@ -27,11 +36,17 @@ def note(
         at=timezone.now(),
         workspace_id=workspace_id or workspace_of(row),
         user_id=request.user.pk,
-        about=about or (str(row) if row is not None else ""),
+        about=about or _name_of(row),
         address=_history_of(row),
         details={**({"kind": row._meta.label_lower} if row is not None else {}), **(details or {})},
         ip=request.META.get("REMOTE_ADDR") or None,
     )
+
+
+def _name_of(row: Model | None) -> str:
+    if row is None:
+        return ""
+    return str(row) if row._meta.label_lower in _NAMED_BY_STAFF else f"{row._meta.verbose_name} {row.pk}"
 
 
 def workspace_of(row: Any) -> int | None:

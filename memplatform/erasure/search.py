@@ -86,7 +86,8 @@ def _remove_of_platform(erasure: Erasure, matcher: Matcher, add: Callable[[str, 
 def searched() -> list[str]:
     """The tables that are read through in the end: those in which anybody's words may stand."""
     apart = {Login._meta.db_table, Task._meta.db_table}  # not to be read as text; `_remove_of_platform` reads them
-    return [table for table, fate in FATES.items() if fate not in (Fate.RECORD, Fate.NOTHING) and table not in apart]
+    unread = (Fate.RECORD, Fate.KEPT, Fate.NOTHING)
+    return [table for table, fate in FATES.items() if fate not in unread and table not in apart]
 
 
 def left_over(erasure: Erasure, matcher: Matcher) -> dict[str, list[int]]:

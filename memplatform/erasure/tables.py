@@ -16,6 +16,7 @@ class Fate(Enum):
     SEARCHED = "read through for the person's words and ids, and removed where they are found"
     COUNTED = "counted anew from what is left"
     RECORD = "the record of the erasure itself"
+    KEPT = "what staff did, which nobody may change for a while: rows are named by id, and no words are written down"
     NOTHING = "holds nothing that anybody said"
 
 
@@ -62,6 +63,7 @@ _RECORDS = {
     "django_q_schedule": Fate.NOTHING,
 }
 _ERASURES = dict.fromkeys(("memories_erasure", "memories_erasuretarget", "memories_tombstone"), Fate.RECORD)
+_STAFF = {"memories_auditrecord": Fate.KEPT, "memories_invitation": Fate.NOTHING}
 _OTHERS = dict.fromkeys(
     (
         *("memories_workspace", "memories_member", "memories_bot", "memories_botkey", "memories_secret"),
@@ -73,7 +75,7 @@ _OTHERS = dict.fromkeys(
     ),
     Fate.NOTHING,
 )
-FATES: Mapping[str, Fate] = {**_MEMORY, **_CONVERSATIONS, **_RECORDS, **_ERASURES, **_OTHERS}
+FATES: Mapping[str, Fate] = {**_MEMORY, **_CONVERSATIONS, **_RECORDS, **_ERASURES, **_STAFF, **_OTHERS}
 
 #: Places outside the tables, in the order of the certificate; the last two no platform reaches.
 OUTSIDE = ("files", "journal", "caches", "backups", "exports")

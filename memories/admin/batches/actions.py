@@ -168,7 +168,7 @@ def _undo(request: HttpRequest, batch: Batch, positions: Collection[int], answer
         positions=positions or None,
         force=answer["changed"] == TAKE,
     )
-    note(request, AuditEvent.UNDONE, batch, details={"text": answer["reason"]})
+    note(request, AuditEvent.UNDONE, batch)  # its page has the reason, which may name people
     _apply(request, undo, gettext("Undone: %(what)s."))
     return batch_url(undo)
 

@@ -183,12 +183,8 @@ class EntryAdmin(Adding, EntryColumns, Moving, AttributeActions, EntryActions, E
             answer = as_csv(self.get_changelist_instance(request), workspaces_of(request, Right.EXPORT))
         except IncorrectLookupParameters:
             return HttpResponseRedirect(reverse("admin:memories_entry_changelist"))
-        note(
-            request,
-            AuditEvent.EXPORTED,
-            about="memories.csv",
-            details={"text": request.META.get("QUERY_STRING", "")[:200]},
-        )
+        narrowed = sorted(set(request.GET) - {""})  # by what, not to which values: those may be people's words
+        note(request, AuditEvent.EXPORTED, about="memories.csv", details={"text": ", ".join(narrowed)[:200]})
         return answer
 
     def get_search_results(

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import Error, connection, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
+from memories.admin.auditing import note
 from memories.lifecycle import maintenance
 from memories.models import AuditEvent, AuditRecord, BotKey
 from memories.tenancy import row_level_security
@@ -111,3 +112,13 @@ def test_old_lines_leave_as_the_setting_says_and_young_ones_stay(mine: House, se
     assert maintenance.count_outdated(now=now)["audit"] >= 2
     maintenance.clean_up(now=now)
     assert list(AuditRecord.objects.filter(event="login").values_list("actor", flat=True)) == ["user:5"]
+
+
+def test_it_names_no_words_of_a_memory_and_no_person_by_their_scope(mine: House) -> None:
+    request = RequestFactory().get("/admin/")
+    request.user = make_user("eve", workspace=mine.workspace, is_staff=True)
+    for row, name in ((mine.entry, "entry"), (mine.scope, "scope"), (mine.bot, mine.bot.name)):
+        note(request, AuditEvent.SETTING, row)
+        about = AuditRecord.objects.latest("id").about
+        assert mine.entry.content[:10] not in about and mine.scope.key not in about
+        assert name in about
