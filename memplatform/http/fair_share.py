@@ -26,7 +26,9 @@ WAIT_SECONDS = 30.0
 _KNOWN_KEYS = 10_000
 #: Machines ask these to learn whether the process lives; chats wait for their model and have a limit of their own.
 _PASSED = ("/livez", "/readyz", "/metrics", "/v1/")
-_STRANGERS = ""  # calls of keys not seen here before, and of people: together one workspace more
+_STRANGERS = ""  # calls of keys not seen here before: together one workspace more
+_PEOPLE = "people"  # pages, which strangers that knock at the API shall not hold up: another
+_API = "/api/"
 
 
 @dataclass
@@ -97,8 +99,9 @@ class FairShare:
         if environ.get("PATH_INFO", "").startswith(_PASSED):
             return self._application(environ, start_response)
         key = hashlib.blake2b(environ.get("HTTP_AUTHORIZATION", "").encode(), digest_size=16).digest()
+        other = _STRANGERS if environ.get("PATH_INFO", "").startswith(_API) else _PEOPLE
         with self._lock:
-            group = self._workspaces.get(key, _STRANGERS)
+            group = self._workspaces.get(key, other)
         if not self._queue.enter(group):
             return _refused(start_response)
         try:

@@ -85,3 +85,15 @@ def test_keys_of_one_workspace_share_its_turn_and_what_waits_too_long_in_line_ge
     assert status == "429 Too Many Requests"
     assert json.loads(body)["errors"][0]["code"] == "throttled"
     assert call(app, "Bearer second 1", path="/livez")[0] == "200 OK"
+
+
+def test_strangers_that_knock_at_the_api_hold_up_no_page_of_people() -> None:
+    queue = Queue(slots=2, most_running=1, most_waiting=1)
+    app = FairShare(application, queue)
+    assert queue.enter("")  # a stranger is worked on
+    thread = in_line(queue, "", [])  # and another waits
+    assert call(app, "Bearer unknown")[0] == "429 Too Many Requests"
+    assert call(app, "Cookie", path="/admin/")[0] == "200 OK"
+    queue.leave("")
+    thread.join()
+    queue.leave("")
