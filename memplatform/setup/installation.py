@@ -23,8 +23,8 @@ PACKAGES = "requirements.txt"
 EMBEDDER = "requirements-embedder.txt"
 TOOLS = "requirements-dev.txt"
 _TO_RUN, _TO_BUILD = (PACKAGES, EMBEDDER), (PACKAGES, EMBEDDER, TOOLS)
-#: Two processes share the tests, a file at a time and in our order: what one file sets up, it sets up once.
-_TESTS = ("-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+#: A file at a time and in our order: it sets up once. Three, for a fifth of the time one waits for what it starts.
+_TESTS = ("-m", "pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 #: What starts no process and walks through nothing exhaustively, with fewer examples of each property.
 _QUICK = (
     *("--ignore=tests/system", "--ignore=tests/journeys", "--ignore=tests/memories/language/test_slow_patterns.py"),

@@ -92,6 +92,10 @@ class LineChanged(Conflict):
     """The file no longer says that."""
 
 
+class Erased(Conflict):
+    """This was erased with a person, and is not stored again."""
+
+
 class IdempotencyKeyTaken(Conflict):
     """This Idempotency-Key was used for another call."""
 
@@ -121,6 +125,7 @@ KINDS: dict[str | int, type[ApiError]] = {
     "file_busy": FileBusy,
     "file_unreadable": FileUnreadable,
     "line_changed": LineChanged,
+    "erased": Erased,
     "idempotency_key_taken": IdempotencyKeyTaken,
     "database_unavailable": DatabaseUnavailable,
 }
