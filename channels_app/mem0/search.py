@@ -110,6 +110,7 @@ def _search(caller: Caller, among: QuerySet[Entry], asked: Mapping[str, Any], no
         limit=asked["top_k"] or 10,
         need=NeedMode.OFF,
         quotas=False,
+        nearest=True,  # as mem0: a search is answered with what is nearest, and `threshold` says what is too far
         token_budget=0,
         among=among,
     )

@@ -169,9 +169,7 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
     if query.mode not in BY_MATCH_ALONE:
         result.ranked = result.timed("corrections", lambda: prefer_corrections(result.ranked))
     in_history = mark_repeated(result.ranked, history, repeated)
-    result.served = result.timed(
-        "quotas", lambda: serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
-    )
+    result.served = result.timed("quotas", lambda: _serve(query, result.ranked, policies))
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
     known = best_first([*result.served, *in_history])
     result.in_history = bool(known) and known[0].reason != "served"
@@ -190,6 +188,17 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
         _add_events(query, result, parsed, ranges, given)
     if given.is_sampled or query.explain:
         _explain(query, result, parsed, policies, now)
+
+
+def _serve(query: Query, ranked: Sequence[Ranked], policies: Policies) -> list[Ranked]:
+    """What is near enough, within the quotas; or what is nearest, where nothing is and the query asks for that."""
+    served = serve(ranked, policies, limit=query.limit, quotas=query.quotas)
+    if served or not query.nearest:
+        return served
+    for item in ranked:
+        if item.reason == "floor":
+            item.reason = "limit"
+    return serve(ranked, policies, limit=query.limit, quotas=query.quotas)
 
 
 def _date_ranges(query: Query, result: Recall, given: _Circumstances) -> list[DateRange]:

@@ -48,7 +48,7 @@ def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
         policies.fingerprint(),
         *(query.message, query.language),
         query.asker,
-        *(query.limit, query.mode, query.need, query.quotas, query.token_budget),
+        *(query.limit, query.mode, query.need, query.quotas, query.nearest, query.token_budget),
         None if query.types is None else frozenset(query.types),
         frozenset(query.filters.items()),
         *(query.project, query.topic, query.since, query.until, query.before_entry),

@@ -84,6 +84,7 @@ class Query:
     among: QuerySet[Entry] | None = None  # only entries of these; a door's own filter
     need: str = NeedMode.AUTO
     quotas: bool = True
+    nearest: bool = False  # where nothing is near enough, what is nearest is served all the same
     token_budget: int = 1_000
     before_entry: int | None = None  # only entries older than this one (evaluation)
     session_key: str = ""

@@ -8,7 +8,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.utils import timezone
 
+from memories.index.worker import drain
 from memories.models import Batch, Entry, RecallTrace, Workspace
 from memories.models.buffer import BufferedTurn
 from memories.recall import recall
@@ -83,6 +85,21 @@ def test_what_is_not_to_be_inferred_is_stored_message_by_message(mem0: Any) -> N
     page = mem0.get_all(filters={"user_id": "alice"}, page=2, page_size=3)
     assert (page["count"], len(page["results"]), page["next"]) == (4, 1, None)
     assert page["previous"].endswith("/api/mem0/v3/memories/?page=1&page_size=3")
+
+
+def test_a_search_that_nothing_bears_on_gives_what_is_nearest_and_its_page_says_so(
+    mem0: Any, api: Api, settings: Any
+) -> None:
+    settings.MEMORY_MIN_SIMILARITY = 2.5  # no meaning is near enough
+    add(mem0, "Eve moved to Hangzhou in May", user_id="alice")
+    drain(now=timezone.now())
+    question = {"query": "Where to, and in which?", "filters": {"user_id": "alice"}}
+    ours = {"scope": "mem0:direct_alice", "message": question["query"], "need": "off", "quotas": False}
+    assert api.post("recall", ours).json()["memories"] == []
+    (nearest,) = mem0.search(**question)["results"]
+    assert nearest["memory"] == "Eve moved to Hangzhou in May"
+    assert RecallTrace.objects.latest("created_at").served == [UUID(nearest["id"])]
+    assert words(mem0.search(**question, threshold=nearest["score"] + 0.01)) == []
 
 
 @pytest.mark.thorough
