@@ -98,7 +98,7 @@ def test_a_search_that_nothing_bears_on_gives_what_is_nearest_and_its_page_says_
     assert api.post("recall", ours).json()["memories"] == []
     (nearest,) = mem0.search(**question)["results"]
     assert nearest["memory"] == "Eve moved to Hangzhou in May"
-    assert RecallTrace.objects.latest("created_at").served == [UUID(nearest["id"])]
+    assert RecallTrace.objects.latest("created_at").served == [Entry.objects.get(uid=nearest["id"]).pk]
     assert words(mem0.search(**question, threshold=nearest["score"] + 0.01)) == []
 
 
