@@ -104,11 +104,8 @@ def _reads(reads: Sequence[Line]) -> dict[str, Any]:
 def _seconds(told: Sequence[Line]) -> dict[str, Any]:
     there: dict[str, list[float]] = defaultdict(list)
     here: dict[str, list[float]] = defaultdict(list)
-    calls = set[tuple[str, float, str]]()
     for line in told:
-        call = (line["call"], line["there_s"], line["at"]) if "there_s" in line else None
-        if call and call not in calls:  # one call of the store may be several writes here
-            calls.add(call)
+        if "there_s" in line:
             there[line["call"]].append(line["there_s"])
         if "here_s" in line and line["outcome"] != "nothing":
             here[line["call"]].append(line["here_s"])

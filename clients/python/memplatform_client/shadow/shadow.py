@@ -84,8 +84,15 @@ class Shadow:
 
     def answered(self, name: str, events: Callable[[], Any], seconds: float) -> None:
         """Note what a call of the store was. Never raises."""
-        about = {"call": name, "there_s": round(seconds, 4), "mirror": self._mode}
-        self._note(lambda at: [body | about for event in _listed(events()) for body in work_of(event, self._mode, at)])
+        about = {"call": name, "mirror": self._mode}
+
+        def bodies(at: float) -> list[Body]:
+            given = [body | about for event in _listed(events()) for body in work_of(event, self._mode, at)]
+            if given:  # one call of the store may be several writes here: its time stands with the first
+                given[0]["there_s"] = round(seconds, 4)
+            return given
+
+        self._note(bodies)
 
     def failed(self, name: str, error: BaseException) -> None:
         """Note that the store raised; what it said stays with the bot. Never raises."""
