@@ -1,0 +1,121 @@
+"""Lines about the platform itself. Processes concern everybody; what failed may tell of other workspaces."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, Min
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django_q.models import Failure
+from django_q.tasks import async_task
+
+from memories import embeddings
+from memories.index import model_change, models_in_use
+from memories.index.models_in_use import ModelChange
+from memories.models import ExtractionBatch
+from memplatform import health
+from memplatform.site.attention.items import Item, Viewer, ago
+
+#: Failed tasks that are run again at once.
+RETRIED = 100
+
+
+def silent_processes(viewer: Viewer) -> Iterator[Item]:
+    """Processes without which the platform does not do what it promises."""
+    for name in (*health.NEEDED, *([health.MCP] if settings.MCP else [])):
+        silence = viewer.measures.silence.get(name)
+        if silence is None or silence > health.SILENCE.total_seconds():
+            since = (
+                _("It was never heard.") if silence is None else _("Last heard %(ago)s ago.") % {"ago": ago(silence)}
+            )
+            address = reverse("admin:memories_heartbeat_changelist") if viewer.is_superuser else ""
+            text = _("The process «%(name)s» is silent") % {"name": name}
+            yield Item(f"silent:{name}", text, since, address, is_grave=True)
+
+
+def failing_model(viewer: Viewer) -> Iterator[Item]:
+    """The one model of the platform, and how many conversations this person sees wait for it."""
+    measures = viewer.measures
+    if not measures.model_failing:
+        return
+    last = {"ago": ago(measures.model_failed_ago), "error": measures.model_error}
+    hint = _("Last tried %(ago)s ago: %(error)s") % last
+    count, since = measures.model_waiting, measures.model_waiting_since
+    if not viewer.is_superuser:
+        held_up = viewer.rows(ExtractionBatch.objects.filter(error__startswith=health.MODEL_FAILED))
+        mine = held_up.aggregate(rows=Count("*"), since=Min("began_at"))
+        count, since = mine["rows"], (viewer.now - mine["since"]).total_seconds() if mine["since"] else 0.0
+    if count:
+        waiting = ngettext(
+            "%(n)d conversation waits for it since %(ago)s.",
+            "%(n)d conversations wait for it, the oldest since %(ago)s.",
+            count,
+        )
+        hint += " " + waiting % {"n": count, "ago": ago(since)}
+    address = reverse("admin:memories_extractionbatch_changelist")
+    yield Item("model", _("The model gives no answer"), hint, address, is_grave=True)
+
+
+def missing_embedder(viewer: Viewer) -> Iterator[Item]:
+    """Embedders that are configured, of which none can be used."""
+    if settings.MEMORY_EMBEDDERS and not embeddings.providers():
+        hint = _("Recall is by keywords only. The log and `manage.py check` say why.")
+        yield Item("embedder", _("No embedder can be used"), hint, is_grave=True)
+
+
+def failed_tasks(viewer: Viewer) -> Iterator[Item]:
+    """Tasks that were tried and given up."""
+    newest = viewer.is_superuser and Failure.objects.order_by("-stopped").first()
+    if not newest:
+        return
+    failed = Failure.objects.count()
+    text = ngettext("%(n)d task failed", "%(n)d tasks failed", failed) % {"n": failed}
+    hint = _("Look at the error, then run it again.")
+    address = reverse("admin:django_q_failure_changelist")
+    yield Item("failed-tasks", text, hint, address, is_grave=True, mark=newest.pk, retry=_run_tasks_again)
+
+
+def _run_tasks_again() -> int:
+    """Into the queue as they were called the first time and off the list, in one transaction; how many."""
+    with transaction.atomic():
+        tasks = list(Failure.objects.select_for_update(skip_locked=True).order_by("-stopped")[:RETRIED])
+        for task in tasks:
+            async_task(task.func, *(task.args or ()), hook=task.hook, group=task.group, **(task.kwargs or {}))
+            task.delete()
+    return len(tasks)
+
+
+def late_queue(viewer: Viewer) -> Iterator[Item]:
+    """Tasks and schedules that wait for longer than they should."""
+    if not viewer.is_superuser:
+        return
+    if viewer.measures.queue_age > health.QUEUE_BEHIND.total_seconds():
+        waits = _("The oldest task waits since %(ago)s.") % {"ago": ago(viewer.measures.queue_age)}
+        yield Item("queue", _("The task queue is behind"), waits)
+    if viewer.measures.schedules_late > health.SCHEDULES_BEHIND.total_seconds():
+        late = _("The oldest should have run %(ago)s ago.") % {"ago": ago(viewer.measures.schedules_late)}
+        yield Item("schedules", _("Schedules are late"), late, reverse("admin:django_q_schedule_changelist"))
+
+
+def model_changes(viewer: Viewer) -> Iterator[Item]:
+    """Workspaces whose memories are being embedded by another model."""
+    for change in models_in_use.changes():
+        if viewer.seen is not None and change.workspace.pk not in viewer.seen:
+            continue
+        progress = model_change.progress_of(change)
+        text = _("%(workspace)s changes its embedding model: %(done)d of %(all)d memories") % {
+            "workspace": change.workspace.name,
+            "done": progress.embedded,
+            "all": progress.entries,
+        }
+        if change.goes_on:
+            hint = _("From %(old)s to %(new)s. Recall goes on by the old one.") % _models(change)
+        else:
+            hint = _("From %(old)s, which nobody serves, to %(new)s. Words find the others.") % _models(change)
+        yield Item(f"model-change:{change.workspace.pk}", text, hint)
+
+
+def _models(change: ModelChange) -> dict[str, str]:
+    return {"old": str(change.old), "new": str(change.new)}

@@ -1,0 +1,135 @@
+"""Lines about workspaces: what was given up, what waits for a person, what is late or spent."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial, reduce
+from operator import or_
+
+from django.db.models import Count, Max, Min, Q
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memories import reranker
+from memories.admin import spend
+from memories.choices import BatchState, BufferState, HoldReason, JobState
+from memories.consolidation import buffer
+from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun
+from memories.tenancy.roles import Right
+from memplatform import health
+from memplatform.site.attention.items import Item, Viewer, ago
+from memplatform.site.figures import share
+
+DAY = timedelta(days=1)
+#: Rows that are counted.
+SAMPLE = 1_000
+#: From this share of degraded answers on, somebody should look.
+DEGRADED_SHARE = 0.05
+
+
+def failed_jobs(viewer: Viewer) -> Iterator[Item]:
+    """Runs of jobs that failed for good."""
+    failed = viewer.rows(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=viewer.now - DAY))
+    found = failed.aggregate(n=Count("*"), newest=Max("pk"))
+    if count := found["n"]:
+        text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", count) % {"n": count}
+        address = reverse("admin:memories_jobrun_changelist") + "?state__exact=failed"
+        yield Item("failed-jobs", text, "", address, is_grave=True, mark=str(found["newest"]))
+
+
+def parked_conversations(viewer: Viewer) -> Iterator[Item]:
+    """Extraction batches that failed too often."""
+    parked = ExtractionBatch.objects.filter(state=BufferState.PARKED)
+    found = viewer.rows(parked).aggregate(n=Count("*"), newest=Max("pk"))
+    if count := found["n"]:
+        text = ngettext(
+            "%(n)d conversation could not be extracted", "%(n)d conversations could not be extracted", count
+        )
+        hint = _("Extraction failed too often; look at the error, then try again.")
+        address = reverse("admin:memories_extractionbatch_changelist") + "?state__exact=parked"
+        mine = viewer.rows(parked, Right.OPERATE)
+        retry = partial(buffer.retry, mine, now=viewer.now) if viewer.may(Right.OPERATE) else None
+        yield Item(
+            "parked-conversations", text % {"n": count}, hint, address, True, mark=str(found["newest"]), retry=retry
+        )
+
+
+def waiting_batches(viewer: Viewer) -> Iterator[Item]:
+    """Batches that a person decides about."""
+    batches = viewer.rows(Batch.objects.filter(state=BatchState.PROPOSED))
+    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=_is_of_the_safety_limit()))
+    if waiting["n"]:
+        text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", waiting["n"]) % waiting
+        hint = ngettext(
+            "The safety limit holds %(held)d of them.", "The safety limit holds %(held)d of them.", waiting["held"]
+        )
+        address = reverse("admin:memories_batch_changelist") + "?state__exact=proposed"
+        if viewer.may(Right.CURATE):
+            address = reverse("review")
+        yield Item("batches", text, hint % waiting if waiting["held"] else "", address)
+
+
+def _is_of_the_safety_limit() -> Q:
+    """Batches that the safety limit holds; others wait because a person alone can tell."""
+    codes = (HoldReason.SHARE, HoldReason.DRAINED, HoldReason.PINNED, HoldReason.UNREADABLE, HoldReason.PURGE)
+    return reduce(or_, (Q(held_because__contains=[{"code": code.value}]) for code in codes))
+
+
+def due_reviews(viewer: Viewer) -> Iterator[Item]:
+    """Memories whose date of review has come."""
+    if due := viewer.rows(Entry.objects.live().filter(review_at__lte=viewer.now))[:SAMPLE].count():
+        text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
+        address = reverse("admin:memories_entry_changelist") + "?due=review"
+        yield Item("reviews", text % {"n": due}, _("Their date of review has come; they stay in use."), address)
+
+
+def late_embeddings(viewer: Viewer) -> Iterator[Item]:
+    """Memories that wait for their vectors for longer than they should."""
+    waiting = viewer.rows(IndexQueueItem.objects.all()).aggregate(rows=Count("*"), since=Min("since"))
+    if waiting["since"] and viewer.now - waiting["since"] > health.EMBEDDING_BEHIND:
+        text = ngettext(
+            "%(n)d memory waits for its embedding", "%(n)d memories wait for their embedding", waiting["rows"]
+        ) % {"n": waiting["rows"]}
+        waits = ago((viewer.now - waiting["since"]).total_seconds())
+        yield Item("embedding", text, _("The oldest since %(ago)s; keywords find them already.") % {"ago": waits})
+
+
+def degraded_answers(viewer: Viewer) -> Iterator[Item]:
+    """Recalls that were answered without a part of the platform."""
+    asked = viewer.recalls
+    if asked.count and asked.degraded / asked.count > DEGRADED_SHARE:
+        degraded = share(asked.degraded, asked.count)
+        text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}
+        address = reverse("admin:memories_recalltrace_changelist") + "?answer=degraded"
+        hint = _("The embedder did not answer in time; keywords answered alone.")
+        if reranker.is_configured():
+            hint = _("The embedder or the reranker did not answer in time; the list says which.")
+        yield Item("degraded", text, hint, address)
+
+
+def spent_budgets(viewer: Viewer) -> Iterator[Item]:
+    """Workspaces whose model was refused because the tokens of the day are spent."""
+    if spent := [day for day in spend.spent_today(viewer.seen, viewer.now) if day.refused]:
+        text = ngettext(
+            "The model's budget of today is spent in %(n)d workspace",
+            "The model's budget of today is spent in %(n)d workspaces",
+            len(spent),
+        ) % {"n": len(spent)}
+        hint = _("Its work waits until midnight there: %(n)d questions were refused. MEMORY_LLM_DAILY_TOKENS sets it.")
+        address = reverse("admin:memories_spend_changelist")
+        yield Item("budgets", text, hint % {"n": sum(day.refused for day in spent)}, address)
+
+
+def fooled_readers(viewer: Viewer) -> Iterator[Item]:
+    """A model that reads what another stated, and believes what we invented, is of no use."""
+    fooled = viewer.rows(Batch.objects.filter(created_at__gt=viewer.now - DAY, cost__decoys_passed__gt=0))
+    newest = list(fooled.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
+    if newest:
+        text = ngettext(
+            "The second reading was not believed in %(n)d run of the last day",
+            "The second reading was not believed in %(n)d runs of the last day",
+            len(newest),
+        )
+        hint = _("It took invented statements for true, so the facts are only quoted. Another model may read better.")
+        address = reverse("admin:memories_refusedfact_changelist")
+        yield Item("readers", text % {"n": len(newest)}, hint, address, mark=str(newest[0]))
