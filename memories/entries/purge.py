@@ -48,7 +48,9 @@ def _forget_words(scope: Scope, purged: list[int], last_used: datetime) -> None:
     changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=SkipReason.GONE)
     changes.update(entry=None, draft={})
     traces = RecallTrace.objects.filter(workspace_id=scope.workspace_id, created_at__lte=last_used)
-    traces.filter(served__overlap=purged).update(message="", note="", query={}, evidence=_VERDICT, candidates=None)
+    traces.filter(served__overlap=purged).update(
+        message="", terms=[], note="", query={}, evidence=_VERDICT, candidates=None
+    )
 
 
 def _forget_quotes(scope: Scope, purged: list[int]) -> None:

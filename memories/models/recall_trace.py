@@ -1,7 +1,9 @@
 """Recall traces: the record of one recall, which answers «why did the bot say that?» (F5)."""
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.ids import uuid7
@@ -19,6 +21,12 @@ class RecallTrace(models.Model):
     scope_keys = ArrayField(models.CharField(max_length=255), default=list, editable=False, verbose_name=_("scopes"))
     session_key = models.CharField(_("session"), max_length=200, blank=True, default="")
     message = models.TextField(_("message"))
+    terms = ArrayField(
+        models.IntegerField(), default=list, editable=False, help_text=_("Words of the message, hashed.")
+    )
+    asker = models.CharField(
+        _("by whom"), max_length=200, blank=True, default="", help_text=_("The platform's id of who asked, if known.")
+    )
     query = models.JSONField(_("query"), default=dict, help_text=_("What was asked for besides the message."))
     rule = models.CharField(_("need"), max_length=40, blank=True, default="")
     served = ArrayField(models.BigIntegerField(), verbose_name=_("served"), help_text=_("Entries, best first."))
@@ -56,9 +64,21 @@ class RecallTrace(models.Model):
     class Meta:
         verbose_name = _("recall trace")
         verbose_name_plural = _("recall traces")
+        constraints = [
+            models.CheckConstraint(condition=~Q(message="") | Q(terms=[]), name="trace_without_words_has_no_terms"),
+        ]
         indexes = [
             models.Index(fields=["workspace", "-created_at", "-id"], name="trace_by_time"),
             models.Index(fields=["created_at"], name="trace_by_age"),
+            models.Index(fields=["workspace", "session_key", "-created_at", "-id"], name="trace_of_session"),
+            models.Index(fields=["workspace", "asker", "-created_at", "-id"], name="trace_of_asker"),
+            models.Index(
+                fields=["workspace", "-created_at", "-id"],
+                condition=Q(evidence__verdict="none"),
+                name="trace_unanswered",
+            ),
+            models.Index(fields=["workspace", "-created_at", "-id"], condition=~Q(degraded=[]), name="trace_degraded"),
+            GinIndex(fields=["terms"], name="trace_terms", fastupdate=False),
         ]
 
     def __str__(self) -> str:

@@ -10,8 +10,9 @@ from django.db import connection
 
 from memories.choices import ScopeKind
 from memories.conf import conf
+from memories.language import text
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall.query import Query, SearchScope
+from memories.recall.query import Query, SearchScope, searched_part
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.tenancy.resolver import ScopeRef
@@ -68,6 +69,8 @@ def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
         scope_keys=list(query.scope_keys) or [scope.key for scope in query.scopes],
         session_key=query.session_key,
         message=query.message,
+        terms=question_terms(query.message),
+        asker=query.asker,
         query=_query_json(query),
         rule=result.need.rule,
         served=[item.entry.pk for item in result.served],
@@ -85,6 +88,12 @@ def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
         (trace.pk,) = cursor.fetchone()
     trace._state.adding = False
     return trace
+
+
+def question_terms(message: str) -> list[int]:
+    """What a trace is found by: the index terms of what is searched of a message, and its Chinese characters."""
+    said = searched_part(message)
+    return sorted({*text.terms(said), *map(text.dimension_of, text.characters(said))})
 
 
 def is_sampled() -> bool:

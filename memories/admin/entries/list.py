@@ -25,7 +25,6 @@ from memories.admin.entries.adding import Adding
 from memories.admin.entries.attribute_actions import AttributeActions
 from memories.admin.entries.columns import EntryColumns
 from memories.admin.entries.detail import entry_context
-from memories.admin.entries.filters import search
 from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
 from memories.admin.entries.history import EntryHistory
 from memories.admin.entries.moving import Moving
@@ -41,6 +40,7 @@ from memories.admin.filters import (
     VerificationFilter,
 )
 from memories.admin.pagination import BoundedChangeList
+from memories.admin.word_search import search
 from memories.entries import update
 from memories.exceptions import LineChanged, PlatformError
 from memories.models import AuditEvent, Entry, Policy

@@ -1,5 +1,1 @@
-"""Recall traces: why the bot said that, candidate by candidate."""
-
-from memories.admin.recall_traces.list import RecallTraceAdmin
-
-__all__ = ["RecallTraceAdmin"]
+"""What the page of a recall trace tells: why the bot said that, candidate by candidate."""

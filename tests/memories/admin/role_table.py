@@ -55,6 +55,7 @@ PAGES = {
     "memories_filestate_scope": EVERYBODY,
     "memories_filestate_file": EVERYBODY,
     "memories_filestate_index": OPERATORS,
+    "memories_recalltrace_csv": OWNERS,
     "memories_batch_approve": CURATORS,
     "memories_batch_refuse": CURATORS,
     "memories_batch_plan": CURATORS,

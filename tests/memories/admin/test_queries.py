@@ -50,6 +50,7 @@ MORE = {
     "memories.entry": 1,  # the policies that say which rows are due
     "memories.batch": 1,  # how many wait for a decision
     "memories.jobrun": 4,  # the workspaces, and the newest runs and next hours of every job
+    "memories.recalltrace": 2,  # the scopes that know who asked, and the sessions
     "memories.refusedfact": 3,  # of each model what was refused, kept and taken back
     "memories.spend": 2,  # the present day of each workspace, and the sums of a month
     "memories.filestate": 1,  # the workspaces to choose from
@@ -90,8 +91,9 @@ def multiply(house: House) -> None:
             workspace=other, kind=PolicyKind.TTL, entry_type=EntryType.FACT, scope_kind="user", value=n
         )
         RecallTrace.objects.create(
-            workspace=workspace, bot=house.bot, scopes=[], message="?", served=[], created_at=now
-        )
+            workspace=workspace, bot=house.bot, scopes=[scope.pk], session_key=f"k{n}", message="?", served=[],
+            created_at=now,
+        )  # fmt: skip
         PathComparison.objects.create(workspace=workspace, platform="telegram", created_at=now)
         FileState.objects.create(
             workspace=workspace, scope=scope, path=f"{n}.md", modified_ns=1, size=1, digest="d", indexed_at=now

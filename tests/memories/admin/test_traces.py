@@ -93,7 +93,7 @@ def test_what_became_of_a_memory_since_is_told(alice: Client, mine: House) -> No
 
 def test_words_that_were_removed_for_good_are_told_to_be_gone(alice: Client, mine: House) -> None:
     RecallTrace.objects.filter(pk=mine.trace.pk).update(
-        served=[999_999], message="", query={}, evidence={"verdict": "found"}, candidates=None
+        served=[999_999], message="", terms=[], query={}, evidence={"verdict": "found"}, candidates=None
     )
     words = page(alice, mine.trace, again=1).content.decode()
     assert "its words are gone" in words and "The words of this recall were removed" in words

@@ -1,0 +1,155 @@
+"""The list and the page of recall traces."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from memories.admin.access import VIEW, RestrictedAdmin, workspaces_of
+from memories.admin.auditing import note
+from memories.admin.entries.saved_views import ViewTab
+from memories.admin.filters import DaysFilter, ReachableFilter
+from memories.admin.pagination import BoundedChangeList
+from memories.admin.recall_traces.detail import query_label, replay_context, trace_context
+from memories.admin.word_search import TRACES, search
+from memories.choices import Verdict
+from memories.models import AuditEvent, RecallTrace, Scope
+from memories.rights import needs
+from memories.tenancy.roles import Right
+from sessions_app.admin.recall_log.askers import askers_of
+from sessions_app.admin.recall_log.columns import TraceColumns
+from sessions_app.admin.recall_log.filters import (
+    VIEW_PARAMETER,
+    AnswerFilter,
+    AskerFilter,
+    ChannelFilter,
+    ChatFilter,
+    in_view,
+    view_tabs,
+)
+from sessions_app.admin.recall_log.spreadsheet import as_csv
+
+_BY_WORKSPACE = ("workspace", ReachableFilter)
+
+
+class TraceLog(BoundedChangeList):
+    """Gives each row of the page the one who asked and the chat: two queries more, however many rows."""
+
+    request: HttpRequest
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        return {name: value for name, value in super().get_filters_params(params).items() if name != VIEW_PARAMETER}
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        rows = super().get_queryset(request, exclude_parameters)
+        return in_view(rows, request.GET.get(VIEW_PARAMETER, ""))
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows, seen = list(self.result_list), workspaces_of(request)
+        askers = askers_of(rows)
+        for row in rows:
+            row.asker_shown, row.searched = askers[row.pk], self.query
+            row.is_one_of_several = seen is None or len(seen) > 1
+        self.result_list = rows
+
+    @property
+    def view_tabs(self) -> list[ViewTab]:
+        """The saved views above the list."""
+        return view_tabs(self)
+
+
+@admin.register(RecallTrace)
+class RecallTraceAdmin(TraceColumns, RestrictedAdmin):
+    """Read only."""
+
+    members_may = VIEW
+    has_page_context = True
+    has_history = False
+    list_display = ["text", "place", "colored_state", "outcome", "created"]
+    list_display_links = ["text"]
+    list_filter = [
+        AnswerFilter,
+        AskerFilter,
+        ChatFilter,
+        ChannelFilter,
+        ("bot", ReachableFilter),
+        _BY_WORKSPACE,
+        ("created_at", DaysFilter),
+    ]
+    list_select_related = ["bot", "workspace"]
+    list_before_template = "admin/sessions_app/recall_log_head.html"
+    search_fields = ["message"]
+    search_help_text = _("Words of the question in English or Chinese, “a phrase as written”, or a recall’s id")
+    ordering = ["-created_at", "-id"]
+    sortable_by: list[str] = []
+    fieldsets = [
+        (None, {"fields": ["message", "created_at", "bot", "session_key", "scope_names", "rule", "conditions"]}),
+        (_("Evidence"), {"fields": ["signs", "degraded", "tokens", "note"], "classes": ["tab"]}),
+    ]
+    readonly_fields = ["scope_names", "conditions", "signs"]
+    change_form_before_template = "admin/memories/trace.html"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return TraceLog
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows, match = super().get_queryset(request), request.resolver_match
+        is_page = match and str(match.url_name).endswith("_change")
+        return rows if is_page else rows.defer("candidates", "terms")
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        """Without the workspace for those who see one."""
+        seen = workspaces_of(request)
+        is_one = seen is not None and len(seen) == 1
+        return [one for one in self.list_filter if not (is_one and one == _BY_WORKSPACE)]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        return (search(queryset, search_term, TRACES) if search_term.strip() else queryset), False
+
+    def get_urls(self) -> list[Any]:
+        page = self.admin_site.admin_view(self.as_csv)
+        return [path("csv/", page, name="memories_recalltrace_csv"), *super().get_urls()]
+
+    @needs(Right.EXPORT)
+    def as_csv(self, request: HttpRequest) -> HttpResponse:
+        """The list as it is narrowed, as a file."""
+        try:
+            rows = self.get_changelist_instance(request).queryset
+        except IncorrectLookupParameters:
+            return HttpResponseRedirect(reverse("admin:memories_recalltrace_changelist"))
+        answer = as_csv(rows, workspaces_of(request, Right.EXPORT))
+        narrowed = sorted(set(request.GET) - {""})  # by what, not to which values: those may be people's words
+        note(request, AuditEvent.EXPORTED, about="recalls.csv", details={"text": ", ".join(narrowed)[:200]})
+        return answer
+
+    @display(description=_("scopes"))
+    def scope_names(self, trace: RecallTrace) -> str:
+        scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
+        return ", ".join(map(str, scopes)) or "—"
+
+    @display(description=_("query"))
+    def conditions(self, trace: RecallTrace) -> str:
+        """The parameters of the query beside the message, in words."""
+        return query_label(trace.query) or "—"
+
+    @display(description=_("evidence"))
+    def signs(self, trace: RecallTrace) -> str:
+        """Whether it was enough to answer with, and by which signs, in words."""
+        verdict = Verdict(trace.verdict).label if trace.verdict else ""
+        signs = {name: value for name, value in trace.evidence.items() if name != "verdict"}
+        return format_html("{}{}", f"{verdict} · " if verdict else "", query_label(signs) or "—")
+
+    def page_context(self, request: HttpRequest, row: RecallTrace) -> dict[str, Any]:
+        timezone.activate(row.workspace.zone())  # one clock a page: that of the workspace where it was asked
+        is_replayed = "again" in request.GET and not row.is_purged
+        return trace_context(row) | (replay_context(row, now=timezone.now()) if is_replayed else {})
